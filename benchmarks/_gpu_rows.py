@@ -446,8 +446,7 @@ def language_model(sizes, device, dtype, batch):
 
     def fit(part, epochs):
         return ElmoLanguageModel(
-            projection_dim=dim,
-            cell_dim=cells,
+            architecture={"projection_dim": dim, "cell_dim": cells},
             batch_size=batch,
             softmax="adaptive",
             max_epochs=epochs,

@@ -286,7 +286,7 @@ def both_trained(train, domain, dev, options):
         dev[0],
         options.folder / "general",
         options,
-        **SHAPES,
+        architecture=SHAPES,
         lr=options.lr,
         max_epochs=options.epochs,
     )

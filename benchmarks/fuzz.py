@@ -62,6 +62,7 @@ with atheris.instrument_imports(**SEEN):
 WORK = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm"))
 ROWS = "".join(f"w{i} {i}.5 -{i}e-1\n" for i in range(4))
 HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
+HDF5 |= {"n_layers": 1, "n_highway": 1}
 
 
 # Values for edited schemas: loaders, modules and names that would execute code.
@@ -234,7 +235,7 @@ def hdf5_seeds():
 
 def language_model_files():
     model = sk_metaembed.elmo._language_model.ElmoLanguageModel(
-        **HDF5, n_layers=1, n_highway=1, max_epochs=1, device="cpu"
+        architecture=HDF5, max_epochs=1, device="cpu"
     )
     model.fit([["a", "b"]] * 4).save(WORK)
     return WORK / "options.json", WORK / "weights.hdf5"

@@ -40,7 +40,7 @@ from sk_metaembed import (
     WordVectors,
     transform_in_batches,
 )
-from sk_metaembed.scale import _outputs, _partial_output, _transform
+from sk_metaembed.scale import _partial_output, _transform
 from sk_metaembed.scale._file_sources import LineReader, TextLines
 from sk_metaembed.scale._results import Result
 from sk_metaembed.scale._transform import _output_for
@@ -95,10 +95,7 @@ def drop_pages_of_finished_batches():
 
     def add_and_drop(self, *args):
         add(self, *args)
-        self._file.flush()
-        drop(self._file.fileno())
-        with open(self._data(len(self.chunks) - 1), "rb") as part:
-            drop(part.fileno())
+        drop(self._data.fileno())
 
     cls.add = add_and_drop
 
@@ -173,7 +170,6 @@ def run_accounted(folder, options):
         return call
 
     output = type(_output_for(folder / options.out, "vector"))
-    writer = {".npy": _outputs._NpyWriter, ".parquet": _outputs._ParquetRowGroups}
     crc32 = timed("checksum", zlib.crc32)
     _partial_output.zlib = types.SimpleNamespace(crc32=crc32)
     for name, cls, method in [
@@ -182,8 +178,8 @@ def run_accounted(folder, options):
         ("read lines", TextLines, "_parse"),
         ("read lines", TextLines, "_batch"),
         ("encode the batch", output, "encode"),
-        ("write it as a part", _partial_output.PartialOutput, "_write"),
-        ("append it to the output", writer[Path(options.out).suffix], "add"),
+        ("append it to the data", _partial_output.PartialOutput, "add"),
+        ("make the output of the data", output, "finish"),
     ]:
         setattr(cls, method, timed(name, getattr(cls, method)))
     begin = time.process_time()
@@ -204,8 +200,8 @@ def run_parts(folder, options):
     warm(pipe, folder)
     file, size = folder / "documents.txt", options.batch_size
     first = next(TextLines([file]).batches(size))
-    length = first.cursor["offset"]
-    part = folder / "part"
+    length = len(first.rows.data)
+    part = folder / "data"
 
     def alone(call):
         times = []
@@ -224,13 +220,10 @@ def run_parts(folder, options):
         return output.encode(spec, result, None)
 
     def write_part():
-        part.write_bytes(data)
+        part.write_bytes(output.header(spec) + bytes(data))
 
     def assemble():
-        with open(folder / "whole", "wb") as opened:
-            writer = output.writer(spec, opened)
-            writer.add(data)
-            writer.close(size)
+        output.finish(spec, part, [len(data)], size)
 
     values, times = alone(lambda: pipe.transform(list(first.rows)))
     rows = {"compute": times}
@@ -241,8 +234,8 @@ def run_parts(folder, options):
     spec = output.spec(result, None)
     data, rows["encode the batch"] = alone(encode)
     _, rows["checksum"] = alone(lambda: zlib.crc32(data))
-    _, rows["write it as a part"] = alone(write_part)
-    _, rows["append it to the output"] = alone(assemble)
+    _, rows["append it to the data"] = alone(write_part)
+    _, rows["make the output of the data"] = alone(assemble)
     sizes = {"text": len(text), "batch": len(data)}
     print(json.dumps({"parts": rows, "sizes": sizes}))
 

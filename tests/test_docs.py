@@ -67,6 +67,14 @@ def dedented(lines):
     return textwrap.dedent("\n".join(lines)).strip() + "\n"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_a_page_has_a_title(path):
+    lines = [line for line in path.read_text("utf-8").split("\n") if line.strip()]
+    lines = [line for line in lines if not line.startswith((".. _", ":"))]
+    is_underlined = set(lines[1]) <= set("=") and len(lines[1]) >= len(lines[0])
+    assert lines[0].startswith(("# ", "```{include}")) or is_underlined
+
+
 @pytest.fixture
 def module(monkeypatch, tmp_path):
     """Return a module for the names of a page: what it defines can be pickled."""

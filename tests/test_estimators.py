@@ -13,6 +13,7 @@ from sk_metaembed import (
     AutoencodedMetaEmbedding,
     AverageMetaEmbedding,
     Block,
+    BlockPCA,
     BytePairEmbedding,
     CharEmbedding,
     ColumnsEncoder,
@@ -45,7 +46,6 @@ from sk_metaembed import (
     ProcrustesMetaEmbedding,
     RandomEncoderPooling,
     SourceImputer,
-    SourcePCA,
     SourceSelector,
     StackedMetaClassifier,
     StackedMetaRegressor,
@@ -105,10 +105,12 @@ LEARNING_NET = {
 TAGGING_NET = {**NET, "hidden_dims": ()}
 ELMO = {"options": TinyElmo("options"), "weights": TinyElmo("weights")}
 LANGUAGE_MODEL = {
-    "projection_dim": 4,
-    "cell_dim": 4,
-    "char_dim": 2,
-    "filters": ((1, 4), (2, 4)),
+    "architecture": {
+        "projection_dim": 4,
+        "cell_dim": 4,
+        "char_dim": 2,
+        "filters": ((1, 4), (2, 4)),
+    },
     "max_epochs": 1,
 }
 TUNED = FineTuned(TransformerEmbedding(TinyBert()), n_layers=1)
@@ -171,8 +173,8 @@ ESTIMATORS = [
     ProcrustesMetaEmbedding(impute_missing=False, weights=[1.0, 2.0]),
     SourceImputer(),
     SourceImputer("neighbors", n_neighbors=3),
-    SourcePCA(2),
-    SourcePCA(None),
+    BlockPCA(2),
+    BlockPCA(None),
     LocallyLinearMetaEmbedding(),
     LocallyLinearMetaEmbedding(3, n_neighbors=30, whiten=True, normalize=False),
     GCCAMetaEmbedding(3),

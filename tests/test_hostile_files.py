@@ -226,7 +226,9 @@ def test_a_cache_on_a_full_disk(tmp_path):
 
 def test_models_and_steps_on_a_full_disk(tmp_path):
     small = {"projection_dim": 4, "cell_dim": 6, "filters": ((1, 4),), "char_dim": 2}
-    model = sk.ElmoLanguageModel(**small, max_epochs=1, device="cpu", random_state=0)
+    model = sk.ElmoLanguageModel(
+        architecture=small, max_epochs=1, device="cpu", random_state=0
+    )
     rows = [["a", "b"]] * 4
     model.fit(rows)
     vectors = sk.WordVectors.from_arrays(

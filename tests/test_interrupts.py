@@ -152,7 +152,7 @@ def test_ctrl_c_before_the_first_epoch(embedded, monkeypatch):
 
 
 def test_ctrl_c_in_a_language_model():
-    model = sk.ElmoLanguageModel(**NET, **BILM)
+    model = sk.ElmoLanguageModel(**NET, architecture=BILM)
     rows = [text.split() for text in TEXTS[:6]]
     n_calls = interrupted(clone(model), rows, None, None)
     for at in np.linspace(1, n_calls, 5).astype(int):

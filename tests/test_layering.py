@@ -242,7 +242,7 @@ def test_sequences_import_scikit_learn_in_three_modules():
         for (name, _), source in modules().items()
         if name.startswith("sequences") and "sklearn" in _third_parties(source)
     }
-    steps = ("_mixins", "_find_step", "_tokenizer")
+    steps = ("_mixins", "_pipeline_steps", "_tokenizer")
     assert result <= {f"sequences.{name}" for name in steps}
 
 

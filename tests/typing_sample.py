@@ -51,9 +51,8 @@ from sk_metaembed.inspection import (
 from sk_metaembed.metrics import (
     analogy_score,
     coverage_report,
-    make_analogy_scorer,
     make_span_f1_scorer,
-    make_word_similarity_scorer,
+    make_unsupervised_scorer,
     sentence_similarity_score,
     span_classification_report,
     span_f1_score,
@@ -103,8 +102,9 @@ assert_type(
     span_classification_report(tags, tags, output_dict=True),
     dict[str, dict[str, float]],
 )
-assert_type(make_analogy_scorer(questions, vocabulary=list(vectors))(vectors), float)
-scorer = make_word_similarity_scorer({"one set": (pairs, [9, 2, 1])}, average=False)
+scorer = make_unsupervised_scorer(
+    word_similarity_score, {"one set": (pairs, [9, 2, 1])}, average=False
+)
 assert_type(scorer(vectors), float | dict[str, float])
 
 # Containers are immutable; an int gives a row, any other index a container.

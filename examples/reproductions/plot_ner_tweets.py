@@ -55,9 +55,11 @@ from sk_metaembed import (
 from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
 
 model = ElmoLanguageModel(
-    projection_dim=32,
-    cell_dim=128,
-    filters=((1, 16), (2, 32), (3, 64)),
+    architecture={
+        "projection_dim": 32,
+        "cell_dim": 128,
+        "filters": ((1, 16), (2, 32), (3, 64)),
+    },
     min_count=3,
     batch_size=32,
     lr=4e-3,

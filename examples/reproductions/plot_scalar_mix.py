@@ -51,9 +51,11 @@ from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
 folder = tempfile.TemporaryDirectory()
 training = {"batch_size": 32, "lr": 4e-3, "random_state": 0}
 model = ElmoLanguageModel(
-    projection_dim=32,
-    cell_dim=128,
-    filters=((1, 16), (2, 32), (3, 64)),
+    architecture={
+        "projection_dim": 32,
+        "cell_dim": 128,
+        "filters": ((1, 16), (2, 32), (3, 64)),
+    },
     min_count=3,
     max_epochs=3,
     **training,

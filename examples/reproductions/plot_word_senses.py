@@ -44,9 +44,11 @@ from sk_metaembed.datasets import load_bbc_news
 articles = load_bbc_news().data[::11]
 paragraphs = [line for text in articles for line in text.split("\n") if line.strip()]
 model = ElmoLanguageModel(
-    projection_dim=32,
-    cell_dim=128,
-    filters=((1, 16), (2, 32), (3, 64)),
+    architecture={
+        "projection_dim": 32,
+        "cell_dim": 128,
+        "filters": ((1, 16), (2, 32), (3, 64)),
+    },
     min_count=3,
     batch_size=32,
     lr=4e-3,

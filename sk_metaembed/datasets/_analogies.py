@@ -46,7 +46,7 @@ def load_analogies(name: Literal["google", "msr"] = "google") -> Bunch:
 
     See Also
     --------
-    sk_metaembed.metrics.make_analogy_scorer : Makes a scorer of the questions.
+    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the questions.
     load_word_similarity : Word pairs with human similarity ratings.
 
     References

@@ -101,7 +101,7 @@ def fetch_sts_benchmark(
     See Also
     --------
     fetch_sick : Fetches pairs with ratings and entailment labels.
-    sk_metaembed.metrics.make_sentence_similarity_scorer : Makes a scorer of the pairs.
+    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the pairs.
 
     Notes
     -----
@@ -189,7 +189,7 @@ def fetch_sick(
     See Also
     --------
     fetch_sts_benchmark : Fetches pairs of news, captions and forums.
-    sk_metaembed.metrics.make_sentence_similarity_scorer : Makes a scorer of the pairs.
+    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the pairs.
 
     Notes
     -----

@@ -76,7 +76,7 @@ def load_word_similarity(name: str, *, return_X_y: bool = False) -> Bunch | Any:
     See Also
     --------
     load_word_similarities : Loads several sets.
-    sk_metaembed.metrics.make_word_similarity_scorer : Makes a scorer of the pairs.
+    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the pairs.
 
     Notes
     -----
@@ -121,7 +121,7 @@ def load_word_similarities(
 ) -> dict[str, Bunch]:
     """Load several sets of word pairs with human similarity ratings.
 
-    The result is an argument of `metrics.make_word_similarity_scorer`, which scores an
+    The result is an argument of `metrics.make_unsupervised_scorer`, which scores an
     embedding on the mean of the sets or on each of them.
 
     Parameters
@@ -147,7 +147,7 @@ def load_word_similarities(
     See Also
     --------
     load_word_similarity : Loads one set.
-    sk_metaembed.metrics.make_word_similarity_scorer : Makes a scorer of the sets.
+    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the sets.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._core._parameters import is_integer
-from .._training._parameters import check_callbacks
+from .._core._checked_parameters import is_integer
+from .._training._choose_device import check_callbacks
 from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
@@ -143,8 +143,9 @@ callbacks : list of skorch callbacks, default=None
     Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
     set with ``set_callbacks``.
 warm_start : bool, default=False
-    Start from the weights of the last fit, with `lr` as learning rate. The parameters
-    of the network must not have changed.
+    Start from the weights of the last fit and the state of its optimizer, such as
+    Adam's moments, with `lr` as learning rate. The parameters of the network must not
+    have changed.
 random_state : int, RandomState or None, default=None
     Seeds weights, batches, dropout and the held-out part.
 verbose : int, default=0
@@ -175,8 +176,9 @@ _MIXER_OPTIONS = """\
     searches access a single option as ``mixer_options__standardize``.
 
     - ``standardize`` : bool, default=%(standardize)s. Subtract the mean of each
-      dimension of a block and divide by its standard deviation, both over the words of
-      the training fold that the source knows. Trainable sources are not standardized.
+      dimension of a block and divide by its standard deviation, both over the
+      distinct words of the training fold that the source knows. Trainable sources are
+      not standardized.
     - ``per_dimension`` : bool, default=%(per_dimension)s. With "word" and "context",
       weight each dimension of the projected vectors separately: a weight is a vector
       instead of a scalar."""

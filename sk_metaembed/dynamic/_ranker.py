@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ..sequences import SequencePairs
 from ._base import BaseDynamicMeta
 from ._options import TRAIN_OPTIONS

@@ -127,7 +127,7 @@ class BPTTBatches(torch.utils.data.IterableDataset):
             yield row
         if self._n_rows not in (None, n_rows):
             raise ValueError(
-                f"ElmoLanguageModel: the corpus had {self._n_rows} rows when its words "
+                f"the corpus had {self._n_rows} rows when its words "
                 f"were counted, but {n_rows} rows in a later pass. Files must not "
                 "change during fit; pass an iterable that can be consumed only once "
                 "as a list."

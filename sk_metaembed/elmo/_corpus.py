@@ -18,25 +18,27 @@ from ..sequences import TokenSequences, check_tokens
 _BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
 
 
-def read_corpus(X, *, caller):
+def read_corpus(X):
     """Return the RowsCorpus, FilesCorpus or StreamCorpus of the X passed to `fit`.
 
     The ``rows(rng)`` of each yields lists of str: in order, or shuffled by a Generator.
 
-    >>> corpus = read_corpus([["the", "end"]], caller="Reader")
+    >>> corpus = read_corpus([["the", "end"]])
     >>> list(corpus.rows())
     [['the', 'end']]
     """
     if isinstance(X, os.PathLike):
-        return FilesCorpus(_files(Path(X), caller))
+        return FilesCorpus(_files(Path(X)))
     if isinstance(X, str):
         raise TypeError(
-            f"{caller}: X must not be a single str; got {X[:60]!r}. Pass a text in a "
+            f"X must not be a single str; got {X[:60]!r}. Pass a text in a "
             "list, [text], and a file or folder as a path, pathlib.Path(...)."
         )
     if is_stream(X):
-        return StreamCorpus(X, caller)
-    return RowsCorpus(check_tokens(X, caller=caller, split=_split_whitespace))
+        return StreamCorpus(X)
+    return RowsCorpus(
+        check_tokens(X, caller="ElmoLanguageModel", split=_split_whitespace)
+    )
 
 
 def _split_whitespace(texts):
@@ -89,8 +91,8 @@ class FilesCorpus:
 class StreamCorpus:
     """Rows of an iterable that can be iterated over repeatedly."""
 
-    def __init__(self, iterable, caller):
-        self._iterable, self._caller = iterable, caller
+    def __init__(self, iterable):
+        self._iterable = iterable
 
     def rows(self, rng=None):
         """Yield the words of each row."""
@@ -103,7 +105,7 @@ class StreamCorpus:
             is_row = isinstance(words, list | tuple)
             if not is_row or not all(isinstance(word, str) for word in words):
                 raise TypeError(
-                    f"{self._caller}: each row must be a str or a list of str; row {i} "
+                    f"each row must be a str or a list of str; row {i} "
                     f"of the stream is {row!r:.60}."
                 )
             yield list(words)
@@ -131,18 +133,18 @@ def is_stream(X):
     return not is_collection and not isinstance(X, Iterator)
 
 
-def _files(path, caller):
+def _files(path):
     path = path.expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*.txt") if p.is_file())
         if not files:
             raise FileNotFoundError(
-                f"{caller}: the folder {path} contains no *.txt files. Pass a folder "
+                f"the folder {path} contains no *.txt files. Pass a folder "
                 "of plain text, one sequence per line, or the path of one file."
             )
         return files
     if not path.is_file():
-        raise FileNotFoundError(f"{caller}: no file or folder {str(path)!r}.")
+        raise FileNotFoundError(f"no file or folder {str(path)!r}.")
     return [path]
 
 
@@ -204,21 +206,21 @@ def count_words(corpus):
     return CorpusCount(words, n_rows, words.total(), checksum)
 
 
-def make_vocabulary(count, min_count, max_vocabulary, *, caller):
+def make_vocabulary(count, min_count, max_vocabulary):
     """Return the Vocabulary of a corpus, `max_vocabulary` excluding `SPECIAL`.
 
     >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
-    >>> make_vocabulary(count, 2, None, caller="Reader").words
+    >>> make_vocabulary(count, 2, None).words
     ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
     """
-    check_count(count, caller=caller)
+    check_count(count)
     # vocab.txt has one word per line.
     usable = {
         w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w
     }
     if not usable:
         raise ValueError(
-            f"{caller}: no word of the corpus can be predicted: all {len(count.words)} "
+            f"no word of the corpus can be predicted: all {len(count.words)} "
             f"words are spelled like the marks {SPECIAL} or contain a line break."
         )
     frequent = [word for word, n in usable.items() if n >= min_count]
@@ -226,22 +228,22 @@ def make_vocabulary(count, min_count, max_vocabulary, *, caller):
     if not frequent:
         most = max(usable.values())
         raise ValueError(
-            f"{caller}: no word of the corpus occurs min_count={min_count} times; the "
+            f"no word of the corpus occurs min_count={min_count} times; the "
             f"most frequent word occurs {most} times. Use a smaller min_count."
         )
     return Vocabulary.from_words([*SPECIAL, *frequent[:max_vocabulary]])
 
 
-def check_count(count, *, caller, min_distinct=2):
+def check_count(count, min_distinct=2):
     """Check that a corpus has words, and enough different ones."""
     if count.n_words == 0:
         raise ValueError(
-            f"{caller}: the corpus is empty: it has {count.n_rows} rows (samples) and "
+            f"the corpus is empty: it has {count.n_rows} rows (samples) and "
             "no words. At least one row must have words."
         )
     if len(count.words) < min_distinct:
         raise ValueError(
-            f"{caller}: the corpus has only one distinct word, "
+            f"the corpus has only one distinct word, "
             f"{next(iter(count.words))!r}, in {count.n_rows} rows (n_samples = "
             f"{count.n_rows}). At least two different words are required."
         )

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context
-from .._training._parameters import check_callbacks
+from .._core._named_errors import NamedErrorsMixin
+from .._training._choose_device import check_callbacks
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
     RowsCorpus,
@@ -25,7 +26,7 @@ from ._corpus import (
     read_corpus,
 )
 from ._model_files import read_language_model, write_language_model
-from ._options import options_from_model
+from ._options import checked_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,14 +40,15 @@ if TYPE_CHECKING:
     # A folder, or (options, weights) with or without the vocabulary.
     Initial: TypeAlias = StrPath | Sequence[StrPath]
 
-_CALLER = "ElmoLanguageModel"
 # Parameters that may differ between an interrupted fit and the fit that resumes it.
 _NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
+class ElmoLanguageModel(
+    NamedErrorsMixin, SequencesInputMixin, CallbackSupportMixin, BaseEstimator
+):
     """Train ELMo's bidirectional language model on a corpus, or fine-tune one.
 
     Use it when the published weights do not cover your language or domain. The files
@@ -59,31 +61,28 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     initial : str, path-like or tuple, default=None
         Model to start from: a folder written by `save`, or the files of any ELMo,
         (options, weights) or (options, weights, vocabulary), as paths or as the URLs
-        that `ElmoEmbedding` takes. Its shapes replace the parameters from
-        `projection_dim` to `max_characters`; its vocabulary and softmax are used if it
-        has them. None starts from random weights.
-    projection_dim : int, default=128
-        Dimension of the output of each direction; a layer has twice as many.
-    cell_dim : int, default=512
-        Dimension of the LSTM cells.
-    n_layers : int, default=2
-        Number of LSTM layers per direction.
-    filters : sequence of (width, number), default=((1, 32), (2, 32), (3, 64), (4, 128))
-        Convolution filters over characters.
-    char_dim : int, default=16
-        Dimension of the character embeddings.
-    n_highway : int, default=1
-        Number of highway layers after the convolutions.
-    activation : {"relu", "tanh"}, default="relu"
-        Activation of the convolutions.
-    skip_connections : bool, default=True
-        Whether layers after the first add their input to their output.
-    cell_clip : float or None, default=3.0
-        Maximum absolute value of the cell state; None for no limit.
-    proj_clip : float or None, default=3.0
-        Maximum absolute value of the hidden state; None for no limit.
-    max_characters : int, default=50
-        Maximum number of bytes read per word, including its two marks.
+        that `ElmoEmbedding` takes. Its shapes replace `architecture`;
+        its vocabulary and softmax are used if it has them. None starts from random
+        weights.
+    architecture : dict, default=None
+        Shapes of the network; keys that are missing have their defaults.
+
+        - ``projection_dim`` : int, default=128. Dimension of the output of each
+          direction; a layer has twice as many.
+        - ``cell_dim`` : int, default=512. Dimension of the LSTM cells.
+        - ``n_layers`` : int, default=2. Number of LSTM layers per direction.
+        - ``filters`` : sequence of (width, number), default=((1, 32), (2, 32), (3, 64),
+          (4, 128)). Convolution filters over characters.
+        - ``char_dim`` : int, default=16. Dimension of the character embeddings.
+        - ``n_highway`` : int, default=1. Number of highway layers after the
+          convolutions.
+        - ``activation`` : {"relu", "tanh"}, default="relu". Of the convolutions.
+        - ``skip_connections`` : bool, default=True. Whether layers after the first add
+          their input to their output.
+        - ``cell_clip``, ``proj_clip`` : float or None, default=3.0. Maximum absolute
+          value of the cell state and of the hidden state; None for no limit.
+        - ``max_characters`` : int, default=50. Maximum number of bytes read per word,
+          including its two marks.
     min_count : int, default=1
         Minimum frequency of a word in the vocabulary of the softmax. Any word can be
         read.
@@ -198,8 +197,9 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     >>> import tempfile
     >>> from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
     >>> texts = ["the cat sat on the mat", "the dog sat on the rug"] * 20
+    >>> small = {"projection_dim": 8, "cell_dim": 16, "char_dim": 4}
     >>> model = ElmoLanguageModel(
-    ...     projection_dim=8, cell_dim=16, filters=((1, 8), (2, 8)), char_dim=4,
+    ...     architecture={**small, "filters": ((1, 8), (2, 8))},
     ...     batch_size=4, max_epochs=10, lr=0.05, random_state=0,
     ... )
     >>> _ = model.fit(texts)
@@ -227,17 +227,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     _parameter_constraints: dict = {
         "initial": [str, os.PathLike, tuple, list, None],
-        "projection_dim": [_COUNT],
-        "cell_dim": [_COUNT],
-        "n_layers": [_COUNT],
-        "filters": ["array-like"],
-        "char_dim": [_COUNT],
-        "n_highway": [Interval(Integral, 0, None, closed="left")],
-        "activation": [StrOptions({"relu", "tanh"})],
-        "skip_connections": ["boolean"],
-        "cell_clip": [_POSITIVE, None],
-        "proj_clip": [_POSITIVE, None],
-        "max_characters": [Interval(Integral, 3, None, closed="left")],
+        "architecture": [dict, None],
         "min_count": [_COUNT],
         "max_vocabulary": [_COUNT, None],
         "softmax": [StrOptions({"auto", "full", "adaptive", "sampled"})],
@@ -263,17 +253,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         self,
         initial: Initial | None = None,
         *,
-        projection_dim: int = 128,
-        cell_dim: int = 512,
-        n_layers: int = 2,
-        filters: Sequence[tuple[int, int]] = ((1, 32), (2, 32), (3, 64), (4, 128)),
-        char_dim: int = 16,
-        n_highway: int = 1,
-        activation: Literal["relu", "tanh"] = "relu",
-        skip_connections: bool = True,
-        cell_clip: float | None = 3.0,
-        proj_clip: float | None = 3.0,
-        max_characters: int = 50,
+        architecture: dict[str, Any] | None = None,
         min_count: int = 1,
         max_vocabulary: int | None = None,
         softmax: Literal["auto", "full", "adaptive", "sampled"] = "auto",
@@ -295,17 +275,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         verbose: int = 0,
     ) -> None:
         self.initial = initial
-        self.projection_dim = projection_dim
-        self.cell_dim = cell_dim
-        self.n_layers = n_layers
-        self.filters = filters
-        self.char_dim = char_dim
-        self.n_highway = n_highway
-        self.activation = activation
-        self.skip_connections = skip_connections
-        self.cell_clip = cell_clip
-        self.proj_clip = proj_clip
-        self.max_characters = max_characters
+        self.architecture = architecture
         self.min_count = min_count
         self.max_vocabulary = max_vocabulary
         self.softmax = softmax
@@ -352,7 +322,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        check_callbacks(self.callbacks, caller=_CALLER)
+        check_callbacks(self.callbacks, caller="ElmoLanguageModel")
         corpora, counts = _read(X, X_val)
         saved = None if self.initial is None else read_language_model(self.initial)
         self.__dict__.pop("net_", None)
@@ -386,7 +356,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        check_callbacks(self.callbacks, caller=_CALLER)
+        check_callbacks(self.callbacks, caller="ElmoLanguageModel")
         is_new = not hasattr(self, "net_")
         corpora, counts = _read(X, None, min_distinct=2 if is_new else 1)
         if is_new:
@@ -422,13 +392,11 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         rows = {"both": [0, 1], "forward": [0], "backward": [1]}
         if direction not in rows:
             raise ValueError(
-                f"{_CALLER}: direction must be one of {list(rows)}; got {direction!r}."
+                f"direction must be one of {list(rows)}; got {direction!r}."
             )
         losses, n_words = self._losses(X)
         if not len(n_words):
-            raise ValueError(
-                f"{_CALLER}: X has 0 rows; perplexity needs at least one sequence."
-            )
+            raise ValueError("X has 0 rows; perplexity needs at least one sequence.")
         return float(np.exp(losses[rows[direction]].mean(axis=0).sum() / n_words.sum()))
 
     def score_samples(self, X: Corpus) -> NDArray[np.float64]:
@@ -520,7 +488,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         saved = read_language_model(folder)
         if saved.words is None:
             raise ValueError(
-                f"{_CALLER}: {folder} has no vocabulary with a softmax, so the model "
+                f"{folder} has no vocabulary with a softmax, so the model "
                 "cannot predict words. Call fit with initial= to train one."
             )
         model._random = check_random_state(model.random_state)
@@ -532,13 +500,11 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def _set_vocabulary(self, count, saved):
         """Set options and vocabulary, of the saved model if it has them."""
         if saved is None:
-            self.options_ = options_from_model(self, caller=_CALLER)
+            self.options_ = checked_options(self.architecture or {})
         else:
             self.options_ = saved.options
         if saved is None or saved.words is None:
-            vocabulary = make_vocabulary(
-                count, self.min_count, self.max_vocabulary, caller=_CALLER
-            )
+            vocabulary = make_vocabulary(count, self.min_count, self.max_vocabulary)
         else:
             vocabulary = Vocabulary.from_words(saved.words)
         self._vocabulary, self.vocabulary_ = vocabulary, vocabulary.words
@@ -593,7 +559,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         from ._lm_training import row_losses
 
         check_is_fitted(self, "net_")
-        return row_losses(self, read_corpus(X, caller=_CALLER), self.batch_size)
+        return row_losses(self, read_corpus(X), self.batch_size)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "net_")
@@ -614,12 +580,10 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
 def _read(X, X_val, min_distinct=2):
     """Return the corpora of X and X_val, and their counts; None for a missing X_val."""
-    held_out = None if X_val is None else read_corpus(X_val, caller=_CALLER)
-    corpora = [read_corpus(X, caller=_CALLER), held_out]
+    held_out = None if X_val is None else read_corpus(X_val)
+    corpora = [read_corpus(X), held_out]
     counts = [corpus and count_words(corpus) for corpus in corpora]
-    check_count(counts[0], caller=_CALLER, min_distinct=min_distinct)
+    check_count(counts[0], min_distinct=min_distinct)
     if counts[1] is not None and not counts[1].n_rows:
-        raise ValueError(
-            f"{_CALLER}: X_val has 0 rows. Pass at least one row, or no X_val."
-        )
+        raise ValueError("X_val has 0 rows. Pass at least one row, or no X_val.")
     return corpora, counts

@@ -176,7 +176,7 @@ class StopWhenDiverged(Callback):
         """Check the loss of a batch."""
         if not math.isfinite(loss.item()):
             raise FloatingPointError(
-                f"ElmoLanguageModel: training diverged in epoch {len(net.history)}: "
+                f"training diverged in epoch {len(net.history)}: "
                 f"the loss is {loss.item()}. Use a smaller lr or gradient_clip."
             )
 
@@ -186,7 +186,7 @@ def check_finite(net):
     for name, tensor in net.module_.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise FloatingPointError(
-                f"ElmoLanguageModel: training diverged: {name} has entries that are "
+                f"training diverged: {name} has entries that are "
                 "not finite. Use a smaller lr or gradient_clip."
             )
 
@@ -362,13 +362,13 @@ def read_matching_checkpoint(file, identity, device):
         saved = state["identity"]
     except (CorruptCheckpointError, KeyError) as error:
         raise ValueError(
-            f"ElmoLanguageModel: {file} is not a checkpoint, or it is corrupt "
+            f"{file} is not a checkpoint, or it is corrupt "
             f"({error}). Delete it, or set checkpoint to another file."
         ) from error
     for name, value in identity.items():
         if saved.get(name) != value:
             raise ValueError(
-                f"ElmoLanguageModel: the checkpoint {file} belongs to another fit: its "
+                f"the checkpoint {file} belongs to another fit: its "
                 f"{name} is {saved.get(name)}; got {value}. Delete it, or set "
                 "checkpoint to another file."
             )

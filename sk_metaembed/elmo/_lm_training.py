@@ -9,8 +9,8 @@ from skorch.callbacks import GradientNormClipping
 from skorch.helper import predefined_split
 
 from .._training._callbacks import StopOnRequest
+from .._training._choose_device import resolve_device
 from .._training._net_state import available_device, net_state_dict, restore_net
-from .._training._parameters import resolve_device
 from .._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._bptt import NO_TARGET, BPTTBatches
 from ._lm_net import (

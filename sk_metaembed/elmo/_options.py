@@ -1,8 +1,15 @@
 """ElmoOptions: the content of options.json of a bidirectional language model."""
 
 import json
+from numbers import Integral, Real
 from pathlib import Path
 from typing import NamedTuple
+
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
 # The 256 bytes, and marks: sentence begin and end, word begin and end, padding.
 N_CHARACTERS = 261
@@ -29,17 +36,17 @@ class ElmoOptions(NamedTuple):
         Of the filters.
     """
 
-    projection_dim: int
-    cell_dim: int
-    n_layers: int
-    cell_clip: float | None
-    proj_clip: float | None
-    skip_connections: bool
-    char_dim: int
-    max_characters: int
-    filters: tuple
-    n_highway: int
-    activation: str
+    projection_dim: int = 128
+    cell_dim: int = 512
+    n_layers: int = 2
+    cell_clip: float | None = 3.0
+    proj_clip: float | None = 3.0
+    skip_connections: bool = True
+    char_dim: int = 16
+    max_characters: int = 50
+    filters: tuple = ((1, 32), (2, 32), (3, 64), (4, 128))
+    n_highway: int = 1
+    activation: str = "relu"
 
     @property
     def n_filters(self):
@@ -90,32 +97,56 @@ def read_options(file):
     )
 
 
-def options_from_model(model, *, caller):
-    """Return the ElmoOptions of the parameters of an `ElmoLanguageModel`."""
-    try:
-        filters = tuple((int(width), int(n)) for width, n in model.filters)
-    except (TypeError, ValueError):
-        filters = ()
-    valid = [1 <= width <= model.max_characters and n >= 1 for width, n in filters]
-    if not valid or not all(valid):
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_CLIP = [Interval(Real, 0, None, closed="neither"), None]
+_CONSTRAINTS = {
+    "projection_dim": _COUNT,
+    "cell_dim": _COUNT,
+    "n_layers": _COUNT,
+    "cell_clip": _CLIP,
+    "proj_clip": _CLIP,
+    "skip_connections": ["boolean"],
+    "char_dim": _COUNT,
+    "max_characters": [Interval(Integral, 3, None, closed="left")],
+    "filters": ["array-like"],
+    "n_highway": [Interval(Integral, 0, None, closed="left")],
+    "activation": [StrOptions(set(_ACTIVATIONS))],
+}
+
+
+def checked_options(architecture):
+    """Return the ElmoOptions of the `architecture` of an `ElmoLanguageModel`.
+
+    >>> checked_options({"n_layers": 1}).n_layers
+    1
+    """
+    unknown = sorted(set(architecture) - set(_CONSTRAINTS))
+    if unknown:
         raise ValueError(
-            f"{caller}: filters must be pairs of width and number, such as ((1, 32), "
-            f"(2, 64)), with widths up to max_characters={model.max_characters}; got "
-            f"{model.filters!r}."
+            f"architecture has no key {unknown[0]!r}; its keys are {[*_CONSTRAINTS]}."
         )
-    return ElmoOptions(
-        model.projection_dim,
-        model.cell_dim,
-        model.n_layers,
-        model.cell_clip,
-        model.proj_clip,
-        bool(model.skip_connections),
-        model.char_dim,
-        model.max_characters,
-        filters,
-        model.n_highway,
-        model.activation,
+    validate_parameter_constraints(
+        _CONSTRAINTS, architecture, "the architecture of ElmoLanguageModel"
     )
+    options = ElmoOptions(**architecture)
+    filters = _filter_pairs(options.filters, options.max_characters)
+    if not filters:
+        raise ValueError(
+            "filters must be pairs of width and number, such as ((1, 32), (2, 64)), "
+            f"with widths up to max_characters={options.max_characters}; got "
+            f"{options.filters!r}."
+        )
+    return options._replace(filters=filters)
+
+
+def _filter_pairs(value, max_characters):
+    """Return filters as a tuple of pairs of int, empty if they are invalid."""
+    try:
+        pairs = tuple((int(width), int(number)) for width, number in value)
+    except (TypeError, ValueError):
+        return ()
+    valid = [1 <= width <= max_characters and number >= 1 for width, number in pairs]
+    return pairs if all(valid) else ()
 
 
 def _parse(file):
@@ -177,12 +208,8 @@ def _clip(file, content, key):
 
 def _filters(file, content, max_characters):
     value = _value(file, content, "char_cnn", "filters")
-    try:
-        pairs = tuple((int(width), int(number)) for width, number in value)
-    except (TypeError, ValueError):
-        pairs = ()
-    valid = [1 <= width <= max_characters and number >= 1 for width, number in pairs]
-    if not valid or not all(valid):
+    pairs = _filter_pairs(value, max_characters)
+    if not pairs:
         expected = (
             "pairs of width and number, such as [[1, 32], [2, 64]], with widths up to "
             f"the {max_characters} characters of a word"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..sequences._find_step import find_step
+from .._core._named_errors import names_errors
+from ..sequences._pipeline_steps import find_step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ _MIN_OPACITY, _OPACITY_RANGE = 0.10, 0.45
 SYMBOLS = "●▲■◆✚▼✖"  # as the markers of `point_style`, in the same order
 
 
+@names_errors
 def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
     """Return the weight of each source at each token, from a whole pipeline.
 
@@ -81,18 +83,16 @@ def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
     >>> frame.columns.tolist()
     ['sequence', 'position', 'token', 'function-1', 'function-2']
     """
-    step, inputs = find_attention_step(estimator, X, "attention_weights")
+    step, inputs = find_attention_step(estimator, X)
     return step.attention_weights(inputs)
 
 
-def find_attention_step(estimator, X, caller):
+def find_attention_step(estimator, X):
     """Return the fitted step that has attention weights, and that step's input."""
-    step, X = find_step(
-        estimator, X, lambda step: hasattr(step, "attention_weights"), caller
-    )
+    step, X = find_step(estimator, X, lambda step: hasattr(step, "attention_weights"))
     if step is None:
         raise TypeError(
-            f"{caller} requires an estimator with attention_weights, such as "
+            f"requires an estimator with attention_weights, such as "
             "DynamicMetaEmbedding, or a Pipeline, search or ColumnTransformer with "
             f"such a step; got {type(estimator).__name__}."
         )

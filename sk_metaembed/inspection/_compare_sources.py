@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from .._core._arrays import normalize_rows
 from .._core._messages import short_repr
+from .._core._named_errors import names_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._stacked import equal_rows
 from ..meta._stacked_models import make_folds
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from .._core._typing import Texts
 
-_CALLER = "compare_sources"
 _TFIDF, _CONCAT, _STACK = "TF-IDF", "concat", "stack"
 _STACKS = (StackedMetaClassifier, StackedMetaRegressor)
 # Their vectors do not depend on the texts that they are fitted on.
@@ -47,6 +47,7 @@ _FIXED = (FunctionEmbedding, TransformerEmbedding)
 _IMPORTANCE_ROWS = 1000  # of each fold, at most
 
 
+@names_errors
 def compare_sources(
     sources: Any,
     X: Texts | pd.DataFrame,
@@ -158,17 +159,21 @@ def compare_sources(
         tokens = tokenizer.fit_transform(X)
         candidates = _TextCandidates(pairs, stack, tokens)
         copies, n_rows = equal_rows(tokens), len(tokens)
-    target = (read_numbers if is_number else read_classes)(y, n_rows, caller=_CALLER)
+    target = (read_numbers if is_number else read_classes)(
+        y, n_rows, caller="compare_sources"
+    )
     if target.y.ndim > 1:
         raise ValueError(
-            f"{_CALLER}: y must have one column, got shape {target.y.shape}. Compare "
+            f"y must have one column, got shape {target.y.shape}. Compare "
             "for each column separately."
         )
-    folds = make_folds(cv, target, groups, copies, random_state, caller=_CALLER).repeats
+    folds = make_folds(
+        cv, target, groups, copies, random_state, caller="compare_sources"
+    ).repeats
     folds = folds[0] if folds else []
     if len(folds) < 2:
         raise ValueError(
-            f"{_CALLER} needs at least two folds for intervals; cv={short_repr(cv)} "
+            f"needs at least two folds for intervals; cv={short_repr(cv)} "
             f"makes {len(folds)} of {n_rows} rows. Pass more rows of each class, or "
             "another cv."
         )
@@ -277,7 +282,7 @@ class _TextCandidates:
         taken = [name for name in own if name in (_TFIDF, _CONCAT, _STACK)]
         if taken:
             raise ValueError(
-                f"{_CALLER}: a source is named {taken[0]!r}, as one of the other "
+                f"a source is named {taken[0]!r}, as one of the other "
                 "candidates. Rename the source."
             )
         self._fixed = {}
@@ -367,8 +372,7 @@ def _predicts_numbers(sources, y, target_type):
     """Return whether y has numbers instead of classes."""
     if target_type not in ("auto", "continuous"):
         raise ValueError(
-            f'{_CALLER}: target_type must be "auto" or "continuous", got '
-            f"{target_type!r}."
+            f'target_type must be "auto" or "continuous", got {target_type!r}.'
         )
     if isinstance(sources, Pipeline):
         return is_regressor(sources)
@@ -389,7 +393,7 @@ def _text_steps(sources, is_number, random_state):
         if stack is None or steps or not isinstance(union, EmbeddingUnion | None):
             kinds = [type(step).__name__ for _, step in sources.steps]
             raise ValueError(
-                f"{_CALLER} takes pipelines with the steps of make_text_pipeline (a "
+                f"takes pipelines with the steps of make_text_pipeline (a "
                 "Tokenizer, an EmbeddingUnion, and a StackedMetaClassifier or "
                 "StackedMetaRegressor) or of make_table_pipeline; got the steps "
                 f"{kinds}. Pass the sources alone."
@@ -403,7 +407,7 @@ def _union(sources):
         return sources
     if not isinstance(sources, list | tuple) or not sources:
         raise TypeError(
-            f"{_CALLER}: sources must be a list of sources or of (name, source) pairs, "
+            f"sources must be a list of sources or of (name, source) pairs, "
             f"an EmbeddingUnion or a Pipeline; got {short_repr(sources)}."
         )
     if all(isinstance(each, tuple | list) for each in sources):
@@ -414,6 +418,6 @@ def _union(sources):
 def _check_frame(X):
     if not hasattr(X, "iloc") or not hasattr(X, "columns"):
         raise TypeError(
-            f"{_CALLER}: X must be a pandas DataFrame for a pipeline of tables; got "
+            f"X must be a pandas DataFrame for a pipeline of tables; got "
             f"{type(X).__name__}."
         )

@@ -7,23 +7,62 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import clone
 
+from ._display import set_limits
 from ._heat_map import draw_heat_map, format_value, heat_map_size, write_values
-from ._label_placement import (
-    FreeSpace,
-    draw_lines,
-    fit_limits,
-    label_lines,
-    label_points,
-    nearest_pairs,
-)
 from ._mds import mds_plane, pairwise_distances, project, stress
 from ._pairwise import PairwiseDisplay, check_vectors
-from ._style import bar_style, make_axes
+from ._style import bar_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+
+# Near pairs are black and thick, distant ones gray and thin: no color is needed.
+_DARK, _LIGHT = 0.0, 0.78
+_THICK, _THIN = 3.0, 0.7
+_MAX_NUMBERS = 15  # on lines; more would hide each other
+
+
+def nearest_pairs(distances, n_neighbors):
+    """Return each point with its nearest ones, (n, n) -> (n_pairs, 2), nearest first.
+
+    None joins all pairs of up to six points, and each of more with its two nearest.
+    """
+    n = len(distances)
+    if n_neighbors is None:
+        n_neighbors = n - 1 if n <= 6 else 2
+    others = distances.astype(np.float64)
+    np.fill_diagonal(others, np.inf)
+    nearest = np.argsort(others, axis=1, kind="stable")[:, : min(n_neighbors, n - 1)]
+    pairs = {tuple(sorted((i, int(j)))) for i in range(n) for j in nearest[i]}
+    pairs = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return pairs[np.argsort(distances[tuple(pairs.T)], kind="stable")]
+
+
+def draw_lines(ax, positions, pairs, distances, line_kw):
+    """Join pairs (n_pairs, 2) of points by lines, darker and thicker if near."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import LinearSegmentedColormap
+
+    # The shades cover the range of all distances, not only of those drawn.
+    others = distances[~np.eye(len(distances), dtype=bool)]
+    low, high = (others.min(), others.max()) if len(others) else (0.0, 1.0)
+    high = max(high, low + 1e-12)
+    lengths = distances[tuple(pairs.T)]
+    grays = LinearSegmentedColormap.from_list("near_far", [str(_DARK), str(_LIGHT)])
+    style = {
+        "array": lengths,
+        "cmap": grays,
+        "linewidths": np.interp(lengths, [low, high], [_THICK, _THIN]),
+        "zorder": 1,
+    }
+    lines = LineCollection(positions[pairs], **style | line_kw)
+    if "clim" not in line_kw:
+        lines.set_clim(low, high)
+    ax.add_collection(lines)
+    return lines
 
 
 class DistanceDisplay(PairwiseDisplay):
@@ -66,7 +105,7 @@ class DistanceDisplay(PairwiseDisplay):
     im_ : matplotlib AxesImage
         The heat map.
     text_ : list or ndarray of matplotlib Text, or None
-        The numbers on lines or in cells, where they fit.
+        The numbers on lines or in cells.
 
     See Also
     --------
@@ -80,6 +119,9 @@ class DistanceDisplay(PairwiseDisplay):
     the pairs, where d are the distances, p those in the picture and s the scale that
     fits best. Below 0.1, little is lost; above 0.3, rely on the numbers rather than on
     the positions.
+
+    Each label is above its point, so labels of near points can overlap: draw on larger
+    axes, or show the heat map.
 
     References
     ----------
@@ -180,12 +222,12 @@ class DistanceDisplay(PairwiseDisplay):
             negative or not finite, or if the projector does not return a plane.
         """
         values, names = check_vectors(
-            vectors, labels, cls.__name__, need_direction=metric == "cosine"
+            vectors, labels, need_direction=metric == "cosine"
         )
-        distances = pairwise_distances(values, metric, cls.__name__)
+        distances = pairwise_distances(values, metric)
         positions = None
         if projector is not None:
-            positions = project(clone(projector), values, distances, cls.__name__)
+            positions = project(clone(projector), values, distances)
         display = cls(
             distances,
             labels=names,
@@ -225,8 +267,8 @@ class DistanceDisplay(PairwiseDisplay):
             joins all pairs of up to six tokens, and otherwise each token with its two
             nearest.
         include_values : bool, default=None
-            Whether to write distances. None writes those that fit. In a graph, True
-            does too, because further numbers would overlap.
+            Whether to write distances. None writes them into cells if they fit at a
+            readable size, and onto up to 15 lines of a graph.
         values_format : str, default=None
             Format of the numbers, such as ``".1f"``. None writes two decimals.
         colorbar : bool, default=True
@@ -252,7 +294,7 @@ class DistanceDisplay(PairwiseDisplay):
             raise ValueError(f"kind must be 'graph' or 'matrix'; got {kind!r}.")
         if not (n_neighbors is None or n_neighbors >= 0):
             raise ValueError(f"n_neighbors must be 0 or more; got {n_neighbors}.")
-        ax = make_axes(ax, sizes[kind], type(self).__name__)
+        ax = self._make_axes(ax, sizes[kind])
         if self.title is not None:
             ax.set_title(self.title, parse_math=False)
         scale = f"{self.metric} distance" if colorbar else None
@@ -265,7 +307,6 @@ class DistanceDisplay(PairwiseDisplay):
             style = dict(line_kw or {}), dict(scatter_kw or {})
             self._draw_graph(ax, scale, pairs, *style)
             self._write_graph(ax, pairs, **options)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw_matrix(self, ax, scale, options, im_kw):
@@ -284,21 +325,27 @@ class DistanceDisplay(PairwiseDisplay):
         ax.set(xticks=[], yticks=[], xlabel=f"two dimensions, stress {self.stress:.2f}")
         if scale is not None and len(pairs):
             ax.figure.colorbar(self.lines_, ax=ax, label=scale)
-        fit_limits(ax, positions)
+        ax.figure.canvas.figure.draw_without_rendering()
+        set_limits(ax, positions)
 
     def _write_graph(self, ax, pairs, include_values, values_format, text_kw):
-        space = FreeSpace(ax, self._get_positions(), pairs)
-        include_values = include_values is not False
-        lengths = self.distances[tuple(pairs.T)]
-        numbers = [format_value(d, self.distances, values_format) for d in lengths]
-        numbered = list(zip(pairs, numbers, strict=True)) if include_values else []
-        # Numbers of short lines come first: a label can go elsewhere, they cannot.
-        short = [pair for pair in numbered if space.is_short(pair[0])]
-        long = [pair for pair in numbered if not space.is_short(pair[0])]
-        texts = label_lines(space, short, text_kw)
-        self.labels_ = label_points(space, self.labels)
-        texts += label_lines(space, long, text_kw)
-        self.text_ = texts if include_values else None
+        positions = self._get_positions()
+        style = {"textcoords": "offset points", "ha": "center", "va": "bottom"}
+        style |= {"zorder": 4, "parse_math": False}
+        self.labels_ = [
+            ax.annotate(label, position, (0, 5), **style)
+            for label, position in zip(self.labels, positions, strict=True)
+        ]
+        if include_values is None:
+            include_values = len(pairs) <= _MAX_NUMBERS
+        self.text_ = [] if include_values else None
+        back = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        style = {"ha": "center", "va": "center", "fontsize": "x-small"}
+        style |= {"zorder": 3, "bbox": back} | text_kw
+        for pair in pairs if include_values else ():
+            number = format_value(self.distances[*pair], self.distances, values_format)
+            middle = positions[pair].mean(axis=0)
+            self.text_.append(ax.text(*middle, number, **style))
 
     def _get_positions(self):
         """Return the positions of the tokens (n, 2), computed on first use."""

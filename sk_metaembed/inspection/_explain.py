@@ -1,4 +1,4 @@
-"""explain: what the words and the sources of a text contribute to its prediction."""
+"""what the words and the sources of a text contribute to its prediction."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._named_errors import names_errors
 from ..sequences import Block, EmbeddedSequences
-from ..sequences._find_step import replace_steps, unwrap_fitted
+from ..sequences._pipeline_steps import replace_steps, unwrap_fitted
 from ._explain_linear import Linear, Outputs, linear_contributions, source_of
 from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation
@@ -23,6 +24,7 @@ _METHODS = ("auto", "exact", "occlusion")
 _TOKENS_AT_ONCE = 1 << 22  # of texts without a word that are predicted together
 
 
+@names_errors
 def explain(
     estimator: SupportsPredict,
     X: Any,
@@ -156,8 +158,8 @@ def explain(
     True
     """
     if method not in _METHODS:
-        raise ValueError(f"explain: method must be one of {_METHODS}, got {method!r}.")
-    unwrap_fitted(estimator, "explain")  # raises if a search has not refitted
+        raise ValueError(f"method must be one of {_METHODS}, got {method!r}.")
+    unwrap_fitted(estimator)  # raises if a search has not refitted
     while hasattr(estimator, "best_estimator_"):
         estimator = estimator.best_estimator_
     check_is_fitted(estimator)
@@ -165,13 +167,13 @@ def explain(
     choose = partial(outputs.choose, target=target)
     texts = read_texts(estimator, X, column)
     if not len(texts.tokens):
-        raise ValueError("explain: Found array with 0 sample(s): X has no texts.")
+        raise ValueError("Found array with 0 sample(s): X has no texts.")
     exact = None
     if method != "occlusion" and column is None:
         exact = linear_contributions(estimator, texts.X, choose, background)
     if method == "exact" and (exact is None or exact.words is None):
         raise ValueError(
-            "explain: method='exact' requires a Pipeline on texts in which vectors of "
+            "method='exact' requires a Pipeline on texts in which vectors of "
             "words are averaged by Pooling or a StackedMeta* with tfidf=False, "
             "followed by linear steps and a linear model with coef_. Pass "
             "method='occlusion'."

@@ -31,7 +31,7 @@ class Outputs:
             self.method = "decision_function" if has_decision else "predict_proba"
             if has_decision and len(self.classes) > 2 and _is_one_to_one(estimator):
                 raise ValueError(
-                    "explain: decision values must have one column per class, but "
+                    "decision values must have one column per class, but "
                     "decision_function_shape='ovo' gives one per pair of classes. Set "
                     "it to 'ovr'."
                 )
@@ -55,7 +55,7 @@ class Outputs:
             values = np.hstack([-values, values])
         if np.shape(values) != (len(values), n_columns) or shape is None:
             raise ValueError(
-                f"explain: {self.method} must return {n_columns} columns, one per "
+                f"{self.method} must return {n_columns} columns, one per "
                 f"class, or one for numbers; got an array of shape {shape}. Explain "
                 "one target at a time, with a pipeline fitted on it."
             )
@@ -67,14 +67,13 @@ class Outputs:
             return values.argmax(axis=1)
         if self.classes is None:
             raise ValueError(
-                f"explain: target={target!r} is a class, but the estimator predicts "
+                f"target={target!r} is a class, but the estimator predicts "
                 "numbers. Leave it out."
             )
         matches = np.flatnonzero([label == target for label in self.classes])
         if not len(matches):
             raise ValueError(
-                f"explain: target={target!r} is not one of the classes "
-                f"{self.classes.tolist()}."
+                f"target={target!r} is not one of the classes {self.classes.tolist()}."
             )
         return np.full(len(values), matches[0])
 

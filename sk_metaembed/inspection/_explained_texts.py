@@ -17,7 +17,7 @@ from ..sequences import (
     check_texts,
     check_tokens,
 )
-from ..sequences._find_step import replace_steps
+from ..sequences._pipeline_steps import replace_steps
 from ..sequences._validation import fill_missing, read_rows
 from ._explain_linear import Outputs, flat_steps
 
@@ -38,7 +38,7 @@ def read_texts(estimator, X, column):
         return _Tokens(check_tokens(X, caller="explain", missing=missing))
     if len(getattr(X, "shape", ())) == 2:
         raise ValueError(
-            f"explain: X is a table of shape {tuple(X.shape)}. Pass the column with "
+            f"X is a table of shape {tuple(X.shape)}. Pass the column with "
             "the texts: explain(estimator, X, column=...)."
         )
     rows = read_rows(X, caller="explain")
@@ -55,14 +55,13 @@ def _column(X, column):
     is_frame, shape = hasattr(X, "columns"), np.shape(X)
     if len(shape) != 2:
         raise ValueError(
-            f"explain: column={column!r} is for tables, but X has shape {shape}. Leave "
-            "it out."
+            f"column={column!r} is for tables, but X has shape {shape}. Leave it out."
         )
     names = list(getattr(X, "column_names", X.columns) if is_frame else range(shape[1]))
     is_last = not is_frame and isinstance(column, Integral) and column < 0
     if (column + shape[1] if is_last else column) not in names:
         raise ValueError(
-            f"explain: column={column!r} is not one of the columns {short_repr(names)}."
+            f"column={column!r} is not one of the columns {short_repr(names)}."
         )
     return X[column] if is_frame else np.asarray(X)[:, column]
 
@@ -72,7 +71,7 @@ def _check_accepts_missing(estimator, rows, i):
         Outputs(estimator)(rows[i : i + 1])
     except Exception as error:
         raise TypeError(
-            f"explain: row {i} is missing ({rows[i]!r}), and the estimator does not "
+            f"row {i} is missing ({rows[i]!r}), and the estimator does not "
             'accept missing texts. Drop the row or replace it by "" (an empty text).'
         ) from error
 
@@ -95,7 +94,7 @@ def _split(estimator, texts):
     for tokenizer in reversed(found):
         tokens = clone(tokenizer).set_params(missing="empty").transform(texts)
         if tokens.texts is None:
-            raise TypeError("explain: the column must contain texts, not token lists.")
+            raise TypeError("the column must contain texts, not token lists.")
         if (tokens.spans() >= 0).all():  # unlike lemmas
             break
     return tokens

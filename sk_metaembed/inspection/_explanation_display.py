@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from ._display import (
+    BaseDisplay,
+    draw_bars,
+    draw_legend,
+    draw_wide_legend,
+    marker_handles,
+)
 from ._explain import explain
 from ._explanation import AGAINST, FOR, PARTS, value_name, word_style
-from ._source_weights import BAR_LABEL, bars_legend
-from ._style import bar_style, make_axes, point_style
-from ._token_rendering import Texts, display_words, draw_texts, legend_above
+from ._token_rendering import Texts, display_words, draw_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 _MAX_WORDS = 1000  # more are slow to draw and unreadable
 
 
-class ExplanationDisplay:
+class ExplanationDisplay(BaseDisplay):
     """Contributions of words or sources to predictions.
 
     Draws the words of some texts, shaded by what they contribute to the prediction, or
@@ -135,8 +140,7 @@ class ExplanationDisplay:
         """
         if labels is not None and len(labels) != len(X):
             raise ValueError(
-                f"{cls.__name__}: got {len(labels)} labels for {len(X)} texts. Pass "
-                "one label per text."
+                f"got {len(labels)} labels for {len(X)} texts. Pass one label per text."
             )
         explanation = explain(
             estimator,
@@ -182,11 +186,10 @@ class ExplanationDisplay:
         """
         if part not in PARTS:
             raise ValueError(f"part must be one of {PARTS}, got {part!r}.")
-        caller = type(self).__name__
         if part == "words":
             texts = self._texts()
             grows = ax is None
-            ax = make_axes(ax, (7.2, 2.0), caller)
+            ax = self._make_axes(ax, (7.2, 2.0))
             self.legend_ = self._write_legend(ax) if legend else None
             self.words_, self.notes_, self.boxes_ = draw_texts(
                 ax, texts, grows=grows, text_kw=dict(text_kw or {})
@@ -194,13 +197,14 @@ class ExplanationDisplay:
         else:
             effects = getattr(self.explanation, part)
             if not effects:
-                raise ValueError(f"{caller}: the explanation has no {part}.")
+                raise ValueError(f"the explanation has no {part}.")
             height = 1.0 + len(self.explanation.values) * (0.19 * len(effects) + 0.16)
-            ax = make_axes(ax, (7.2, height), caller)
+            ax = self._make_axes(ax, (7.2, height))
             self._draw_bars(ax, effects, dict(bar_kw or {}))
-            names = [str(name) for name in effects]
-            self.legend_ = bars_legend(ax, self.bars_, names) if legend else None
-        self.ax_, self.figure_ = ax, ax.figure
+            self.legend_ = None
+            if legend:
+                names = [str(name) for name in effects]
+                self.legend_ = draw_legend(ax, self.bars_, names, handleheight=1.2)
         return self
 
     def frame(self) -> pd.DataFrame:
@@ -221,7 +225,7 @@ class ExplanationDisplay:
         tokens, effects = self.explanation.tokens, self.explanation.words
         if not 1 <= len(effects) <= _MAX_WORDS:
             raise ValueError(
-                f"{type(self).__name__} shows between 1 and {_MAX_WORDS} words; got "
+                f"shows between 1 and {_MAX_WORDS} words; got "
                 f"{len(effects)}. Pass a part of the texts, such as X[:3]."
             )
         largest = np.abs(effects).max()
@@ -233,32 +237,19 @@ class ExplanationDisplay:
         return Texts(words, tokens.offsets, labels, source, strength, weights, notes)
 
     def _write_legend(self, ax):
-        from matplotlib.lines import Line2D
-
-        handles = []
-        for number in (FOR, AGAINST):
-            style = point_style(number)
-            style = {"markerfacecolor": style["color"], "marker": style["marker"]}
-            line = {"linestyle": "", "markeredgecolor": "black", "markersize": 7}
-            handles.append(Line2D([], [], **style, **line))
-        return legend_above(ax, handles, ["for the target", "against it"])
+        handles = marker_handles(max(FOR, AGAINST) + 1)
+        handles = [handles[FOR], handles[AGAINST]]
+        return draw_wide_legend(ax, handles, ["for the target", "against it"])
 
     def _draw_bars(self, ax, effects, bar_kw):
-        height = 0.84 / len(effects)
-        rows = np.arange(len(self.explanation.values))
-        self.bars_ = []
-        for number, (name, values) in enumerate(effects.items()):
-            y = rows + (number - (len(effects) - 1) / 2) * height
-            style = {"height": height, "label": str(name), **bar_style(number)}
-            bars = ax.barh(y, values, **style | bar_kw)
-            ax.bar_label(bars, fmt="%+.2f", padding=3, **BAR_LABEL)
-            self.bars_.append(bars)
+        values = np.stack(list(effects.values()), axis=1)
+        numbers = [[f"{value:+.2f}" for value in row] for row in values]
+        names, headings = list(effects), self._headings()
+        self.bars_ = draw_bars(ax, values, numbers, names, headings, bar_kw)
         ax.axvline(0, color="black", linewidth=0.8)
-        every = [0.0, *np.concatenate(list(effects.values()))]
-        room = 0.3 * (max(every) - min(every)) or 1.0  # for the numbers
-        ax.set_xlim(min(every) - room * (min(every) < 0), max(every) + room)
-        ax.set_yticks(rows, self._headings(), parse_math=False)
-        ax.set_ylim(len(rows) - 0.5, -0.5)  # the first text on top
+        low, high = min(0.0, values.min()), max(0.0, values.max())
+        room = 0.3 * (high - low) or 1.0  # for the numbers
+        ax.set_xlim(low - room * (low < 0), high + room)
         ax.set_xlabel(f"contribution to the {value_name(self.explanation)}")
-        ax.spines[["left", "top", "right"]].set_visible(False)
+        ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from ._style import make_axes, point_style, shorten, without_math
+from ._display import BaseDisplay, draw_legend
+from ._style import point_style, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,23 +41,23 @@ class Cells(NamedTuple):
     candidates: np.ndarray  # (n_rows, n_columns), -1 where there is none
 
 
-def fold_scores(results, metric, caller):
+def fold_scores(results, metric):
     """Return scores in the test folds, ``cv_results_`` -> (n_candidates, n_folds)."""
     pattern = re.compile(r"split(\d+)_test_(.+)")
     matches = [match for match in map(pattern.fullmatch, results) if match]
     folds = sorted((int(m[1]), m[0]) for m in matches if m[2] == metric)
     if not folds:
         names = sorted({match[2] for match in matches})
-        raise ValueError(f"{caller}: metric must be one of {names}; got {metric!r}.")
+        raise ValueError(f"metric must be one of {names}; got {metric!r}.")
     return np.array([np.asarray(results[key], dtype=np.float64) for _, key in folds]).T
 
 
-def select_candidates(results, iteration, caller):
+def select_candidates(results, iteration):
     """Return the indices of the candidates: all, or those of one halving iteration."""
     if "iter" not in results:
         if iteration is not None:
             raise ValueError(
-                f"{caller}: iteration={iteration} is only for searches by successive "
+                f"iteration={iteration} is only for searches by successive "
                 "halving. Leave it out."
             )
         return np.arange(len(results["params"]))
@@ -64,28 +65,26 @@ def select_candidates(results, iteration, caller):
     iteration = iterations.max() if iteration is None else iteration
     if iteration not in iterations:
         raise ValueError(
-            f"{caller}: iteration must be within 0 and {iterations.max()}; got "
-            f"{iteration}."
+            f"iteration must be within 0 and {iterations.max()}; got {iteration}."
         )
     return np.flatnonzero(iterations == iteration)
 
 
-def select_parameters(params, rows, columns, caller):
+def select_parameters(params, rows, columns):
     """Return the names of the two parameters to show; the second may be None."""
     names = list(dict.fromkeys(name for each in params for name in each))
     varying = [name for name in names if len(named_values(params, name)[0]) > 1]
     for name in (rows, columns):
         if name is not None and name not in names:
             raise ValueError(
-                f"{caller}: {name!r} is not one of the parameters of the search, "
-                f"{names}."
+                f"{name!r} is not one of the parameters of the search, {names}."
             )
     # The selection of sources comes first, before all other parameters.
     varying.sort(key=lambda name: not name.endswith("active"))
     free = [name for name in varying or names if name not in (rows, columns)]
     if rows is None:
         if not free:
-            raise ValueError(f"{caller}: the search has no parameters to show.")
+            raise ValueError("the search has no parameters to show.")
         rows = free.pop(0)
     if columns is None:
         columns = next((name for name in free if name in varying), None)
@@ -141,14 +140,14 @@ def _short(text):
     return shorten(text, _MAX_LENGTH)
 
 
-def best_cells(params, folds, candidates, names, caller):
+def best_cells(params, folds, candidates, names):
     """Return the best of the candidates for each pair of values of two parameters."""
     selected = [params[number] for number in candidates]
     (rows, in_row), (columns, in_column) = (named_values(selected, n) for n in names)
     for name, values in zip(names, (rows, columns), strict=True):
         if len(values) > _MAX_VALUES:
             raise ValueError(
-                f"{caller}: {name} has {len(values)} values; at most {_MAX_VALUES} can "
+                f"{name} has {len(values)} values; at most {_MAX_VALUES} can "
                 "be shown. Choose other parameters with rows= and columns=."
             )
     best = np.full((len(rows), len(columns)), -1)
@@ -175,7 +174,7 @@ def score_name(search, metric):
     return "R²" if scoring is None and is_regressor(search) else "score"
 
 
-class GridSearchDisplay:
+class GridSearchDisplay(BaseDisplay):
     """Scores of a search by two parameters, with the spread over folds.
 
     Shows for example the accuracy of each subset of sources with each meta-embedding
@@ -308,7 +307,7 @@ class GridSearchDisplay:
         """
         if not hasattr(search, "cv_results_"):
             raise TypeError(
-                f"{cls.__name__}.from_estimator requires a fitted search, such as "
+                f"from_estimator requires a fitted search, such as "
                 f"GridSearchCV; got {type(search).__name__} without cv_results_."
             )
         refit = getattr(search, "refit", None)
@@ -369,11 +368,11 @@ class GridSearchDisplay:
             If there is no such parameter, score or iteration, or a parameter has more
             than 40 values.
         """
-        caller, params = cls.__name__, list(cv_results["params"])
-        folds = fold_scores(cv_results, metric, caller)
-        indices = select_candidates(cv_results, iteration, caller)
-        names = select_parameters([params[i] for i in indices], rows, columns, caller)
-        cells = best_cells(params, folds, indices, names, caller)
+        params = list(cv_results["params"])
+        folds = fold_scores(cv_results, metric)
+        indices = select_candidates(cv_results, iteration)
+        names = select_parameters([params[i] for i in indices], rows, columns)
+        cells = best_cells(params, folds, indices, names)
         display = cls(
             cells.folds,
             rows=cells.rows,
@@ -417,7 +416,7 @@ class GridSearchDisplay:
         n_rows, n_columns, n_folds = np.shape(self.scores)
         text = max(map(len, self.rows)) + max(map(len, self.columns))
         size = min(5.4 + 0.085 * text, 12.0), 1.1 + n_rows * (0.2 * n_columns + 0.14)
-        ax = make_axes(ax, size, type(self).__name__)
+        ax = self._make_axes(ax, size)
         means = np.mean(self.scores, axis=2)
         if include_values is None:
             include_values = means.size <= _MAX_MEANS
@@ -429,7 +428,6 @@ class GridSearchDisplay:
         self._annotate(ax, means)
         ax.set_xlabel(f"{self.score_label}\n{_fold_note(n_folds)}")
         self.legend_ = self._legend(ax) if legend else None
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw(self, ax, number, means, include_values, marker_kw):
@@ -471,9 +469,7 @@ class GridSearchDisplay:
         handles = [*self.points_, *lines] if self.column_label else lines
         names = [*self.columns] if self.column_label else []
         names += ["best mean"] * len(lines)
-        style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
-        legend = ax.legend(handles, names, title=self.column_label, **style)
-        return without_math(legend)
+        return draw_legend(ax, handles, names, title=self.column_label)
 
     def frame(self) -> pd.DataFrame:
         """Return the scores as a table, without drawing.

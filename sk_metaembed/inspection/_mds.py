@@ -8,14 +8,14 @@ from sklearn.utils.extmath import svd_flip
 from ._pairwise import cosine_matrix
 
 
-def pairwise_distances(vectors, metric, caller="DistanceDisplay"):
+def pairwise_distances(vectors, metric):
     """Return the distances between rows, (n, dim) -> (n, n) in float64."""
     if metric == "cosine":
         return 1 - cosine_matrix(vectors)
     distances = squareform(pdist(vectors, metric=metric))
     if not np.isfinite(distances).all() or (distances < 0).any():
         raise ValueError(
-            f"{caller}: with metric={metric!r} some distances between these vectors "
+            f"with metric={metric!r} some distances between these vectors "
             "are negative or not finite. Choose another metric, such as 'euclidean'."
         )
     return distances
@@ -57,14 +57,14 @@ def stress(distances, positions):
     return float(np.sqrt((residuals**2).sum() / total))
 
 
-def project(projector, vectors, distances, caller):
+def project(projector, vectors, distances):
     """Return the positions (n, 2) of vectors (n, dim) from an unfitted projector."""
     is_precomputed = getattr(projector, "metric", None) == "precomputed"
     inputs = distances if is_precomputed else vectors
     positions = np.asarray(projector.fit_transform(inputs))
     if positions.shape != (len(vectors), 2) or not np.isfinite(positions).all():
         raise ValueError(
-            f"{caller}: {type(projector).__name__}.fit_transform must return finite "
+            f"{type(projector).__name__}.fit_transform must return finite "
             f"positions of shape ({len(vectors)}, 2); got shape {positions.shape}. "
             "Set its n_components to 2."
         )

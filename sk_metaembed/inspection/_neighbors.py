@@ -11,9 +11,9 @@ import numpy as np
 from .._core._arrays import chunks, normalize_rows
 from .._core._messages import short_repr
 from ..sequences import TokenSequences
-from ..sequences._find_step import find_embedded
+from ..sequences._pipeline_steps import find_embedded
 from ..sequences._word_lookup import lookup_vectors, word_rows
-from ._panels import panel_axes
+from ._display import BaseDisplay
 from ._style import shorten
 
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ def nearest(values, known, queries, vocabulary, n_neighbors):
     return Nearest(np.where(np.isnan(highest), None, words), highest.astype(np.float64))
 
 
-def vectors_by_block(estimator, words, caller):
+def vectors_by_block(estimator, words):
     """Return vectors (n_words, dim) and known words (n_words,) by block.
 
     The blocks are those of the first step with several and of the last step with any.
     """
     tokens = TokenSequences.from_lists([word] for word in words)
-    outputs = find_embedded(estimator, tokens, caller)
+    outputs = find_embedded(estimator, tokens)
     if not outputs:
         raise TypeError(
-            f"{caller}: {type(estimator).__name__} returns no EmbeddedSequences for "
+            f"{type(estimator).__name__} returns no EmbeddedSequences for "
             "words. Pass a fitted source, union or Pipeline with one, or pass vectors "
             "to from_embeddings."
         )
@@ -84,37 +84,35 @@ def _unique_name(name, selected, each):
     return f"{name} (combined)" if is_taken else name
 
 
-def vectors_by_name(embeddings, words, caller):
+def vectors_by_name(embeddings, words):
     """Return vectors (n_words, dim) and known words (n_words,) by embedding."""
     return {
-        str(name): lookup_vectors(embedding, words, caller=caller)
+        str(name): lookup_vectors(embedding, words)
         for name, embedding in embeddings.items()
     }
 
 
-def check_words(words, vocabulary, caller):
+def check_words(words, vocabulary):
     """Return words, the vocabulary with them added, and their rows in it (n_words,)."""
     words = [words] if isinstance(words, str) else list(dict.fromkeys(words))
     if not words:
-        raise ValueError(f"{caller}: words must contain at least one word; got none.")
+        raise ValueError("words must contain at least one word; got none.")
     if isinstance(vocabulary, str):
-        raise TypeError(
-            f"{caller}: vocabulary must be a sequence of words; got a single str."
-        )
+        raise TypeError("vocabulary must be a sequence of words; got a single str.")
     if isinstance(vocabulary, TokenSequences):
         vocabulary = vocabulary.types
     vocabulary = list(dict.fromkeys([*vocabulary, *words]))
     invalid = [word for word in vocabulary if not isinstance(word, str)]
     if invalid:
         raise TypeError(
-            f"{caller}: words must be str; got {invalid[0]!r} of type "
+            f"words must be str; got {invalid[0]!r} of type "
             f"{type(invalid[0]).__name__}."
         )
     rows = {word: row for row, word in enumerate(vocabulary)}
     return words, vocabulary, np.array([rows[word] for word in words])
 
 
-class NeighborsDisplay:
+class NeighborsDisplay(BaseDisplay):
     """Nearest neighbors of words under several embeddings, side by side.
 
     Shows what a word means to each source and to their combination: one panel per word,
@@ -239,9 +237,8 @@ class NeighborsDisplay:
         ValueError
             If there are no words, too many words, or several such branches.
         """
-        caller = cls.__name__
-        checked = check_words(words, vocabulary, caller)
-        vectors = vectors_by_block(estimator, checked[1], caller)
+        checked = check_words(words, vocabulary)
+        vectors = vectors_by_block(estimator, checked[1])
         return cls._from_vectors(vectors, checked, n_neighbors, options)
 
     @classmethod
@@ -286,27 +283,23 @@ class NeighborsDisplay:
         ValueError
             If there are no words, or too many.
         """
-        caller = cls.__name__
         if not isinstance(embeddings, Mapping) or not embeddings:
             raise TypeError(
-                f"{caller}.from_embeddings requires a dict of embeddings by name; got "
+                f"from_embeddings requires a dict of embeddings by name; got "
                 f"{short_repr(embeddings)}."
             )
-        checked = check_words(words, vocabulary, caller)
-        vectors = vectors_by_name(embeddings, checked[1], caller)
+        checked = check_words(words, vocabulary)
+        vectors = vectors_by_name(embeddings, checked[1])
         return cls._from_vectors(vectors, checked, n_neighbors, options)
 
     @classmethod
     def _from_vectors(cls, vectors, checked, n_neighbors, options):
         words, vocabulary, rows = checked
         if not n_neighbors >= 1:
-            raise ValueError(
-                f"{cls.__name__}: n_neighbors must be 1 or more; got {n_neighbors}."
-            )
+            raise ValueError(f"n_neighbors must be 1 or more; got {n_neighbors}.")
         if len(words) > _MAX_WORDS:
             raise ValueError(
-                f"{cls.__name__} shows at most {_MAX_WORDS} words; got {len(words)}. "
-                "Pass fewer words."
+                f"shows at most {_MAX_WORDS} words; got {len(words)}. Pass fewer words."
             )
         results = [
             nearest(values, known, rows, vocabulary, n_neighbors)
@@ -354,9 +347,7 @@ class NeighborsDisplay:
         n_words, n_embeddings, n_neighbors = np.shape(self.neighbors)
         size = 0.6 + _COLUMN_WIDTH * n_embeddings, 0.9 + _ROW_HEIGHT * n_neighbors
         n_cols = max(1, int(_MAX_WIDTH / size[0])) if n_cols is None else n_cols
-        caller = type(self).__name__
-        self.axes_ = panel_axes(ax, n_words, n_cols, size, caller)
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._make_panels(ax, n_words, n_cols, size)
         self.text_, self.links_ = [], []
         for number, panel in enumerate(self.axes_):
             self._frame_panel(panel, number, n_neighbors)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..sequences._word_lookup import lookup_vectors
+from ._display import BaseDisplay
 from ._token_selection import (
     check_count,
     embed_until_last,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..sequences import EmbeddedSequences
 
 
-class PairwiseDisplay:
+class PairwiseDisplay(BaseDisplay):
     """Select what is compared; a subclass has `from_vectors`, `plot` and `matrix`."""
 
     if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class PairwiseDisplay:
             If several branches do; the message says how to pass one of them.
         """
         hint = " Pass a dict of vectors, a WordVectors or KeyedVectors to from_words."
-        embedded = embed_until_last(estimator, X, cls.__name__, hint)
+        embedded = embed_until_last(estimator, X, hint)
         return cls.from_embedded(embedded, **options)
 
     @classmethod
@@ -119,7 +120,7 @@ class PairwiseDisplay:
         ValueError
             If a token does not exist, has no vector, or is ambiguous.
         """
-        values, words, name = select_vectors(embedded, block, tokens, cls.__name__)
+        values, words, name = select_vectors(embedded, block, tokens)
         labels = words if labels is None else labels
         return cls.from_vectors(values, labels, **{"title": name} | options)
 
@@ -158,9 +159,9 @@ class PairwiseDisplay:
             If a word has no vector, or there are several blocks.
         """
         words = list(words)
-        check_count(len(words), cls.__name__)
-        values, known = lookup_vectors(embedding, words, caller=cls.__name__)
-        refuse_unknown(known, words, cls.__name__)
+        check_count(len(words))
+        values, known = lookup_vectors(embedding, words)
+        refuse_unknown(known, words)
         return cls.from_vectors(values, words if labels is None else labels, **options)
 
     def frame(self) -> pd.DataFrame:
@@ -189,7 +190,7 @@ def cosine_matrix(vectors):
     return product
 
 
-def check_vectors(vectors, labels, caller, *, need_direction):
+def check_vectors(vectors, labels, *, need_direction):
     """Return vectors as float64 (n, dim) and labels as n str, or raise a ValueError.
 
     ``need_direction=True`` refuses vectors of zeros.
@@ -197,29 +198,29 @@ def check_vectors(vectors, labels, caller, *, need_direction):
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
         raise ValueError(
-            f"{caller}: vectors must be numbers of shape (n, dim); got shape "
+            f"vectors must be numbers of shape (n, dim); got shape "
             f"{vectors.shape} and dtype {vectors.dtype}."
         )
     vectors = vectors.astype(np.float64)
-    check_count(len(vectors), caller)
+    check_count(len(vectors))
     if labels is None:
         labels = range(len(vectors))
     labels = [str(label) for label in labels]
     if len(labels) != len(vectors):
         raise ValueError(
-            f"{caller}: got {len(labels)} labels for {len(vectors)} vectors. Pass one "
+            f"got {len(labels)} labels for {len(vectors)} vectors. Pass one "
             "label per vector."
         )
     is_infinite = ~np.isfinite(vectors).all(axis=1)
     if is_infinite.any():
         raise ValueError(
-            f"{caller}: the vector of {labels[int(is_infinite.argmax())]!r} contains "
+            f"the vector of {labels[int(is_infinite.argmax())]!r} contains "
             "NaN or infinity."
         )
     is_zero = ~vectors.any(axis=1)
     if need_direction and is_zero.any():
         raise ValueError(
-            f"{caller}: the vector of {labels[int(is_zero.argmax())]!r} is zero, so "
+            f"the vector of {labels[int(is_zero.argmax())]!r} is zero, so "
             "that its cosines are undefined. Leave it out."
         )
     return vectors, labels

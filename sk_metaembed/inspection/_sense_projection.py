@@ -13,16 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
 from ..sequences._row_errors import is_missing
+from ._display import BaseDisplay, draw_legend, set_limits
 from ._mds import pairwise_distances, project
 from ._pairwise import check_vectors
-from ._panels import (
-    axis_labels,
-    coincidence_text,
-    draw_points,
-    outside_legend,
-    panel_axes,
-    place_labels,
-)
+from ._style import point_style
 from ._token_selection import (
     check_embedded,
     context_labels,
@@ -43,6 +37,10 @@ _PANEL_SIZE, _SINGLE_SIZE = (3.6, 3.3), (6.8, 4.8)  # inches
 _MAX_LABELLED = 20  # occurrences; more labels are unreadable in a panel
 # Smaller differences, relative to the longest vector, are rounding errors.
 _ROUNDING = 1e-6
+_MARKER_AREA = 44  # points squared
+_GROWTH = 1.4  # of a marker's area per marker on top of it
+_MAX_LABELS = 3  # written at one spot
+_LEGEND_ROWS = 12  # per column
 
 
 def merge_near_duplicates(vectors):
@@ -56,20 +54,20 @@ def merge_near_duplicates(vectors):
     return vectors[first[members]]
 
 
-def silhouettes(vectors, senses, metric, caller):
+def silhouettes(vectors, senses, metric):
     """Return the silhouettes of vectors (n, dim) -> (n,), or None if undefined.
 
     They are 0 for a sense with one occurrence and where all distances are 0.
     """
     if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
         return None
-    distances = pairwise_distances(vectors, metric, caller)
+    distances = pairwise_distances(vectors, metric)
     if metric == "cosine":
         distances[distances < _ROUNDING**2] = 0  # of equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
-def project_to_plane(vectors, projector, metric, caller):
+def project_to_plane(vectors, projector, metric):
     """Return positions, (n, dim) -> (n, 2), and shares of the variance (2,).
 
     The shares are None if the projector does not report them.
@@ -88,34 +86,34 @@ def project_to_plane(vectors, projector, metric, caller):
     else:
         own = clone(projector)
         precomputed = getattr(own, "metric", None) == "precomputed"
-        distances = pairwise_distances(vectors, metric, caller) if precomputed else None
-        positions = project(own, vectors, distances, caller)
+        distances = pairwise_distances(vectors, metric) if precomputed else None
+        positions = project(own, vectors, distances)
         shares = getattr(own, "explained_variance_ratio_", None)
     return positions[first[members.ravel()]], shares
 
 
-def check_length(name, values, labels, caller):
+def check_length(name, values, labels):
     """Raise a ValueError that lists the occurrences unless the lengths are equal."""
     if values is None or len(values) == len(labels):
         return
     listed = ", ".join(map(repr, labels[:10]))
     listed += ", ..." * (len(labels) > 10)
     raise ValueError(
-        f"{caller}: got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
+        f"got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
         f"Pass {name} of the same length, in this order."
     )
 
 
-def check_senses(senses, labels, caller):
+def check_senses(senses, labels):
     """Return senses as a sortable array (n,); raise a ValueError on missing ones."""
     if senses is None:
         return None
-    check_length("senses", senses, labels, caller)
+    check_length("senses", senses, labels)
     senses = list(senses)
     missing = [i for i, sense in enumerate(senses) if is_missing(sense)]
     if missing:
         raise ValueError(
-            f"{caller}: {len(missing)} senses are missing, the first is the sense of "
+            f"{len(missing)} senses are missing, the first is the sense of "
             f"{labels[missing[0]]!r}. Pass a sense for every occurrence."
         )
     if len({type(sense) for sense in senses}) > 1:
@@ -131,7 +129,85 @@ def silhouette_text(values, senses):
     return f"no silhouette: {'one sense' if one else 'no sense occurs twice'}"
 
 
-class SenseProjectionDisplay:
+def group_by_spot(positions):
+    """Return the first point per spot (n_spots,) and the spot of each point (n,)."""
+    _, first, members = np.unique(
+        positions, axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    return first[order], rank[members.ravel()]
+
+
+def marker_sizes(positions, groups):
+    """Return marker areas (n,) with which no marker hides one of another group."""
+    members = group_by_spot(positions)[1]
+    occupied = np.zeros((members.max() + 1, groups.max() + 1), dtype=bool)
+    occupied[members, groups] = True
+    # Groups are drawn in order: later ones are on top.
+    above = occupied.sum(axis=1, keepdims=True) - occupied.cumsum(axis=1)
+    return _MARKER_AREA * (1 + _GROWTH * above[members, groups])
+
+
+def draw_points(ax, positions, groups, names, scatter_kw):
+    """Draw one PathCollection per group; markers below others are larger."""
+    sizes = marker_sizes(positions, groups)
+    points = []
+    for number, name in enumerate(names):
+        own = groups == number
+        style = {"zorder": 2, "label": str(name), **point_style(number)}
+        style["s"] = sizes[own]
+        points.append(ax.scatter(*positions[own].T, **style | scatter_kw))
+    return points
+
+
+def spot_labels(labels, members):
+    """Return the text of each spot: the labels of its points, or the first of many."""
+    texts = []
+    for spot in range(members.max() + 1):
+        own = [label for label, at in zip(labels, members, strict=True) if at == spot]
+        more = len(own) - _MAX_LABELS
+        if more > 1:
+            own = [*own[:_MAX_LABELS], f"and {more} more"]
+        texts.append("\n".join(own))
+    return texts
+
+
+def coincidence_text(positions):
+    """Return the numbers of points and spots as text, empty if no points coincide."""
+    n, n_spots = len(positions), len(group_by_spot(positions)[0])
+    if n_spots == 1 < n:
+        return f"all {n} occurrences coincide"
+    return f"{n} occurrences at {n_spots} spots" if n_spots < n else ""
+
+
+def axis_labels(projector, shares, number):
+    """Return the labels of a panel's axes, with shares of the variance if known."""
+    names = [f"{projector} {axis}" for axis in (1, 2)]
+    if shares is None:
+        return names
+    notes = [f"{share:.0%} of the variance" for share in shares[number]]
+    if not np.any(shares[number]):
+        notes = ["no variance"] * 2
+    return [": ".join(pair) for pair in zip(names, notes, strict=True)]
+
+
+def write_labels(ax, positions, groups, labels, text_kw):
+    """Write one label above each spot, and return the Annotations."""
+    if not len(labels):
+        return []
+    first, members = group_by_spot(positions)
+    texts = spot_labels(labels, members)
+    largest = np.zeros(len(first))
+    np.maximum.at(largest, members, marker_sizes(positions, groups))
+    style = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 4}
+    style |= {"parse_math": False} | text_kw
+    heights = np.sqrt(largest) / 2 + 2
+    spots = zip(texts, positions[first], heights, strict=True)
+    return [ax.annotate(text, spot, (0, gap), **style) for text, spot, gap in spots]
+
+
+class SenseProjectionDisplay(BaseDisplay):
     """Occurrences of a word in context on a plane, one panel per layer or source.
 
     Shows whether an embedding separates the senses of a word, and in which layer:
@@ -167,8 +243,7 @@ class SenseProjectionDisplay:
     points_ : list of list of matplotlib PathCollection
         For each panel the points of each sense.
     labels_ : list of list of matplotlib Annotation
-        For each panel one label per position, None for labels that do not fit. Empty
-        lists without labels.
+        For each panel one label per position. Empty lists without labels.
     legend_ : matplotlib Legend or None
         To the right of the panels.
 
@@ -295,7 +370,7 @@ class SenseProjectionDisplay:
         ValueError
             If several branches do; the message says how to pass one of them.
         """
-        embedded = embed_until_last(estimator, X, cls.__name__)
+        embedded = embed_until_last(estimator, X)
         return cls.from_embedded(embedded, words, **options)
 
     @classmethod
@@ -343,13 +418,12 @@ class SenseProjectionDisplay:
             If a word does not occur or has no vector, or the number of senses is not
             that of the occurrences.
         """
-        caller = cls.__name__
-        check_embedded(embedded, caller)
-        rows = find_occurrences(embedded.tokens, words, caller)
+        check_embedded(embedded)
+        rows = find_occurrences(embedded.tokens, words)
         contexts = context_labels(embedded.tokens, rows)
-        vectors = occurrence_vectors(embedded, blocks, rows, contexts, caller)
-        check_length("senses", senses, contexts, caller)
-        check_length("labels", labels, contexts, caller)
+        vectors = occurrence_vectors(embedded, blocks, rows, contexts)
+        check_length("senses", senses, contexts)
+        check_length("labels", labels, contexts)
         labels = contexts if labels is None else labels
         return cls.from_vectors(vectors, labels, senses=senses, **options)
 
@@ -400,24 +474,19 @@ class SenseProjectionDisplay:
             If a vector is not finite, or zero with the cosine metric, if shapes do not
             match, or the projector does not return a plane.
         """
-        caller = cls.__name__
         blocks = vectors if isinstance(vectors, Mapping) else {"": vectors}
         if not blocks:
-            raise ValueError(f"{caller} requires at least one block; got none.")
+            raise ValueError("requires at least one block; got none.")
         need_direction = senses is not None and metric == "cosine"
         names: Any = labels
         parts = []
         for block in blocks.values():
-            values, names = check_vectors(
-                block, names, caller, need_direction=need_direction
-            )
+            values, names = check_vectors(block, names, need_direction=need_direction)
             parts.append(merge_near_duplicates(values))
-        groups = check_senses(senses, names, caller)
-        planes = [
-            project_to_plane(values, projector, metric, caller) for values in parts
-        ]
+        groups = check_senses(senses, names)
+        planes = [project_to_plane(values, projector, metric) for values in parts]
         positions, shares = zip(*planes, strict=True)
-        scores = [silhouettes(values, groups, metric, caller) for values in parts]
+        scores = [silhouettes(values, groups, metric) for values in parts]
         display = cls(
             np.stack(positions),
             blocks=list(blocks),
@@ -442,7 +511,7 @@ class SenseProjectionDisplay:
         """Draw one panel per block.
 
         Occurrences of one sense at one position share a marker; the panel's title
-        contains the number of positions. Labels do not overlap.
+        contains the number of positions.
 
         Parameters
         ----------
@@ -450,8 +519,7 @@ class SenseProjectionDisplay:
             One axes per panel, or a single one, which is replaced by a grid of panels.
             None creates a figure.
         include_labels : bool, default=None
-            Whether to write labels. None writes those of up to 20 occurrences. Labels
-            that do not fit near their marker are left out.
+            Whether to write labels. None writes those of up to 20 occurrences.
         n_cols : int, default=4
             Maximum number of panels in a row.
         legend : bool, default=True
@@ -468,12 +536,8 @@ class SenseProjectionDisplay:
         """
         senses = [""] * len(self.labels) if self.senses is None else self.senses
         names, groups = np.unique(np.asarray(senses), return_inverse=True)
-        caller = type(self).__name__
-        if n_cols < 1:
-            raise ValueError(f"{caller}: n_cols must be 1 or more; got {n_cols}.")
         size = _SINGLE_SIZE if len(self.blocks) == 1 else _PANEL_SIZE
-        self.axes_ = panel_axes(ax, len(self.blocks), n_cols, size, caller)
-        self.figure_ = self.axes_[0].figure
+        self._make_panels(ax, len(self.blocks), n_cols, size)
         self.points_ = []
         for number, panel in enumerate(self.axes_):
             panel.set_title(self._title(number), fontsize="medium", parse_math=False)
@@ -483,11 +547,21 @@ class SenseProjectionDisplay:
             self.points_.append(draw_points(panel, positions, groups, names, style))
         self.legend_ = None
         if legend and self.senses is not None:
-            self.legend_ = outside_legend(self.axes_[:n_cols], ax is None)
+            last = self.axes_[:n_cols][-1]
+            handles, shown = last.get_legend_handles_labels()
+            n_columns = -(-len(shown) // _LEGEND_ROWS)
+            self.legend_ = draw_legend(last, handles, shown, ncols=n_columns)
+            for handle in self.legend_.legend_handles:
+                handle.set_sizes([_MARKER_AREA])
         if include_labels is None:
             include_labels = len(self.labels) <= _MAX_LABELLED
-        labels = self.labels if include_labels else []
-        self.labels_ = place_labels(self.axes_, self.positions, groups, labels, text_kw)
+        self.figure_.canvas.figure.draw_without_rendering()
+        self.labels_ = []
+        for panel, positions in zip(self.axes_, self.positions, strict=True):
+            set_limits(panel, positions)
+            labels = self.labels if include_labels else []
+            style = {"fontsize": "small"} | dict(text_kw or {})
+            self.labels_.append(write_labels(panel, positions, groups, labels, style))
         return self
 
     def _title(self, number):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ._heat_map import draw_heat_map, heat_map_size, write_values
 from ._pairwise import PairwiseDisplay, check_vectors, cosine_matrix
-from ._style import make_axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,9 +131,7 @@ class SimilarityDisplay(PairwiseDisplay):
         ValueError
             If a vector is zero or not finite, or shapes do not match.
         """
-        values, names = check_vectors(
-            vectors, labels, cls.__name__, need_direction=True
-        )
+        values, names = check_vectors(vectors, labels, need_direction=True)
         display = cls(cosine_matrix(values), labels=names, title=title)
         return display.plot(ax, **plot_kw)
 
@@ -173,7 +170,7 @@ class SimilarityDisplay(PairwiseDisplay):
         SimilarityDisplay
             With `ax_`, `figure_`, `im_` and `text_` set.
         """
-        ax = make_axes(ax, heat_map_size(self.labels), type(self).__name__)
+        ax = self._make_axes(ax, heat_map_size(self.labels))
         if self.title is not None:
             ax.set_title(self.title, parse_math=False)
         self.im_ = draw_heat_map(
@@ -191,5 +188,4 @@ class SimilarityDisplay(PairwiseDisplay):
             values_format=values_format,
             text_kw=dict(text_kw or {}),
         )
-        self.ax_, self.figure_ = ax, ax.figure
         return self

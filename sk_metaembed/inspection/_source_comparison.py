@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ._style import make_axes, point_style
+from ._display import BaseDisplay
+from ._style import point_style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +53,7 @@ def bounds(metric):
     return -np.inf, 1 if metric.startswith(_EXPLAINED) else np.inf
 
 
-class SourceComparisonDisplay:
+class SourceComparisonDisplay(BaseDisplay):
     """Scores of each source alone and of all together, on the same folds.
 
     `compare_sources` returns it; the constructor takes precomputed scores.
@@ -183,7 +184,7 @@ class SourceComparisonDisplay:
         """
         table = self.frame()
         size = (7, 1.2 + 0.36 * len(table))
-        ax = make_axes(ax, size, type(self).__name__)
+        ax = self._make_axes(ax, size)
         low, high = bounds(self.metric)
         self.lines_ = []
         for i, row in enumerate(table.itertuples()):
@@ -205,7 +206,6 @@ class SourceComparisonDisplay:
         ax.set_ylim(len(table) - 0.5, -0.5)  # the first candidate on top
         ax.set_xlabel(METRICS.get(self.metric, self.metric))
         ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 

@@ -14,8 +14,7 @@ from ..sequences import TokenSequences
 from ..sequences._row_errors import is_missing
 from ..sequences._tags import read_tags
 from ._attention import find_attention_step, weight_columns
-from ._panels import panel_axes
-from ._style import bar_style, without_math
+from ._display import BaseDisplay, draw_bars, draw_legend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,57 +37,31 @@ _EVEN_SHARE = {
     "linewidth": 1,
     "zorder": 0.5,
 }
-BAR_LABEL = {
-    "fontsize": "small",
-    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
-}
 
 
-def draw_bars(ax, weights, sources, groups, largest, bar_kw):
+def draw_panel(ax, weights, sources, groups, largest, bar_kw):
     """Draw one estimator's bars and return one BarContainer per source.
 
     `largest` is the largest weight of any panel, for a common scale.
     """
-    n_sources = len(sources)
-    height = 0.84 / n_sources
-    rows = np.arange(len(weights))
-    containers, has_words = [], np.nansum(weights, axis=1) > 0
-    for number, name in enumerate(sources):
-        y = rows + (number - (n_sources - 1) / 2) * height
-        style = {"height": height, "label": name, **bar_style(number)}
-        bars = ax.barh(y, weights[:, number], **style | bar_kw)
-        numbers = [
-            f"{w:.2f}" if known and not np.isnan(w) else ""
-            for w, known in zip(weights[:, number], has_words, strict=True)
-        ]
-        ax.bar_label(bars, numbers, padding=3, **BAR_LABEL)
-        containers.append(bars)
+    has_words = np.nansum(weights, axis=1) > 0
+    numbers = [
+        [f"{w:.2f}" if known and not np.isnan(w) else "" for w in row]
+        for row, known in zip(weights, has_words, strict=True)
+    ]
+    notes = ["" if known else "\n(no known words)" for known in has_words]
+    names = [f"{name}{note}" for name, note in zip(groups, notes, strict=True)]
+    containers = draw_bars(ax, weights, numbers, sources, names, bar_kw)
     has_source = ~np.isnan(weights).all(axis=0)
     if np.allclose(np.nansum(weights[has_words], axis=1), 1, atol=1e-3):
         ax.axvline(1 / has_source.sum(), **_EVEN_SHARE)
         largest = max(largest, 1 / has_source.sum())
     ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
-    notes = ["" if known else "\n(no known words)" for known in has_words]
-    names = [f"{name}{note}" for name, note in zip(groups, notes, strict=True)]
-    ax.set_yticks(rows, names, parse_math=False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)  # the first group on top
     ax.set_xlabel("mean attention weight\nover words and dimensions")
-    ax.spines[["top", "right"]].set_visible(False)
     return containers
 
 
-def bars_legend(ax, bars, sources):
-    """Draw a legend to the right of a panel, where it hides neither bars nor titles."""
-    lines = [line for line in ax.lines if line.get_label() == _EVEN_SHARE["label"]]
-    names = [*sources, *(line.get_label() for line in lines)]
-    position = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
-    legend = ax.legend(
-        [*bars, *lines], names, frameon=False, handleheight=1.2, **position
-    )
-    return without_math(legend)
-
-
-def token_groups(groups, frame, n_sequences, frequencies, caller):
+def token_groups(groups, frame, n_sequences, frequencies):
     """Return sorted names of groups (n_groups,) and the group of each row (n_rows,).
 
     `groups` is as for `SourceWeightsDisplay.from_estimator`; rows are those of a table
@@ -97,17 +70,17 @@ def token_groups(groups, frame, n_sequences, frequencies, caller):
     rows = frame["sequence"].to_numpy()
     if frequencies is not None and not _is_frequency(groups):
         raise ValueError(
-            f"{caller}: frequencies requires groups='frequency'; got groups={groups!r}."
+            f"frequencies requires groups='frequency'; got groups={groups!r}."
         )
     if groups is None:
         return np.array(["all"]), np.zeros(len(frame), dtype=np.int64)
     if isinstance(groups, str) and groups != "frequency":
         raise ValueError(
-            f"{caller}: groups must be one per sequence, one per token, a function of "
+            f"groups must be one per sequence, one per token, a function of "
             f"the word, or 'frequency'; got {groups!r}."
         )
     if isinstance(groups, str) or callable(groups) or _has_entry_per_token(groups):
-        return _groups_of_tokens(groups, frame, n_sequences, frequencies, caller)
+        return _groups_of_tokens(groups, frame, n_sequences, frequencies)
     names, members = np.unique(_check_groups(groups, n_sequences), return_inverse=True)
     return names, members[rows]
 
@@ -123,10 +96,10 @@ def _has_entry_per_token(groups):
     return len(rows) > 0 and isinstance(next(iter(rows)), list | tuple | np.ndarray)
 
 
-def _groups_of_tokens(groups, frame, n_sequences, frequencies, caller):
+def _groups_of_tokens(groups, frame, n_sequences, frequencies):
     if "token" not in frame:
         raise ValueError(
-            f"{caller}: the estimator has one weight per sequence and source, so that "
+            "the estimator has one weight per sequence and source, so that "
             "words cannot be grouped. Pass one group per sequence."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
@@ -137,12 +110,12 @@ def _groups_of_tokens(groups, frame, n_sequences, frequencies, caller):
         names, members = powers_of_ten(counts)
         return names, members[codes]
     if callable(groups):
-        names, members = np.unique(_apply(groups, types, caller), return_inverse=True)
+        names, members = np.unique(_apply(groups, types), return_inverse=True)
         return names, members[codes]
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_sequences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     tokens = TokenSequences(types, codes, offsets)
-    tags = read_tags(groups, tokens, caller=caller, name="groups")
+    tags = read_tags(groups, tokens, caller="SourceWeightsDisplay", name="groups")
     names, members = np.unique(tags.types[tags.codes], return_inverse=True)
     return names, members
 
@@ -174,14 +147,14 @@ def mean_by_group(values, members, n_groups):
     return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], counts
 
 
-def _apply(function, types, caller):
+def _apply(function, types):
     names = [function(word) for word in types]
     missing = [
         word for word, name in zip(types, names, strict=True) if is_missing(name)
     ]
     if missing:
         raise ValueError(
-            f"{caller}: groups returned no group for {len(missing)} words, the first "
+            f"groups returned no group for {len(missing)} words, the first "
             f"is {missing[0]!r}. Return a name for every word, such as 'other'."
         )
     return np.array(names)
@@ -203,11 +176,11 @@ def _check_groups(groups, n):
     return groups
 
 
-def mean_weights(estimator, X, groups, frequencies, caller):
+def mean_weights(estimator, X, groups, frequencies):
     """Return the parameters of `SourceWeightsDisplay` for one estimator."""
-    step, X = find_attention_step(estimator, X, caller)
+    step, X = find_attention_step(estimator, X)
     frame = step.attention_weights(X)
-    names, members = token_groups(groups, frame, len(X), frequencies, caller)
+    names, members = token_groups(groups, frame, len(X), frequencies)
     sources, values = weight_columns(frame)
     known = values.any(axis=1)
     weights, counts = mean_by_group(values[known], members[known], len(names))
@@ -220,12 +193,12 @@ def mean_weights(estimator, X, groups, frequencies, caller):
     }
 
 
-def stack_means(means, caller):
+def stack_means(means):
     """Return the parameters of `SourceWeightsDisplay` for several estimators."""
     groups = means[0]["groups"]
     if not all(np.array_equal(other["groups"], groups) for other in means):
         raise ValueError(
-            f"{caller}: the estimators split X into different words, so that their "
+            "the estimators split X into different words, so that their "
             "groups differ. Show each one separately with from_estimator."
         )
     sources = list(dict.fromkeys(name for one in means for name in one["sources"]))
@@ -241,7 +214,7 @@ def stack_means(means, caller):
     }
 
 
-class SourceWeightsDisplay:
+class SourceWeightsDisplay(BaseDisplay):
     """Mean attention weight of each source, by class or any other grouping.
 
     Shows what `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
@@ -391,7 +364,7 @@ class SourceWeightsDisplay:
             If several branches have it, `groups` has another length than X, or a group
             is missing.
         """
-        means = mean_weights(estimator, X, groups, frequencies, cls.__name__)
+        means = mean_weights(estimator, X, groups, frequencies)
         display = cls(**means, group_label=_group_label(group_label, groups))
         return display.plot(ax, bar_kw=bar_kw)
 
@@ -442,21 +415,20 @@ class SourceWeightsDisplay:
         ValueError
             If there are none, or they split X into different words.
         """
-        caller = cls.__name__
         if not isinstance(estimators, Mapping):
             raise TypeError(
-                f"{caller}.from_estimators requires a dict of fitted estimators by "
+                f"from_estimators requires a dict of fitted estimators by "
                 f"name; got {type(estimators).__name__}."
             )
         if not estimators:
-            raise ValueError(f"{caller} requires at least one estimator; got none.")
+            raise ValueError("requires at least one estimator; got none.")
         means = [
-            mean_weights(estimator, X, groups, frequencies, caller)
+            mean_weights(estimator, X, groups, frequencies)
             for estimator in estimators.values()
         ]
         label = _group_label(group_label, groups)
         display = cls(
-            **stack_means(means, caller),
+            **stack_means(means),
             estimators=list(estimators),
             group_label=label,
         )
@@ -494,12 +466,11 @@ class SourceWeightsDisplay:
         height = 1.0 + n_groups * (0.19 * n_sources + 0.16)
         height = max(height, 0.8 + 0.085 * len(self.group_label or ""))
         size = (6.4 if len(panels) == 1 else 3.6), height
-        self.axes_ = panel_axes(ax, len(panels), n_cols, size, type(self).__name__)
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._make_panels(ax, len(panels), n_cols, size)
         largest = np.nanmax(np.nan_to_num(panels), initial=0.0)
         options = self.sources, self.groups, largest, dict(bar_kw or {})
         self.bars_ = [
-            draw_bars(panel, weights, *options)
+            draw_panel(panel, weights, *options)
             for panel, weights in zip(self.axes_, panels, strict=True)
         ]
         is_grid = ax is None or hasattr(ax, "get_subplotspec")
@@ -511,7 +482,10 @@ class SourceWeightsDisplay:
             elif self.group_label is not None:
                 panel.set_ylabel(self.group_label)
         last = self.axes_[min(n_cols, len(panels)) - 1]
-        self.legend_ = bars_legend(last, self.bars_[0], self.sources)
+        even = [line for line in last.lines if line.get_label() == _EVEN_SHARE["label"]]
+        handles = [*self.bars_[0], *even]
+        names = [*self.sources, *(line.get_label() for line in even)]
+        self.legend_ = draw_legend(last, handles, names, handleheight=1.2)
         return self
 
     def _panels(self):

@@ -1,4 +1,4 @@
-"""Colors and markers of all displays, and the late import of matplotlib."""
+"""Colors, markers and short texts of all displays."""
 
 # Okabe and Ito's palette; hatches and markers distinguish groups without color.
 _COLOURS = (
@@ -38,23 +38,3 @@ def point_style(number):
 def shorten(text, length):
     """Return a text cut to a number of characters, with an ellipsis if it is longer."""
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def without_math(legend):
-    """Return a legend whose texts show dollar signs instead of formulas."""
-    for text in [legend.get_title(), *legend.get_texts()]:
-        text.set_parse_math(False)
-    return legend
-
-
-def make_axes(ax, size, caller):
-    """Return `ax`, or the axes of a new figure of `size` (width, height) in inches."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{caller}.plot requires matplotlib: pip install 'sk_metaembed[plot]'."
-        ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1]

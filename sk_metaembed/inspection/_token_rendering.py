@@ -8,7 +8,7 @@ import numpy as np
 
 from ..sequences._html import display_word
 from ._attention import SYMBOLS, blend_with_white, format_weight
-from ._style import point_style, without_math
+from ._style import point_style
 
 _WORD_SIZE, _NOTE_SIZE, _HEAD_SIZE = 10.0, 7.0, 9.0  # points
 _PADDING, _GAP = 3.0, 3.0  # points within a box and between boxes
@@ -266,18 +266,3 @@ def display_words(tokens):
     """Return the words of TokenSequences with invisible characters made visible."""
     words = [display_word(word) for word in tokens.types]
     return [words[code] for code in tokens.codes]
-
-
-def legend_above(ax, handles, names):
-    """Draw a legend above axes, with as many rows as needed to fit their width."""
-    style = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
-    style |= {"frameon": False, "columnspacing": 1.2, "handletextpad": 0.3}
-    for n_cols in range(len(names), 0, -1):
-        legend = without_math(ax.legend(handles, names, ncols=n_cols, **style))
-        # Inside the layout the legend would make the axes narrower.
-        legend.set_in_layout(False)
-        ax.figure.canvas.figure.draw_without_rendering()
-        if legend.get_window_extent().width <= ax.bbox.width:
-            break
-    legend.set_in_layout(True)
-    return legend

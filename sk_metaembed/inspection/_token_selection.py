@@ -4,137 +4,133 @@ from collections import Counter
 
 import numpy as np
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ..sequences import EmbeddedSequences
-from ..sequences._find_step import find_embedded
+from ..sequences._pipeline_steps import find_embedded
 from ._style import shorten
 
 _MAX_VECTORS = 1000
 _MAX_LENGTH = 15  # characters of an adjacent word in a label
 
 
-def select_vectors(embedded, block, tokens, caller):
+def select_vectors(embedded, block, tokens):
     """Return vectors (n, dim) of tokens or sequences, n labels, and the block's name.
 
     `tokens` is as for `PairwiseDisplay.from_embedded`.
     """
-    check_embedded(embedded, caller)
-    block = _select_block(embedded, block, caller)
+    check_embedded(embedded)
+    block = _select_block(embedded, block)
     if block.level == "sequence":
-        rows = _sequence_rows(len(embedded), tokens, caller)
+        rows = _sequence_rows(len(embedded), tokens)
         labels = [str(row) for row in rows]
     else:
         is_type = block.level == "type"
-        rows = _token_rows(embedded.tokens, tokens, is_type, caller)
+        rows = _token_rows(embedded.tokens, tokens, is_type)
         codes = embedded.tokens.codes[rows]
         words = embedded.tokens.types[codes].tolist()
         labels = unique_labels(embedded.tokens, rows, words)
         rows = codes if is_type else rows
-    check_count(len(rows), caller)
-    refuse_unknown(block.known[rows], labels, caller)
+    check_count(len(rows))
+    refuse_unknown(block.known[rows], labels)
     return block.take(rows).values, labels, block.name
 
 
-def embed_until_last(estimator, X, caller, hint=""):
+def embed_until_last(estimator, X, hint=""):
     """Return the last EmbeddedSequences that an estimator computes from X."""
-    outputs = find_embedded(estimator, X, caller)
+    outputs = find_embedded(estimator, X)
     if not outputs:
         raise TypeError(
-            f"{caller}.from_estimator requires a fitted estimator that returns "
+            f"from_estimator requires a fitted estimator that returns "
             "EmbeddedSequences, or a Pipeline, search or ColumnTransformer with such "
             f"a step; got {type(estimator).__name__}.{hint}"
         )
     return outputs[-1]
 
 
-def check_count(n, caller):
+def check_count(n):
     """Raise a ValueError unless there are between 1 and 1000 vectors."""
     if not 1 <= n <= _MAX_VECTORS:
-        raise ValueError(
-            f"{caller} compares between 1 and {_MAX_VECTORS} vectors; got {n}."
-        )
+        raise ValueError(f"compares between 1 and {_MAX_VECTORS} vectors; got {n}.")
 
 
-def refuse_unknown(known, labels, caller):
+def refuse_unknown(known, labels, where=""):
     """Raise a ValueError that names the labels without a vector."""
     unknown = [str(labels[i]) for i in np.flatnonzero(~np.asarray(known))]
     if unknown:
         raise ValueError(
-            f"{caller}: no vector for {len(unknown)} of {len(labels)}: "
+            f"{where}no vector for {len(unknown)} of {len(labels)}: "
             f"{', '.join(unknown[:10])}. Leave out unknown ones."
         )
 
 
-def check_embedded(embedded, caller):
+def check_embedded(embedded):
     if isinstance(embedded, EmbeddedSequences):
         return
     hint = ""
     if isinstance(embedded, np.ndarray):
-        hint = f" Pass an array to {caller}.from_vectors."
+        hint = " Pass an array to from_vectors."
     raise TypeError(
-        f"{caller}.from_embedded requires EmbeddedSequences; got "
+        f"from_embedded requires EmbeddedSequences; got "
         f"{type(embedded).__name__}.{hint}"
     )
 
 
-def _select_block(embedded, name, caller):
+def _select_block(embedded, name):
     if name is not None:
         return embedded.block(name)
     if len(embedded.blocks) != 1:
         raise ValueError(
-            f"{caller}: there are {len(embedded.blocks)} blocks, "
+            f"there are {len(embedded.blocks)} blocks, "
             f"{list(embedded.names)}. Select one with block=."
         )
     return embedded.blocks[0]
 
 
-def _sequence_rows(n_sequences, entries, caller):
+def _sequence_rows(n_sequences, entries):
     if entries is None:
         return np.arange(n_sequences)
-    rows = [_check_index(entry, n_sequences, "sequence", caller) for entry in entries]
+    rows = [_check_index(entry, n_sequences, "sequence") for entry in entries]
     return np.array(rows, dtype=np.int64)
 
 
-def _token_rows(tokens, entries, any_occurrence, caller):
+def _token_rows(tokens, entries, any_occurrence):
     """Return the rows of ``tokens.codes`` (n,) of the selected tokens."""
     if entries is None:
         return np.arange(tokens.n_tokens)
-    rows = [_token_row(tokens, entry, any_occurrence, caller) for entry in entries]
+    rows = [_token_row(tokens, entry, any_occurrence) for entry in entries]
     return np.array(rows, dtype=np.int64)
 
 
-def _token_row(tokens, entry, any_occurrence, caller):
+def _token_row(tokens, entry, any_occurrence):
     if isinstance(entry, str):
-        return _word_row(tokens, entry, None, any_occurrence, caller)
+        return _word_row(tokens, entry, None, any_occurrence)
     try:
         sequence, token = entry
     except (TypeError, ValueError):
         raise TypeError(
-            f"{caller}: tokens must be (sequence, position), (sequence, word) or a "
+            f"tokens must be (sequence, position), (sequence, word) or a "
             f"word; got {entry!r}."
         ) from None
-    sequence = _check_index(sequence, len(tokens), "sequence", caller)
+    sequence = _check_index(sequence, len(tokens), "sequence")
     if isinstance(token, str):
-        return _word_row(tokens, token, sequence, any_occurrence, caller)
+        return _word_row(tokens, token, sequence, any_occurrence)
     start, end = tokens.offsets[sequence : sequence + 2]
     name = f"position in sequence {sequence}"
-    return int(start) + _check_index(token, int(end - start), name, caller)
+    return int(start) + _check_index(token, int(end - start), name)
 
 
-def _check_index(number, n, name, caller):
+def _check_index(number, n, name):
     if not is_integer(number):
         raise TypeError(
-            f"{caller}: {name} must be an integer; got {number!r} of type "
+            f"{name} must be an integer; got {number!r} of type "
             f"{type(number).__name__}."
         )
     if not 0 <= number < n:
-        raise ValueError(
-            f"{caller}: {name} must be at least 0 and below {n}; got {number}."
-        )
+        raise ValueError(f"{name} must be at least 0 and below {n}; got {number}.")
     return int(number)
 
 
-def _word_row(tokens, word, sequence, any_occurrence, caller):
+def _word_row(tokens, word, sequence, any_occurrence):
     """Return the row of a word in ``tokens.codes``, or raise if it is ambiguous."""
     start, end, where = 0, tokens.n_tokens, "the sequences"
     if sequence is not None:
@@ -143,12 +139,12 @@ def _word_row(tokens, word, sequence, any_occurrence, caller):
     code = np.flatnonzero(tokens.types == word)
     rows = int(start) + np.flatnonzero(np.isin(tokens.codes[start:end], code))
     if not len(rows):
-        raise ValueError(f"{caller}: {word!r} does not occur in {where}.")
+        raise ValueError(f"{word!r} does not occur in {where}.")
     if len(rows) > 1 and not any_occurrence:
         positions = ", ".join(str(_position(tokens, row)) for row in rows[:5])
         positions += ", ..." * (len(rows) > 5)
         raise ValueError(
-            f"{caller}: {word!r} occurs in {where} {len(rows)} times, each with its "
+            f"{word!r} occurs in {where} {len(rows)} times, each with its "
             f"own vector. Pass one of its (sequence, position): {positions}."
         )
     return int(rows[0])
@@ -168,7 +164,7 @@ def unique_labels(tokens, rows, names):
     ]
 
 
-def find_occurrences(tokens, words, caller):
+def find_occurrences(tokens, words):
     """Return the rows of ``tokens.codes`` (n,) with some words, ascending.
 
     A callable is called once per distinct word.
@@ -179,22 +175,22 @@ def find_occurrences(tokens, words, caller):
         if not selected:
             name = getattr(words, "__name__", repr(words))
             raise ValueError(
-                f"{caller}: {name} selects none of the {len(occurring)} distinct words "
+                f"{name} selects none of the {len(occurring)} distinct words "
                 f"of the {len(tokens)} sequences."
             )
     else:
-        selected = _check_words(words, occurring, len(tokens), caller)
+        selected = _check_words(words, occurring, len(tokens))
     codes = np.flatnonzero([word in selected for word in tokens.types])
     return np.flatnonzero(np.isin(tokens.codes, codes))
 
 
-def _check_words(words, occurring, n_sequences, caller):
+def _check_words(words, occurring, n_sequences):
     words = [words] if isinstance(words, str) else list(words)
     invalid = [word for word in words if not isinstance(word, str)]
     if invalid or not words:
         received = f"a collection with {invalid[0]!r}" if invalid else "none"
         raise TypeError(
-            f"{caller}: words must be a str, a collection of str, or a function from "
+            f"words must be a str, a collection of str, or a function from "
             f"a str to a bool; got {received}."
         )
     missing = [word for word in dict.fromkeys(words) if word not in set(occurring)]
@@ -203,7 +199,7 @@ def _check_words(words, occurring, n_sequences, caller):
         similar = [word for word in occurring if word.casefold() in folded]
         hint = f" Did you mean {', '.join(map(repr, similar))}?" if similar else ""
         raise ValueError(
-            f"{caller}: {', '.join(map(repr, missing))} does not occur in the "
+            f"{', '.join(map(repr, missing))} does not occur in the "
             f"{n_sequences} sequences.{hint} Words are matched exactly; pass a "
             "function to match them otherwise."
         )
@@ -226,9 +222,9 @@ def context_labels(tokens, rows):
     return unique_labels(tokens, rows, labels)
 
 
-def occurrence_vectors(embedded, names, rows, labels, caller):
+def occurrence_vectors(embedded, names, rows, labels):
     """Return the vectors of occurrences by block, {name: (n, dim)}."""
-    check_count(len(rows), caller)
+    check_count(len(rows))
     if isinstance(names, str):
         names = [names]
     vectors = {}
@@ -238,6 +234,6 @@ def occurrence_vectors(embedded, names, rows, labels, caller):
             block_rows = embedded.tokens.codes[rows]
         elif block.level == "sequence":
             block_rows = embedded.tokens.segment_ids()[rows]
-        refuse_unknown(block.known[block_rows], labels, f"{caller}, block {name!r}")
+        refuse_unknown(block.known[block_rows], labels, f"block {name!r}: ")
         vectors[name] = block.take(block_rows).values
     return vectors

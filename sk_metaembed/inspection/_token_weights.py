@@ -14,12 +14,11 @@ from ._attention import (
     has_pairs,
     weight_columns,
 )
-from ._style import make_axes, point_style
+from ._display import BaseDisplay, draw_wide_legend, marker_handles
 from ._token_rendering import (
     Texts,
     display_words,
     draw_texts,
-    legend_above,
     token_columns,
     words_html,
     write_page,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 _MAX_WORDS = 1000  # more are slow to draw and unreadable
 
 
-class TokenWeightsDisplay:
+class TokenWeightsDisplay(BaseDisplay):
     """Words of some texts, shaded by their dominant source.
 
     Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
@@ -171,19 +170,18 @@ class TokenWeightsDisplay:
             If several branches have it, there are no words or too many, the weights are
             those of whole texts, or `labels` has another length than X.
         """
-        caller = cls.__name__
-        step, inputs = find_attention_step(estimator, X, caller)
+        step, inputs = find_attention_step(estimator, X)
         n_texts = len(inputs)
         if labels is not None and len(labels) != n_texts:
             raise ValueError(
-                f"{caller}: got {len(labels)} labels for {n_texts} texts. Pass one "
+                f"got {len(labels)} labels for {n_texts} texts. Pass one "
                 "label per text."
             )
         headings = None if labels is None else [str(label) for label in labels]
         frame = step.attention_weights(inputs)
         if has_pairs(frame):
             frame, n_texts, headings = _split_pairs(frame, n_texts, headings)
-        tokens = _to_tokens(frame, n_texts, caller)
+        tokens = _to_tokens(frame, n_texts)
         sources, weights = weight_columns(frame)
         display = cls(tokens, weights, sources=sources, labels=headings)
         return display.plot(ax, **plot_kw) if plot else display
@@ -214,13 +212,12 @@ class TokenWeightsDisplay:
             With `ax_`, `figure_`, `words_`, `notes_`, `boxes_` and `legend_` set.
         """
         grows = ax is None
-        ax = make_axes(ax, (7.2, 2.0), type(self).__name__)
+        ax = self._make_axes(ax, (7.2, 2.0))
         texts = self._texts()
         self.legend_ = self._write_legend(ax, texts) if legend else None
         self.words_, self.notes_, self.boxes_ = draw_texts(
             ax, texts, grows=grows, text_kw=dict(text_kw or {})
         )
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _texts(self):
@@ -238,17 +235,12 @@ class TokenWeightsDisplay:
     def _write_legend(self, ax, texts):
         from matplotlib.lines import Line2D
 
-        handles = []
-        for number in range(len(self.sources)):
-            style = point_style(number)
-            style = {"markerfacecolor": style["color"], "marker": style["marker"]}
-            line = {"linestyle": "", "markeredgecolor": "black", "markersize": 7}
-            handles.append(Line2D([], [], **style, **line))
+        handles = marker_handles(len(self.sources))
         names = list(self.sources)
         if not texts.weights.any(axis=1).all():
             handles.append(Line2D([], [], linestyle="", marker="$?$", color="black"))
             names.append("no source knows it")
-        return legend_above(ax, handles, names)
+        return draw_wide_legend(ax, handles, names)
 
     def frame(self) -> pd.DataFrame:
         """Return the weights as a table, without drawing.
@@ -317,16 +309,16 @@ def _split_pairs(frame, n_pairs, labels):
     return frame.assign(sequence=rows), 2 * n_pairs, labels
 
 
-def _to_tokens(frame, n_texts, caller):
+def _to_tokens(frame, n_texts):
     """Return the words of a table of weights as TokenSequences, at most 1000."""
     if "token" not in frame:
         raise ValueError(
-            f"{caller}: the estimator has one weight per text and source, not per "
+            "the estimator has one weight per text and source, not per "
             "word. Use SourceWeightsDisplay."
         )
     if not 1 <= len(frame) <= _MAX_WORDS:
         raise ValueError(
-            f"{caller} shows between 1 and {_MAX_WORDS} words; got {len(frame)}. Pass "
+            f"shows between 1 and {_MAX_WORDS} words; got {len(frame)}. Pass "
             "a part of the texts, such as X[:3]."
         )
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)

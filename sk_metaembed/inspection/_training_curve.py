@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..sequences._find_step import parallel_branches, unwrap_fitted
-from ._panels import panel_axes
+from ..sequences._pipeline_steps import parallel_branches, unwrap_fitted
+from ._display import BaseDisplay, draw_legend
 from ._style import point_style
 
 if TYPE_CHECKING:
@@ -35,22 +35,22 @@ _MEASURE_LABELS = {
 }
 
 
-def find_record(estimator, caller):
+def find_record(estimator):
     """Return epochs (n_epochs,) and curves {name: (n_epochs,)} of a fitted estimator.
 
     Both are None if it has no record of its training.
     """
-    estimator = unwrap_fitted(estimator, caller)
+    estimator = unwrap_fitted(estimator)
     for _, step in reversed(getattr(estimator, "steps", ())):
-        epochs, curves = find_record(step, caller)
+        epochs, curves = find_record(step)
         if curves:
             return epochs, curves
     branches = {name: branch for name, branch, _ in parallel_branches(estimator)}
-    records = {name: find_record(part, caller) for name, part in branches.items()}
+    records = {name: find_record(part) for name, part in branches.items()}
     records = {name: record for name, record in records.items() if record[1]}
     if len(records) > 1:
         raise ValueError(
-            f"{caller}: several branches of {type(estimator).__name__} recorded their "
+            f"several branches of {type(estimator).__name__} recorded their "
             f"training: {list(records)}. Pass the fitted branch itself."
         )
     if records:
@@ -149,7 +149,7 @@ def best_epoch(epochs, curves):
     return None
 
 
-class TrainingCurveDisplay:
+class TrainingCurveDisplay(BaseDisplay):
     """Losses, held-out scores, perplexity and learning rate, epoch by epoch.
 
     Shows whether training has converged, whether it overfits and when it ended. Create
@@ -260,10 +260,10 @@ class TrainingCurveDisplay:
         ValueError
             If several branches have one.
         """
-        epochs, curves = find_record(estimator, cls.__name__)
+        epochs, curves = find_record(estimator)
         if not curves:
             raise TypeError(
-                f"{cls.__name__} requires an estimator that has recorded its epochs in "
+                "requires an estimator that has recorded its epochs in "
                 "history_ or loss_curve_, such as a fitted DynamicMetaEmbedding; got "
                 f"{type(estimator).__name__}."
             )
@@ -298,15 +298,14 @@ class TrainingCurveDisplay:
         ValueError
             If it contains no numbers.
         """
-        caller = f"{cls.__name__}.from_history"
         if not is_history(history):
             raise TypeError(
-                f"{caller} requires a list of dicts, one per epoch, each with 'epoch'; "
-                f"got {type(history).__name__}."
+                "from_history requires a list of dicts, one per epoch, each with "
+                f"'epoch'; got {type(history).__name__}."
             )
         epochs, curves = read_history(history)
         if not curves:
-            raise ValueError(f"{caller}: the epochs of the history have no numbers.")
+            raise ValueError("the epochs of the history have no numbers.")
         display = cls(curves, epochs=epochs, best_epoch=best_epoch(epochs, curves))
         return display.plot(ax, **plot_kw)
 
@@ -345,10 +344,8 @@ class TrainingCurveDisplay:
             If a name is not one of the curves.
         """
         kinds = self._kinds(curves)
-        caller = type(self).__name__
         size = (5.0, 3.6) if len(kinds) == 1 else (3.7, 3.4)
-        self.axes_ = panel_axes(ax, len(kinds), n_cols, size, caller)
-        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self._make_panels(ax, len(kinds), n_cols, size)
         self.lines_: dict[str, Any] = {}
         for panel, (kind, names) in zip(self.axes_, kinds.items(), strict=True):
             self._draw(panel, kind, names, dict(line_kw or {}))
@@ -361,8 +358,7 @@ class TrainingCurveDisplay:
         if invalid or not names:
             received = repr(invalid[0]) if invalid else "none"
             raise ValueError(
-                f"{type(self).__name__}: curves must be some of {list(self.curves)}; "
-                f"got {received}."
+                f"curves must be some of {list(self.curves)}; got {received}."
             )
         kinds = {kind: [n for n in names if curve_kind(n) == kind] for kind in KINDS}
         return {kind: members for kind, members in kinds.items() if members}
@@ -389,9 +385,9 @@ class TrainingCurveDisplay:
         ax.set(xlabel="epoch", ylabel=_axis_name(kind, names))
         ax.spines[["top", "right"]].set_visible(False)
         if kind != RATE:
-            position = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0)}
-            style = {"ncols": 2, "frameon": False, "fontsize": "small"}
-            ax.legend(**position, **style, columnspacing=1.0, handletextpad=0.5)
+            style = {"fontsize": "small", "columnspacing": 1.0, "handletextpad": 0.5}
+            handles = ax.get_legend_handles_labels()
+            draw_legend(ax, *handles, place="above", ncols=2, **style)
 
     def frame(self) -> pd.DataFrame:
         """Return the curves as a table, without drawing.

@@ -4,6 +4,7 @@ from .._core._public_module import set_public_module
 from ._autoencoded import AutoencodedMetaEmbedding, Layer
 from ._average import AverageMetaEmbedding
 from ._base import BaseMetaEmbedding
+from ._block_pca import BlockPCA
 from ._concat import ConcatMetaEmbedding
 from ._gcca import GCCAMetaEmbedding
 from ._imputer import SourceImputer
@@ -14,7 +15,6 @@ from ._neighbors import SharedRows
 from ._ngram_features import CharacterFeatures, WordFeatures
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
-from ._source_pca import SourcePCA
 from ._stacked import StackedMetaClassifier, StackedMetaRegressor
 from ._stacked_decisions import PerLabel
 from ._stacked_targets import Target
@@ -24,6 +24,7 @@ __all__ = [
     "AutoencodedMetaEmbedding",
     "AverageMetaEmbedding",
     "BaseMetaEmbedding",
+    "BlockPCA",
     "ConcatMetaEmbedding",
     "GCCAMetaEmbedding",
     "LocallyLinearMetaEmbedding",
@@ -32,7 +33,6 @@ __all__ = [
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",
     "SourceImputer",
-    "SourcePCA",
     "StackedMetaClassifier",
     "StackedMetaRegressor",
 ]

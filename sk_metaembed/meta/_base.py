@@ -131,7 +131,7 @@ class BlocksTransformer(
         -------
         EmbeddedSequences
             At the common level of the blocks. A meta-embedding returns one block, named
-            after its class; `SourcePCA` one per source, at level "sequence".
+            after its class; `BlockPCA` one per source, at level "sequence".
         """
         check_is_fitted(self)
         check_embedded(X, caller=type(self).__name__)

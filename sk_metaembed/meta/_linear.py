@@ -15,7 +15,7 @@ from .._core._arrays import (
     row_norms,
     row_product,
 )
-from .._core._parameters import is_real
+from .._core._checked_parameters import is_real
 
 
 class SourceMap(NamedTuple):

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._arrays import chunks
-from .._core._parameters import is_integer
-from .._training._parameters import resolve_device
+from .._core._checked_parameters import is_integer
+from .._training._choose_device import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import minimize, seeded_generator
 from ._linear import (

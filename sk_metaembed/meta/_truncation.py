@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ._linear import SourceMap
 
 

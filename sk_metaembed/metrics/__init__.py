@@ -4,14 +4,10 @@ from .._core._public_module import set_public_module
 from ._analogy import analogy_score
 from ._coverage import coverage_report
 from ._scorers import (
-    AnalogyScorer,
-    SentenceSimilarityScorer,
     SpanScorer,
-    WordSimilarityScorer,
-    make_analogy_scorer,
-    make_sentence_similarity_scorer,
+    UnsupervisedScorer,
     make_span_f1_scorer,
-    make_word_similarity_scorer,
+    make_unsupervised_scorer,
 )
 from ._sentence_similarity import sentence_similarity_score
 from ._spans import span_classification_report, span_f1_score
@@ -21,10 +17,8 @@ from ._word_translation import word_translation_score
 __all__ = [
     "analogy_score",
     "coverage_report",
-    "make_analogy_scorer",
-    "make_sentence_similarity_scorer",
     "make_span_f1_scorer",
-    "make_word_similarity_scorer",
+    "make_unsupervised_scorer",
     "sentence_similarity_score",
     "span_classification_report",
     "span_f1_score",
@@ -32,10 +26,4 @@ __all__ = [
     "word_translation_score",
 ]
 
-set_public_module(
-    globals(),
-    AnalogyScorer,
-    SentenceSimilarityScorer,
-    SpanScorer,
-    WordSimilarityScorer,
-)
+set_public_module(globals(), SpanScorer, UnsupervisedScorer)

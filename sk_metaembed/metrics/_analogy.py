@@ -12,7 +12,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
-from .._core._parameters import is_integer, is_real
+from .._core._checked_parameters import is_integer, is_real
+from .._core._named_errors import names_errors
 from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite
@@ -60,6 +61,7 @@ def analogy_score(
 ) -> Bunch: ...
 
 
+@names_errors
 def analogy_score(
     embedding: WordEmbedding,
     questions: ArrayLike,
@@ -139,7 +141,7 @@ def analogy_score(
 
     See Also
     --------
-    make_analogy_scorer : Makes a scorer for a grid search.
+    make_unsupervised_scorer : Makes a scorer for a grid search.
     word_similarity_score : Evaluates word pairs with human ratings.
     load_analogies : Loads the questions of Google or Microsoft.
 
@@ -174,11 +176,10 @@ def analogy_score(
     >>> report.answers.tolist(), report.n_missing
     (['queen', None], 1)
     """
-    caller = "analogy_score"
-    check_options(method, epsilon, missing, caller)
-    words, codes = check_words(questions, 4, f"{caller}: questions")
-    categories = _check_categories(categories, len(codes), caller)
-    candidates, unit = vocabulary_vectors(embedding, vocabulary, caller)
+    check_options(method, epsilon, missing)
+    words, codes = check_words(questions, 4, "questions")
+    categories = _check_categories(categories, len(codes))
+    candidates, unit = vocabulary_vectors(embedding, vocabulary)
     key = str.casefold if ignore_case else str
     rows, excluded, offsets = _match(words, candidates, key)
     complete = (rows[codes] >= 0).all(axis=1)
@@ -199,60 +200,75 @@ def analogy_score(
     report.update(answers=answers, n_candidates=len(candidates))
     if missing == "omit" and not complete.any():
         message = (
-            f"{caller} is undefined and set to 0: each of the {len(codes)} questions "
-            f"contains a word that is not among the {len(candidates)} words of the "
-            "vocabulary with a vector."
+            f"The accuracy is undefined and set to 0: each of the {len(codes)} "
+            "questions contains a word that is not among the "
+            f"{len(candidates)} words of the vocabulary with a vector."
         )
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=3)
     return report if return_report else report.score
 
 
-def check_options(method, epsilon, missing, caller):
+def check_options(method, epsilon, missing):
     """Raise TypeError or ValueError for an invalid value of an option."""
-    check_option(method, _METHODS, "method", caller)
-    check_option(missing, ("omit", "wrong"), "missing", caller)
+    check_option(method, _METHODS, "method")
+    check_option(missing, ("omit", "wrong"), "missing")
     if not is_real(epsilon):
-        raise TypeError(f"{caller}: epsilon must be a number above 0; got {epsilon!r}.")
+        raise TypeError(f"epsilon must be a number above 0; got {epsilon!r}.")
     if not epsilon > 0:
-        raise ValueError(f"{caller}: epsilon must be above 0; got {epsilon!r}.")
+        raise ValueError(f"epsilon must be above 0; got {epsilon!r}.")
 
 
-def _check_categories(categories, n_questions, caller):
+def check_questions(
+    questions,
+    *,
+    vocabulary=None,
+    method="3cosadd",
+    epsilon=1e-3,
+    ignore_case=True,
+    missing="omit",
+):
+    """Check the arguments of a scorer, for which the vocabulary is a list of words."""
+    check_options(method, epsilon, missing)
+    check_words(questions, 4, "questions")
+    check_vocabulary(vocabulary)
+
+
+def _check_categories(categories, n_questions):
     if categories is None:
         return np.full(n_questions, "all")
     categories = np.asarray(categories)
     if categories.shape != (n_questions,):
         raise ValueError(
-            f"{caller} got {n_questions} questions and categories of shape "
+            f"got {n_questions} questions and categories of shape "
             f"{categories.shape}; expected one per question, ({n_questions},)."
         )
     return categories
 
 
-def vocabulary_vectors(embedding, vocabulary, caller):
+def vocabulary_vectors(embedding, vocabulary):
     """Return the words of a vocabulary with a vector, and unit vectors, (n, dim)."""
-    words = _vocabulary(embedding, vocabulary, caller)
-    values, known = lookup_vectors(embedding, words, caller=caller)
+    words = _vocabulary(embedding, vocabulary)
+    values, known = lookup_vectors(embedding, words)
     if not known.all():
         words = [words[i] for i in np.flatnonzero(known)]
         values = values[known]
-    check_finite(values, caller)
+    check_finite(values)
     return words, normalize_rows(values)
 
 
-def _vocabulary(embedding, vocabulary, caller):
+def _vocabulary(embedding, vocabulary):
     is_number = is_integer(vocabulary)
     if vocabulary is not None and not is_number:
-        return check_vocabulary(vocabulary, caller)
+        return check_vocabulary(vocabulary)
     if hasattr(embedding, "transform"):
         raise ValueError(
-            f"{caller}: vocabulary={vocabulary!r} uses the words of the embedding, and "
+            f"vocabulary={vocabulary!r} uses the words of the embedding, and "
             f"{type(embedding).__name__} has none. Pass a list of words, the same for "
             "all embeddings to compare."
         )
     if is_number and vocabulary < 1:
         raise ValueError(
-            f"{caller}: vocabulary must be words or a number above 0; got {vocabulary}."
+            f"vocabulary must be words or a number above 0; got {vocabulary}."
         )
     own = getattr(embedding, "index_to_key", None)
     if own is None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
+from .._core._named_errors import names_errors
 from ..sequences import check_tokens
-from ..sequences._find_step import texts_by_branch
+from ..sequences._pipeline_steps import texts_by_branch
 from ..sequences._word_lookup import lookup_known
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def coverage_report(
 ) -> pd.DataFrame: ...
 
 
+@names_errors
 def coverage_report(
     embeddings: WordEmbeddings,
     X: Any,
@@ -137,15 +139,14 @@ def coverage_report(
 
 def _tokens(embeddings, X):
     """Return X as split by the pipelines among the embeddings, or by default."""
-    caller = "coverage_report"
     given = [
         (f"{name}.{branch}" if name and branch else name or branch, texts)
         for name, embedding in embeddings
-        for branch, texts in texts_by_branch(embedding, X, caller).items()
+        for branch, texts in texts_by_branch(embedding, X).items()
     ]
-    split = {name: check_tokens(t, caller=caller) for name, t in given if t is not X}
+    split = {name: check_tokens(t) for name, t in given if t is not X}
     if not split:
-        return check_tokens(X, caller=caller)
+        return check_tokens(X)
     (first, tokens), *others = split.items()
     for name, other in others:
         if other != tokens:
@@ -217,12 +218,12 @@ def _is_embedding(thing):
 
 
 def _known(embedding, words, case_fallback):
-    known = lookup_known(embedding, words, caller="coverage_report")
+    known = lookup_known(embedding, words)
     lower = [i for i, word in enumerate(words) if word.lower() != word]
     if not case_fallback or not lower:
         return known
     again = [words[i].lower() for i in lower]
-    lower_known = lookup_known(embedding, again, caller="coverage_report")
+    lower_known = lookup_known(embedding, again)
     known = {name: np.array(mask) for name, mask in known.items()}
     for name, mask in known.items():
         mask[lower] |= lower_known[name]

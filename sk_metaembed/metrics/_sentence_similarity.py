@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._core._named_errors import names_errors
 from ..sequences import EmbeddedSequences
 from ._validation import check_option, check_scores, check_text_pairs
 from ._word_similarity import check_finite, correlation, cosines
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from .._core._typing import SupportsTransform
 
-KINDS = ("pearson", "spearman")
+_KINDS = ("pearson", "spearman")
 
 
 @overload
@@ -41,6 +42,7 @@ def sentence_similarity_score(
 ) -> Bunch: ...
 
 
+@names_errors
 def sentence_similarity_score(
     estimator: SupportsTransform,
     pairs: ArrayLike,
@@ -96,7 +98,7 @@ def sentence_similarity_score(
 
     See Also
     --------
-    make_sentence_similarity_scorer : Makes a scorer for a grid search.
+    make_unsupervised_scorer : Makes a scorer for a grid search.
 
     Examples
     --------
@@ -107,53 +109,57 @@ def sentence_similarity_score(
     >>> round(sentence_similarity_score(counts, pairs, [5, 2, 0]), 2)
     0.97
     """
-    caller = "sentence_similarity_score"
-    check_option(correlation, KINDS, "correlation", caller)
-    left, right = check_text_pairs(pairs, f"{caller}: pairs")
-    scores = check_scores(scores, len(left), caller)
-    values = sentence_vectors(estimator, left + right, caller)
-    report = pairs_report(values, scores, correlation, caller)
+    texts, scores = check_sentence_pairs(pairs, scores, correlation=correlation)
+    values = sentence_vectors(estimator, texts)
+    report = pairs_report(values, scores, correlation)
     return report if return_report else report.score
 
 
-def sentence_vectors(estimator, texts, caller):
+def check_sentence_pairs(pairs, scores, *, correlation="pearson"):
+    """Return the first and then the second texts of rated pairs, and their scores."""
+    check_option(correlation, _KINDS, "correlation")
+    left, right = check_text_pairs(pairs)
+    return left + right, check_scores(scores, len(left))
+
+
+def sentence_vectors(estimator, texts):
     """Return one finite vector per text: array or sparse matrix, (n_texts, dim)."""
     if not hasattr(estimator, "transform"):
         raise TypeError(
-            f"{caller} requires a fitted estimator with a transform method; got "
+            f"requires a fitted estimator with a transform method; got "
             f"{type(estimator).__name__}. For a Pipeline that ends in a predictor, "
             "pass the steps before it: pipeline[:-1]. For word vectors, pass "
             "make_pipeline(PretrainedEmbedding(vectors), Pooling())."
         )
     values = estimator.transform(texts)
     if isinstance(values, EmbeddedSequences):
-        values = _only_block(values, estimator, caller)
+        values = _only_block(values, estimator)
     if hasattr(values, "tocsr"):
         values = values.tocsr()
-        check_finite(values.data[:, None], caller)
+        check_finite(values.data[:, None])
         return values
     values = np.asarray(values)
     if values.ndim != 2 or len(values) != len(texts):
         raise ValueError(
-            f"{caller}: {type(estimator).__name__} returned shape {values.shape} for "
+            f"{type(estimator).__name__} returned shape {values.shape} for "
             f"{len(texts)} texts; expected one vector per text."
         )
-    check_finite(values, caller)
+    check_finite(values)
     return values
 
 
-def _only_block(embedded, estimator, caller):
+def _only_block(embedded, estimator):
     if len(embedded.blocks) == 1 and embedded.level == "sequence":
         return embedded.blocks[0].values
     blocks = [f"{block.name} ({block.level})" for block in embedded.blocks]
     raise TypeError(
-        f"{caller}: {type(estimator).__name__} returned the blocks "
+        f"{type(estimator).__name__} returned the blocks "
         f"{', '.join(blocks)}; expected one vector per text. Add a meta-embedder after "
         "several blocks, and Pooling after word vectors."
     )
 
 
-def pairs_report(values, scores, kind, caller):
+def pairs_report(values, scores, kind):
     """Return the report on pairs (i, i + n_pairs) of the 2 * n_pairs rows of values."""
     n_pairs = len(scores)
     rows = np.arange(n_pairs)
@@ -163,7 +169,7 @@ def pairs_report(values, scores, kind, caller):
         similarities = cosines(values, rows, rows + n_pairs)
         empty = ~values.any(axis=1)
     return Bunch(
-        score=correlation(similarities, scores, kind, caller),
+        score=correlation(similarities, scores, kind),
         n_pairs=n_pairs,
         n_missing=int((empty[:n_pairs] | empty[n_pairs:]).sum()),
         similarities=similarities,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from .._core._named_errors import names_errors
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._tags import check_scheme, read_tags, tags_to_spans
 from ._validation import check_option
@@ -97,9 +98,9 @@ def check_count_options(invalid, level, labels, match, caller):
         raise ValueError(
             f"{caller}: labels must be a list; got a single str: pass [{labels!r}]."
         )
-    check_option(invalid, _INVALID, "invalid", caller)
-    check_option(level, _LEVELS, "level", caller)
-    check_option(match, _MATCHES, "match", caller)
+    check_option(invalid, _INVALID, "invalid")
+    check_option(level, _LEVELS, "level")
+    check_option(match, _MATCHES, "match")
     if level == "surface" and match != "strict":
         raise ValueError(
             f"{caller}: match={match!r} compares positions in sentences, which "
@@ -218,6 +219,7 @@ def span_f1_score(
 ) -> NDArray[np.float64]: ...
 
 
+@names_errors
 def span_f1_score(
     y_true: Tags,
     y_pred: Tags,
@@ -358,6 +360,7 @@ def span_classification_report(
 ) -> dict[str, dict[str, float]]: ...
 
 
+@names_errors
 def span_classification_report(
     y_true: Tags,
     y_pred: Tags,

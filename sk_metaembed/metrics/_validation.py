@@ -5,88 +5,86 @@ from collections.abc import Mapping
 import numpy as np
 
 
-def check_words(rows, n_columns, caller):
+def check_words(rows, n_columns, what):
     """Return distinct words in order, and int64 codes into them, (n_rows, n_columns).
 
     The rows are a list of tuples, an array or a DataFrame of str; anything else, no
-    rows, and rows with another number of words are errors.
+    rows, and rows with another number of words are errors. `what` names the rows.
     """
-    rows = _as_list(rows, caller)
+    rows = _as_list(rows, what)
     table = {}
     codes = np.empty((len(rows), n_columns), dtype=np.int64)
     for i, row in enumerate(rows):
         if isinstance(row, str) or np.size(row) != n_columns:
             raise ValueError(
-                f"{caller}, row {i}: expected {n_columns} words; got {row!r:.80}."
+                f"{what}, row {i}: expected {n_columns} words; got {row!r:.80}."
             )
         for j, word in enumerate(row):
             if not isinstance(word, str):
                 raise TypeError(
-                    f"{caller}, row {i}: expected {n_columns} words; got "
+                    f"{what}, row {i}: expected {n_columns} words; got "
                     f"{type(word).__name__} {word!r:.40}."
                 )
             codes[i, j] = table.setdefault(str(word), len(table))
     return list(table), codes
 
 
-def check_vocabulary(vocabulary, caller):
+def check_vocabulary(vocabulary):
     """Return the distinct words of a vocabulary in order."""
     if isinstance(vocabulary, str) or not hasattr(vocabulary, "__iter__"):
-        raise TypeError(
-            f"{caller}: vocabulary must be a list of words; got {vocabulary!r:.40}."
-        )
+        raise TypeError(f"vocabulary must be a list of words; got {vocabulary!r:.40}.")
     words = list(dict.fromkeys(vocabulary))
     for word in words:
         if not isinstance(word, str):
             raise TypeError(
-                f"{caller}: vocabulary must be a list of words; got {word!r:.40} of "
+                f"vocabulary must be a list of words; got {word!r:.40} of "
                 f"type {type(word).__name__} in it."
             )
     return words
 
 
-def check_text_pairs(pairs, caller):
+def check_text_pairs(pairs):
     """Return the first and the second texts of pairs, as two lists."""
-    rows = _as_list(pairs, caller)
+    rows = _as_list(pairs, "pairs")
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
-            raise ValueError(f"{caller}, row {i}: expected two texts; got {row!r:.80}.")
+            raise ValueError(f"pairs, row {i}: expected two texts; got {row!r:.80}.")
         missing = [text for text in row if text is None or isinstance(text, float)]
         if missing:
             raise TypeError(
-                f"{caller}, row {i}: a text is missing ({missing[0]!r}). Drop the pair "
+                f"pairs, row {i}: a text is missing ({missing[0]!r}). Drop the pair "
                 'and its score, or replace the text by "".'
             )
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
-def check_scores(scores, n_pairs, caller):
+def check_scores(scores, n_pairs):
     """Return scores as finite float64, (n_pairs,)."""
     try:
         scores = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{caller}: scores must be numbers. {error}") from error
+        raise TypeError(f"scores must be numbers. {error}") from error
     if scores.shape != (n_pairs,):
         raise ValueError(
-            f"{caller} got {n_pairs} pairs and scores of shape {scores.shape}; "
+            f"got {n_pairs} pairs and scores of shape {scores.shape}; "
             f"expected one score per pair, ({n_pairs},)."
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise ValueError(f"{caller}: score {row} is {scores[row]}; drop or correct it.")
+        raise ValueError(f"score {row} is {scores[row]}; drop or correct it.")
     return scores
 
 
-def check_option(value, allowed, name, caller):
+def check_option(value, allowed, name):
     """Raise ValueError if the value of an option is not one of those allowed."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{caller}: {name} must be one of {allowed}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {allowed}; got {value!r}.")
 
 
-def _as_list(rows, caller):
+def _as_list(rows, what):
     if isinstance(rows, str | Mapping) or not hasattr(rows, "__iter__"):
         raise TypeError(
-            f"{caller} must be rows, such as a list of tuples, an array or a "
+            f"{what} must be rows, such as a list of tuples, an array or a "
             f"DataFrame; got {type(rows).__name__}. For the result of a loader, pass "
             "its attributes data and target, or questions."
         )
@@ -94,5 +92,5 @@ def _as_list(rows, caller):
         rows = rows.to_numpy()
     rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
     if not rows:
-        raise ValueError(f"{caller} got no rows; at least one is required.")
+        raise ValueError(f"{what} got no rows; at least one is required.")
     return rows

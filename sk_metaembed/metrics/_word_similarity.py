@@ -10,6 +10,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
+from .._core._named_errors import names_errors
 from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_scores, check_words
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from .._core._typing import WordEmbedding
 
-MISSING = ("omit", "zero", "mean")
+_MISSING = ("omit", "zero", "mean")
 
 
 @overload
@@ -45,6 +46,7 @@ def word_similarity_score(
 ) -> Bunch: ...
 
 
+@names_errors
 def word_similarity_score(
     embedding: WordEmbedding,
     pairs: ArrayLike,
@@ -106,7 +108,7 @@ def word_similarity_score(
 
     See Also
     --------
-    make_word_similarity_scorer : Makes a scorer for a grid search.
+    make_unsupervised_scorer : Makes a scorer for a grid search.
 
     Notes
     -----
@@ -125,32 +127,36 @@ def word_similarity_score(
     >>> round(report.score, 2), report.n_missing, report.missing_words
     (0.4, 1, ['gnu'])
     """
-    caller = "word_similarity_score"
-    check_option(missing, MISSING, "missing", caller)
-    words, codes = check_words(pairs, 2, f"{caller}: pairs")
-    scores = check_scores(scores, len(codes), caller)
-    values, known = vectors_of_words(embedding, words, case_fallback, caller)
-    report = similarity_report(values, known, codes, scores, missing, caller)
+    words, codes, scores = check_word_pairs(pairs, scores, missing=missing)
+    values, known = vectors_of_words(embedding, words, case_fallback)
+    report = similarity_report(values, known, codes, scores, missing)
     report.missing_words = [words[i] for i in np.flatnonzero(~known)]
     return report if return_report else report.score
 
 
-def vectors_of_words(embedding, words, case_fallback, caller):
+def check_word_pairs(pairs, scores, *, missing="omit", case_fallback=True):
+    """Return distinct words, codes (n_pairs, 2) and scores (n_pairs,) of pairs."""
+    check_option(missing, _MISSING, "missing")
+    words, codes = check_words(pairs, 2, "pairs")
+    return words, codes, check_scores(scores, len(codes))
+
+
+def vectors_of_words(embedding, words, case_fallback):
     """Return vectors (n_words, dim) and known mask, with lower case as a fallback."""
-    values, known = lookup_vectors(embedding, words, caller=caller)
+    values, known = lookup_vectors(embedding, words)
     known = np.array(known)  # that of a store or block may be read-only
     retry = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]
     if case_fallback and retry:
         lower = [words[i].lower() for i in retry]
-        lower_values, lower_known = lookup_vectors(embedding, lower, caller=caller)
+        lower_values, lower_known = lookup_vectors(embedding, lower)
         rows = np.array(retry)[lower_known]
         values = np.array(values)
         values[rows], known[rows] = lower_values[lower_known], True
-    check_finite(values, caller)
+    check_finite(values)
     return values, known
 
 
-def similarity_report(values, known, codes, scores, missing, caller):
+def similarity_report(values, known, codes, scores, missing):
     """Return the report on pairs, (n_pairs, 2) codes of rows of values."""
     left, right = codes.T
     complete = known[left] & known[right]
@@ -160,7 +166,7 @@ def similarity_report(values, known, codes, scores, missing, caller):
         similarities[~complete] = similarities[complete].mean()
     scored = complete if missing == "omit" else slice(None)
     return Bunch(
-        score=correlation(similarities[scored], scores[scored], "spearman", caller),
+        score=correlation(similarities[scored], scores[scored], "spearman"),
         n_pairs=len(codes),
         n_missing=int((~complete).sum()),
         similarities=similarities,
@@ -168,11 +174,11 @@ def similarity_report(values, known, codes, scores, missing, caller):
     )
 
 
-def check_finite(values, caller):
+def check_finite(values):
     """Raise ValueError if a vector contains NaN or infinity."""
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
-        raise ValueError(f"{caller}: {len(bad)} vectors contain NaN or infinity.")
+        raise ValueError(f"{len(bad)} vectors contain NaN or infinity.")
 
 
 def cosines(values, left, right):
@@ -181,7 +187,7 @@ def cosines(values, left, right):
     return np.einsum("ij,ij->i", unit[left], unit[right], dtype=np.float64)
 
 
-def correlation(similarities, scores, kind, caller):
+def correlation(similarities, scores, kind):
     """Return the correlation of two (n_pairs,) arrays; 0 and a warning if undefined."""
     from scipy.stats import pearsonr, spearmanr
 
@@ -195,9 +201,22 @@ def correlation(similarities, scores, kind, caller):
     elif np.ptp(scores) == 0:
         reason = "all scores of the pairs that can be scored are equal"
     if reason:
-        message = f"{caller} is undefined and set to 0: {reason}."
-        # Of the caller of the metric, which calls its report, which calls this.
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=4)
+        message = f"The correlation is undefined and set to 0: {reason}."
+        # Of the caller of the metric, which `names_errors` calls.
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=5)
         return 0.0
-    measure = spearmanr if kind == "spearman" else pearsonr
-    return float(measure(similarities, scores).statistic)
+    if kind == "spearman":
+        return float(spearmanr(_merge_ties(similarities, noise), scores).statistic)
+    return float(pearsonr(similarities, scores).statistic)
+
+
+def _merge_ties(values, noise):
+    """Return ranks (n,) of values, equal for neighbors that differ by noise only.
+
+    >>> _merge_ties(np.array([0.5, 0.1, 0.50001]), 1e-4)
+    array([1, 0, 1])
+    """
+    order = np.argsort(values)
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > noise)
+    return ranks

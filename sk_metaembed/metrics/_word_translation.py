@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
+from .._core._checked_parameters import is_integer
 from .._core._csls import mean_cosines, nearest
-from .._core._parameters import is_integer
+from .._core._named_errors import names_errors
 from ._analogy import vocabulary_vectors
 from ._validation import check_option, check_words
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
         method: Literal["csls", "cosine"]
         n_neighbors: int
         missing: Literal["omit", "wrong"]
-
-
-_CALLER = "word_translation_score"
 
 
 @overload
@@ -56,6 +54,7 @@ def word_translation_score(
 ) -> Bunch: ...
 
 
+@names_errors
 def word_translation_score(
     source: WordEmbedding,
     target: WordEmbedding,
@@ -149,35 +148,35 @@ def word_translation_score(
     >>> report.score, report.n_missing
     (0.666..., 1)
     """
-    check_option(method, ("csls", "cosine"), "method", _CALLER)
-    check_option(missing, ("omit", "wrong"), "missing", _CALLER)
+    check_option(method, ("csls", "cosine"), "method")
+    check_option(missing, ("omit", "wrong"), "missing")
     if not is_integer(n_neighbors) or n_neighbors < 1:
         raise ValueError(
-            f"{_CALLER}: n_neighbors must be an int of at least 1; got {n_neighbors!r}."
+            f"n_neighbors must be an int of at least 1; got {n_neighbors!r}."
         )
-    table, codes = check_words(pairs, 2, f"{_CALLER}: pairs")
+    table, codes = check_words(pairs, 2, "pairs")
     translations = _translations(table, codes)
-    candidates, unit = vocabulary_vectors(target, vocabulary, _CALLER)
+    candidates, unit = vocabulary_vectors(target, vocabulary)
     usable = _with_candidate(translations, candidates)
-    known, queries = vocabulary_vectors(source, usable, _CALLER) if usable else ([], [])
+    known, queries = vocabulary_vectors(source, usable) if usable else ([], [])
     answers = dict.fromkeys(translations)
     if known:
         _check_dims(queries, unit)
         penalties = np.zeros(len(candidates), dtype=np.float32)
         if method == "csls":
             own = vocabulary if vocabulary is None or is_integer(vocabulary) else usable
-            words = vocabulary_vectors(source, own, _CALLER)[1]
+            words = vocabulary_vectors(source, own)[1]
             penalties = mean_cosines(unit, words, n_neighbors)
         best = nearest(queries, unit, penalties)
         answers.update(zip(known, [candidates[i] for i in best], strict=True))
     report = _report(translations, answers, missing)
     if missing == "omit" and not known:
         warnings.warn(
-            f"{_CALLER} is undefined and set to 0: none of the {len(translations)} "
+            f"The score is undefined and set to 0: none of the {len(translations)} "
             "words is in the source and has a translation among the "
             f"{len(candidates)} candidates.",
             UndefinedMetricWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return report if return_report else report.score
 
@@ -199,7 +198,7 @@ def _with_candidate(translations, candidates):
 def _check_dims(queries, unit):
     if queries.shape[1] != unit.shape[1]:
         raise ValueError(
-            f"{_CALLER}: the source has {queries.shape[1]} dimensions and the target "
+            f"the source has {queries.shape[1]} dimensions and the target "
             f"{unit.shape[1]}. Map the source into the space of the target with "
             "align_vectors first."
         )

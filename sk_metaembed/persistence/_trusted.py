@@ -48,7 +48,7 @@ OBJECTS = {
         "ProcrustesMetaEmbedding",
         "SVDMetaEmbedding",
         "SourceImputer",
-        "SourcePCA",
+        "BlockPCA",
         "StackedMetaClassifier",
         "StackedMetaRegressor",
         "WordFeatures",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._core._parameters import is_real
+from .._core._checked_parameters import is_real
 from ._bags import block_bags, pool_unread
 from ._base import BasePooling
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part

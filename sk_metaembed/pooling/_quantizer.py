@@ -16,8 +16,8 @@ from sklearn.utils.validation import (
 )
 
 from .._core._arrays import chunks
+from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._parameters import CheckedParametersMixin
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -1,6 +1,6 @@
 """Sources of pyarrow: Parquet files and folders, datasets, tables and readers."""
 
-from ._batches import Batch, changed_rows_error, check_rows, digest_rows
+from ._batches import Batch, check_rows
 from ._file_sources import file_identity
 
 _LIST = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
@@ -17,6 +17,7 @@ class ArrowRows:
         self._data, self._columns, self._keep = data, columns, keep
         self._missing = missing
         self.files = list(getattr(data, "files", ()))
+        self.in_files = bool(self.files)
         self._check_columns()
 
     @property
@@ -40,33 +41,22 @@ class ArrowRows:
             return [*names, *(file_identity(file) for file in self.files)]
         return [*names, "rows", str(self._data.schema)]
 
-    def batches(self, size, cursor=None):
-        """Yield a Batch per `size` rows, from a cursor on."""
-        finished = list((cursor or {}).get("digests", ()))
-        start = (cursor or {}).get("row", 0)
-        if self.files:
-            tables = rebatch(self._tables(size, start), size)
-            finished = []
-        else:  # finished rows are read again, to check that they are the same
-            tables, start = rebatch(self._tables(size, 0), size), 0
-        number = -1
-        for number, table in enumerate(tables):
-            batch = self._batch(table, start)
-            if number >= len(finished):
-                yield batch
-            elif batch.digest != finished[number]:
-                raise changed_rows_error(self.name, start, table.num_rows)
-            start = batch.stop
-        if number + 1 < len(finished):
-            raise changed_rows_error(self.name, start, size)
+    def batches(self, size, skip=0):
+        """Yield a Batch per `size` rows, without the first `skip` rows.
+
+        `skip` is a multiple of `size`, or the number of all rows.
+        """
+        start = 0
+        for table in rebatch(self._record_batches(size), size):
+            if start >= skip:
+                yield self._batch(table, start)
+            start += table.num_rows
 
     def _batch(self, table, start):
         rows = self._rows(table, start)
         copied = table.select(self._keep) if self._keep else None
-        stop = start + table.num_rows
-        digest = None if self.files else self._digest(rows)
-        where = f"{self.name}, rows {start:,} to {stop - 1:,}"
-        return Batch(start, rows, copied, {"row": stop}, where, digest)
+        where = f"{self.name}, rows {start:,} to {start + len(rows) - 1:,}"
+        return Batch(start, rows, copied, where)
 
     def no_rows(self):
         """Return the columns to be copied, without rows; None if there are none."""
@@ -89,30 +79,23 @@ class ArrowRows:
         else:
             rows = column.to_numpy().tolist()
         where = f"{self.name}, column {self._columns[0]!r}"
-        check_rows(rows, start, where, self._missing)
+        check_rows(rows, lambda i: f"{where}: row {start + i:,}", self._missing)
         return rows
 
-    @staticmethod
-    def _digest(rows):
-        if hasattr(rows, "to_csv"):  # a frame
-            return digest_rows([str(row) for row in rows.itertuples(index=False)])
-        return digest_rows(rows)
+    def _record_batches(self, size):
+        """Yield record batches of the columns."""
+        from pyarrow import Table, dataset
 
-    def _tables(self, size, skip):
-        """Yield record batches of the columns, without the first `skip` rows."""
         names = list(dict.fromkeys([*self._columns, *self._keep]))
-        for batch in self._record_batches(names, size, skip):
-            yield batch.select(names)
-
-    def _record_batches(self, names, size, skip):
-        import pyarrow as pa
-
-        if isinstance(self._data, pa.Table):
-            yield from self._data.slice(skip).select(names).to_batches(size)
-        elif hasattr(self._data, "get_fragments"):
-            yield from _read_fragments(self._data, names, size, skip)
-        else:
-            yield from self._data
+        if hasattr(self._data, "read_next_batch"):
+            for batch in self._data:
+                yield batch.select(names)
+            return
+        data = self._data
+        if isinstance(data, Table):
+            data = dataset.dataset(data)
+        scanner = data.scanner(columns=names, batch_size=size, **_memory_options(data))
+        yield from scanner.to_batches()
 
     def _check_columns(self):
         import pyarrow as pa
@@ -152,33 +135,14 @@ def _kind(data_type):
     return str(data_type).partition("<")[0].partition("[")[0]
 
 
-def _read_fragments(data, names, size, skip):
-    """Yield record batches of a dataset, fragment by fragment, in order."""
-    for fragment in data.get_fragments():
-        if skip:
-            count = fragment.count_rows()
-            if count <= skip:
-                skip -= count
-                continue
-        for batch in fragment.to_batches(
-            schema=data.schema,
-            columns=names,
-            batch_size=size,
-            **_memory_options(fragment),
-        ):
-            skipped = min(skip, batch.num_rows)
-            skip -= skipped
-            if skipped < batch.num_rows:
-                yield batch.slice(skipped)
-
-
-def _memory_options(fragment):
-    """Return options that keep only part of one row group in memory."""
-    import pyarrow.dataset as ds
+def _memory_options(data):
+    """Return options of a scanner that keep only part of one row group in memory."""
+    from pyarrow import dataset
 
     options = {"batch_readahead": 1, "fragment_readahead": 1}
-    if isinstance(fragment, getattr(ds, "ParquetFileFragment", ())):
-        options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+    formats = getattr(dataset, "ParquetFileFormat", ())
+    if isinstance(getattr(data, "format", None), formats):
+        options["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
             use_buffered_stream=True, pre_buffer=False
         )
     return options

@@ -1,7 +1,6 @@
-"""Batches of rows, their checks and digests, and the source for iterables."""
+"""Batches of rows: their checks and digests."""
 
 import zlib
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,52 +53,37 @@ class Batch(NamedTuple):
         The input of the pipeline.
     copied : dict of str to sequence, or pyarrow Table, or None
         Columns to be copied to the output.
-    cursor : dict
-        Where the next rows start, for JSON.
     where : str
         The place in the source, for messages.
-    digest : int, default=None
-        Checksum of rows that do not come from a file.
     """
 
     start: int
     rows: Any
     copied: Any
-    cursor: dict
     where: str
-    digest: int | None = None
-
-    @property
-    def stop(self):
-        """Number of the row after the last one."""
-        return self.start + len(self.rows)
 
 
-def check_rows(rows, start, where, missing=False):
+def check_rows(rows, place, missing=False):
     """Raise TypeError for the first row that is neither a text nor a token list.
 
-    `start` is the number of the first row, `where` the source; `missing` allows
-    missing rows.
+    ``place(i)`` names row i in the message; `missing` allows missing rows.
     """
     kinds = set(map(type, rows))
     if kinds <= {str} or kinds <= {list, tuple}:
         return
-    texts = sum(isinstance(row, str) for row in rows)
-    for i, row in enumerate(rows, start):
-        if missing and is_missing(row):
+    texts = any(isinstance(row, str) for row in rows)
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or missing and is_missing(row):
             continue
         is_list = isinstance(row, list | tuple) or hasattr(row, "tolist")
-        is_list = is_list and not np.isscalar(row)  # NumPy scalars have tolist
-        is_text = isinstance(row, str)
-        if not (is_text or is_list):
+        if not is_list or np.isscalar(row):  # NumPy scalars have tolist
             raise TypeError(
-                f"{where}: row {i:,} is {row!r:.60}, of type {type(row).__name__}. "
-                f"{ALLOWED}."
+                f"{place(i)} is {row!r:.60}, of type {type(row).__name__}. {ALLOWED}."
             )
-        if texts and not is_text:
+        if texts:
             raise TypeError(
-                f"{where}: row {i:,} is a list, but other rows of its batch are texts. "
-                "Texts and token lists cannot be mixed."
+                f"{place(i)} is a list, but other rows of its batch are texts. Texts "
+                "and token lists cannot be mixed."
             )
 
 
@@ -111,7 +95,9 @@ def digest_rows(rows):
     >>> digest_rows(["a b", None]) == digest_rows(["a b", ""])
     False
     """
-    if hasattr(rows, "to_list"):  # a TokenSequences
+    if hasattr(rows, "itertuples"):  # a frame
+        rows = [str(row) for row in rows.itertuples(index=False)]
+    elif hasattr(rows, "to_list"):  # a TokenSequences
         texts, missing, rows = rows.texts, rows.missing, rows.to_list()
         if texts is not None:
             rows = [[text, *row] for text, row in zip(texts, rows, strict=True)]
@@ -129,58 +115,30 @@ def _as_text(row):
     return "\x1d" if is_missing(row) else "\x1f".join(map(str, row)) + "\x1f"
 
 
-class IterableRows:
-    """Rows of an iterable of texts or token lists, which may be a generator."""
+def unfinished(source, size, finished):
+    """Yield a Batch and its digest for each batch of a source that is not finished.
 
-    def __init__(self, iterable, missing=False):
-        self._iterable, self._missing = iterable, missing
-        self.n_rows = len(iterable) if hasattr(iterable, "__len__") else None
-
-    @property
-    def name(self):
-        """Name in messages."""
-        return f"the {type(self._iterable).__name__} of rows"
-
-    def identity(self):
-        """Return what identifies the source; its rows are identified by digests."""
-        return ["rows"]
-
-    def no_rows(self):
-        """Return None: there are no columns to be copied."""
-
-    def batches(self, size, cursor=None):
-        """Yield a Batch per `size` rows, from a cursor on.
-
-        Rows before the cursor are read again, since a generator cannot skip them; each
-        finished batch must have the same digest as before.
-        """
-        finished = list((cursor or {}).get("digests", ()))
-        start, number = 0, -1
-        for number, rows in enumerate(self._slices(size)):
-            check_rows(rows, start, self.name, self._missing)
-            digest = digest_rows(rows)
-            if number >= len(finished):
-                stop = start + len(rows)
-                where = f"{self.name}, rows {start:,} to {stop - 1:,}"
-                yield Batch(start, rows, None, {}, where, digest)
-            elif digest != finished[number]:
-                raise changed_rows_error(self.name, start, len(rows))
-            start += len(rows)
-        if number + 1 < len(finished):
-            raise changed_rows_error(self.name, start, size)
-
-    def _slices(self, size):
-        if hasattr(self._iterable, "codes"):  # slices of a TokenSequences are too
-            for start in range(0, len(self._iterable), size):
-                yield self._iterable[start : start + size]
-            return
-        rows = iter(self._iterable)
-        while some := list(islice(rows, size)):
-            yield some
+    `finished` holds the number of rows and the digest of each finished batch. A file is
+    known by its identity, so its finished rows are skipped and digests are None. Other
+    rows are read again, since a generator cannot skip them, and compared.
+    """
+    n_finished = sum(rows for rows, _ in finished)
+    if source.in_files:
+        for batch in source.batches(size, skip=n_finished):
+            yield batch, None
+        return
+    n_rows = 0
+    for number, batch in enumerate(source.batches(size)):
+        digest, n_rows = digest_rows(batch.rows), batch.start + len(batch.rows)
+        if number >= len(finished):
+            yield batch, digest
+        elif digest != finished[number][1]:
+            raise _changed_rows_error(source.name, batch.start, len(batch.rows))
+    if n_rows < n_finished:
+        raise _changed_rows_error(source.name, n_rows, size)
 
 
-def changed_rows_error(name, start, count):
-    """Return the error for a source with other rows than before."""
+def _changed_rows_error(name, start, count):
     return ValueError(
         f"transform_in_batches: {name} has other rows than before among rows "
         f"{start:,} to {start + count - 1:,}. To resume, it must return the same rows "

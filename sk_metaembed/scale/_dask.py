@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sklearn.exceptions import NotFittedError
-
-from ._batches import accepts_missing
-from ._partitions import (
-    PartitionTask,
-    make_reference,
-    transform_bag,
-    transform_block,
-    transform_frame,
-)
-from ._results import check_method, compute
+from ._batches import accepts_missing, check_rows
+from ._pipeline_ref import make_reference
+from ._results import check_method, compute, compute_empty
 from ._sources import column_list
 
 if TYPE_CHECKING:
@@ -23,7 +16,6 @@ if TYPE_CHECKING:
     from .._core._typing import StrPath
     from ._results import Method
 
-_DTYPES = ("float16", "float32", "float64", None)
 _ALLOWED = (
     "Allowed are a dask DataFrame with column=, a dask Series, a dask Bag of texts or "
     "token lists, and a one-dimensional dask Array of texts. "
@@ -69,9 +61,8 @@ def transform_partitions(
         Predictions are not converted.
     folder : path-like, default=None
         Where a pipeline of more than 1 MiB is written, for workers to map into memory:
-        a folder that all workers can read. Its files are not removed. By default,
-        ``pipelines`` in ``$SK_METAEMBED_CACHE`` or ``~/.cache/sk_metaembed``, from
-        which the pipeline is removed when this process ends.
+        a folder that all workers can read. Its files are not removed. None sends a
+        pipeline of any size with the graph.
 
     Returns
     -------
@@ -103,8 +94,8 @@ def transform_partitions(
     process reads it once. Word vectors, transformers and ELMo files are sent by
     reference, so a pipeline with vectors of any size takes a few kilobytes. What the
     pipeline has learned itself, such as the matrix of a `Word2VecEmbedding`, is sent
-    with the graph up to 1 MiB; above that, it is mapped from a file, one copy per
-    machine.
+    with the graph. With `folder`, a large pipeline is mapped from a file instead, one
+    copy per machine.
 
     Names and types of the columns are determined from one empty document, which is
     processed here.
@@ -133,21 +124,132 @@ def transform_partitions(
     [0.5, 0.5]
     >>> folder.cleanup()
     """
-    _check_options(pipeline, method, dtype)
+    caller = "transform_partitions"
+    check_method(pipeline, method, dtype, caller)
     build = _builder_for(data)
     if not (column is None or isinstance(column, str)):
-        column = column_list(column, "column", "transform_partitions")
-    keep_columns = column_list(keep, "keep", "transform_partitions")
+        column = column_list(column, "column", caller)
+    keep_columns = column_list(keep, "keep", caller)
     _check_columns(data, column, keep_columns)
-    sample = _sample(pipeline, data, method, dtype, column)
-    names = sample.columns if sample.values.ndim == 2 else None
+    note = (
+        "transform_partitions: names and types of the columns are determined from one "
+        "empty document, which the pipeline does not accept."
+    )
+    documents: tuple[Any, ...] = ([""], [[]])
+    if isinstance(column, list):
+        documents = (data._meta_nonempty[column],)
+    empty = compute_empty(pipeline, method, dtype, documents, note)
+    names = empty.columns if empty.values.ndim == 2 else None
     _check_names(names or ["prediction"], keep_columns)
-    reference = make_reference(pipeline, folder)
-    empty, missing = sample.values[:0], accepts_missing(pipeline)
-    task = PartitionTask(
-        reference, method, dtype, column, keep_columns, names, empty, missing
+    task = _Task(
+        reference=make_reference(pipeline, folder),
+        method=method,
+        dtype=dtype,
+        column=column,
+        keep=keep_columns,
+        names=names,
+        empty=empty.values,
+        missing=accepts_missing(pipeline),
     )
     return build(data, task)
+
+
+class _Task(NamedTuple):
+    """What is computed for every partition.
+
+    `names` are those of the columns of a frame, None for a Series; `empty` is the
+    result for no rows.
+    """
+
+    reference: Any
+    method: str
+    dtype: str | None
+    column: Any
+    keep: list
+    names: list | None
+    empty: Any
+    missing: bool
+
+    def values(self, rows, where, index=None):
+        """Return the values of the pipeline for the rows of a partition.
+
+        `where` names the partition, `index` is that of a frame.
+        """
+        if not len(rows):
+            return self.empty
+
+        def place(i):
+            row = f"row {i}" if index is None else f"index {index[i]!r} (row {i} of it)"
+            return f"transform_partitions: {where}, {row},"
+
+        if isinstance(rows, list):
+            check_rows(rows, place, self.missing)
+        if index is not None:
+            where += f", index {index[0]!r} to {index[-1]!r}"
+        with _add_place_to_error(where):
+            pipeline = self.reference.pipeline()
+            return compute(pipeline, self.method, self.dtype, rows).values
+
+    def to_frame(self, values, frame):
+        """Return values of the pipeline with the index of their rows in `frame`."""
+        import pandas as pd
+
+        if self.names is None:
+            result = pd.Series(values, index=frame.index, name="prediction")
+        else:
+            result = pd.DataFrame(values, index=frame.index, columns=self.names)
+        if not self.keep:
+            return result
+        return pd.concat([frame[self.keep], result], axis=1)
+
+
+@contextmanager
+def _add_place_to_error(where):
+    """Add to an error the partition that it is about."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(
+            f"transform_partitions: in {where}. Row numbers in the message count from "
+            "0 within it."
+        )
+        raise
+
+
+def transform_frame(frame, task, partition_info=None):
+    """Return the DataFrame or Series for a partition (DataFrame or Series)."""
+    rows = frame if task.column is None else frame[task.column]
+    if not isinstance(task.column, list):
+        rows = rows.tolist()
+    where = f"partition {(partition_info or {}).get('number', 0)}"
+    return task.to_frame(task.values(rows, where, frame.index), frame)
+
+
+def transform_bag(items, task, number):
+    """Return a list with a row per item (str, token list or dict with the column).
+
+    `number` yields the number of the partition.
+    """
+    rows, where = list(items), f"partition {next(iter(number))}"
+    if task.column is not None:
+        rows = [_field(item, task.column, where, i) for i, item in enumerate(rows)]
+    return list(task.values(rows, where))
+
+
+def transform_block(block, task, block_id=None):
+    """Return the values for a block of texts, (n,) -> (n, n_features) or (n,)."""
+    return task.values(block.tolist(), f"block {block_id[0] if block_id else 0}")
+
+
+def _field(item, column, where, i):
+    try:
+        return item[column]
+    except (KeyError, TypeError, IndexError):
+        has = f"keys {list(item)}" if isinstance(item, dict) else f"{item!r:.60}"
+        raise ValueError(
+            f"transform_partitions: {where}, row {i}, has no {column!r}; it is {has}. "
+            "Omit column for a bag of texts or token lists."
+        ) from None
 
 
 def _builder_for(data):
@@ -198,33 +300,6 @@ def _node(task):
     from dask.base import tokenize
 
     return delayed(task, name=f"pipeline-{tokenize(task)}", traverse=False)
-
-
-def _sample(pipeline, data, method, dtype, column):
-    """Return the Result for one empty document."""
-    documents = [""], [[]]
-    if isinstance(column, list):
-        documents = (data._meta_nonempty[column],)
-    for document in documents:
-        try:
-            return compute(pipeline, method, dtype, document, "columns")
-        except NotFittedError:
-            raise
-        except (TypeError, ValueError) as caught:
-            error = caught
-    error.add_note(
-        "transform_partitions: names and types of the columns are determined from one "
-        "empty document, which the pipeline does not accept."
-    )
-    raise error
-
-
-def _check_options(pipeline, method, dtype):
-    check_method(pipeline, method, "transform_partitions")
-    if dtype not in _DTYPES:
-        raise ValueError(
-            f"transform_partitions: dtype must be one of {_DTYPES}, got {dtype!r}."
-        )
 
 
 def _check_columns(data, column, keep):

@@ -124,6 +124,7 @@ class TextLines:
     """Texts of UTF-8 files, one per line; an empty line is an empty text."""
 
     n_rows = None
+    in_files = True
 
     def __init__(self, files):
         self.files = files
@@ -147,51 +148,43 @@ class TextLines:
     def no_rows(self):
         """Return None: there are no columns to be copied."""
 
-    def batches(self, size, cursor=None):
-        """Yield a Batch per `size` rows, from a cursor on."""
-        at = {"row": 0, "file": 0, "line": 0, "offset": 0, **(cursor or {})}
-        at.pop("digests", None)
-        parts, count, where, start = [], 0, "", at["row"]
-        for number in range(at["file"], len(self.files)):
-            file = self.files[number]
-            with self._opened(file, at) as lines:
-                while (taken := lines.take(size - count))[1]:
-                    where = where or f"{file}, line {at['line'] + 1:,}"
-                    part, n_rows = self._parse(*taken, file, at["line"] + 1)
+    def batches(self, size, skip=0):
+        """Yield a Batch per `size` rows, without the first `skip` rows."""
+        parts, count, start, first = [], 0, skip, ""
+        for file in self.files:
+            n_lines = 0
+            with _opened(file) as lines:
+                while (taken := lines.take(skip or size - count))[1]:
+                    part, n_rows = self._parse(*taken, file, n_lines + 1)
+                    where = f"{file}, line {n_lines + 1:,}"
+                    n_lines += taken[1]
+                    if skip:
+                        skip -= n_rows
+                        continue
+                    first = first or where
                     parts.append(part)
                     count += n_rows
-                    at["line"] += taken[1]
-                    at["offset"] += len(taken[0])
                     if count == size:
-                        at["row"] = start + size
-                        span = f"{where} to {file}, line {at['line']:,}"
-                        yield self._batch(start, parts, dict(at), span)
-                        parts, count, where, start = [], 0, "", at["row"]
-            at.update(file=number + 1, line=0, offset=0)
+                        where = f"{first} to {file}, line {n_lines:,}"
+                        yield self._batch(start, parts, where)
+                        parts, count, start, first = [], 0, start + size, ""
         if count:
-            at["row"] = start + count
-            yield self._batch(start, parts, dict(at), f"{where} to the end")
-
-    @contextmanager
-    def _opened(self, file, at):
-        """Yield a LineReader at the line of a cursor."""
-        _, opener = detect_compression(file)
-        with (opener or open)(file, "rb") as opened:
-            lines = LineReader(opened, file)
-            if opener is None:
-                opened.seek(at["offset"])
-            else:
-                left = at["line"]
-                while left and (taken := lines.take(left)[1]):
-                    left -= taken
-            yield lines
+            yield self._batch(start, parts, f"{first} to the end")
 
     def _parse(self, data, n_lines, file, first):
         """Return what `_batch` joins of some lines, and its number of rows."""
         return clean_lines(data, file, first), n_lines
 
-    def _batch(self, start, parts, cursor, where):
-        return Batch(start, Lines(b"".join(parts)), None, cursor, where)
+    def _batch(self, start, parts, where):
+        return Batch(start, Lines(b"".join(parts)), None, where)
+
+
+@contextmanager
+def _opened(file):
+    """Yield a LineReader of a file, compressed or not."""
+    _, opener = detect_compression(file)
+    with (opener or open)(file, "rb") as opened:
+        yield LineReader(opened, file)
 
 
 class JsonLines(TextLines):
@@ -239,7 +232,7 @@ class JsonLines(TextLines):
                 )
         return record
 
-    def _batch(self, start, parts, cursor, where):
+    def _batch(self, start, parts, where):
         records = list(chain.from_iterable(parts))
         if len(self._columns) == 1:
             rows = [record[self._columns[0]] for record in records]
@@ -248,7 +241,7 @@ class JsonLines(TextLines):
 
             rows = DataFrame({n: [r[n] for r in records] for n in self._columns})
         copied = {name: [record[name] for record in records] for name in self._keep}
-        return Batch(start, rows, copied or None, cursor, where)
+        return Batch(start, rows, copied or None, where)
 
 
 def _is_row(value):

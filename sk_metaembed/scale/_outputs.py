@@ -1,11 +1,11 @@
 """Outputs of `transform_in_batches`: a .npy file, or a Parquet file.
 
-An output encodes each batch as a part of its own, and a writer adds parts to the file.
-Unlike the row groups of an open ``ParquetWriter``, finished parts survive a kill, so a
-call that resumes writes the same bytes as one that was never interrupted.
+An output encodes each batch as bytes, which are appended to one file, after a header,
+and `finish` makes the output of that file.
 """
 
 import base64
+from io import BytesIO
 
 import numpy as np
 
@@ -13,10 +13,10 @@ import numpy as np
 class NpyOutput:
     """A .npy file: a header with the shape, and the rows."""
 
+    version = "numpy"  # every release writes the same bytes
+
     def __init__(self, path):
         self._path = path
-
-    version = "numpy"  # every release writes the same bytes
 
     def check(self, keep):
         """Raise ValueError if columns are to be copied."""
@@ -48,34 +48,25 @@ class NpyOutput:
             )
         return memoryview(np.ascontiguousarray(values)).cast("B")
 
-    def writer(self, spec, file):
-        """Return a writer of encoded batches to a binary file."""
-        return _NpyWriter(spec, file)
+    def header(self, spec, n_rows=0):
+        """Return the bytes before those of the batches.
 
-
-class _NpyWriter:
-    """Writes encoded batches to a .npy file."""
-
-    def __init__(self, spec, file):
-        self._spec, self._file = spec, file
-        self._write_header(0)
-
-    def add(self, data):
-        """Append the bytes of a batch."""
-        self._file.write(data)
-
-    def close(self, n_rows):
-        """Write the final number of rows; numpy pads headers, so their size is same."""
-        self._file.seek(0)
-        self._write_header(n_rows)
-
-    def _write_header(self, n_rows):
+        NumPy pads a header, so its size does not depend on the number of rows.
+        """
+        file = BytesIO()
         header = {
-            "descr": np.lib.format.dtype_to_descr(np.dtype(self._spec["dtype"])),
+            "descr": np.lib.format.dtype_to_descr(np.dtype(spec["dtype"])),
             "fortran_order": False,
-            "shape": (n_rows, *self._spec["shape"]),
+            "shape": (n_rows, *spec["shape"]),
         }
-        np.lib.format.write_array_header_1_0(self._file, header)
+        np.lib.format.write_array_header_1_0(file, header)
+        return file.getvalue()
+
+    def finish(self, spec, data, sizes, n_rows):
+        """Write the number of rows to the file of all batches; return its path."""
+        with open(data, "r+b") as file:
+            file.write(self.header(spec, n_rows))
+        return data
 
 
 class ParquetOutput:
@@ -121,26 +112,39 @@ class ParquetOutput:
             writer.write_table(table)
         return memoryview(sink.getvalue())
 
-    def writer(self, spec, file):
-        """Return a writer of encoded batches to a binary file."""
-        return _ParquetRowGroups(_parquet_writer(file, _schema_of(spec)))
+    def header(self, spec):
+        """Return the bytes before those of the batches: none."""
+        return b""
+
+    def finish(self, spec, data, sizes, n_rows):
+        """Write each batch of a file as a row group; return the path of the output."""
+        import pyarrow as pa
+
+        whole = data.with_name("whole")
+        with (
+            open(data, "rb") as batches,
+            open(whole, "wb") as file,
+            _parquet_writer(file, _schema_of(spec)) as writer,
+        ):
+            for size in sizes:
+                table = pa.ipc.open_stream(batches.read(size)).read_all()
+                writer.write_table(table, row_group_size=max(1, table.num_rows))
+        return whole
 
     def _table(self, result, copied, schema):
+        """Return a table of a schema, None for the first batch."""
         import pyarrow as pa
 
         columns = _copied_columns(copied)
-        values = result.values
-        as_columns = values.ndim == 2 and (
-            self._layout == "columns" or values.dtype.kind not in "fiu"
-        )
-        if as_columns:
+        n_copied, values = len(columns), result.values
+        if values.ndim == 1:
+            columns.append((result.name, pa.array(values)))
+        elif self._layout == "columns" or values.dtype.kind not in "fiu":
             # pyarrow would copy each strided column as well.
             arrays = [np.ascontiguousarray(column) for column in values.T]
             columns += zip(result.columns, arrays, strict=True)
-        elif values.ndim == 2:
-            columns.append((result.name, _vector_array(values)))
         else:
-            columns.append((result.name, pa.array(values)))
+            columns.append((result.name, _vector_array(values)))
         names = [name for name, _ in columns]
         repeated = {name for name in names if names.count(name) > 1}
         if repeated:
@@ -149,30 +153,11 @@ class ParquetOutput:
                 "Rename the columns passed as keep."
             )
         table = pa.table(dict(columns))
-        if schema is None:
-            n_copied = len(_copied_columns(copied))
-            return pa.table(
-                table.columns, schema=_without_nulls(table.schema, n_copied)
-            )
-        return _cast(table, schema)
-
-
-class _ParquetRowGroups:
-    """Writes each encoded batch as a row group."""
-
-    def __init__(self, writer):
-        self._writer = writer
-
-    def add(self, data):
-        """Append the bytes of a batch."""
-        import pyarrow as pa
-
-        table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
-        self._writer.write_table(table, row_group_size=table.num_rows)
-
-    def close(self, n_rows):
-        """Write the footer."""
-        self._writer.close()
+        if schema is not None:
+            return _cast(table, schema)
+        fields = enumerate(table.schema)  # the pipeline's columns are never null
+        schema = pa.schema([field.with_nullable(i < n_copied) for i, field in fields])
+        return pa.table(table.columns, schema=schema)
 
 
 def _vector_array(values):
@@ -192,15 +177,6 @@ def _copied_columns(copied):
     if isinstance(copied, dict):
         return list(copied.items())
     return list(zip(copied.column_names, copied.columns, strict=True))
-
-
-def _without_nulls(schema, n_copied):
-    """Return a schema in which the pipeline's columns are never null."""
-    import pyarrow as pa
-
-    return pa.schema(
-        [field.with_nullable(i < n_copied) for i, field in enumerate(schema)]
-    )
 
 
 def _cast(table, schema):

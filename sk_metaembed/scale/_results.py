@@ -20,6 +20,9 @@ Method: TypeAlias = Literal[
 ]
 
 
+DTYPES = ("float16", "float32", "float64", None)
+
+
 class Result(NamedTuple):
     """Values of shape (n_rows,) or (n_rows, n_columns), with names.
 
@@ -31,8 +34,8 @@ class Result(NamedTuple):
     columns: list
 
 
-def check_method(pipeline, method, caller="transform_in_batches"):
-    """Raise ValueError for an unknown method, or one that the pipeline lacks."""
+def check_method(pipeline, method, dtype, caller):
+    """Raise ValueError for an unknown method or type, or a method that is missing."""
     if method not in METHODS:
         raise ValueError(f"{caller}: method must be one of {METHODS}, got {method!r}.")
     if not hasattr(pipeline, method):
@@ -41,6 +44,8 @@ def check_method(pipeline, method, caller="transform_in_batches"):
             f"{caller}: {type(pipeline).__name__} has no method {method!r}; it "
             f"has {has or 'none of the methods'}. Set method to one of these."
         )
+    if dtype not in DTYPES:
+        raise ValueError(f"{caller}: dtype must be one of {DTYPES}, got {dtype!r}.")
 
 
 def compute(pipeline, method, dtype, rows, layout="vector"):
@@ -89,19 +94,18 @@ def _columns(pipeline, method, width):
     return [f"{_NAMES[method]}{i}" for i in range(width)]
 
 
-def compute_empty(pipeline, method, dtype, layout):
-    """Return the Result for no rows, computed from one empty document."""
-    for document in ("", []):
+def compute_empty(pipeline, method, dtype, documents, note):
+    """Return the Result for no rows, computed from the first document that is accepted.
+
+    `note` is added to the error of the pipeline if it accepts none.
+    """
+    for document in documents:
         try:
-            result = compute(pipeline, method, dtype, [document], layout)
+            result = compute(pipeline, method, dtype, document, "columns")
+            return result._replace(values=result.values[:0])
         except NotFittedError:
             raise
         except (TypeError, ValueError) as caught:
             error = caught
-        else:
-            return result._replace(values=result.values[:0])
-    raise ValueError(
-        "transform_in_batches: the source has no rows, and the pipeline does not "
-        "accept an empty document, so the columns are unknown. The pipeline's error: "
-        f"{error}"
-    ) from error
+    error.add_note(note)
+    raise error

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterable, Mapping, Set
+from itertools import islice
 from pathlib import Path
 
 from ._arrow import ArrowRows
-from ._batches import IterableRows
+from ._batches import Batch, check_rows
 from ._file_sources import JsonLines, TextLines, file_suffix, list_files
 
 
@@ -30,6 +31,49 @@ def column_list(names, parameter, caller):
             "columns."
         )
     return unique
+
+
+class IterableRows:
+    """Rows of an iterable of texts or token lists, which may be a generator."""
+
+    in_files = False
+
+    def __init__(self, iterable, missing=False):
+        self._iterable, self._missing = iterable, missing
+        self.n_rows = len(iterable) if hasattr(iterable, "__len__") else None
+
+    @property
+    def name(self):
+        """Name in messages."""
+        return f"the {type(self._iterable).__name__} of rows"
+
+    def identity(self):
+        """Return what identifies the source; its rows are identified by digests."""
+        return ["rows"]
+
+    def no_rows(self):
+        """Return None: there are no columns to be copied."""
+
+    def batches(self, size):
+        """Yield a Batch per `size` rows."""
+        start = 0
+        for rows in self._slices(size):
+            yield self._batch(rows, start)
+            start += len(rows)
+
+    def _batch(self, rows, start):
+        check_rows(rows, lambda i: f"{self.name}: row {start + i:,}", self._missing)
+        where = f"{self.name}, rows {start:,} to {start + len(rows) - 1:,}"
+        return Batch(start, rows, None, where)
+
+    def _slices(self, size):
+        if hasattr(self._iterable, "codes"):  # slices of a TokenSequences are too
+            for start in range(0, len(self._iterable), size):
+                yield self._iterable[start : start + size]
+            return
+        rows = iter(self._iterable)
+        while some := list(islice(rows, size)):
+            yield some
 
 
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -59,8 +103,9 @@ def open_source(source, column=None, keep=(), missing=False):
     Returns
     -------
     source
-        It has ``name``, ``n_rows``, ``identity()``, ``batches(size, cursor)``, and
-        ``no_rows()``, which returns the columns to be copied without rows.
+        It has ``name``, ``n_rows``, ``identity()``, ``in_files``, which tells whether
+        the identity is that of its rows, ``batches(size, skip)``, and ``no_rows()``,
+        which returns the columns to be copied without rows.
     """
     columns = column_list(column, "column", "The source")
     keep = column_list(keep, "keep", "The source")

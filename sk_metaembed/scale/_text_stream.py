@@ -135,7 +135,7 @@ class TextStream:
         Returns
         -------
         object
-            Its method ``batches(size, cursor=None)`` yields batches of rows.
+            Its method ``batches(size)`` yields batches of rows.
         """
         if self.tokenizer not in (None, "spaces"):
             missing = accepts_missing(self.tokenizer)
@@ -165,19 +165,8 @@ class _TokenizedSource:
     def __init__(self, source, tokenizer):
         self._source, self._tokenizer = source, tokenizer
 
-    @property
-    def name(self):
-        """Name in messages."""
-        return self._source.name
-
-    @property
-    def n_rows(self):
-        """Number of rows, None if it is unknown."""
-        return self._source.n_rows
-
-    def no_rows(self):
-        """Return the columns to be copied, without rows."""
-        return self._source.no_rows()
+    def __getattr__(self, name):
+        return getattr(self._source, name)
 
     def identity(self):
         """Return what identifies the source and its tokenizer, for JSON."""
@@ -186,9 +175,9 @@ class _TokenizedSource:
             splits = pipeline_fingerprint(splits)
         return [*self._source.identity(), "tokenizer", splits]
 
-    def batches(self, size, cursor=None):
-        """Yield a Batch per `size` rows, from a cursor on."""
-        for batch in self._source.batches(size, cursor):
+    def batches(self, *args, **kwargs):
+        """Yield the batches of the source, with tokens."""
+        for batch in self._source.batches(*args, **kwargs):
             yield batch._replace(rows=self._split(batch.rows))
 
     def _split(self, rows):

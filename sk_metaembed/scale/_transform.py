@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import joblib
 from joblib import effective_n_jobs
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ._arrow import compact
-from ._batches import accepts_missing, changed_rows_error, pipeline_rows
+from ._batches import accepts_missing, pipeline_rows, unfinished
 from ._fingerprint import pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
+from ._pipeline_ref import PipelineRef, make_reference
 from ._results import check_method, compute, compute_empty
 from ._sources import column_list, open_source
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from ._results import Method
 
 _LAYOUTS = ("vector", "columns")
-_DTYPES = ("float16", "float32", "float64", None)
 _BATCHES_PER_WORKER = 8  # in flight, which bounds memory
 
 
@@ -159,15 +156,16 @@ def transform_in_batches(
 
     Notes
     -----
-    Finished batches are saved as numbered files with checksums in ``.NAME.parts``, a
-    folder next to `out`; a batch that is corrupt there is computed again. The folder
-    also holds the growing output, so that twice its size is needed on the disk.
+    Finished batches are appended to a file in ``.NAME.parts``, a folder next to `out`,
+    with checksums; from the first batch that is corrupt there, batches are computed
+    again. A Parquet file is written from them at the end, so that twice its size is
+    needed on the disk.
 
     The pipeline is identified by a digest of all that it has learned. To resume in
     another process, load the fitted pipeline from a file instead of fitting it again,
     which rarely gives the same bits. A file is identified by its size, its modification
     time and its first and last bytes; an iterable by digests of its rows, which are
-    read again.
+    read again. Resuming reads a file from its start, without computing anything.
 
     State that a pipeline carries from one call to the next, such as that of an
     `ElmoEmbedding` with ``stateful=True``, depends on the batches and should be off.
@@ -194,19 +192,22 @@ def transform_in_batches(
     """
     start = time.perf_counter()
     out = Path(out).expanduser()
-    _check_options(batch_size, layout, dtype, n_jobs)
+    check_method(pipeline, method, dtype, "transform_in_batches")
+    _check_options(batch_size, layout, n_jobs)
     column = column_list(column, "column", "transform_in_batches")
     keep = column_list(keep, "keep", "transform_in_batches")
-    check_method(pipeline, method)
     output = _output_for(out, layout)
     opened = open_source(source, column, keep, accepts_missing(pipeline))
     output.check(keep)
-    options: dict[str, Any] = {"method": method, "batch_size": int(batch_size)}
-    options |= {"keep": keep, "layout": layout, "dtype": dtype, "column": column}
     identity = {
         "pipeline": pipeline_fingerprint(pipeline),
         "source": opened.identity(),
-        **options,
+        "method": method,
+        "batch_size": int(batch_size),
+        "keep": keep,
+        "layout": layout,
+        "dtype": dtype,
+        "column": column,
         "version of pyarrow or numpy": output.version,
     }
     task = Task(pipeline, method, dtype, layout, output)
@@ -215,20 +216,20 @@ def transform_in_batches(
         if identity["pipeline"] is None:
             partial.recheck_last()
         resumed = partial.n_rows
-        _Run(task, opened, partial).run(int(batch_size), n_jobs, verbose)
+        _run(task, opened, partial, int(batch_size), n_jobs, verbose)
         if opened.identity() != identity["source"]:
             raise ValueError(
                 f"transform_in_batches: {opened.name} was modified while being read, "
                 "so the output would mix two versions. Call it again with resume=False."
             )
         partial.finish()
+        rows = partial.n_rows
     finally:
         partial.close()
-    seconds = time.perf_counter() - start
-    return StreamResult(partial.n_rows, [out], seconds, resumed)
+    return StreamResult(rows, [out], time.perf_counter() - start, resumed)
 
 
-def _check_options(batch_size, layout, dtype, n_jobs):
+def _check_options(batch_size, layout, n_jobs):
     if not is_integer(batch_size) or batch_size < 1:
         raise ValueError(
             f"transform_in_batches: batch_size must be an int of at least 1, got "
@@ -237,10 +238,6 @@ def _check_options(batch_size, layout, dtype, n_jobs):
     if layout not in _LAYOUTS:
         raise ValueError(
             f"transform_in_batches: layout must be one of {_LAYOUTS}, got {layout!r}."
-        )
-    if dtype not in _DTYPES:
-        raise ValueError(
-            f"transform_in_batches: dtype must be one of {_DTYPES}, got {dtype!r}."
         )
     if not (n_jobs is None or is_integer(n_jobs) and n_jobs):
         raise ValueError(
@@ -260,17 +257,8 @@ def _output_for(out, layout):
     )
 
 
-class EncodedBatch(NamedTuple):
-    """A batch in the format of the output."""
-
-    rows: int
-    data: Any
-    cursor: dict
-    digest: int | None
-
-
 class Task(NamedTuple):
-    """What is computed for every batch."""
+    """What is computed for every batch, by a pipeline or a PipelineRef."""
 
     pipeline: Any
     method: str
@@ -280,19 +268,26 @@ class Task(NamedTuple):
 
     def result(self, batch):
         """Return the Result of the pipeline for a batch."""
+        pipeline = self.pipeline
+        if isinstance(pipeline, PipelineRef):
+            pipeline = pipeline.pipeline()
         with _add_rows_to_error(batch):
-            rows = pipeline_rows(batch.rows, self.pipeline)
-            return compute(self.pipeline, self.method, self.dtype, rows, self.layout)
+            rows = pipeline_rows(batch.rows, pipeline)
+            return compute(pipeline, self.method, self.dtype, rows, self.layout)
 
     def empty_result(self):
         """Return the Result of the pipeline for no rows."""
-        return compute_empty(self.pipeline, self.method, self.dtype, self.layout)
+        note = (
+            "transform_in_batches: the source has no rows, and the pipeline does not "
+            "accept an empty document, so the columns are unknown."
+        )
+        options = self.pipeline, self.method, self.dtype
+        return compute_empty(*options, ([""], [[]]), note)
 
     def encode(self, spec, result, batch):
         """Return a result in the format of the output."""
         with _add_rows_to_error(batch):
-            data = self.output.encode(spec, result, batch.copied)
-        return EncodedBatch(len(batch.rows), data, batch.cursor, batch.digest)
+            return self.output.encode(spec, result, batch.copied)
 
 
 @contextmanager
@@ -301,113 +296,76 @@ def _add_rows_to_error(batch):
     try:
         yield
     except Exception as error:
+        stop = batch.start + len(batch.rows) - 1
         error.add_note(
-            f"transform_in_batches: in rows {batch.start:,} to {batch.stop - 1:,} of "
-            f"the source ({batch.where}). Row numbers in the message count from "
-            f"{batch.start:,}."
+            f"transform_in_batches: in rows {batch.start:,} to {stop:,} of the source "
+            f"({batch.where}). Row numbers in the message count from {batch.start:,}."
         )
         raise
 
 
-class _Run:
-    """One pass over a source, from where the partial output ends."""
+def _run(task, source, partial, batch_size, n_jobs, verbose):
+    """Compute and write every batch that is not finished.
 
-    def __init__(self, task, source, partial):
-        self._task, self._source, self._partial = task, source, partial
+    A thread writes each batch while the next one is computed.
+    """
+    from tqdm import tqdm
 
-    def run(self, batch_size, n_jobs, verbose):
-        """Compute and write every batch that is not finished."""
-        from tqdm import tqdm
-
-        partial = self._partial
-        self._bar = tqdm(
-            total=self._source.n_rows if verbose else None,
-            initial=partial.n_rows,
-            unit=" rows",
-            desc="transform_in_batches",
-            disable=not verbose,
-        )
-        with self._bar:
-            batches = iter(self._source.batches(batch_size, partial.cursor))
-            if partial.ended:
-                for more in batches:
-                    raise changed_rows_error(
-                        self._source.name, more.start, len(more.rows)
-                    )
-                return
-            if partial.spec is None:
-                self._first(next(batches, None))
-            if effective_n_jobs(n_jobs) == 1:
-                self._run_here(batches)
-            else:
-                self._run_on_workers(batches, n_jobs)
-
-    def _first(self, batch):
-        """Start the output from the first batch, or from no rows (None)."""
-        task = self._task
-        if batch is None:
-            result, copied = task.empty_result(), self._source.no_rows()
-        else:
-            result, copied = task.result(batch), batch.copied
-        spec = task.output.spec(result, copied)
-        self._partial.start(spec)
-        if batch is not None:
-            self._commit(task.encode(self._partial.spec, result, batch))
-
-    def _commit(self, encoded):
-        self._partial.add(*encoded)
-        self._bar.update(encoded.rows)
-
-    def _run_here(self, batches):
-        """Compute in this process, and write each batch while the next is computed."""
-        task, spec = self._task, self._partial.spec
-
-        def write(result, batch):
-            self._commit(task.encode(spec, result, batch))
-
-        with ThreadPoolExecutor(1) as thread:
-            writing = None
-            for batch in batches:
-                result = task.result(batch)
-                if writing is not None:
-                    writing.result()
-                writing = thread.submit(write, result, batch)
+    batches = unfinished(source, batch_size, partial.finished)
+    if partial.spec is None:
+        _start(task, source, partial, next(batches, (None, None)))
+    if effective_n_jobs(n_jobs) == 1:
+        encoded = _encode_here(task, partial.spec, batches)
+    else:
+        encoded = _encode_on_workers(task, partial, batches, n_jobs)
+    bar = tqdm(
+        total=source.n_rows if verbose else None,
+        initial=partial.n_rows,
+        unit=" rows",
+        desc="transform_in_batches",
+        disable=not verbose,
+    )
+    with closing(encoded), bar, ThreadPoolExecutor(1) as thread:
+        writing = None
+        for rows, data, digest in encoded:
             if writing is not None:
                 writing.result()
-
-    def _run_on_workers(self, batches, n_jobs):
-        """Compute on joblib's workers, which load the pipeline from a file once."""
-        task, path = _dump_pipeline(self._task, self._partial.folder)
-        window_size = _BATCHES_PER_WORKER * effective_n_jobs(n_jobs)
-        try:
-            with joblib.Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
-                # In windows: joblib computes ahead even if results are written slowly.
-                while window := list(islice(batches, window_size)):
-                    results = parallel(
-                        joblib.delayed(_run_batch)(
-                            task, self._partial.spec, _detached(batch)
-                        )
-                        for batch in window
-                    )
-                    for encoded in results:
-                        self._commit(encoded)
-        finally:
-            if path is not None:
-                path.unlink(missing_ok=True)
+            writing = thread.submit(partial.add, rows, data, digest)
+            bar.update(rows)
+        if writing is not None:
+            writing.result()
 
 
-def _dump_pipeline(task, folder):
-    """Return the task with the path of its dumped pipeline, and that path.
+def _start(task, source, partial, first):
+    """Start the output from the first batch and its digest, or from no rows (None)."""
+    batch, digest = first
+    if batch is None:
+        result, copied = task.empty_result(), source.no_rows()
+    else:
+        result, copied = task.result(batch), batch.copied
+    partial.start(task.output.spec(result, copied))
+    if batch is not None:
+        data = task.encode(partial.spec, result, batch)
+        partial.add(len(batch.rows), data, digest)
 
-    If the pipeline cannot be pickled, return the task itself and None.
-    """
-    path = folder / f"pipeline-{secrets.token_hex(6)}"
-    try:
-        joblib.dump(task.pipeline, path)
-    except (pickle.PicklingError, AttributeError, TypeError):  # a lambda, for example
-        path.unlink(missing_ok=True)
-        return task, None
-    return task._replace(pipeline=str(path)), path
+
+def _encode_here(task, spec, batches):
+    """Yield the number of rows, the bytes and the digest of each batch."""
+    for batch, digest in batches:
+        yield len(batch.rows), task.encode(spec, task.result(batch), batch), digest
+
+
+def _encode_on_workers(task, partial, batches, n_jobs):
+    """Yield the same as `_encode_here`, computed by joblib's workers."""
+    task = task._replace(pipeline=make_reference(task.pipeline, partial.folder))
+    run = joblib.delayed(_encode_detached)
+    window_size = _BATCHES_PER_WORKER * effective_n_jobs(n_jobs)
+    with joblib.Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
+        # In windows: joblib computes ahead even if results are written slowly.
+        while window := list(islice(batches, window_size)):
+            tasks = (run(task, partial.spec, _detached(batch)) for batch, _ in window)
+            for (batch, digest), data in zip(window, parallel(tasks), strict=True):
+                yield len(batch.rows), data, digest
 
 
 def _detached(batch):
@@ -417,14 +375,5 @@ def _detached(batch):
     return batch
 
 
-def _run_batch(task, spec, batch):
-    if isinstance(task.pipeline, str):
-        task = task._replace(pipeline=_load_pipeline(task.pipeline))
-    encoded = task.encode(spec, task.result(batch), batch)
-    return encoded._replace(data=bytes(encoded.data))
-
-
-@lru_cache(maxsize=1)
-def _load_pipeline(path):
-    # Mapped, so that a machine holds one copy of each large array.
-    return joblib.load(path, mmap_mode="r")
+def _encode_detached(task, spec, batch):
+    return bytes(task.encode(spec, task.result(batch), batch))

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
 from sklearn.utils.validation import _check_sample_weight
 
-from .._core._parameters import CheckedParametersMixin
+from .._core._checked_parameters import CheckedParametersMixin
 from ._embedded_sequences import EmbeddedSequences
 from ._sequence_pairs import SequencePairs
 from ._tags import read_tags

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._embedded_sequences import EmbeddedSequences
-from ._find_step import embedded_by_branch, features_within
+from ._pipeline_steps import embedded_by_branch, features_within
 from ._token_sequences import TokenSequences
 
 
-def lookup_vectors(embedding, words, *, caller):
+def lookup_vectors(embedding, words):
     """Return the vectors of words from an embedding of any kind.
 
     Parameters
@@ -21,8 +21,6 @@ def lookup_vectors(embedding, words, *, caller):
         Or a `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
     words : sequence of str, length n
         May repeat.
-    caller : str
-        Begins the error messages.
 
     Returns
     -------
@@ -42,23 +40,24 @@ def lookup_vectors(embedding, words, *, caller):
     words = list(words)
     if hasattr(embedding, "transform") and not isinstance(embedding, type):
         output = embedding.transform(_one_word_sequences(words))
-        return _output_rows(output, words, embedding, caller)
+        return _output_rows(output, words, embedding)
     if hasattr(embedding, "predict") and not isinstance(embedding, type):
         tokens = _one_word_sequences(words)
-        output = features_within(embedding, tokens, caller)
+        output = features_within(embedding, tokens)
         if output is not tokens:
-            return _output_rows(output, words, embedding, caller)
+            return _output_rows(output, words, embedding)
     if hasattr(embedding, "vectors_for"):
         return _store_rows(embedding, words)
     if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
-        return _mapping_rows(embedding, words, caller)
+        return _mapping_rows(embedding, words)
     raise TypeError(
-        f"{caller} takes a fitted estimator with transform, a WordVectors, gensim's "
-        f"KeyedVectors or a dict of vectors, got {type(embedding).__name__}."
+        "an embedding must be a fitted estimator with transform, a WordVectors, "
+        "gensim's KeyedVectors or a dict of vectors, got "
+        f"{type(embedding).__name__}."
     )
 
 
-def lookup_known(embedding, words, *, caller):
+def lookup_known(embedding, words):
     """Return which words an embedding knows, bool (n,) by block name.
 
     As `lookup_vectors`, but an estimator may return several blocks; of several steps
@@ -68,13 +67,13 @@ def lookup_known(embedding, words, *, caller):
     """
     words = list(words)
     if isinstance(embedding, type):
-        return {"": lookup_vectors(embedding, words, caller=caller)[1]}
+        return {"": lookup_vectors(embedding, words)[1]}
     tokens = _one_word_sequences(words)
-    branches = embedded_by_branch(embedding, tokens, caller)
+    branches = embedded_by_branch(embedding, tokens)
     if not any(branches.values()) and hasattr(embedding, "transform"):
         embedded = embedding.transform(tokens)
         if not isinstance(embedded, EmbeddedSequences):
-            return {"": _dense(embedded, words, embedding, caller).any(axis=1)}
+            return {"": _dense(embedded, words, embedding).any(axis=1)}
         branches = {"": [embedded]}
     known = {}
     for branch, outputs in branches.items():
@@ -83,29 +82,29 @@ def lookup_known(embedding, words, *, caller):
         for block in embedded.blocks:
             name = f"{branch}.{block.name}" if len(branches) > 1 else block.name
             known[name] = word_rows(embedded, block)[1]
-    return known or {"": lookup_vectors(embedding, words, caller=caller)[1]}
+    return known or {"": lookup_vectors(embedding, words)[1]}
 
 
-def _output_rows(embedded, words, estimator, caller):
+def _output_rows(embedded, words, estimator):
     if not isinstance(embedded, EmbeddedSequences):
-        values = _dense(embedded, words, estimator, caller)
+        values = _dense(embedded, words, estimator)
         return values, values.any(axis=1)
     if len(embedded.blocks) != 1:
         raise ValueError(
-            f"{caller}: {type(estimator).__name__} returns {len(embedded.blocks)} "
+            f"{type(estimator).__name__} returns {len(embedded.blocks)} "
             f"blocks, {list(embedded.names)}. Put a meta-embedder after it that "
             "combines them, such as ConcatMetaEmbedding."
         )
     return word_rows(embedded, embedded.blocks[0])
 
 
-def _dense(output, words, estimator, caller):
+def _dense(output, words, estimator):
     """Return an array or sparse matrix as a dense array with one row per word."""
     output = output.toarray() if hasattr(output, "tocsr") else output
     values = np.asarray(output, dtype=np.float32)
     if values.ndim != 2 or len(values) != len(words):
         raise ValueError(
-            f"{caller}: {type(estimator).__name__} returned shape {values.shape} for "
+            f"{type(estimator).__name__} returned shape {values.shape} for "
             f"{len(words)} words; expected one vector per word."
         )
     return values
@@ -140,25 +139,25 @@ def _store_rows(store, words):
     return values, known
 
 
-def _mapping_rows(table, words, caller):
+def _mapping_rows(table, words):
     vectors = {i: table[word] for i, word in enumerate(words) if word in table}
     known = np.zeros(len(words), dtype=bool)
     known[list(vectors)] = True
     dim = getattr(table, "vector_size", None)
     if dim is None:
         if not table:
-            raise ValueError(f"{caller}: the dict of vectors is empty.")
+            raise ValueError("the dict of vectors is empty.")
         dim = np.size(next(iter(table.values())))
     values = np.zeros((len(words), dim), dtype=np.float32)
     for i, vector in vectors.items():
         if np.shape(vector) != (dim,) or np.asarray(vector).dtype.kind not in "fiub":
             raise ValueError(
-                f"{caller}: the vector of {words[i]!r} has shape {np.shape(vector)} "
+                f"the vector of {words[i]!r} has shape {np.shape(vector)} "
                 f"and dtype {np.asarray(vector).dtype}; expected numbers of shape "
                 f"({dim},), as of the others."
             )
         values[i] = vector
     if not np.isfinite(values).all():
         bad = words[int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])]
-        raise ValueError(f"{caller}: the vector of {bad!r} holds NaN or infinity.")
+        raise ValueError(f"the vector of {bad!r} holds NaN or infinity.")
     return values, known

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ..sequences import EmbeddedSequences, TokenSequences
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors

@@ -67,7 +67,7 @@ class LSAEmbedding(BaseEmbedding):
     See Also
     --------
     EstimatorEmbedding : A source made from any vectorizer of scikit-learn.
-    SourcePCA : Reduces the vectors of other sources.
+    BlockPCA : Reduces the vectors of other sources.
 
     Notes
     -----
@@ -139,44 +139,50 @@ class LSAEmbedding(BaseEmbedding):
         counts = _word_counts(tokens) @ features
         self.tfidf_ = TfidfTransformer(norm=None, sublinear_tf=True).fit(counts)
         self._unseen = 1 + np.log1p(len(tokens))
-        weights, known = self._weights(counts, np.zeros(len(tokens)))
+        weights, _ = self._weights(counts)
         n_components = min(self.n_components, *weights.shape)
         _, values, vectors = randomized_svd(
             weights, n_components, random_state=self.random_state
         )
         # Without variance, a direction has no meaning, and scaling would enlarge it.
         self.components_ = vectors[values > _LEAST_RATIO * values[0]]
-        self._training = tokens, weights, known
 
     def _embed(self, tokens):
-        # Fitting ends with the embedding of the training data.
-        training, weights, known = self.__dict__.pop("_training", (None, None, None))
-        if tokens is not training:
-            weights, known = self._weights(*self._counts(tokens))
+        weights, known = self._weights(*self._counts(tokens))
         return Block(self.block_name, weights @ self.components_.T, "sequence", known)
 
-    def _weights(self, counts, n_unknown):
+    def _weights(self, counts, unseen=0.0):
         """Return TF-IDF rows, CSR (n_sequences, n_features), and which are not zero.
 
-        `counts` are of this shape; `n_unknown`, (n_sequences,), of unknown features.
+        `counts` are of this shape; `unseen`, (n_sequences,), is what unknown features
+        add to the squared length of a row, in units of `_unseen`.
         """
         weights = self.tfidf_.transform(counts) if counts.shape[0] else counts
         squares = weights.multiply(weights).sum(axis=1).A1
-        lengths = np.sqrt(squares + n_unknown * self._unseen**2)
+        lengths = np.sqrt(squares + unseen * self._unseen**2)
         known = squares > 0
         scale = np.divide(1, lengths, out=np.zeros(len(known)), where=known)
         return diags_array(scale.astype(np.float32)) @ weights, known
 
     def _counts(self, tokens):
-        """Return how often each feature occurs, and how many unknown ones do."""
+        """Return how often each feature occurs, and what the unknown ones weigh."""
+        vocabulary = self.vectorizer_.vocabulary_
         if not tokens.n_types:
-            shape = len(tokens), len(self.vectorizer_.vocabulary_)
+            shape = len(tokens), len(vocabulary)
             return csr_matrix(shape, dtype=np.float32), np.zeros(len(tokens))
-        words = _word_counts(tokens)
-        features = self.vectorizer_.transform(tokens.types)
-        analyze = self.vectorizer_.build_analyzer()
-        totals = np.array([len(analyze(word)) for word in tokens.types])
-        return words @ features, words @ (totals - features.sum(axis=1).A1)
+        every = _word_features(self.char_ngrams)  # of these words, known or not
+        counts = _word_counts(tokens) @ every.fit_transform(tokens.types)
+        names = every.get_feature_names_out()
+        columns = np.array([vocabulary.get(name, -1) for name in names])
+        known = np.flatnonzero(columns >= 0)
+        shape = len(names), len(vocabulary)
+        ones = np.ones(len(known), dtype=np.float32)
+        chosen = csr_matrix((ones, (known, columns[known])), shape=shape)
+        counts, unknown = counts @ chosen, counts[:, columns < 0].astype(np.float64)
+        for matrix in (counts, unknown):
+            matrix.sort_indices()  # a row has the same sums in any batch
+        unknown.data = (1 + np.log(unknown.data)) ** 2
+        return counts, unknown.sum(axis=1).A1
 
 
 def _word_counts(tokens):

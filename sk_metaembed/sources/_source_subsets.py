@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

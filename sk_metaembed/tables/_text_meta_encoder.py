@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
-from ..meta import SourcePCA
+from ..meta import BlockPCA
 from ..pooling import Pooling
 from ..sequences import Tokenizer
 from ..sequences._columns import (
@@ -228,7 +228,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             (name, clone(source, safe=False)) for name, source in self._named_sources
         ]
         union = EmbeddingUnion([*own, *given], active=self.active, n_jobs=self.n_jobs)
-        steps = [("pca", SourcePCA(self.n_components))]
+        steps = [("pca", BlockPCA(self.n_components))]
         if self.combine is not None:
             steps.append(("combine", clone(self.combine)))
         steps.append(("pool", Pooling()))

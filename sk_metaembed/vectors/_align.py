@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from .._core._arrays import chunks, normalize_rows, row_norms
+from .._core._checked_parameters import is_integer
 from .._core._csls import mutual_neighbors
-from .._core._parameters import is_integer
 from ._word_vectors import WordVectors
 
 if TYPE_CHECKING:

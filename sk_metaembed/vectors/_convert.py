@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._core._parameters import is_integer
+from .._core._checked_parameters import is_integer
 from ._cache import cache_root, digest_files, publish
 from ._detect_format import SourceStream, detect
 from ._gensim import append_arrays, gensim_files, read_gensim, refuse_untrusted

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .._core._named_errors import names_errors
 from ..sequences._word_lookup import lookup_vectors
 from ._export_model2vec import (
     WORD_START,
@@ -51,7 +52,6 @@ _FORBIDDEN = {
 }
 _BATCH = 1 << 16  # words
 _UNKNOWN = ("warn", "skip", "raise", "keep")
-_CALLER = "export_vectors"
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ class ExportReport:
     unknown: tuple[str, ...] = field(repr=False)
 
 
+@names_errors
 def export_vectors(
     embedding: WordEmbedding,
     words: Iterable[str],
@@ -221,17 +222,15 @@ def export_vectors(
     target = _checked_path(path)
     fmt = _resolve_format(target, format)
     if unknown not in _UNKNOWN:
-        raise ValueError(
-            f"{_CALLER}: unknown must be one of {_UNKNOWN}; got {unknown!r}."
-        )
+        raise ValueError(f"unknown must be one of {_UNKNOWN}; got {unknown!r}.")
     _check_target(target, fmt, overwrite)
-    splitting = embedding_splitting(embedding, _CALLER) if fmt == "model2vec" else None
+    splitting = embedding_splitting(embedding) if fmt == "model2vec" else None
     given = _checked_words(words)
     selected = list(dict.fromkeys(given))
     matrix, known = _compute(embedding, selected)
     missing = tuple(selected[i] for i in np.flatnonzero(~known))
     if fmt == "model2vec":
-        check_is_mean(embedding, selected, matrix, known, _CALLER)
+        check_is_mean(embedding, selected, matrix, known)
     if unknown != "keep" and missing:
         _report_unknown(missing, len(selected), unknown)
         matrix = matrix[known]
@@ -259,8 +258,7 @@ def _checked_path(path):
     if isinstance(path, str | os.PathLike):
         return Path(path).expanduser().absolute()
     raise TypeError(
-        f"{_CALLER}: path must be a str or path-like; got {type(path).__name__} "
-        f"{path!r}."
+        f"path must be a str or path-like; got {type(path).__name__} {path!r}."
     )
 
 
@@ -273,18 +271,18 @@ def _resolve_format(path, fmt):
         if fmt is None:
             suffixes = ", ".join(f"{s} ({f})" for s, f in _SUFFIXES.items())
             raise ValueError(
-                f"{_CALLER} cannot infer the format from the name {path.name!r}; known "
+                f"cannot infer the format from the name {path.name!r}; known "
                 f"suffixes are {suffixes}. Pass format=, one of {', '.join(known)}; a "
                 '.txt file with a header is "word2vec-text", one without "glove".'
             )
     if fmt not in known:
         raise ValueError(
-            f"{_CALLER}: format must be one of {', '.join(known)} or None; got {fmt!r}."
+            f"format must be one of {', '.join(known)} or None; got {fmt!r}."
         )
     compressible = [each for each in FILE_WRITERS if each != "gensim"]
     if name != path.name and fmt not in compressible:
         raise ValueError(
-            f"{_CALLER}: format {fmt!r} cannot be compressed; got the name "
+            f"format {fmt!r} cannot be compressed; got the name "
             f"{path.name!r}. Remove .gz, or use one of {', '.join(compressible)}."
         )
     return fmt
@@ -310,15 +308,13 @@ def _check_target(path, fmt, overwrite):
 
 def _checked_words(words):
     if not hasattr(words, "__iter__"):
-        raise TypeError(
-            f"{_CALLER}: words must be a sequence of str; got {type(words).__name__}."
-        )
+        raise TypeError(f"words must be a sequence of str; got {type(words).__name__}.")
     if not isinstance(words, str | bytes | np.ndarray):
         words = list(words)
     pack(words)  # raises for a single str, and for elements that are not str
     words = [str(word) for word in words]
     if not words:
-        raise ValueError(f"{_CALLER}: words is empty; pass at least one word.")
+        raise ValueError("words is empty; pass at least one word.")
     return words
 
 
@@ -327,13 +323,13 @@ def _compute(embedding, words):
     matrix, known = None, np.zeros(len(words), dtype=bool)
     for start in range(0, len(words), _BATCH):
         batch = words[start : start + _BATCH]
-        values, mask = lookup_vectors(embedding, batch, caller=_CALLER)
+        values, mask = lookup_vectors(embedding, batch)
         if matrix is None:
             matrix = np.empty((len(words), values.shape[1]), np.float32)
         matrix[start : start + len(batch)] = values
         known[start : start + len(batch)] = mask
     if not matrix.shape[1]:
-        raise ValueError(f"{_CALLER}: the vectors of the embedding have 0 dimensions.")
+        raise ValueError("the vectors of the embedding have 0 dimensions.")
     return matrix, known
 
 
@@ -341,7 +337,7 @@ def _report_unknown(missing, n_words, unknown):
     examples = ", ".join(repr(word) for word in missing[:5])
     examples += ", ..." if len(missing) > 5 else ""
     message = (
-        f"{_CALLER}: the embedding does not know {len(missing):,} of {n_words:,} "
+        f"the embedding does not know {len(missing):,} of {n_words:,} "
         f"words: {examples}."
     )
     keep = 'unknown="keep" writes the vectors that the embedding gives them.'
@@ -359,7 +355,7 @@ def _check_format_words(words, fmt):
         reason = _why_not(word, row, fmt)
         if reason:
             raise ValueError(
-                f"{_CALLER}: the word {word!r} {reason}. Drop or change it; "
+                f"the word {word!r} {reason}. Drop or change it; "
                 'format="store" supports any valid text.'
             )
 
@@ -387,6 +383,6 @@ def _check_finite(words, matrix):
         bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
         if len(bad):
             raise ValueError(
-                f"{_CALLER}: the vector of {words[bad[0]]!r} contains NaN or infinity, "
+                f"the vector of {words[bad[0]]!r} contains NaN or infinity, "
                 f"as do {len(bad) - 1:,} others. Nothing was written."
             )

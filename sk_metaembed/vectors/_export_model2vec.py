@@ -27,7 +27,7 @@ from ..sequences._characters import (
     run_rule,
     word_rule,
 )
-from ..sequences._find_step import features_within, find_step
+from ..sequences._pipeline_steps import features_within, find_step
 from ._export_writers import write_folder
 
 _FILES = {"config.json", "model.safetensors", "modules.json", "tokenizer.json"}
@@ -47,19 +47,19 @@ def is_model2vec(path):
     return os.path.isdir(path) and set(os.listdir(path)) == _FILES
 
 
-def embedding_splitting(embedding, caller):
+def embedding_splitting(embedding):
     """Return how an embedding splits texts, by default as a `Tokenizer` does."""
     step = None
     if hasattr(embedding, "transform") or hasattr(embedding, "predict"):
-        step, _ = find_step(embedding, (), _is_tokenizer, caller)
-    return splitting_of(step or Tokenizer(), caller)
+        step, _ = find_step(embedding, (), _is_tokenizer)
+    return splitting_of(step or Tokenizer())
 
 
 def _is_tokenizer(step):
     return isinstance(step, Tokenizer)
 
 
-def check_is_mean(embedding, words, matrix, known, caller):
+def check_is_mean(embedding, words, matrix, known):
     """Raise ValueError unless an array of an embedding is a mean over known words.
 
     Compared for a few sequences of random words, and for the empty one.
@@ -69,7 +69,7 @@ def check_is_mean(embedding, words, matrix, known, caller):
     rng = np.random.default_rng(0)
     rows = [rng.choice(np.flatnonzero(known), n) for n in range(_CHECKED)]
     sequences = [[words[i] for i in row] for row in rows]
-    output = _output(embedding, TokenSequences.from_lists(sequences), caller)
+    output = _output(embedding, TokenSequences.from_lists(sequences))
     if output is None:
         return
     means = [matrix[row].mean(axis=0) if len(row) else 0 * matrix[0] for row in rows]
@@ -77,7 +77,7 @@ def check_is_mean(embedding, words, matrix, known, caller):
     bad = np.flatnonzero(~(error <= 1e-4 * np.abs(matrix).max()))
     if len(bad):
         raise ValueError(
-            f"{caller}: format 'model2vec' needs the vector of a text to be the mean "
+            f"format 'model2vec' needs the vector of a text to be the mean "
             f"of the vectors of its words, but that of {sequences[bad[0]]} differs by "
             f"{error[bad[0]]:.2g}. Use Pooling() with weights None, 'sif' or 'usif', "
             "then only linear steps that do not center, and sources of words alone; or "
@@ -85,12 +85,12 @@ def check_is_mean(embedding, words, matrix, known, caller):
         )
 
 
-def _output(embedding, tokens, caller):
+def _output(embedding, tokens):
     """Return an estimator's array for sequences, None if it returns something else."""
     if hasattr(embedding, "transform"):
         output = embedding.transform(tokens)
     elif hasattr(embedding, "predict"):
-        output = features_within(embedding, tokens, caller)
+        output = features_within(embedding, tokens)
     else:
         return None
     if isinstance(output, EmbeddedSequences | TokenSequences):
@@ -135,14 +135,12 @@ def _write_safetensors(matrix, path):
         np.ascontiguousarray(matrix, "<f4").tofile(file)
 
 
-def splitting_of(step, caller):
+def splitting_of(step):
     """Return the normalizer and the pre-tokenizer that split like a `Tokenizer`.
 
     Parameters
     ----------
     step : Tokenizer
-    caller : str
-        Begins the error message.
 
     Returns
     -------
@@ -162,7 +160,7 @@ def splitting_of(step, caller):
         rule = word_rule(step.punctuation) if pattern is None else run_rule(pattern)
     if rule is None or rule.ascii_kinds[ord(" ")]:
         raise ValueError(
-            f"{caller}: format 'model2vec' cannot represent {step!r}: it supports "
+            f"format 'model2vec' cannot represent {step!r}: it supports "
             r"the default words, and patterns of one class of characters, not spaces, "
             r"such as r'\S+' or r'\b\w\w+\b'. Pass the steps after the Tokenizer to "
             "write the default words."

@@ -16,7 +16,7 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed._training import _parameters
-from sk_metaembed._training._parameters import resolve_device
+from sk_metaembed._training._choose_device import resolve_device
 from sk_metaembed.dynamic.training import _distributed
 from sk_metaembed.dynamic.training._distributed import Processes, ProcessFailedError
 

@@ -20,7 +20,7 @@ from sk_metaembed.dynamic.training._data import (
     SequenceData,
     SequenceDataset,
 )
-from sk_metaembed.dynamic.training._grid import Grid
+from sk_metaembed.dynamic.training._token_positions import Grid
 
 from .conftest import make_embedded
 

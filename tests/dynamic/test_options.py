@@ -24,7 +24,7 @@ from sk_metaembed import (
 from sk_metaembed.dynamic._parameters import describe
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
 from sk_metaembed.dynamic.training import _fit
-from sk_metaembed.dynamic.training._grid import Grid
+from sk_metaembed.dynamic.training._token_positions import Grid
 
 from .test_estimators import SMALL
 

@@ -149,7 +149,7 @@ def test_steps_are_sorted_by_length():
 
 @pytest.mark.parametrize("name", ["bilstm-max", "gru"])
 def test_encoders_give_the_same_without_the_loops(name, monkeypatch):
-    from sk_metaembed.dynamic.training._grid import Grid
+    from sk_metaembed.dynamic.training._token_positions import Grid
 
     torch.manual_seed(0)
     lengths = np.array([3, 1, 0, 5])
@@ -166,7 +166,7 @@ def test_encoders_give_the_same_without_the_loops(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["bilstm-max", "gru"])
 def test_loops_are_for_training_in_large_batches(name):
-    from sk_metaembed.dynamic.training._grid import Grid
+    from sk_metaembed.dynamic.training._token_positions import Grid
 
     grid = Grid.of(np.ones(32, np.int64), lambda array: torch.from_numpy(array))
     few = Grid.of(np.ones(2, np.int64), lambda array: torch.from_numpy(array))

@@ -2,11 +2,14 @@
 
 import numpy as np
 
-SMALL = {
+ARCHITECTURE = {
     "projection_dim": 6,
     "cell_dim": 10,
     "filters": ((1, 4), (2, 6)),
     "char_dim": 4,
+}
+SMALL = {
+    "architecture": ARCHITECTURE,
     "batch_size": 4,
     "n_steps": 5,
     "max_epochs": 2,

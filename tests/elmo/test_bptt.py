@@ -12,7 +12,7 @@ VOCABULARY = Vocabulary.from_words([*SPECIAL, "a", "b", "c", "d"])
 
 
 def stream(batch_size, n_steps, seed=None, rows=ROWS):
-    corpus = read_corpus(rows, caller="test")
+    corpus = read_corpus(rows)
     return BPTTBatches(
         corpus, VOCABULARY, 10, batch_size, n_steps, torch.device("cpu"), seed
     )
@@ -72,14 +72,14 @@ def test_files_folders_and_streams_give_the_same_rows(tmp_path):
         file.write_text("\n".join(map(" ".join, rows)) + "\n", "utf-8")
     (tmp_path / "other.bin").write_bytes(b"\xff")
     recorded = [row for row in ROWS if row]
-    assert list(read_corpus(tmp_path, caller="test").rows()) == recorded
-    assert list(read_corpus(tmp_path / "one.txt", caller="test").rows()) == recorded[:2]
+    assert list(read_corpus(tmp_path).rows()) == recorded
+    assert list(read_corpus(tmp_path / "one.txt").rows()) == recorded[:2]
 
     class Again:
         def __iter__(self):
             return iter([" ".join(ROWS[0]), ROWS[1]])
 
-    corpus = read_corpus(Again(), caller="test")
+    corpus = read_corpus(Again())
     assert isinstance(corpus, StreamCorpus)
     assert list(corpus.rows()) == list(corpus.rows()) == ROWS[:2]
     shuffled = corpus.rows(np.random.default_rng(0))
@@ -90,18 +90,18 @@ def test_errors_name_invalid_corpora(tmp_path):
     file = tmp_path / "bad.txt"
     file.write_bytes(b"fine\nalso \xe9 here\n")
     with pytest.raises(ValueError, match=r"bad\.txt, line 2: byte 0xe9 at position 5"):
-        list(read_corpus(file, caller="test").rows())
+        list(read_corpus(file).rows())
     with pytest.raises(FileNotFoundError, match=r"no file or folder .*nowhere"):
-        read_corpus(tmp_path / "nowhere", caller="test")
+        read_corpus(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"empty contains no \*\.txt"):
-        read_corpus(tmp_path / "empty", caller="test")
+        read_corpus(tmp_path / "empty")
     with pytest.raises(TypeError, match=r"pathlib\.Path"):
-        read_corpus("corpus.txt", caller="test")
+        read_corpus("corpus.txt")
 
     class Numbers:
         def __iter__(self):
             return iter(["fine", 3])
 
     with pytest.raises(TypeError, match="row 1 of the stream is 3"):
-        list(read_corpus(Numbers(), caller="test").rows())
+        list(read_corpus(Numbers()).rows())

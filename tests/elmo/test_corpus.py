@@ -25,7 +25,7 @@ class Stream:
 def test_byte_order_mark_is_removed(tmp_path):
     file = tmp_path / "corpus.txt"
     file.write_bytes(b"\xef\xbb\xbfthe cat\r\n\xef\xbb\xbf sat\r\n")
-    actual = list(read_corpus(file, caller="test").rows())
+    actual = list(read_corpus(file).rows())
     assert actual == [["the", "cat"], ["\ufeff", "sat"]]
 
 
@@ -63,9 +63,7 @@ def test_an_exhausted_stream_is_refused():
 )
 def test_another_corpus_has_another_checksum(other):
     rows = [["a", "a"], ["b"], ["c"]]
-    first, again, second = (
-        count_words(read_corpus(x, caller="test")) for x in (rows, rows, other)
-    )
+    first, again, second = (count_words(read_corpus(x)) for x in (rows, rows, other))
     assert first.checksum == again.checksum != second.checksum
 
 

@@ -10,7 +10,7 @@ from sk_metaembed.elmo._lm_modules import make_softmax
 from sk_metaembed.elmo._options import read_options
 
 from ..tiny_elmo import Oracle
-from .grammar import SMALL, sentences
+from .grammar import ARCHITECTURE, SMALL, sentences
 
 ROWS = [["the", "cat", "sat"], [], ["unheard", "mat"], ["log"], ["the"] * 7]
 SHAPES = {
@@ -18,6 +18,11 @@ SHAPES = {
     "one layer, a clip that bites": {"n_layers": 1, "cell_clip": 0.2, "proj_clip": 0.1},
     "no skips, tanh": {"skip_connections": False, "activation": "tanh", "n_highway": 2},
 }
+
+
+def small(shape):
+    architecture = {**ARCHITECTURE, **SHAPES[shape]}
+    return {**SMALL, "max_epochs": 1, "architecture": architecture}
 
 
 def log_softmax(scores):
@@ -56,7 +61,7 @@ def losses_by_hand(files, vocabulary, rows):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_perplexity_is_that_of_the_saved_arrays(shape, tmp_path):
-    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 1, **SHAPES[shape]})
+    model = ElmoLanguageModel(**small(shape))
     model.fit(sentences(20))
     files = model.save(tmp_path)
     losses = losses_by_hand(files, model.vocabulary_, ROWS)
@@ -73,7 +78,7 @@ def test_perplexity_is_that_of_the_saved_arrays(shape, tmp_path):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_saved_model_embeds_like_the_language_model(shape, tmp_path):
-    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 1, **SHAPES[shape]})
+    model = ElmoLanguageModel(**small(shape))
     files = model.fit(sentences(20)).save(tmp_path)
     oracle = Oracle(model.options_, arrays_of(files[1]))
     blocks = ElmoEmbedding(*files).fit_transform([ROWS[0]]).blocks

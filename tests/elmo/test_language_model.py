@@ -263,8 +263,18 @@ def test_a_file_equals_a_list_of_its_lines(tmp_path):
         ([[], []], {}, "the corpus is empty: it has 2 rows"),
         ([["a", "a"]], {}, "only one distinct word, 'a', in 1 rows"),
         ([["a", "b"]], {"min_count": 2}, "the most frequent word occurs 1 times"),
-        ([["a", "b"]], {"filters": ((60, 2),)}, "filters must be pairs"),
-        ([["a", "b"]], {"filters": ((1,),)}, "filters must be pairs"),
+        (
+            [["a", "b"]],
+            {"architecture": {"filters": ((60, 2),)}},
+            "filters must be pairs",
+        ),
+        ([["a", "b"]], {"architecture": {"filters": ((1,),)}}, "filters must be pairs"),
+        ([["a", "b"]], {"architecture": {"cells": 2}}, "no key 'cells'; its keys are"),
+        (
+            [["a", "b"]],
+            {"architecture": {"cell_dim": 0}},
+            "'cell_dim' parameter of the",
+        ),
         ([["a", "b"]], {"device": "abacus"}, "not a torch device"),
     ],
 )

@@ -63,7 +63,7 @@ def test_training_and_inference_compute_the_same(skip):
     weights = random_weights(options)
     rows = [["the", "cat", "sat"], ["a"], ["über", "x" * 60, "a", "the", "cat"]]
     vocabulary = Vocabulary.from_words([*SPECIAL, "the"])
-    corpus = read_corpus(rows, caller="test")
+    corpus = read_corpus(rows)
     stream = BPTTBatches(corpus, vocabulary, 50, 2, 3, torch.device("cpu"))
     module, states = TrainableBiLM(options, 0.5, weights).eval(), None
     actual = [[[], []] for _ in rows]

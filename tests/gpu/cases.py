@@ -363,10 +363,12 @@ def language_model(softmax, **options):
     def compute(device, dtype):
         rows = [row for row in tokens(2 * N_ROWS).to_list() if row]
         model = ElmoLanguageModel(
-            projection_dim=32,
-            cell_dim=48,
-            filters=((1, 8), (2, 16)),
-            char_dim=8,
+            architecture={
+                "projection_dim": 32,
+                "cell_dim": 48,
+                "filters": ((1, 8), (2, 16)),
+                "char_dim": 8,
+            },
             batch_size=8,
             n_steps=7,
             max_epochs=1,

@@ -51,7 +51,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
-from sk_metaembed.sequences._find_step import replace_steps
+from sk_metaembed.sequences._pipeline_steps import replace_steps
 from tests.sample_steps import Source
 
 rng = np.random.default_rng(0)
@@ -384,6 +384,21 @@ def test_networks_and_selected_sources_are_explained():
     pipe = fitted(selector, Pooling(), LogisticRegression())
     explanation = explain(pipe, SHOWN)
     assert list(explanation.sources) == pipe[2].sources_
+
+
+@pytest.mark.parametrize("head", [LogisticRegression(), SVC()])
+def test_sources_of_three_classes_are_left_out_in_turn(head):
+    """The contributions of a source are what hiding it in the union changes."""
+    pipe = fitted(Pooling(), head, y=CLASSES)
+    explanation = explain(pipe, SHOWN, method="occlusion", target="b")
+    values = pipe.decision_function(SHOWN)[:, 1]
+    assert_close(explanation.values, values)
+    pooled = pipe[:-1].transform(SHOWN)
+    for name, hidden in (("first", slice(0, 5)), ("second", slice(5, 8))):
+        without = pooled.copy()
+        without[:, hidden] = 0
+        effect = values - pipe[-1].decision_function(without)[:, 1]
+        assert_close(explanation.sources[name], effect)
 
 
 def test_searches_are_explained_by_their_best_estimator():

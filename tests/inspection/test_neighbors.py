@@ -68,7 +68,7 @@ def test_a_pipeline_shows_its_sources_and_their_combination(pipeline):
         pipeline, "w3", vocabulary=TokenSequences.from_lists([VOCABULARY])
     )
     assert display.embeddings == ["one", "two", "concat"]
-    values, _ = lookup_vectors(pipeline[:3], VOCABULARY, caller="test")
+    values, _ = lookup_vectors(pipeline[:3], VOCABULARY)
     both = dict(zip(VOCABULARY, values, strict=True))
     for j, vectors in enumerate((table(0), table(1, dim=3), both)):
         assert display.neighbors[0, j].tolist() == by_hand(vectors, "w3", 8)[0]

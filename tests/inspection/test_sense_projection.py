@@ -225,27 +225,28 @@ def test_projector_gives_the_positions(two_senses):
 def test_equal_vectors_have_exactly_one_position():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
-    positions, _ = project_to_plane(vectors, None, "cosine", "test")
+    positions, _ = project_to_plane(vectors, None, "cosine")
     assert len(np.unique(positions, axis=0)) == 4
     assert (positions[0] == positions[3]).all()
 
 
 @pytest.mark.parametrize("n", [5, 20])
-def test_texts_do_not_overlap(n):
+def test_labels_are_above_their_markers(n):
     rng = np.random.default_rng(n)
     centers = rng.normal(size=(3, 8)).repeat(n, axis=0)[:n]
     layers = {f"layer {i}": centers + i * rng.normal(size=(n, 8)) for i in range(3)}
     labels = [f"a work number {i}" for i in range(n)]
     display = SenseProjectionDisplay.from_vectors(layers, labels, senses=labels)
     display.figure_.canvas.draw()
-    for ax, texts in zip(display.axes_, display.labels_, strict=True):
-        boxes = [text.get_window_extent().padded(-1) for text in texts if text]
-        frame = ax.get_window_extent().padded(1)
-        assert boxes
-        for i, box in enumerate(boxes):
-            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
-            assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
-            assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
+    for ax, texts, positions in zip(
+        display.axes_, display.labels_, display.positions, strict=True
+    ):
+        spots = {text.xy: text.get_window_extent() for text in texts}
+        assert set(spots) == set(map(tuple, positions))
+        for spot, box in spots.items():
+            x, y = ax.transData.transform(spot)
+            assert box.x0 < x < box.x1
+            assert y < box.y0 < y + 30
     beside = display.legend_.get_window_extent()
     assert not any(beside.overlaps(ax.get_window_extent()) for ax in display.axes_)
 

@@ -152,7 +152,7 @@ def test_an_estimator_gives_the_weights_of_its_words():
     with pytest.raises(ValueError, match=r"between 1 and 1000 words; got 0.*X\[:3\]"):
         make(dme, X[:0])
     with pytest.raises(
-        TypeError, match="TokenWeightsDisplay requires an estimator with"
+        TypeError, match="TokenWeightsDisplay: requires an estimator with"
     ):
         make(None, X)
 

@@ -169,10 +169,12 @@ def test_scikit_learn_network(embedded):
 def test_a_language_model_shows_perplexities_and_rate():
     texts = ["the cat sat on the mat", "the dog sat on the rug"] * 6
     model = ElmoLanguageModel(
-        projection_dim=4,
-        cell_dim=8,
-        filters=((1, 4),),
-        char_dim=2,
+        architecture={
+            "projection_dim": 4,
+            "cell_dim": 8,
+            "filters": ((1, 4),),
+            "char_dim": 2,
+        },
         batch_size=4,
         max_epochs=2,
         random_state=0,

@@ -202,7 +202,7 @@ def test_error_names_several_branches():
 
 
 def test_other_errors_say_what_is_wrong(whole):
-    with pytest.raises(TypeError, match="attention_weights requires.*got Pipeline"):
+    with pytest.raises(TypeError, match="attention_weights: requires.*got Pipeline"):
         attention_weights(make_pipeline(Tokenizer(), Pooling()), TEXTS)
     unfitted = GridSearchCV(with_classifier(), {"clf__C": [1.0]})
     with pytest.raises(NotFittedError, match="GridSearchCV has no fitted est"):

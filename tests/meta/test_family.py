@@ -33,7 +33,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.metrics import make_word_similarity_scorer
+from sk_metaembed.metrics import make_unsupervised_scorer, word_similarity_score
 
 
 def one_to_n(**options):
@@ -346,7 +346,7 @@ def test_grid_search_over_all_for_word_similarity():
     unit = MEANING / np.linalg.norm(MEANING, axis=1, keepdims=True)
     ratings = np.einsum("ij,ij->i", *unit[places.T])
     pairs = [(WORDS[i], WORDS[j]) for i, j in places]
-    scorer = make_word_similarity_scorer((pairs, ratings))
+    scorer = make_unsupervised_scorer(word_similarity_score, (pairs, ratings))
     search = GridSearchCV(
         pipeline(), {"meta": combiners()}, scoring=scorer, cv=2, error_score="raise"
     )

@@ -89,7 +89,7 @@ def test_invalid_input():
         coverage_report({"(any)": A, "b": B}, TEXTS)
     with pytest.raises(ValueError, match="got no embedding"):
         coverage_report({}, TEXTS)
-    with pytest.raises(TypeError, match="coverage_report takes a fitted estimator"):
+    with pytest.raises(TypeError, match="coverage_report: an embedding must be"):
         coverage_report(np.eye(2), TEXTS)
     with pytest.raises(TypeError, match="single str"):
         coverage_report(A, "tea")

@@ -22,16 +22,15 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TokenSequences,
     WordVectors,
+    metrics,
 )
 from sk_metaembed.metrics import (
     analogy_score,
-    make_analogy_scorer,
-    make_sentence_similarity_scorer,
-    make_word_similarity_scorer,
     sentence_similarity_score,
     word_similarity_score,
 )
 
+make_scorer = metrics.make_unsupervised_scorer
 RNG = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(60)]
 MEANING = RNG.normal(size=(60, 12))
@@ -81,7 +80,7 @@ def fitted_best(search):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_search_without_labels_finds_the_planted_best(pipeline, n_jobs):
-    scorer = make_word_similarity_scorer((PAIRS, GOLD))
+    scorer = make_scorer(word_similarity_score, (PAIRS, GOLD))
     search = GridSearchCV(pipeline, GRID, scoring=scorer, cv=3, n_jobs=n_jobs)
     search.fit(WORDS)
     assert fitted_best(search) == (ConcatMetaEmbedding, "center", "center")
@@ -92,7 +91,7 @@ def test_a_search_without_labels_finds_the_planted_best(pipeline, n_jobs):
 
 
 def test_a_search_over_several_metrics_refits_on_their_mean(pipeline):
-    scorer = make_word_similarity_scorer(SETS, average=False)
+    scorer = make_scorer(word_similarity_score, SETS, average=False)
     search = GridSearchCV(pipeline, GRID, scoring=scorer, refit="mean", cv=2)
     results = search.fit(TokenSequences.from_lists([w] for w in WORDS)).cv_results_
     np.testing.assert_allclose(
@@ -104,7 +103,7 @@ def test_a_search_over_several_metrics_refits_on_their_mean(pipeline):
 
 @pytest.mark.parametrize("routing", [False, True])
 def test_cross_validation_takes_words_as_X(pipeline, routing):
-    scorer = make_word_similarity_scorer(SETS)
+    scorer = make_scorer(word_similarity_score, SETS)
     with sklearn.config_context(enable_metadata_routing=routing):
         scores = cross_val_score(pipeline, WORDS, scoring=scorer, cv=KFold(4))
         both = cross_validate(pipeline, WORDS, scoring={"w": scorer}, cv=KFold(4))
@@ -120,23 +119,9 @@ def test_word_scorer_agrees_with_the_score(pipeline):
     gold = [*GOLD, 0.9, 0.1]
     fitted = pipeline.fit(WORDS)
     for options in ({}, {"missing": "zero"}, {"case_fallback": False}):
-        scorer = make_word_similarity_scorer((pairs, gold), **options)
+        scorer = make_scorer(word_similarity_score, (pairs, gold), **options)
         expected = word_similarity_score(fitted, pairs, gold, **options)
         assert scorer(fitted) == scorer(fitted, WORDS, None) == expected
-
-
-def test_words_of_all_sets_are_transformed_once(pipeline):
-    class Counting:
-        calls = 0
-
-        def transform(self, tokens):
-            self.calls += 1
-            return pipeline.transform(tokens)
-
-    pipeline.fit(WORDS)
-    estimator = Counting()
-    make_word_similarity_scorer(SETS)(estimator)
-    assert estimator.calls == 1
 
 
 TEXTS = [" ".join(WORDS[i] for i in row) for row in RNG.integers(0, 60, size=(40, 5))]
@@ -146,7 +131,7 @@ TEXT_GOLD = RNG.normal(size=20)
 
 def test_sentence_scorer_agrees_with_the_score_and_searches(pipeline):
     pipeline.steps.append(("pool", Pooling()))
-    scorer = make_sentence_similarity_scorer((TEXT_PAIRS, TEXT_GOLD))
+    scorer = make_scorer(sentence_similarity_score, (TEXT_PAIRS, TEXT_GOLD))
     search = GridSearchCV(pipeline, {**GRID, "pool__mode": ["mean", "max"]}, cv=2)
     search.set_params(scoring=scorer).fit(TEXTS)
     best = search.best_estimator_
@@ -161,8 +146,8 @@ def test_sentence_scorer_separates_its_sets():
         "a": (TEXT_PAIRS[:7], TEXT_GOLD[:7]),
         "b": {"data": TEXT_PAIRS[7:], "target": TEXT_GOLD[7:]},
     }
-    scorer = make_sentence_similarity_scorer(
-        sets, average=False, correlation="spearman"
+    scorer = make_scorer(
+        sentence_similarity_score, sets, average=False, correlation="spearman"
     )
     result = scorer(estimator, TEXTS, np.zeros(len(TEXTS)))
     for name, part in (("a", slice(0, 7)), ("b", slice(7, None))):
@@ -176,17 +161,19 @@ def test_sentence_scorer_reads_ratings_of_frames_and_beside_labels():
     estimator = TfidfVectorizer().fit(TEXTS)
     labels = ["ENTAILMENT"] * len(TEXT_PAIRS)
     frame = pd.DataFrame(TEXT_PAIRS)
-    expected = make_sentence_similarity_scorer((TEXT_PAIRS, TEXT_GOLD))(estimator)
+    expected = make_scorer(sentence_similarity_score, (TEXT_PAIRS, TEXT_GOLD))(
+        estimator
+    )
     for bunch in (
         Bunch(data=frame, target=pd.Series(TEXT_GOLD)),
         Bunch(data=TEXT_PAIRS, target=labels, scores=TEXT_GOLD),
     ):
-        assert make_sentence_similarity_scorer(bunch)(estimator) == expected
+        assert make_scorer(sentence_similarity_score, bunch)(estimator) == expected
 
 
 def test_analogy_scorer_agrees_with_the_score(pipeline):
     questions = [tuple(WORDS[i : i + 4]) for i in range(40)]
-    scorer = make_analogy_scorer(questions, vocabulary=WORDS, method="3cosmul")
+    scorer = make_scorer(analogy_score, questions, vocabulary=WORDS, method="3cosmul")
     expected = analogy_score(
         pipeline.fit(WORDS), questions, vocabulary=WORDS, method="3cosmul"
     )
@@ -197,23 +184,28 @@ def test_analogy_scorer_agrees_with_the_score(pipeline):
 def test_analogy_scorer_checks_its_arguments():
     questions = [tuple(WORDS[:4])]
     with pytest.raises(ValueError, match="method must be one of"):
-        make_analogy_scorer(questions, vocabulary=WORDS, method="3cos")
+        make_scorer(analogy_score, questions, vocabulary=WORDS, method="3cos")
     for vocabulary in ("king", 1000, None):
         with pytest.raises(TypeError, match="vocabulary must be a list of words"):
-            make_analogy_scorer(questions, vocabulary=vocabulary)
+            make_scorer(analogy_score, questions, vocabulary=vocabulary)
 
 
 @pytest.mark.parametrize(
     ("scorer", "shown"),
     [
-        (make_word_similarity_scorer(SETS), r"n_pairs={'first': 80, 'second': 70}"),
         (
-            make_sentence_similarity_scorer((TEXT_PAIRS, TEXT_GOLD), average=False),
-            "n_pairs={'score': 20}, average=False",
+            make_scorer(word_similarity_score, SETS),
+            r"n_rows={'first': 80, 'second': 70}",
         ),
         (
-            make_analogy_scorer([WORDS[:4]], vocabulary=WORDS, missing="wrong"),
-            "n_questions=1, n_words=60, method='3cosadd'",
+            make_scorer(
+                sentence_similarity_score, (TEXT_PAIRS, TEXT_GOLD), average=False
+            ),
+            "n_rows={'score': 20}, average=False",
+        ),
+        (
+            make_scorer(analogy_score, [WORDS[:4]], vocabulary=WORDS, missing="wrong"),
+            "analogy_score, n_rows={'score': 1}, average=True, vocabulary=",
         ),
     ],
 )
@@ -224,25 +216,35 @@ def test_pickle_and_repr_of_scorers(pipeline, scorer, shown):
     assert shown in repr(scorer)
 
 
-def test_invalid_sets():
-    with pytest.raises(
-        ValueError, match="^set 'second': pairs, row 0: expected 2 words"
-    ):
-        make_word_similarity_scorer({**SETS, "second": ([("a",)], [1])})
-    with pytest.raises(ValueError, match="^the set got 150 pairs and scores of shape"):
-        make_word_similarity_scorer((PAIRS, GOLD[:3]))
-    bunch = {"data": PAIRS, "target": GOLD}
-    single = (None, "ws353", (PAIRS, GOLD, GOLD), [bunch, bunch], ["ws353", "men"])
-    for sets in single:
-        with pytest.raises(TypeError, match=r"^the set must be \(pairs, .*by name"):
-            make_word_similarity_scorer(sets)
-    with pytest.raises(TypeError, match=r"^set 'a' must be \(pairs, scores\)"):
-        make_word_similarity_scorer({"a": {"data": PAIRS}})
-    with pytest.raises(ValueError, match="at least one set"):
-        make_word_similarity_scorer({})
-    with pytest.raises(ValueError, match="name 'mean' is reserved"):
-        make_word_similarity_scorer({"mean": SETS["first"]}, average=False)
-    with pytest.raises(ValueError, match="missing must be one of"):
-        make_word_similarity_scorer(SETS, missing="skip")
-    with pytest.raises(ValueError, match="correlation must be one of"):
-        make_sentence_similarity_scorer((TEXT_PAIRS, TEXT_GOLD), correlation="r")
+def test_invalid_data():
+    def refused(error, message, data, score=word_similarity_score, **options):
+        with pytest.raises(error, match=f"^make_unsupervised_scorer: {message}"):
+            make_scorer(score, data, **options)
+
+    sets = {**SETS, "second": ([("a",)], [1])}
+    with pytest.raises(ValueError, match="pairs, row 0: expected 2 words") as caught:
+        make_scorer(word_similarity_score, sets)
+    assert caught.value.__notes__ == ["The set is 'second'."]
+    refused(ValueError, "got 150 pairs and scores of shape", (PAIRS, GOLD[:3]))
+    refused(ValueError, "got 150 pairs and scores", {"a": {"data": PAIRS}})
+    refused(ValueError, "At least one set", {})
+    refused(ValueError, "The name 'mean'", {"mean": SETS["first"]}, average=False)
+    refused(ValueError, "missing must be one of", SETS, missing="skip")
+    refused(
+        ValueError,
+        "correlation must be one of",
+        (TEXT_PAIRS, TEXT_GOLD),
+        sentence_similarity_score,
+        correlation="r",
+    )
+    for single in ("ws353", (PAIRS, GOLD, GOLD), [1, 2]):
+        with pytest.raises((TypeError, ValueError)):
+            make_scorer(word_similarity_score, single)
+
+
+def test_any_function_without_labels_is_a_score(pipeline):
+    def n_dims(estimator, words, *, factor):
+        return factor * estimator.transform(words).blocks[0].dim
+
+    scorer = make_scorer(n_dims, WORDS, factor=2)
+    assert scorer(pipeline.fit(WORDS)) == 12

@@ -182,7 +182,24 @@ def test_invalid_input(pairs, gold, error, match):
 def test_options_and_embeddings_are_checked():
     with pytest.raises(ValueError, match="missing must be one of"):
         report(missing="skip")
-    with pytest.raises(TypeError, match="takes a fitted estimator"):
+    with pytest.raises(TypeError, match="must be a fitted estimator"):
         report(MATRIX)
     with pytest.raises(ValueError, match="NaN or infinity"):
         report({**VECTORS, "cat": np.full(5, np.nan)})
+
+
+def test_cosines_that_differ_by_rounding_are_ties():
+    """Equal angles have equal ranks, whatever the lengths of the vectors."""
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(20, 50))
+    lengths = rng.uniform(0.1, 9, size=(40, 20))
+    words = [f"w{i}" for i in range(800)]
+    vectors = (lengths[..., None] * directions).reshape(800, 50).astype(np.float32)
+    table = dict(zip(words, vectors, strict=True))
+    pairs = [(f"w{20 * i}", f"w{20 * i + 1 + i % 3}") for i in range(40)]
+    scores = rng.normal(size=40)
+    cosines = [directions[0] @ d / np.linalg.norm(d) for d in directions[1:4]]
+    order = np.argsort(np.argsort(cosines))
+    expected = spearmanr([order[i % 3] for i in range(40)], scores).statistic
+    result = report(table, pairs, scores)
+    assert np.isclose(result.score, expected, atol=1e-12)

@@ -39,7 +39,7 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.inspection import SimilarityDisplay
-from sk_metaembed.metrics import make_word_similarity_scorer
+from sk_metaembed.metrics import make_unsupervised_scorer, word_similarity_score
 from sk_metaembed.scale import StreamResult, TextStream
 
 DATA = Path(__file__).with_name("data")
@@ -50,7 +50,8 @@ RATED = [("tea", "milk"), ("tea", "rain"), ("milk", "honey")]
 PAIRS = list(zip(TEXTS, TEXTS[::-1], strict=True))
 GENSIM = {"vector_size": 4, "min_count": 1, "epochs": 1, "n_jobs": 1, "random_state": 0}
 NET = {"projection_dim": 4, "encoder_dim": 2, "hidden_dims": (4,), "max_epochs": 1}
-LANGUAGE_MODEL = {"projection_dim": 4, "cell_dim": 4, "char_dim": 2, "max_epochs": 1}
+ARCHITECTURE = {"projection_dim": 4, "cell_dim": 4, "char_dim": 2, "filters": ((1, 4),)}
+LANGUAGE_MODEL = {"architecture": ARCHITECTURE, "max_epochs": 1}
 # Pickles of these packages cannot be read by versions with other internals.
 PACKAGES = ("numpy", "scikit-learn", "skorch", "torch")
 
@@ -75,7 +76,7 @@ def estimators():
     characters = CharEmbedding(char_dim=2, filters=((1, 2),))
     net = DynamicMetaClassifier(**NET, trainable=characters, random_state=0)
     autoencoded = AutoencodedMetaEmbedding(n_components=2, random_state=0)
-    model = ElmoLanguageModel(**LANGUAGE_MODEL, filters=((1, 4),), random_state=0)
+    model = ElmoLanguageModel(**LANGUAGE_MODEL, random_state=0)
     word2vec = Word2VecEmbedding(**GENSIM)
     columns = ColumnsEncoder(clone(word2vec))
     pairs = PairEncoder(make_pipeline(Tokenizer(), word2vec, Pooling()))
@@ -100,7 +101,9 @@ def estimators():
 def objects():
     """Return objects of the rooms without estimators, which have pickles only."""
     return {
-        "metrics": make_word_similarity_scorer((RATED, [3.0, 1.0, 2.0])),
+        "metrics": make_unsupervised_scorer(
+            word_similarity_score, (RATED, [3.0, 1.0, 2.0])
+        ),
         "inspection": SimilarityDisplay(np.eye(2), labels=["tea", "milk"]),
         "scale": TextStream(TEXTS, tokenizer="spaces"),
         "scale-result": StreamResult(rows=5, files=["out.npy"], seconds=0.5, resumed=0),

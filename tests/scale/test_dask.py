@@ -19,8 +19,8 @@ from sk_metaembed import (
     WordVectors,
     transform_partitions,
 )
-from sk_metaembed.scale import _partitions
-from sk_metaembed.scale._partitions import make_reference
+from sk_metaembed.scale import _pipeline_ref
+from sk_metaembed.scale._pipeline_ref import make_reference
 
 from ..rounding import assert_close
 
@@ -281,7 +281,7 @@ def test_vectors_of_any_size_take_kilobytes(tmp_path):
 @pytest.fixture
 def trained(texts, monkeypatch):
     """Return a pipeline that is too large to be sent with a graph."""
-    monkeypatch.setattr(_partitions, "MAX_INLINE_SIZE", 3_000)
+    monkeypatch.setattr(_pipeline_ref, "MAX_INLINE_SIZE", 3_000)
     embed = Word2VecEmbedding(vector_size=200, min_count=1, epochs=1, random_state=0)
     return make_pipeline(Tokenizer(), embed, Pooling()).fit(texts)
 
@@ -297,29 +297,25 @@ def test_large_pipeline_is_sent_as_a_file(trained, frame, texts, tmp_path):
     mapped = pickle.loads(pickle.dumps(reference)).pipeline()
     assert isinstance(mapped[1].vectors_, np.memmap)
     np.testing.assert_array_equal(lazy, trained.transform(texts))
-    _partitions._loaded.clear()
+    _pipeline_ref._read.cache_clear()
     file.unlink()
-    with pytest.raises(FileNotFoundError, match="pass folder="):
+    with pytest.raises(FileNotFoundError, match="Pass folder="):
         lazy.compute()
 
 
-def test_default_folder_is_in_the_cache_and_temporary(trained):
-    reference = make_reference(trained)
-    folder = _partitions._temporary_folder()
-    assert folder.parent.name == "pipelines"
-    assert reference.path.startswith(str(folder))
-    _partitions._remove(folder, pid=-1)  # as a fork would
-    assert folder.exists()
-    _partitions._remove(folder, _partitions.os.getpid())
-    assert not folder.exists()
-    _partitions._temporary_folder.cache_clear()
+def test_large_pipeline_without_folder_is_sent_with_the_graph(trained, frame, texts):
+    assert make_reference(trained).path is None
+    lazy = transform_partitions(trained, frame, column="text")
+    np.testing.assert_array_equal(lazy, trained.transform(texts))
 
 
-def test_pipeline_that_only_cloudpickle_pickles_is_sent_inline(trained, frame, texts):
+def test_pipeline_that_only_cloudpickle_pickles_is_sent_inline(
+    trained, frame, texts, tmp_path
+):
     steps = (*trained, FunctionTransformer(lambda rows: -rows))
     model = make_pipeline(*steps)
-    assert make_reference(model).path is None
-    lazy = transform_partitions(model, frame, column="text")
+    lazy = transform_partitions(model, frame, column="text", folder=tmp_path)
+    assert not list(tmp_path.iterdir())
     np.testing.assert_array_equal(lazy, -trained.transform(texts))
 
 

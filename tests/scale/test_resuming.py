@@ -90,88 +90,85 @@ def test_interrupted_again_and_again(pipe, texts, whole, out):
     assert is_like(out, whole)
 
 
-@pytest.mark.parametrize("cut", [1, 20, None])
-def test_what_a_kill_leaves_of_a_batch(cut, pipe, texts, whole, out):
+@pytest.mark.parametrize("cut", [1, 20, 40])
+@pytest.mark.parametrize("name", ["journal", "data"])
+def test_what_a_kill_leaves_of_a_batch(name, cut, pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
-    note = parts(out) / "00000002.json"
-    if cut is None:
-        note.unlink()
-    else:
-        note.write_bytes(note.read_bytes()[:-cut])
-    (parts(out) / ".00000003.data.12ab.part").write_bytes(b"not finished")
-    (parts(out) / "00000003.data").write_bytes(b"without a note")
+    file = parts(out) / name
+    file.write_bytes(file.read_bytes()[:-cut])
+    (parts(out) / "pipeline-12ab").write_bytes(b"for workers")
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 9), out)
-    assert {path.name for path in parts(out).iterdir()} == {
-        *("lock", "identity", "spec", "00000000.data", "00000000.json"),
-        *("00000001.data", "00000001.json"),
-    }
+    names = {path.name for path in parts(out).iterdir()}
+    assert names == {"lock", "data", "journal"}
     assert run(pipe, texts, out).resumed == 8
     assert is_like(out, whole)
 
 
-def test_a_corrupt_batch_is_computed_again(pipe, texts, whole, out):
+def flip_bit(path, at):
+    content = bytearray(path.read_bytes())
+    content[int(at * len(content))] ^= 1
+    path.write_bytes(content)
+
+
+def test_batches_after_a_corrupt_one_are_computed_again(pipe, texts, whole, out):
+    for at, resumed in ((0.99, 8), (0.6, 4)):
+        with pytest.raises(Stop):
+            run(pipe, interrupted(texts, 14), out, resume=False)
+        flip_bit(parts(out) / "data", at)
+        assert run(pipe, texts, out).resumed == resumed
+        assert is_like(out, whole)
+
+
+def remove(path):
+    path.unlink()
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("name", ["data", "journal"])
+@pytest.mark.parametrize("damage", [remove, empty])
+def test_nothing_is_left_to_resume(name, damage, pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
-    data = parts(out) / "00000001.data"
-    held = bytearray(data.read_bytes())
-    held[len(held) // 2] ^= 1
-    data.write_bytes(held)
-    assert run(pipe, texts, out).resumed == 4
+    damage(parts(out) / name)
+    assert run(pipe, texts, out).resumed == 0
     assert is_like(out, whole)
-    for damage in (Path.unlink, lambda path: path.write_bytes(b"")):
-        with pytest.raises(Stop):
-            run(pipe, interrupted(texts, 14), out)
-        damage(parts(out) / "00000000.data")
-        assert run(pipe, texts, out).resumed == 0
-        assert is_like(out, whole)
 
 
-def test_parts_without_what_they_have_in_common(pipe, texts, whole, out):
-    for name in ("spec", "identity"):
-        with pytest.raises(Stop):
-            run(pipe, interrupted(texts, 14), out)
-        (parts(out) / name).unlink()
-        if name == "identity":
-            with pytest.raises(ValueError, match="a different version of the format"):
-                run(pipe, texts, out)
-        resumed = run(pipe, texts, out, resume=name == "spec").resumed
-        assert resumed == 0
-        assert is_like(out, whole)
+def test_another_version_of_the_format_is_refused(pipe, texts, out):
+    with pytest.raises(Stop):
+        run(pipe, interrupted(texts, 14), out)
+    journal = parts(out) / "journal"
+    journal.write_bytes(journal.read_bytes().replace(b'"version":', b'"version":9', 1))
+    with pytest.raises(ValueError, match="a different version of the format"):
+        run(pipe, texts, out)
+    assert run(pipe, texts, out, resume=False).rows == 23
 
 
-def test_killed_around_the_last_rename(pipe, texts, whole, out, monkeypatch):
-    replace = os.replace
-
+@pytest.mark.parametrize("name", ["fsync", "replace"])
+def test_killed_around_the_last_rename(name, pipe, texts, whole, out, monkeypatch):
     def stop(*args):
         raise Stop
 
-    def stop_at_output(source, target):
-        if target == out:
-            raise Stop
-        replace(source, target)
-
-    for name, stopping in (("fsync", stop), ("replace", stop_at_output)):
-        with monkeypatch.context() as patched:
-            patched.setattr(_partial_output.os, name, stopping)
-            with pytest.raises(Stop):
-                run(pipe, texts, out)
-        assert not out.exists()
-        (parts(out) / "whole").write_bytes(b"of a killed process")
-        shutil.copytree(parts(out), out.parent / "copy", dirs_exist_ok=True)
-        assert run(pipe, texts, out).resumed == 23
-        assert is_like_beside_copy(out, whole)
-        # As if killed after the output was renamed and before its folder was removed.
-        (out.parent / "copy").rename(parts(out))
-        assert run(pipe, texts, out).resumed == 23
-        assert is_like(out, whole)
-        out.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr(_partial_output.os, name, stop)
+        with pytest.raises(Stop):
+            run(pipe, texts, out)
+    assert not out.exists()
+    (parts(out) / "whole").write_bytes(b"of a killed process")
+    shutil.copytree(parts(out), out.parent / "copy")
+    assert run(pipe, texts, out).resumed == 23
+    # As if killed after the output was renamed and before its folder was removed.
+    (out.parent / "copy").rename(parts(out))
+    assert run(pipe, texts, out).rows == 23
+    assert is_like(out, whole)
 
 
 def test_a_corrupt_batch_of_a_complete_output(pipe, texts, whole, out, monkeypatch):
-    """The mark at the end counts only with all batches before it."""
-
     def stop(*args):
         raise Stop
 
@@ -179,53 +176,25 @@ def test_a_corrupt_batch_of_a_complete_output(pipe, texts, whole, out, monkeypat
         patched.setattr(_partial_output.os, "fsync", stop)
         with pytest.raises(Stop):
             run(pipe, texts, out)
-    assert (parts(out) / "end").exists()
-    data = parts(out) / "00000003.data"
-    data.write_bytes(data.read_bytes()[:-1])
-    assert run(pipe, texts, out).resumed == 12
+    flip_bit(parts(out) / "data", 0.99)
+    assert run(pipe, texts, out).resumed == 20
     assert is_like(out, whole)
 
 
-def is_like_beside_copy(out, whole):
-    return not parts(out).exists() and out.read_bytes() == whole.read_bytes()
-
-
 KILLED = """
-    import os, signal, sys
+    import resource, signal, sys
     from pathlib import Path
     import joblib
     from sk_metaembed import transform_in_batches
 
-    folder, name, at, call, n_jobs = Path(sys.argv[1]), *sys.argv[2:]
-    calls = [0]
-
-    def count():
-        calls[0] += 1
-        return calls[0] == int(call)
-
-    def kill():
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    write_bytes, replace = Path.write_bytes, os.replace
-
-    def dying_write(path, data):
-        if at == "write" and count():
-            write_bytes(path, memoryview(data)[: len(data) // 2])
-            kill()
-        return write_bytes(path, data)
-
-    def dying_replace(source, target):
-        if at == "replace" and count():
-            kill()
-        replace(source, target)
-        if at == "replaced" and count():
-            kill()
-
-    Path.write_bytes, os.replace = dying_write, dying_replace
-    transform_in_batches(
-        joblib.load(folder / "pipe"), folder / "texts.txt", folder / "parts" / name,
-        batch_size=4, n_jobs=int(n_jobs),
-    )
+    folder, name, size = Path(sys.argv[1]), *sys.argv[2:]
+    pipe = joblib.load(folder / "pipe")
+    # The system writes a part of the bytes, then kills the process.
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+    source, out = folder / "texts.txt", folder / "parts" / name
+    transform_in_batches(pipe, source, out, batch_size=4)
 """
 
 
@@ -248,16 +217,19 @@ def start(script, *args, **kwargs):
 
 
 @pytest.mark.parametrize(
-    "name", [NAMES[0], pytest.param(NAMES[1], marks=pytest.mark.slow)]
+    ("name", "sizes"),
+    [
+        (NAMES[0], (100, 350, 600)),
+        pytest.param(NAMES[1], (300, 1000, 2000), marks=pytest.mark.slow),
+    ],
 )
-def test_kill_9_in_the_middle_of_writing(name, folder):
+def test_killed_in_the_middle_of_writing(name, sizes, folder):
     out, source = folder / "parts" / name, folder / "texts.txt"
     pipe = joblib.load(folder / "pipe")
-    # Files of the first call: identity, spec, and two per batch.
-    for at, call in (("write", 5), ("replace", 4), ("replaced", 3)):
-        process = start(KILLED, folder, name, at, call, 1)
+    for size in sizes:
+        process = start(KILLED, folder, name, size)
         message = process.communicate()[1]
-        assert process.returncode == -signal.SIGKILL, message
+        assert process.returncode == -signal.SIGXFSZ, message
         assert not out.exists()
     assert run(pipe, source, out).resumed > 0
     run(pipe, source, folder / "whole" / name)
@@ -426,27 +398,21 @@ def test_one_process_at_a_time(pipe, texts, tmp_path):
     assert run(pipe, rows(), out).rows == 23
 
 
-@pytest.mark.parametrize(
-    ("method", "call", "resumed"),
-    [(Path.write_bytes, 9, 12), (_partial_output.os.fsync, 1, 23)],
-    ids=["a batch", "the whole output"],
-)
-def test_a_full_disk(method, call, resumed, pipe, texts, whole, out, monkeypatch):
-    calls = [0]
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of POSIX")
+@pytest.mark.parametrize("size", [720, 1100])
+def test_a_full_disk(size, pipe, texts, whole, out):
+    import resource
 
-    def full(*args):
-        calls[0] += 1
-        if calls[0] == call:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return method(*args)
-
-    with monkeypatch.context() as patched:
-        owner = Path if method is Path.write_bytes else _partial_output.os
-        patched.setattr(owner, method.__name__, full)
+    texts = texts * 2
+    run(pipe, texts, whole)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
         with pytest.raises(OSError, match="no space left for .* free some space"):
             run(pipe, texts, out)
-    assert not (parts(out) / "whole").exists()
-    assert run(pipe, texts, out).resumed == resumed
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert run(pipe, texts, out).rows == 46
     assert is_like(out, whole)
 
 
@@ -460,7 +426,7 @@ def test_a_disk_that_is_really_full(pipe, texts, whole, tmp_path):
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("this system mounts no tmpfs")
     try:
-        (disk / "ballast").write_bytes(bytes(240 * 1024))
+        (disk / "ballast").write_bytes(bytes(308 * 1024))
         out = disk / whole.name
         with pytest.raises(OSError, match="no space left for") as caught:
             run(pipe, texts * 40, out, batch_size=40)

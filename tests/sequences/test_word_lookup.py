@@ -54,11 +54,11 @@ class Splitting:
     ids=["dict", "store", "gensim", "estimator"],
 )
 def test_every_embedding_gives_the_same(make):
-    values, known = lookup_vectors(make(), WORDS, caller="x")
+    values, known = lookup_vectors(make(), WORDS)
     np.testing.assert_array_equal(values, VALUES)
     assert values.dtype == np.float32
     assert known.tolist() == KNOWN
-    (by_block,) = lookup_known(make(), WORDS, caller="x").values()
+    (by_block,) = lookup_known(make(), WORDS).values()
     assert by_block.tolist() == KNOWN
 
 
@@ -69,17 +69,17 @@ def test_levels_above_words_give_a_row_a_word(level):
         return rows if level == "token" else rows[:, 0]
 
     source = FunctionEmbedding(embed, level=level)
-    values, known = lookup_vectors(source.fit([["tea"]]), WORDS, caller="x")
+    values, known = lookup_vectors(source.fit([["tea"]]), WORDS)
     assert values.tolist() == [[4, 1], [3, 1], [3, 1], [4, 1]]
     assert known.all()
 
 
 def test_words_that_are_not_one_token_have_no_vector():
     # Two letters in one place and none in another: as many tokens as words.
-    values, known = lookup_vectors(Splitting(), ["ab", "", "tea"], caller="x")
+    values, known = lookup_vectors(Splitting(), ["ab", "", "tea"])
     assert known.tolist() == [False, False, True]
     assert values.tolist() == [[0, 0], [0, 0], [3, 3]]
-    known = lookup_known(Splitting(), ["ab", "", "tea"], caller="x")["letters"]
+    known = lookup_known(Splitting(), ["ab", "", "tea"])["letters"]
     assert known.tolist() == [False, False, True]
 
 
@@ -87,11 +87,11 @@ def test_several_blocks_have_known_words_but_no_vectors():
     other = PretrainedEmbedding(WordVectors.from_arrays(["gnu"], np.eye(1)))
     union = EmbeddingUnion([("a", PretrainedEmbedding(store())), ("b", other)])
     union.fit(WORDS)
-    known = lookup_known(union, WORDS, caller="x")
+    known = lookup_known(union, WORDS)
     assert known["a"].tolist() == KNOWN
     assert known["b"].tolist() == [False, True, False, False]
     with pytest.raises(ValueError, match=r"returns 2 blocks, \['a', 'b'\]. Put a meta"):
-        lookup_vectors(union, WORDS, caller="x")
+        lookup_vectors(union, WORDS)
 
 
 def test_rows_of_zeros_in_arrays_are_unknown():
@@ -99,18 +99,18 @@ def test_rows_of_zeros_in_arrays_are_unknown():
         def transform(self, tokens):
             return np.array([[len(row[0]) - 3.0] for row in tokens])
 
-    values, known = lookup_vectors(Lengths(), WORDS, caller="x")
+    values, known = lookup_vectors(Lengths(), WORDS)
     assert values.tolist() == [[1], [0], [0], [1]]
     assert known.tolist() == [True, False, False, True]
-    assert lookup_known(Lengths(), WORDS, caller="x")[""].tolist() == known.tolist()
+    assert lookup_known(Lengths(), WORDS)[""].tolist() == known.tolist()
 
     class Sparse(Lengths):
         def transform(self, tokens):
             return csr_array(super().transform(tokens))
 
-    again, known_again = lookup_vectors(Sparse(), WORDS, caller="x")
+    again, known_again = lookup_vectors(Sparse(), WORDS)
     np.testing.assert_array_equal(again, values)
-    assert lookup_known(Sparse(), WORDS, caller="x")[""].tolist() == known.tolist()
+    assert lookup_known(Sparse(), WORDS)[""].tolist() == known.tolist()
     assert known_again.tolist() == known.tolist()
 
 
@@ -121,13 +121,13 @@ def test_arrays_of_other_lengths_are_refused():
 
     for reader in (lookup_vectors, lookup_known):
         with pytest.raises(ValueError, match=r"returned shape \(4,\) for 4 words"):
-            reader(Means(), WORDS, caller="x")
+            reader(Means(), WORDS)
 
 
 @pytest.mark.parametrize(
     ("embedding", "error", "match"),
     [
-        (np.eye(2), TypeError, "x takes a fitted estimator.*got ndarray"),
+        (np.eye(2), TypeError, "must be a fitted estimator.*got ndarray"),
         ({}, ValueError, "dict of vectors is empty"),
         ({"tea": [1.0], "milk": [1.0, 2.0]}, ValueError, r"'milk' has shape \(2,\)"),
         (
@@ -135,10 +135,10 @@ def test_arrays_of_other_lengths_are_refused():
             ValueError,
             "'tea' has .* dtype <U1; expected numbers of shape",
         ),
-        (PretrainedEmbedding, TypeError, "x takes a fitted estimator.*"),
+        (PretrainedEmbedding, TypeError, "must be a fitted estimator.*"),
         ({"tea": [np.inf]}, ValueError, "vector of 'tea' holds NaN or infinity"),
     ],
 )
 def test_invalid_embeddings_are_refused(embedding, error, match):
     with pytest.raises(error, match=match):
-        lookup_vectors(embedding, WORDS, caller="x")
+        lookup_vectors(embedding, WORDS)

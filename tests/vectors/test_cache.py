@@ -180,7 +180,6 @@ def test_remains_of_killed_conversion_are_removed(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
-# test_killed.py has eight forked processes convert one file.
 @pytest.mark.slow
 def test_concurrent_processes_share_one_store(write, cache):
     lines = (f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))

@@ -86,7 +86,7 @@ def pieces(step):
     """Return the function that splits as the tokenizer.json of a Tokenizer does."""
     from orjson import dumps
 
-    written = dumps(tokenizer_json(["tea"], splitting_of(step, "test"))).decode()
+    written = dumps(tokenizer_json(["tea"], splitting_of(step))).decode()
     tokenizer = tokenizers.Tokenizer.from_str(written)
     normalize = tokenizer.normalizer.normalize_str
     split = tokenizer.pre_tokenizer.pre_tokenize_str

@@ -30,7 +30,7 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from .._tag_targets import weighted_span_f1
-from ..training._grid import Grid
+from ..training._token_positions import Grid
 from ._encoders import BiLSTM, ByteDropout
 from ._mixer import MixingNet
 from ._mixing import make_head

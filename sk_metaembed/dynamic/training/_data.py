@@ -19,7 +19,7 @@ from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
 from ...sequences._sequence_pairs import tokens_of
 from .._trainable import blocks_of
-from ._grid import Grid
+from ._token_positions import Grid
 
 
 class _Writable:

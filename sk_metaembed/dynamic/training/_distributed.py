@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import distributed
 
-from ..._training._parameters import worker_index
+from ..._training._choose_device import worker_index
 
 # They wrap network or optimizer in classes that skorch does not support.
 _REFUSED = {"FSDP", "DEEPSPEED", "MEGATRON_LM", "XLA", "TP"}

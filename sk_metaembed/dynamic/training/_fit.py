@@ -21,8 +21,8 @@ from skorch.callbacks import (
 from skorch.helper import predefined_split
 
 from ..._training._callbacks import StopOnRequest
+from ..._training._choose_device import resolve_device
 from ..._training._memory import reused_memory
-from ..._training._parameters import resolve_device
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
 from ._distributed import sync_weights

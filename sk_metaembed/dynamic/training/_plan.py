@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from ..._core._parameters import is_integer
+from ..._core._checked_parameters import is_integer
 from .._options import TrainOptions
 from .._targets import ColumnsTarget, own_type
 

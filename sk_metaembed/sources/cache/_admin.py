@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..._core._parameters import is_real
+from ..._core._checked_parameters import is_real
 from ._sentence_blocks import MEMORY
 from ._sentence_cache import FORMAT
 from ._sqlite import (

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
-from ..._training._parameters import resolve_device
+from ..._training._choose_device import resolve_device
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from ...sequences._targets import check_target

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
 
-from ..._core._parameters import is_integer
-from ..._training._parameters import resolve_device
+from ..._core._checked_parameters import is_integer
+from ..._training._choose_device import resolve_device
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..._core._parameters import CheckedParametersMixin
+from ..._core._checked_parameters import CheckedParametersMixin
 from ...sequences._indexing import span_index
 from .._base import used_types
 from ._embedding import TransformerEmbedding

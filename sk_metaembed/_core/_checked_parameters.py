@@ -26,11 +26,11 @@ class CheckedParametersMixin:
                 self._reject(name, value)
         try:
             super()._validate_params()
-        except InvalidParameterError as error:
-            name = str(error).split("'")[1]
-            if len(repr(params[name])) <= _LONGEST:
-                raise
-            self._reject(name, params[name])
+        except InvalidParameterError:
+            for name, value in params.items():
+                if len(repr(value)) > _LONGEST:
+                    self._reject_if_invalid(name, value)
+            raise
 
     def _accepts_numbers_only(self, name, value):
         """Return whether a bool satisfies only constraints on numbers."""
@@ -39,6 +39,13 @@ class CheckedParametersMixin:
             return False
         satisfied = [c for c in _flat(constraints) if c.is_satisfied_by(value)]
         return bool(satisfied) and all(map(_is_number, satisfied))
+
+    def _reject_if_invalid(self, name, value):
+        constraints = self._parameter_constraints.get(name, "no_validation")
+        if isinstance(constraints, str):
+            return
+        if not any(c.is_satisfied_by(value) for c in map(make_constraint, constraints)):
+            self._reject(name, value)
 
     def _reject(self, name, value):
         constraints = {name: self._parameter_constraints[name]}

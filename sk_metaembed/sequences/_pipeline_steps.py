@@ -37,7 +37,7 @@ def embeds(step):
     return isinstance(step, kinds) and not isinstance(step, Tokenizer)
 
 
-def find_step(estimator, X, predicate, caller):
+def find_step(estimator, X, predicate):
     """Return the first step that satisfies a predicate, and its input.
 
     Parameters
@@ -49,8 +49,6 @@ def find_step(estimator, X, predicate, caller):
         Or the texts alone if it takes a table.
     predicate : callable
         From a step to a bool.
-    caller : str
-        Begins the error messages.
 
     Returns
     -------
@@ -63,39 +61,39 @@ def find_step(estimator, X, predicate, caller):
     ValueError
         If several branches have such a step, or a search has no best estimator.
     """
-    steps = _one_route(estimator, predicate, caller).steps
+    steps = _one_route(estimator, predicate).steps
     place = _first(predicate, steps)
     if place == len(steps):
         return None, X
     return steps[place], _applied(steps[:place], X)
 
 
-def features_within(estimator, X, caller):
+def features_within(estimator, X):
     """Return X transformed by an estimator's steps up to its final predictor."""
-    return _applied(_one_route(estimator, embeds, caller).steps, X)
+    return _applied(_one_route(estimator, embeds).steps, X)
 
 
-def find_embedded(estimator, X, caller):
+def find_embedded(estimator, X):
     """Return every EmbeddedSequences that X becomes in an estimator, in order.
 
     It ends at the first later step that returns something else.
     """
-    return _embedded(_one_route(estimator, embeds, caller).steps, X)
+    return _embedded(_one_route(estimator, embeds).steps, X)
 
 
-def texts_by_branch(estimator, X, caller):
+def texts_by_branch(estimator, X):
     """Return the input of the first embedding step of each branch, by branch name."""
-    routes = _routes(estimator, embeds, caller)
+    routes = _routes(estimator, embeds)
     cut = {each.name: each.steps[: _first(embeds, each.steps)] for each in routes}
     return {name: _applied(steps, X) for name, steps in cut.items()}
 
 
-def embedded_by_branch(estimator, tokens, caller):
+def embedded_by_branch(estimator, tokens):
     """Return every EmbeddedSequences of each branch, by branch name.
 
     `tokens` is the input of the first embedding step; the steps before it are skipped.
     """
-    routes = _routes(estimator, embeds, caller)
+    routes = _routes(estimator, embeds)
     cut = {each.name: each.steps[_first(embeds, each.steps) :] for each in routes}
     return {name: _embedded(steps, tokens) for name, steps in cut.items()}
 
@@ -124,21 +122,21 @@ def _first(predicate, steps):
     return next((i for i, each in enumerate(steps) if predicate(each)), len(steps))
 
 
-def _one_route(estimator, predicate, caller):
-    routes = _routes(estimator, predicate, caller)
+def _one_route(estimator, predicate):
+    routes = _routes(estimator, predicate)
     if len(routes) > 1:
         names = [route.name for route in routes]
         last = names[0].rpartition("__")[2]
         raise ValueError(
-            f"{caller}: {len(names)} branches of {type(estimator).__name__} match: "
+            f"{len(names)} branches of {type(estimator).__name__} match: "
             f"{names}. Pass one of them and its input: ct.named_transformers_"
             f"[{last!r}] and its column of X for a ColumnTransformer ct, "
             f"union.named_transformers[{last!r}] for a FeatureUnion union."
         )
     if routes:
         return routes[0]
-    estimator = unwrap_fitted(estimator, caller)
-    steps = [step for _, step in _flat_steps(estimator, caller)]
+    estimator = unwrap_fitted(estimator)
+    steps = [step for _, step in _flat_steps(estimator)]
     return Route("", tuple(steps) or (estimator,))
 
 
@@ -155,17 +153,17 @@ def _is_one_column(X):
     return is_container or len(getattr(X, "shape", ())) == 1
 
 
-def _routes(estimator, predicate, caller, name="", steps=()):
+def _routes(estimator, predicate, name="", steps=()):
     """Return a Route for each branch with a step that satisfies the predicate."""
-    estimator = unwrap_fitted(estimator, caller)
-    for own_name, step in _flat_steps(estimator, caller) or [("", estimator)]:
+    estimator = unwrap_fitted(estimator)
+    for own_name, step in _flat_steps(estimator) or [("", estimator)]:
         # Branches after such a step take its output: the step before them counts.
         branches = parallel_branches(step) if not any(map(predicate, steps)) else []
         routes = [
             route
             for branch, inner, select in branches
             for route in _routes(
-                inner, predicate, caller, _join(name, own_name, branch), steps + select
+                inner, predicate, _join(name, own_name, branch), steps + select
             )
         ]
         if routes:
@@ -174,14 +172,14 @@ def _routes(estimator, predicate, caller, name="", steps=()):
     return [Route(name, steps)] if any(map(predicate, steps)) else []
 
 
-def _flat_steps(estimator, caller, name=""):
+def _flat_steps(estimator, name=""):
     """Return (name, step) pairs of a Pipeline, and of Pipelines among its steps."""
     pairs = []
     for own_name, step in getattr(estimator, "steps", ()):
         if step is None or isinstance(step, str):
             continue
-        full_name, step = _join(name, own_name), unwrap_fitted(step, caller)
-        pairs += _flat_steps(step, caller, full_name) or [(full_name, step)]
+        full_name, step = _join(name, own_name), unwrap_fitted(step)
+        pairs += _flat_steps(step, full_name) or [(full_name, step)]
     return pairs
 
 
@@ -201,21 +199,21 @@ def parallel_branches(estimator):
     return [each for each in branches if not isinstance(each[1], str | None)]
 
 
-def unwrap_fitted(estimator, caller):
+def unwrap_fitted(estimator):
     """Return the fitted estimator in a search or another wrapper of a single estimator.
 
     Raises NotFittedError if a search has not refitted its best candidate.
     """
     if hasattr(estimator, "best_estimator_"):
-        return unwrap_fitted(estimator.best_estimator_, caller)
+        return unwrap_fitted(estimator.best_estimator_)
     # A transformer is used itself, and the estimator_ of an ensemble is a template.
     wraps = not (hasattr(estimator, "transform") or hasattr(estimator, "estimators_"))
     for name in ("regressor_", "estimator_"):
         if wraps and hasattr(estimator, name):
-            return unwrap_fitted(getattr(estimator, name), caller)
+            return unwrap_fitted(getattr(estimator, name))
     if hasattr(estimator, "refit") and hasattr(estimator, "estimator"):
         raise NotFittedError(
-            f"{caller}: this {type(estimator).__name__} has no fitted estimator. Fit "
+            f"this {type(estimator).__name__} has no fitted estimator. Fit "
             "it with refit=True or the name of a metric."
         )
     return estimator

@@ -1,4 +1,4 @@
-"""SourcePCA: each source reduced to few dimensions and brought to one scale."""
+"""BlockPCA: each source reduced to few dimensions and brought to one scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SourcePCA(BlocksTransformer):
+class BlockPCA(BlocksTransformer):
     r"""Reduce each source's sequence vectors by PCA, and bring them to one scale.
 
     Sources differ in dimension and scale, and few dimensions of each are what tables of
@@ -61,13 +61,13 @@ class SourcePCA(BlocksTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_metaembed import Block, EmbeddedSequences, SourcePCA, TokenSequences
+    >>> from sk_metaembed import Block, EmbeddedSequences, BlockPCA, TokenSequences
     >>> rng = np.random.default_rng(0)
     >>> tokens = TokenSequences.from_lists([["text"]] * 100)
     >>> wide = Block("wide", 100 * rng.normal(size=(100, 50)), "sequence")
     >>> narrow = Block("narrow", rng.normal(size=(100, 2)), "sequence")
     >>> X = EmbeddedSequences(tokens, [wide, narrow])
-    >>> reduced = SourcePCA(3).fit_transform(X)
+    >>> reduced = BlockPCA(3).fit_transform(X)
     >>> [(block.name, block.dim) for block in reduced.blocks]
     [('wide', 3), ('narrow', 2)]
     >>> [round(float(block.values.var(axis=0).sum()), 3) for block in reduced.blocks]

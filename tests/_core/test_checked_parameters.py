@@ -14,7 +14,7 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
-from sk_metaembed._core._parameters import CheckedParametersMixin
+from sk_metaembed._core._checked_parameters import CheckedParametersMixin
 from sk_metaembed.metrics import coverage_report
 
 PUBLIC = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]

@@ -1,10 +1,10 @@
-"""SourcePCA: principal components of each source, on one scale."""
+"""BlockPCA: principal components of each source, on one scale."""
 
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from sk_metaembed import Block, EmbeddedSequences, Pooling, SourcePCA, TokenSequences
+from sk_metaembed import Block, BlockPCA, EmbeddedSequences, Pooling, TokenSequences
 
 
 def sequences(known=None, **sources):
@@ -31,7 +31,7 @@ def test_scikit_learns_components_divided_by_one_scale(n_components):
     X = correlated()
     expected = PCA(n_components).fit_transform(X)
     expected /= np.sqrt(expected.var(axis=0).sum())
-    result = values(SourcePCA(n_components).fit_transform(sequences(a=X)))
+    result = values(BlockPCA(n_components).fit_transform(sequences(a=X)))
     signs = np.sign((expected * result).sum(axis=0))
     np.testing.assert_allclose(result, expected * signs, atol=1e-4)
 
@@ -40,18 +40,18 @@ def test_scikit_learns_components_divided_by_one_scale(n_components):
 @pytest.mark.parametrize("factor", [1e-3, 1, 1e3])
 def test_every_source_has_a_total_variance_of_one(n_components, factor):
     X = sequences(a=factor * correlated(), b=correlated(dim=30, seed=1))
-    result = SourcePCA(n_components).fit_transform(X)
+    result = BlockPCA(n_components).fit_transform(X)
     for block in result.blocks:
         assert block.values.var(axis=0).sum() == pytest.approx(1, rel=1e-4)
         np.testing.assert_allclose(block.values.mean(axis=0), 0, atol=1e-4)
     # So a factor makes no difference.
-    same = SourcePCA(n_components).fit_transform(sequences(a=correlated()))
+    same = BlockPCA(n_components).fit_transform(sequences(a=correlated()))
     np.testing.assert_allclose(values(result), values(same), atol=1e-3)
 
 
 def test_without_reduction_shapes_are_kept():
     X = correlated()
-    step = SourcePCA(None)
+    step = BlockPCA(None)
     result = values(step.fit_transform(sequences(a=X)))
     expected = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).sum())
     np.testing.assert_allclose(result, expected, atol=1e-5)
@@ -61,18 +61,18 @@ def test_without_reduction_shapes_are_kept():
 def test_at_most_the_rank():
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 6))
-    step = SourcePCA(5).fit(sequences(flat=flat, few=correlated(dim=3)))
+    step = BlockPCA(5).fit(sequences(flat=flat, few=correlated(dim=3)))
     assert step.dims_ == {"flat": 2, "few": 3}
     names = ["flat0", "flat1", "few0", "few1", "few2"]
     assert step.get_feature_names_out().tolist() == names
     three = sequences(a=correlated(n_rows=3))
-    assert values(SourcePCA(5).fit_transform(three)).shape == (3, 2)
+    assert values(BlockPCA(5).fit_transform(three)).shape == (3, 2)
 
 
 @pytest.mark.parametrize("n_components", [2, None])
 @pytest.mark.parametrize("X", [np.full((7, 3), 0.1), np.ones((1, 3))])
 def test_constant_vectors_are_zero(X, n_components):
-    step = SourcePCA(n_components)
+    step = BlockPCA(n_components)
     result = values(step.fit_transform(sequences(a=X)))
     assert not result.any()
     other = values(step.transform(sequences(a=X + [1, 0, 0])))
@@ -83,11 +83,11 @@ def test_constant_vectors_are_zero(X, n_components):
 def test_unknown_rows_take_no_part_and_are_zero(n_components):
     known = np.arange(200) % 3 > 0
     X = np.where(known[:, None], correlated(), 0)
-    step = SourcePCA(n_components)
+    step = BlockPCA(n_components)
     result = step.fit_transform(sequences(known, a=X))
     assert not values(result)[~known].any()
     assert np.array_equal(result.block("a").known, known)
-    alone = values(SourcePCA(n_components).fit_transform(sequences(a=X[known])))
+    alone = values(BlockPCA(n_components).fit_transform(sequences(a=X[known])))
     np.testing.assert_allclose(values(result)[known], alone, atol=1e-6)
 
 
@@ -96,7 +96,7 @@ def test_a_source_that_knows_nothing_is_zero(n_components, dim):
     nothing = np.zeros(200, dtype=bool)
     X = sequences(nothing, a=np.zeros((200, 8)))
     X = X.with_blocks([*X.blocks, *sequences(b=correlated()).blocks])
-    step = SourcePCA(n_components).fit(X)
+    step = BlockPCA(n_components).fit(X)
     assert step.dims_["a"] == dim
     new = step.transform(sequences(a=correlated(), b=correlated()))
     assert not values(new).any()
@@ -112,14 +112,14 @@ def test_words_are_averaged_first():
     )
     pooled = Pooling().fit_transform(X)
     known = np.array([True, True, False, False, True])
-    expected = SourcePCA(2).fit_transform(sequences(known, w=pooled))
-    result = SourcePCA(2).fit_transform(X).block("w")
+    expected = BlockPCA(2).fit_transform(sequences(known, w=pooled))
+    result = BlockPCA(2).fit_transform(X).block("w")
     assert np.array_equal(result.known, known)
     np.testing.assert_allclose(result.values, values(expected, "w"), atol=1e-6)
 
 
 def test_a_row_does_not_depend_on_the_others():
-    step = SourcePCA(3).fit(sequences(a=correlated()))
+    step = BlockPCA(3).fit(sequences(a=correlated()))
     X = correlated(40, seed=1)
     together = values(step.transform(sequences(a=X)))
     alone = [values(step.transform(sequences(a=row[None]))) for row in X]
@@ -128,14 +128,14 @@ def test_a_row_does_not_depend_on_the_others():
 
 def test_signs_are_fixed():
     X = correlated()
-    first = SourcePCA(3).fit(sequences(a=X)).components_["a"]
-    second = SourcePCA(3).fit(sequences(a=X[::-1])).components_["a"]
+    first = BlockPCA(3).fit(sequences(a=X)).components_["a"]
+    second = BlockPCA(3).fit(sequences(a=X[::-1])).components_["a"]
     np.testing.assert_allclose(first, second, atol=1e-4)
     largest = np.abs(first).argmax(axis=1)
     assert (first[np.arange(3), largest] > 0).all()
 
 
 def test_other_blocks_are_refused():
-    step = SourcePCA(2).fit(sequences(a=correlated()))
+    step = BlockPCA(2).fit(sequences(a=correlated()))
     with pytest.raises(ValueError, match="b"):
         step.transform(sequences(b=correlated()))

@@ -1,0 +1,63 @@
+"""Errors begin with the name of the public call that raised them, once."""
+
+import pytest
+
+from sk_metaembed._core import _checked_parameters
+from sk_metaembed._core._named_errors import NamedErrorsMixin, names_errors
+
+
+def reject(value):
+    """Raise an error of this package."""
+    code = compile("raise ValueError('value must be 1')", "file", "exec")
+    exec(code, vars(_checked_parameters))
+
+
+@names_errors
+def outer(value):
+    return inner(value)
+
+
+@names_errors
+def inner(value):
+    if value == "ours":
+        reject(value)
+    if value == "theirs":
+        int("x")
+    return value
+
+
+class Root(NamedErrorsMixin):
+    """A class without methods: those of subclasses are decorated."""
+
+
+class Base(Root):
+    @classmethod
+    def make(cls):
+        reject(cls)
+
+    def check(self):
+        """Refuse everything."""
+        reject(self)
+
+
+class Child(Base):
+    def other(self):
+        self.check()
+
+
+def test_the_innermost_public_call_is_named_once():
+    assert outer(1) == 1
+    with pytest.raises(ValueError, match=r"^inner: value must be 1$"):
+        outer("ours")
+
+
+def test_errors_of_other_packages_are_not_named():
+    with pytest.raises(ValueError, match="^invalid literal"):
+        outer("theirs")
+
+
+@pytest.mark.parametrize("call", [Child.make, Child().check, Child().other])
+def test_methods_name_the_class_of_their_object(call):
+    with pytest.raises(ValueError, match=r"^Child: value must be 1$"):
+        call()
+    assert (Base.check.__name__, Base.check.__doc__) == ("check", "Refuse everything.")
