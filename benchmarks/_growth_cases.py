@@ -286,7 +286,6 @@ def meta_embedding(name):
         "SVD": lambda: sk.SVDMetaEmbedding(DIM, random_state=0),
         "GCCA": lambda: sk.GCCAMetaEmbedding(DIM),
         "Procrustes": lambda: sk.ProcrustesMetaEmbedding(),
-        "LLE": lambda: sk.LocallyLinearMetaEmbedding(DIM, random_state=0),
         "1TON": lambda: sk.OneToNMetaEmbedding(DIM, max_iter=2, tol=0, random_state=0),
         "AAEME": lambda: sk.AutoencodedMetaEmbedding(
             "averaged", n_components=DIM, max_iter=2, tol=0, random_state=0
@@ -315,7 +314,6 @@ FITS = {
     "SVD": ((10**4, 10**5), (10**6,)),
     "GCCA": ((10**4, 10**5), (10**6,)),
     "Procrustes": ((10**4, 10**5), (10**6,)),
-    "LLE": ((3 * 10**3, 10**4), (3 * 10**4, 10**5)),
     "1TON": ((10**4, 3 * 10**4), (10**5, 3 * 10**5)),
     "AAEME": ((10**4, 3 * 10**4), (10**5, 3 * 10**5)),
 }
@@ -331,7 +329,7 @@ def register_fits():
             return lambda: meta_embedding(name).fit_transform(X)
 
         def by_sources(n, folder, name=name):
-            X = views(10_000 if name != "LLE" else 3000, n)
+            X = views(10_000, n)
             return lambda: meta_embedding(name).fit_transform(X)
 
         CASES[f"{name}, fit"] = Case("words", by_words, sizes, large)

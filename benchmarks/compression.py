@@ -2,7 +2,7 @@
 
 Sources: the means of MiniLM, mpnet, GloVe 100 and WordLlama's table, each at unit
 length, 1,508 dimensions or 6,032 bytes together. Their concatenation is compressed 4 to
-192 times by SVD, GCCA and MatryoshkaMetaEmbedding, each fitted once and truncated, and
+192 times by SVD and GCCA, each fitted once and truncated, and
 by EmbeddingQuantizer. At a ratio r there are 1,508 / r dimensions of float32, four
 times as many of int8 (at most 512 of either), or 32 times as many bits.
 
@@ -11,10 +11,10 @@ used), SST-2 and headlines of BBC news (accuracy of ridge regression, the penalt
 by leave-one-out on the training rows; official test part, or five folds that keep
 copies together). Everything unsupervised is fitted on the training part or fold.
 
-Settings of a method (whitening, regularization, temperature, dimensions whose signs are
-taken) are chosen per kind of output, by the mean share of the concatenation's
-correlations that is kept on the development parts of the STS benchmark and of SICK, and
-hold for all tasks. Printed are shares of the concatenation's score on the test parts,
+Settings of a method (whitening, regularization, dimensions whose signs are taken) are
+chosen per kind of output, by the mean share of the concatenation's correlations that is
+kept on the development parts of the STS benchmark and of SICK, and hold for all tasks.
+Printed are shares of the concatenation's score on the test parts,
 in %, the mean of three seeds for pairs, with 95 % intervals of a paired bootstrap over
 test rows at `--detail`.
 
@@ -48,7 +48,6 @@ from sk_metaembed import (
     EstimatorEmbedding,
     FunctionEmbedding,
     GCCAMetaEmbedding,
-    MatryoshkaMetaEmbedding,
     Pooling,
     PretrainedEmbedding,
     SVDMetaEmbedding,
@@ -77,9 +76,6 @@ METHODS = {
     "concat": [ConcatMetaEmbedding()],
     "SVD": [SVDMetaEmbedding(LARGEST, whiten=w, solver="exact") for w in (False, True)],
     "GCCA": [GCCAMetaEmbedding(LARGEST, regularization=tau) for tau in (10, 100)],
-    "Matryoshka": [
-        MatryoshkaMetaEmbedding(LARGEST, temperature=t) for t in (0.05, 0.1)
-    ],
 }
 BASES = (256, 512)  # dimensions whose signs are taken
 

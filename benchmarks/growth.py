@@ -14,7 +14,7 @@ Points are appended to a file of JSON lines, and a second call skips those in it
 
     python benchmarks/growth.py                        # 10 minutes
     python benchmarks/growth.py --large                # also the long end
-    python benchmarks/growth.py --only LLE GCCA        # operations by name
+    python benchmarks/growth.py --only GCCA SVD        # operations by name
     python benchmarks/growth.py --limit 0 --plot docs/images/growth.png   # draw only
 """
 

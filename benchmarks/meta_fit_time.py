@@ -21,8 +21,6 @@ from sk_metaembed import (
     Block,
     EmbeddedSequences,
     GCCAMetaEmbedding,
-    LocallyLinearMetaEmbedding,
-    MatryoshkaMetaEmbedding,
     OneToNMetaEmbedding,
     ProcrustesMetaEmbedding,
     SVDMetaEmbedding,
@@ -35,13 +33,11 @@ METHODS = {
     "SVD, exact": SVDMetaEmbedding(200, solver="exact"),
     "Procrustes": ProcrustesMetaEmbedding(),
     "GCCA": GCCAMetaEmbedding(200),
-    "Matryoshka": MatryoshkaMetaEmbedding(200, random_state=0),
     "1TON": OneToNMetaEmbedding(200, solver="adagrad", random_state=0),
     "1TON, exact": OneToNMetaEmbedding(200, solver="als", random_state=0),
     "DAEME": AutoencodedMetaEmbedding("decoupled", random_state=0),
     "CAEME": AutoencodedMetaEmbedding("concatenated", random_state=0),
     "AAEME": AutoencodedMetaEmbedding("averaged", random_state=0),
-    "LLE": LocallyLinearMetaEmbedding(200, random_state=0),
 }
 
 

@@ -84,13 +84,11 @@ ROOMS = {
             "Linear": [
                 "SVDMetaEmbedding",
                 "GCCAMetaEmbedding",
-                "MatryoshkaMetaEmbedding",
                 "ProcrustesMetaEmbedding",
                 "OneToNMetaEmbedding",
             ],
             "Nonlinear and local": [
                 "AutoencodedMetaEmbedding",
-                "LocallyLinearMetaEmbedding",
             ],
             "With labels": ["StackedMetaClassifier", "StackedMetaRegressor"],
             "Imputation": ["SourceImputer"],
@@ -115,7 +113,6 @@ ROOMS = {
         {
             "": [
                 "Pooling",
-                "RandomEncoderPooling",
                 "CommonComponentRemoval",
                 "EmbeddingQuantizer",
             ]

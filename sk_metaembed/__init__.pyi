@@ -31,8 +31,6 @@ from .meta import (
     BlockPCA,
     ConcatMetaEmbedding,
     GCCAMetaEmbedding,
-    LocallyLinearMetaEmbedding,
-    MatryoshkaMetaEmbedding,
     OneToNMetaEmbedding,
     ProcrustesMetaEmbedding,
     SourceImputer,
@@ -45,7 +43,6 @@ from .pooling import (
     CommonComponentRemoval,
     EmbeddingQuantizer,
     Pooling,
-    RandomEncoderPooling,
 )
 from .scale import TextStream, transform_in_batches, transform_partitions
 from .sequences import (
@@ -116,14 +113,11 @@ __all__ = [
     "FunctionEmbedding",
     "GCCAMetaEmbedding",
     "LSAEmbedding",
-    "LocallyLinearMetaEmbedding",
-    "MatryoshkaMetaEmbedding",
     "OneToNMetaEmbedding",
     "PairEncoder",
     "Pooling",
     "PretrainedEmbedding",
     "ProcrustesMetaEmbedding",
-    "RandomEncoderPooling",
     "SVDMetaEmbedding",
     "SequencePairs",
     "SourceImputer",

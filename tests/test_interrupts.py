@@ -55,7 +55,6 @@ OF_BLOCKS = {
     "procrustes": sk.ProcrustesMetaEmbedding(),
     "one to n": sk.OneToNMetaEmbedding(n_components=2),
     "imputer": sk.SourceImputer(min_shared=2),
-    "locally linear": sk.LocallyLinearMetaEmbedding(n_components=2),
     "pooling": sk.Pooling(),
     "selector": sk.SourceSelector(
         make_pipeline(sk.Pooling(), LogisticRegression()), cv=2

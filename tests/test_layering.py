@@ -9,8 +9,6 @@ import pytest
 
 import sk_metaembed
 
-from .source_lines import code_lines
-
 PACKAGE = "sk_metaembed"
 ROOT = Path(sk_metaembed.__file__).parent
 
@@ -158,64 +156,6 @@ def circles(sources):
 
 
 # Importing one of these takes longer, or more memory, than all of the package.
-HEAVY = {"torch", "skorch", "numba", "gensim", "transformers", "matplotlib", "h5py"}
-OWN_IDEA = 150  # code lines
-# Alternatives to compiled modules, imported only where numba is not to be loaded.
-ALTERNATIVES = {"pooling._kernels_python", "vectors._kernels_python"}
-
-
-def single_importers(sources):
-    """Return the private modules that belong into the only module that imports them.
-
-    A module may stand alone if several modules or the room's ``__init__`` import it,
-    if it keeps the import of a heavy library lazy, or if it has an idea of its own.
-    """
-    importers = {name: set() for name, is_package in sources if not is_package}
-    eager = set()
-    for (name, is_package), source in sources.items():
-        for target in imports(source, name, is_package):
-            if target in importers and target != name:
-                importers[target].add(name)
-        eager.update(imports(source, name, is_package, late=False))
-    return sorted(
-        name
-        for name, result in importers.items()
-        if len(result) < 2
-        and name.rpartition(".")[2].startswith("_")
-        and name not in {*FILES, *ALTERNATIVES}
-        and not any(sources.get((importer, True)) for importer in result)
-        and (name in eager or not _is_heavy(name, sources[name, False]))
-        and code_lines(sources[name, False]) < OWN_IDEA
-    )
-
-
-def _is_heavy(name, source):
-    is_compiled = "_io._numba" in imports(source, name, False)
-    return is_compiled or bool(_third_parties(source) & HEAVY)
-
-
-def single_subclasses(sources):
-    """Return the classes that serve as a base only, and of one class."""
-    subclasses, defined, used = {}, set(), set()
-    for (_, is_package), source in sources.items():
-        nodes = list(ast.walk(ast.parse(source)))
-        bases = [b for n in nodes if isinstance(n, ast.ClassDef) for b in n.bases]
-        for node in nodes:
-            for field in ("annotation", "returns"):
-                if annotation := getattr(node, field, None):
-                    bases.extend(ast.walk(annotation))
-        for node in nodes:
-            if isinstance(node, ast.ClassDef):
-                defined.add(node.name)
-                for base in map(_last_name, node.bases):
-                    subclasses.setdefault(base, set()).add(node.name)
-            elif isinstance(node, ast.Name | ast.Attribute) and node not in bases:
-                used.add(_last_name(node))
-            elif isinstance(node, ast.ImportFrom) and is_package:
-                used.update(alias.name for alias in node.names)  # a room exports it
-    return sorted(c for c in defined - used if len(subclasses.get(c, ())) == 1)
-
-
 def _last_name(node):
     return getattr(node, "id", getattr(node, "attr", ""))
 
@@ -226,14 +166,6 @@ def test_imports_go_down_only():
 
 def test_no_modules_import_each_other():
     assert circles(modules()) == []
-
-
-def test_helpers_live_with_their_only_user():
-    assert single_importers(modules()) == []
-
-
-def test_bases_have_several_subclasses():
-    assert single_subclasses(modules()) == []
 
 
 def test_sequences_import_scikit_learn_in_three_modules():
@@ -327,35 +259,6 @@ def test_planted_late_circle_is_caught():
     assert circles(sources) == ["meta._a", "meta._b"]
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("def f(): pass", ["meta._helper"]),
-        ("import torch", []),
-        ("x = 1\n" * OWN_IDEA, []),
-    ],
-)
-def test_planted_helper_with_one_user_is_caught(source, expected):
-    sources = {
-        ("meta", True): "from ._user import g",
-        ("meta._user", False): "def g():\n    from ._helper import f",
-        ("meta._helper", False): source,
-    }
-    assert single_importers(sources) == expected
-    sources["meta._other", False] = "from ._helper import f"
-    sources["meta._user", False] += "\nfrom ._other import f"
-    assert "meta._helper" not in single_importers(sources)
-
-
-def test_planted_heavy_helper_that_is_not_lazy_is_caught():
-    sources = {
-        ("meta", True): "from ._user import g",
-        ("meta._user", False): "from ._helper import f",
-        ("meta._helper", False): "import torch",
-    }
-    assert single_importers(sources) == ["meta._helper"]
-
-
 def test_planted_circle_through_a_room_is_caught():
     sources = {
         ("meta", True): "from ._a import A",
@@ -363,15 +266,6 @@ def test_planted_circle_through_a_room_is_caught():
         ("meta._b", False): "def late():\n    from . import A",
     }
     assert circles(sources) == ["meta._a", "meta._b"]
-
-
-def test_planted_base_with_one_subclass_is_caught():
-    sources = {
-        ("meta._a", False): "class Base: pass\nclass Twice: pass\nclass Used: pass",
-        ("meta._b", False): "class A(Base, Twice, _a.Used): pass\nclass B(Twice): pass",
-        ("meta._c", False): "Used()\ndef f(x: Base) -> Base: ...",
-    }
-    assert single_subclasses(sources) == ["Base"]
 
 
 def test_the_map_shows_every_room_and_only_imports_that_are_allowed():

@@ -24,7 +24,6 @@ from sk_metaembed import (
     FunctionEmbedding,
     OneToNMetaEmbedding,
     Pooling,
-    RandomEncoderPooling,
     SourceImputer,
     StackedMetaClassifier,
     TokenClassifier,
@@ -136,9 +135,6 @@ assert_type(SourceImputer("neighbors").fit_transform(embedded), EmbeddedSequence
 assert_type(Pooling(["mean", "max"]).fit(embedded), Pooling)
 pooled = Pooling(weights="idf").fit_transform(embedded)
 assert_type(pooled, NDArray[np.float32])
-assert_type(
-    RandomEncoderPooling(4).fit(embedded).transform(embedded), NDArray[np.float32]
-)
 removal = CommonComponentRemoval()
 assert_type(removal.fit_transform(pooled), NDArray[np.floating])
 codes = EmbeddingQuantizer("packed", n_bits=64).fit_transform(pooled)

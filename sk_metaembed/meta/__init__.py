@@ -9,8 +9,6 @@ from ._concat import ConcatMetaEmbedding
 from ._gcca import GCCAMetaEmbedding
 from ._imputer import SourceImputer
 from ._linear import SourceMap
-from ._locally_linear import LocallyLinearMetaEmbedding
-from ._matryoshka import MatryoshkaMetaEmbedding
 from ._neighbors import SharedRows
 from ._ngram_features import CharacterFeatures, WordFeatures
 from ._one_to_n import OneToNMetaEmbedding
@@ -27,8 +25,6 @@ __all__ = [
     "BlockPCA",
     "ConcatMetaEmbedding",
     "GCCAMetaEmbedding",
-    "LocallyLinearMetaEmbedding",
-    "MatryoshkaMetaEmbedding",
     "OneToNMetaEmbedding",
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",

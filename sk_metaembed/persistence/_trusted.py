@@ -42,8 +42,6 @@ OBJECTS = {
         "AverageMetaEmbedding",
         "ConcatMetaEmbedding",
         "GCCAMetaEmbedding",
-        "LocallyLinearMetaEmbedding",
-        "MatryoshkaMetaEmbedding",
         "OneToNMetaEmbedding",
         "ProcrustesMetaEmbedding",
         "SVDMetaEmbedding",
@@ -60,7 +58,6 @@ OBJECTS = {
         "CommonComponentRemoval",
         "EmbeddingQuantizer",
         "Pooling",
-        "RandomEncoderPooling",
     ),
     "sk_metaembed.sequences": ("Tokenizer",),
     "sk_metaembed.sources": (

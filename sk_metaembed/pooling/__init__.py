@@ -16,13 +16,11 @@ from ._modes import (
 )
 from ._pooling import Pooling
 from ._quantizer import EmbeddingQuantizer
-from ._random_encoder import RandomEncoderPooling
 
 __all__ = [
     "CommonComponentRemoval",
     "EmbeddingQuantizer",
     "Pooling",
-    "RandomEncoderPooling",
 ]
 
 set_public_module(

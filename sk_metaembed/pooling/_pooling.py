@@ -155,7 +155,6 @@ class Pooling(BasePooling):
 
     See Also
     --------
-    RandomEncoderPooling : Pools after a random projection.
     CommonComponentRemoval : The second step of SIF and uSIF.
 
     Notes

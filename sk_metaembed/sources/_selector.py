@@ -16,7 +16,7 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
@@ -34,7 +34,7 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
-from ._subset_search import StoredScores, controller_search, greedy_search
+from ._subset_search import StoredScores, greedy_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ class SourceSelector(
     BaseEstimator,
     auto_wrap_output_keys=None,
 ):
-    r"""Select sources by cross-validation, greedily or with a learned policy.
+    """Select sources by cross-validation, greedily.
 
     The counterpart of `sklearn.feature_selection.SequentialFeatureSelector` for
     sources. Use it if there are too many sources for a grid over all 2 ** n - 1
@@ -67,25 +67,17 @@ class SourceSelector(
         The remaining steps up to the prediction, on EmbeddedSequences, for example
         ``make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())``.
         Clones of it are fitted for their scores only.
-    strategy : {"greedy", "controller"}, default="greedy"
-        - "greedy" adds or removes, at each step, the source that gives the best score.
-          It evaluates at most n (n + 1) / 2 subsets of n sources.
-        - "controller" evaluates `n_iter` subsets that a policy draws, which learns from
-          their scores [1]_, and selects the best of them.
     n_sources_to_select : "auto", int or float, default="auto"
         With "auto" and a `tol`, sources are added or removed while the score improves
         by `tol`; with "auto" alone, half of the sources are selected, rounded down. An
         int is a number of sources, a float between 0 and 1 a share, of at least one
-        source. Only for "greedy".
+        source.
     tol : float, default=None
         Minimum improvement of the score per step; a step that gains less is not taken
         and ends the search. Only with ``n_sources_to_select="auto"``. May be negative
-        with ``direction="backward"``, as the loss that removing a source may cost. Only
-        for "greedy".
+        with ``direction="backward"``, as the loss that removing a source may cost.
     direction : {"forward", "backward"}, default="forward"
-        Start with no source and add, or start with all and remove. Only for "greedy".
-    n_iter : int, default=30
-        Number of subsets that "controller" evaluates; fewer if there are not as many.
+        Start with no source and add, or start with all and remove.
     by : {"source", "block"}, default="source"
         Whether the blocks of a source of an EmbeddingUnion, such as its layers, are
         selected together or one by one. They are named ``source__block``.
@@ -103,11 +95,9 @@ class SourceSelector(
         Directory where the scores of each subset are stored when it is evaluated. Call
         the same `fit` again after an interruption: it resumes and gives the same
         result. Scores are found by a hash of the data, the sources of the subset,
-        `estimator`, `cv` and `scoring`, so that other strategies, and searches with
-        more sources, use them too. Functions count by their names: use a directory per
-        script, and delete it if code that these call has changed.
-    random_state : int, RandomState instance or None, default=None
-        Controls which subsets "controller" draws. Pass an int to resume a search.
+        `estimator`, `cv` and `scoring`, so that searches in the other direction,
+        and with more sources, use them too. Functions count by their names: use a
+        directory per script, and delete it if code that these call has changed.
 
     Attributes
     ----------
@@ -123,14 +113,10 @@ class SourceSelector(
         Names of the selected blocks, in input order.
     history_ : list of dict
         One per step, with the keys ``"sources"`` (a tuple of those selected after the
-        step), ``"mean_score"`` and ``"std_score"`` over the folds, and ``"accepted"``.
-        `frame` returns it as a table.
-
-        - "greedy": also ``"source"`` (added or removed) and ``"scores"`` (mean score by
-          candidate source). A step is not accepted if it gained less than `tol` and
-          ended the search.
-        - "controller": a step is an evaluated subset, and is accepted if it is the best
-          so far. ``"probabilities"`` are those of the policy after it, by source.
+        step), ``"mean_score"`` and ``"std_score"`` over the folds, ``"accepted"``,
+        ``"source"`` (added or removed) and ``"scores"`` (mean score by candidate
+        source). A step is not accepted if it gained less than `tol` and ended the
+        search. `frame` returns it as a table.
     dims_in_ : dict of str to int
         Dimensions of the blocks seen in fit, by name.
 
@@ -150,28 +136,12 @@ class SourceSelector(
 
     Notes
     -----
-    With "greedy", ties are resolved in favor of the earlier source, and a single source
-    is kept without a score under "auto". As in scikit-learn, "auto" excludes at least
-    one source: the first step is always taken, whatever its score. To allow all
-    sources, search over ``{"select": [selector, "passthrough"]}``. With "controller",
-    ties are resolved in favor of fewer sources, then of the earlier subset. NaN counts
-    as the lowest score.
-
-    The policy of "controller" selects source l with probability :math:`p_l`, the
-    sigmoid of a parameter :math:`\theta_l` that starts at 0. The first subset has all
-    sources. Each later one is drawn until it is new; after 100 draws, random sources of
-    the last draw are changed until it is. The t-th subset,
-    :math:`a_t \in \{0, 1\}^n` with score :math:`R_t`, gives source l the reward
-
-    .. math::
-
-        r_{t,l} = \sum_{i<t} \frac{R_t - R_i}{s} \, 0.5^{h(a_t, a_i) - 1}
-        \, |a_{t,l} - a_{i,l}|
-
-    with the Hamming distance h, and REINFORCE adds :math:`2 r_{t,l} (a_{t,l} - p_l)` to
-    :math:`\theta_l`. This is the reward of [1]_ divided by s, the standard deviation of
-    the scores so far, so that their scale does not matter. The learning rate of 2 was
-    chosen on generated scores.
+    Each step adds or removes the source that gives the best score, so at most
+    n (n + 1) / 2 subsets of n sources are evaluated. Ties are resolved in favor of the
+    earlier source, and a single source is kept without a score under "auto". As in
+    scikit-learn, "auto" excludes at least one source: the first step is always taken,
+    whatever its score. To allow all sources, search over ``{"select": [selector,
+    "passthrough"]}``. NaN counts as the lowest score.
 
     The sources were fitted on the whole training data before it is split here, so a
     source trained on texts has seen the texts of the inner test folds. It has not seen
@@ -180,11 +150,6 @@ class SourceSelector(
 
     Metadata such as ``sample_weight`` is passed to the estimator, the splitter and the
     scorer if metadata routing is enabled and they request it.
-
-    References
-    ----------
-    .. [1] Wang et al. (2021). Automated Concatenation of Embeddings for Structured
-       Prediction. ACL.
 
     Examples
     --------
@@ -216,22 +181,10 @@ class SourceSelector(
     1      good         1.0      True
     >>> selector.transform(X).names
     ('good',)
-
-    The controller evaluates both sources, then another subset, and so on:
-
-    >>> selector.set_params(strategy="controller", random_state=0).fit(X, y).sources_
-    ['good']
-    >>> selector.frame()[["n_sources", "mean_score", "accepted"]]
-          n_sources  mean_score  accepted
-    step
-    1             2         1.0      True
-    2             1         0.5     False
-    3             1         1.0      True
     """
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
-        "strategy": [StrOptions({"greedy", "controller"})],
         "n_sources_to_select": [
             StrOptions({"auto"}),
             Interval(RealNotInt, 0, 1, closed="right"),
@@ -239,43 +192,35 @@ class SourceSelector(
         ],
         "tol": [None, Interval(Real, None, None, closed="neither")],
         "direction": [StrOptions({"forward", "backward"})],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
         "by": [StrOptions({"source", "block"})],
         "scoring": [None, str, callable],
         "cv": ["cv_object"],
         "n_jobs": [None, Integral],
         "checkpoint": [None, str, os.PathLike],
-        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         estimator: Any,
         *,
-        strategy: Literal["greedy", "controller"] = "greedy",
         n_sources_to_select: float | Literal["auto"] = "auto",
         tol: float | None = None,
         direction: Literal["forward", "backward"] = "forward",
-        n_iter: int = 30,
         by: Literal["source", "block"] = "source",
         scoring: str | Callable[..., Any] | None = None,
         cv: Any = 5,
         n_jobs: int | None = None,
         checkpoint: StrPath | None = None,
-        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
-        self.strategy = strategy
         self.n_sources_to_select = n_sources_to_select
         self.tol = tol
         self.direction = direction
-        self.n_iter = n_iter
         self.by = by
         self.scoring = scoring
         self.cv = cv
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
-        self.random_state = random_state
 
     # The estimator validates its own parameters.
     @fit_context(prefer_skip_nested_validation=False)
@@ -474,12 +419,6 @@ class SourceSelector(
 
     def _search(self, names):
         """Return the search over `names` that the parameters describe."""
-        if self.strategy == "controller":
-            return partial(
-                controller_search,
-                n_iter=self.n_iter,
-                random_state=check_random_state(self.random_state),
-            )
         return partial(
             greedy_search,
             n_steps=self._number_of_steps(names),

@@ -1,4 +1,4 @@
-"""Search over subsets of sources: greedy steps, a learned policy, stored scores.
+"""Search over subsets of sources: greedy steps, stored scores.
 
 A search takes the names of the sources and a function that maps a mask of them,
 (n_sources,), to the scores of the folds. It returns the mask of the selected sources
@@ -15,13 +15,9 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from scipy.special import expit
 
 from .._io._atomic import atomic_write
 
-_DISCOUNT = 0.5  # per further source in which two subsets differ, as in the paper
-_LEARNING_RATE = 2.0  # chosen by benchmarks/source_search.py --planted
-_DRAWS = 100  # of the policy for a new subset, before random changes
 _VERSION = 1  # of stored scores
 _ALL_NAN = (
     "SourceSelector: the scores of all candidate sources are NaN. Check the scorer on "
@@ -98,93 +94,12 @@ def _row(names, mask, scores, accepted):
     }
 
 
-def controller_search(names, evaluate, *, n_iter, random_state):
-    """Evaluate subsets that a policy draws, which learns from their scores.
-
-    After "Automated Concatenation of Embeddings" (Wang et al. 2021). The best subset is
-    selected; of equal scores the smaller subset, then the earlier.
-    """
-    support, best, history = None, (-np.inf, 0), []
-    for mask, scores, probabilities in _policy_steps(
-        len(names), evaluate, n_iter=n_iter, random_state=random_state
-    ):
-        rank = _mean(scores), -mask.sum()
-        accepted = rank > best  # False for NaN
-        if accepted:
-            support, best = mask, rank
-        history.append(
-            {
-                **_row(names, mask, scores, accepted),
-                "probabilities": dict(zip(names, probabilities.tolist(), strict=True)),
-            }
-        )
-    if support is None:
-        raise ValueError(_ALL_NAN)
-    return support, history
-
-
-def _policy_steps(n_sources, evaluate, *, n_iter, random_state):
-    """Yield masks, their fold scores, and the probabilities after the update.
-
-    Each source is drawn with probability ``sigmoid(logit)``; REINFORCE trains the
-    logits, which are 0 at first. The first mask has all sources; no mask repeats.
-    """
-    logits = np.zeros(n_sources)
-    masks, means = [], []
-    for _ in range(min(n_iter, 2**n_sources - 1)):
-        probabilities = expit(logits)
-        mask = _new_mask(probabilities, masks, random_state)
-        scores = evaluate(mask)
-        masks.append(mask)
-        means.append(_mean(scores))
-        rewards = source_rewards(np.array(masks), np.array(means))
-        # The gradient of the log-likelihood of a mask is mask - probabilities.
-        logits = logits + _LEARNING_RATE * rewards * (mask - probabilities)
-        yield mask, scores, expit(logits)
-
-
-def source_rewards(masks, scores):
-    """Return the reward of each source for the last subset, (n_sources,).
-
-    Equation 5 of the paper: for each earlier subset, the sources in which the two
-    differ share its gain in score, halved per source in which they differ beyond the
-    first. Gains are in standard deviations of the scores, so that the scale of the
-    scorer does not matter. Scores that are not finite count as the lowest.
-    """
-    finite = np.isfinite(scores)
-    if not finite.any():
-        return np.zeros(masks.shape[1])
-    scores = np.where(finite, scores, scores[finite].min())
-    spread = scores.std()
-    if spread == 0:
-        return np.zeros(masks.shape[1])
-    differs = masks[:-1] ^ masks[-1]
-    gains = (scores[-1] - scores[:-1]) / spread
-    return (gains * _DISCOUNT ** (differs.sum(axis=1) - 1.0)) @ differs
-
-
-def _new_mask(probabilities, masks, random_state):
-    """Draw a mask that is not empty and not among `masks`; at first all sources."""
-    if not masks:
-        return np.ones(len(probabilities), dtype=bool)
-    known = {mask.tobytes() for mask in masks}
-    known.add(bytes(len(probabilities)))  # no source
-    for _ in range(_DRAWS):
-        mask = random_state.uniform(size=len(probabilities)) < probabilities
-        if mask.tobytes() not in known:
-            return mask
-    # A policy that is almost certain: change sources until the subset is new.
-    while mask.tobytes() in known:
-        mask[random_state.randint(len(mask))] ^= True
-    return mask
-
-
 class StoredScores:
     """Fold scores of subsets of blocks, in one file per subset.
 
     The name of a file is a hash of all that the scores depend on: the blocks of the
-    subset, the tokens, and `content`. A search with other sources, or another
-    strategy, therefore finds the subsets that it shares with an earlier one.
+    subset, the tokens, and `content`. A search with other sources, or in another
+    direction, therefore finds the subsets that it shares with an earlier one.
 
     Parameters
     ----------

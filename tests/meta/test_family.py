@@ -23,7 +23,6 @@ from sk_metaembed import (
     EmbeddedSequences,
     EmbeddingUnion,
     GCCAMetaEmbedding,
-    LocallyLinearMetaEmbedding,
     OneToNMetaEmbedding,
     Pooling,
     PretrainedEmbedding,
@@ -60,10 +59,6 @@ VARIANTS = {
     "svd-randomized": SVDMetaEmbedding(4, solver="randomized", random_state=0),
     "gcca": GCCAMetaEmbedding(),
     "gcca-pure-as-is": GCCAMetaEmbedding(regularization=0, normalize=False),
-    "lle": LocallyLinearMetaEmbedding(),
-    "lle-as-is": LocallyLinearMetaEmbedding(
-        3, n_neighbors=4, whiten=True, normalize=False
-    ),
     "1ton": one_to_n(normalize=False),
     "1ton+": one_to_n(impute_missing=True, alpha=0),
     "1ton-steps": one_to_n(solver="adagrad"),
@@ -152,15 +147,9 @@ LEARNED = (
     OneToNMetaEmbedding,
     AutoencodedMetaEmbedding,
 )
-NO_NEIGHBOR = (
-    r"no word of fit has a neighbor: .* Of [01] different words.*'x': [01], 'y': [01]"
-)
 THE_SAME = r"\d+ words to learn from have the same vector in every source"
 TOO_FEW = r"fit needs at least 2 words known to .*; got 1 .*'x': \d+, 'y': \d+"
-NOTHING = {
-    LEARNED: "the source 'x' knows none.*'x': 0",
-    LocallyLinearMetaEmbedding: NO_NEIGHBOR,
-}
+NOTHING = {LEARNED: "the source 'x' knows none.*'x': 0"}
 # By case: whose classes or variants refuse it, and how.
 REFUSALS = {
     "a source that knows nothing": {LEARNED: "the source 'y' knows none.*'y': 0"},
@@ -171,12 +160,9 @@ REFUSALS = {
         "1ton-steps": TOO_FEW,
     },
     "nobody knows anything": NOTHING,
-    "no rows": {
-        LEARNED: r"Found array with 0 sample\(s\): X has no tokens",
-        LocallyLinearMetaEmbedding: NO_NEIGHBOR,
-    },
-    "one row": {LEARNED: TOO_FEW, LocallyLinearMetaEmbedding: NO_NEIGHBOR},
-    "sources of zeros": {OneToNMetaEmbedding: THE_SAME, "lle": NO_NEIGHBOR},
+    "no rows": {LEARNED: r"Found array with 0 sample\(s\): X has no tokens"},
+    "one row": {LEARNED: TOO_FEW},
+    "sources of zeros": {OneToNMetaEmbedding: THE_SAME},
     "hardly more than zero": {"1ton": THE_SAME, "1ton-steps+": THE_SAME},
     "duplicates": {OneToNMetaEmbedding: THE_SAME},
     "dimension 0": {object: r"the sources \['x'\] have vectors of dimension 0"},

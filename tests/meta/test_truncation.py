@@ -10,7 +10,6 @@ from sk_metaembed import (
     Block,
     EmbeddedSequences,
     GCCAMetaEmbedding,
-    MatryoshkaMetaEmbedding,
     Pooling,
     SVDMetaEmbedding,
     TokenSequences,
@@ -22,7 +21,6 @@ METHODS = [
     SVDMetaEmbedding(6),
     SVDMetaEmbedding(6, whiten=False),
     GCCAMetaEmbedding(6),
-    MatryoshkaMetaEmbedding(6, nested_dims=[3, 6], max_iter=2, random_state=0),
 ]
 every = pytest.mark.parametrize("meta", METHODS, ids=lambda meta: type(meta).__name__)
 
@@ -38,8 +36,6 @@ def X():
 
 
 def fitted(meta, X):
-    if isinstance(meta, MatryoshkaMetaEmbedding):
-        pytest.importorskip("torch")
     return clone(meta).fit(X)
 
 

@@ -16,7 +16,6 @@ from sk_metaembed import (
     ConcatMetaEmbedding,
     EmbeddedSequences,
     Pooling,
-    RandomEncoderPooling,
     Tokenizer,
     TokenSequences,
 )
@@ -290,7 +289,7 @@ def test_error_for_wrong_input_names_the_missing_step(X):
 @pytest.mark.parametrize("container", ["default", "pandas", "polars"])
 @pytest.mark.parametrize(
     "second",
-    [Pooling(), RandomEncoderPooling(4), ConcatMetaEmbedding(), Tokenizer()],
+    [Pooling(), ConcatMetaEmbedding(), Tokenizer()],
     ids=lambda step: type(step).__name__,
 )
 def test_steps_in_the_wrong_order_are_reported(container, second):

@@ -8,7 +8,6 @@ from sk_metaembed import (
     EmbeddedSequences,
     Pooling,
     PretrainedEmbedding,
-    RandomEncoderPooling,
     WordVectors,
 )
 
@@ -58,13 +57,3 @@ def test_a_subset_pools_its_rows(embedded):
     np.testing.assert_array_equal(pooling.transform(subset), whole[[3, 0]])
     assert subset.blocks[0].indexed()[1] is not None
     assert isinstance(subset, EmbeddedSequences)
-
-
-@pytest.mark.parametrize("mode", ["max", "mean"])
-def test_a_table_is_projected_like_its_copy(embedded, mode):
-    pooling = RandomEncoderPooling(6, mode=mode, activation="relu", random_state=0)
-    from_table = pooling.fit_transform(embedded)
-    assert embedded.blocks[0].indexed()[1] is not None
-    np.testing.assert_allclose(
-        from_table, pooling.transform(gathered(embedded)), rtol=1e-5, atol=1e-6
-    )

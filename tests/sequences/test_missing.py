@@ -14,7 +14,6 @@ from sk_metaembed import (
     FunctionEmbedding,
     PairEncoder,
     Pooling,
-    RandomEncoderPooling,
     Tokenizer,
     Word2VecEmbedding,
 )
@@ -67,7 +66,7 @@ class Stream:
 
 @pytest.mark.parametrize(
     "pooling",
-    [Pooling(add_indicator=True), RandomEncoderPooling(2, add_indicator=True)],
+    [Pooling(add_indicator=True)],
 )
 def test_indicator(pooling):
     pipe = make_pipeline(Tokenizer(missing="empty"), LENGTHS, pooling)

@@ -18,7 +18,6 @@ from sk_metaembed import (
     FunctionEmbedding,
     PairEncoder,
     Pooling,
-    RandomEncoderPooling,
     SequencePairs,
     Tokenizer,
     TokenSequences,
@@ -87,13 +86,12 @@ def test_folds_of_a_frame():
     "last",
     [
         Pooling(["mean", "max"]),
-        RandomEncoderPooling(4, random_state=0),
         make_pipeline(Pooling(), CommonComponentRemoval(1)),
         DynamicMetaEmbedding(
             output="sequence", projection_dim=4, encoder="mean", max_epochs=1
         ),
     ],
-    ids=["pooling", "random", "components", "dynamic"],
+    ids=["pooling", "components", "dynamic"],
 )
 def test_every_dense_output_has_the_index(last):
     df = frame().sample(frac=1, random_state=0)

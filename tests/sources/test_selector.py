@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_metaembed import (
@@ -19,9 +19,7 @@ from sk_metaembed import (
     Pooling,
     SourceSelector,
     TokenSequences,
-    source_subsets,
 )
-from sk_metaembed.sources._subset_search import _new_mask, source_rewards
 
 N = 60
 NAMES = ["noise", "dim", "clear", "other"]
@@ -316,8 +314,6 @@ def test_feature_names_are_those_of_selected_blocks():
         ({"tol": -0.1}, "tol must be nonnegative in forward selection; got -0.1"),
         ({"direction": "sideways"}, "'direction' parameter"),
         ({"by": "layer"}, "'by' parameter"),
-        ({"strategy": "random"}, "'strategy' parameter"),
-        ({"n_iter": 0}, "'n_iter' parameter"),
         ({"scoring": "no such score"}, "'scoring' parameter"),
         ({"cv": 40}, "n_splits=40"),
     ],
@@ -350,70 +346,6 @@ def test_errors_in_the_estimator_are_raised():
         SourceSelector(broken, direction="backward").fit(X, y)
 
 
-CONTROLLER = {"strategy": "controller", "random_state": 0, "cv": 3}
-
-
-def pairwise_rewards(masks, scores):
-    """Equation 5 of the paper by loops, over the standard deviation of the scores."""
-    last, rewards = len(masks) - 1, np.zeros(masks.shape[1])
-    for i in range(last):
-        gain = (scores[last] - scores[i]) / np.std(scores)
-        distance = sum(a != b for a, b in zip(masks[i], masks[last], strict=True))
-        for source in range(masks.shape[1]):
-            if masks[i, source] != masks[last, source]:
-                rewards[source] += gain * 0.5 ** (distance - 1)
-    return rewards
-
-
-def test_rewards_are_those_of_the_paper():
-    rng = np.random.default_rng(0)
-    masks, scores = rng.random((6, 4)) < 0.5, rng.normal(size=6)
-    expected = pairwise_rewards(masks, scores)
-    np.testing.assert_allclose(source_rewards(masks, scores), expected)
-    np.testing.assert_allclose(source_rewards(masks, 1e3 * scores - 5), expected)
-    assert not source_rewards(masks, np.ones(6)).any()
-    assert not source_rewards(masks[:1], scores[:1]).any()
-    # By hand: source 0 was removed and cost a point, of two that differ by it alone.
-    pair = np.array([[True, True], [False, True]])
-    assert source_rewards(pair, np.array([1.0, 0.0])).tolist() == [-2.0, 0.0]
-
-
-def test_a_score_that_is_not_finite_counts_as_the_lowest():
-    masks = np.eye(3, dtype=bool)
-    expected = source_rewards(masks, np.array([2.0, 1.0, 1.0]))
-    for value in (np.nan, -np.inf):
-        result = source_rewards(masks, np.array([2.0, 1.0, value]))
-        np.testing.assert_array_equal(result, expected)
-    assert not source_rewards(masks, np.full(3, np.nan)).any()
-
-
-def test_the_controller_selects_informative_sources():
-    X, y = planted()
-    selector = SourceSelector(end(), n_iter=15, **CONTROLLER).fit(X, y)
-    scores = {
-        subset: cross_val_score(end(), X.select(subset), y, cv=3).mean()
-        for subset in source_subsets(NAMES)
-    }
-    last = selector.history_[-1]
-    assert last["mean_score"] == pytest.approx(scores[last["sources"]])
-    # All 15 subsets were evaluated; of the best, the selected one is the smallest.
-    best = [s for s, score in scores.items() if score == max(scores.values())]
-    assert tuple(selector.sources_) in best
-    assert selector.n_sources_ == min(map(len, best))
-    assert selector.transform(X) == X.select(selector.sources_)
-
-
-def test_each_subset_is_evaluated_once_and_all_sources_first():
-    X, y = planted()
-    for n_iter, expected in ((1, 1), (7, 7), (99, 15)):
-        history = SourceSelector(end(), n_iter=n_iter, **CONTROLLER).fit(X, y).history_
-        assert history[0]["sources"] == tuple(NAMES)
-        assert len({step["sources"] for step in history}) == len(history) == expected
-        assert all(step["sources"] for step in history)
-    best = [step["mean_score"] for step in history if step["accepted"]]
-    assert best == sorted(best)
-
-
 class Lookup(BaseEstimator):
     """Scores sources by their names."""
 
@@ -431,76 +363,6 @@ class Lookup(BaseEstimator):
 
 def many(n_sources):
     return sequences({f"s{i}": np.zeros(4) for i in range(n_sources)})
-
-
-def test_the_policy_learns_which_sources_help():
-    def score_of(names):
-        return sum(1.0 if int(name[1:]) < 3 else -1.0 for name in names)
-
-    options = CONTROLLER | {"cv": 2}
-    selector = SourceSelector(Lookup(score_of), **options).fit(many(8))
-    probabilities = selector.history_[-1]["probabilities"]
-    assert all((probabilities[f"s{i}"] > 0.5) == (i < 3) for i in range(8))
-    assert selector.sources_ == ["s0", "s1", "s2"]
-    # 30 of 255 random subsets include the best in an eighth of all searches.
-    found = [
-        SourceSelector(Lookup(score_of), **options)
-        .set_params(random_state=seed)
-        .fit(many(8))
-        .sources_
-        == ["s0", "s1", "s2"]
-        for seed in range(8)
-    ]
-    assert np.mean(found) > 0.7
-
-
-def test_the_policy_finds_new_subsets_when_it_is_certain():
-    certain = np.array([1.0, 0.0, 1.0])
-    masks = [np.array([True, True, True])]
-    random_state = np.random.RandomState(0)
-    for _ in range(6):
-        masks.append(_new_mask(certain, masks, random_state))
-    assert masks[1].tolist() == [True, False, True]
-    assert len({mask.tobytes() for mask in masks}) == 7
-    assert all(mask.any() for mask in masks)
-
-
-def test_the_smaller_of_equal_subsets_is_selected():
-    selector = SourceSelector(Lookup(lambda names: 1.0), **CONTROLLER).fit(many(4))
-    assert selector.n_sources_ == 1
-    sizes = [len(s["sources"]) for s in selector.history_ if s["accepted"]]
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_the_controller_survives_scores_that_are_no_numbers():
-    def score_of(names):
-        return np.nan if "s0" in names else float(len(names))
-
-    selector = SourceSelector(Lookup(score_of), n_iter=15, **CONTROLLER).fit(many(4))
-    assert selector.sources_ == ["s1", "s2", "s3"]
-    assert not selector.history_[0]["accepted"]
-    with pytest.raises(ValueError, match="scores of all candidate sources are NaN"):
-        SourceSelector(Lookup(lambda names: np.nan), **CONTROLLER).fit(many(3))
-
-
-def test_the_controller_is_repeatable_and_shown_as_a_table():
-    pytest.importorskip("pandas")
-    X, y = planted()
-    selector = SourceSelector(end(), n_iter=6, **CONTROLLER).fit(X, y)
-    again = SourceSelector(end(), n_iter=6, **CONTROLLER).fit(X, y)
-    assert again.history_ == selector.history_
-    other = SourceSelector(end(), n_iter=6, **CONTROLLER | {"random_state": 1})
-    assert other.fit(X, y).history_ != selector.history_
-    columns = ["n_sources", "mean_score", "std_score", "accepted", "sources"]
-    assert selector.frame().columns.tolist() == columns
-    assert len(selector.frame()) == 6
-
-
-def test_layers_are_drawn_as_a_group_or_one_by_one():
-    X, y = layered()
-    for by, names in (("source", ["a", "b", "c"]), ("block", list(X.names))):
-        selector = SourceSelector(end(), by=by, **CONTROLLER).fit(X, y)
-        assert list(selector.history_[0]["probabilities"]) == names
 
 
 class Counted(LogisticRegression):
@@ -523,10 +385,9 @@ def counted(monkeypatch):
     return Counted
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "controller"])
-def test_an_interrupted_search_resumes(counted, tmp_path, strategy):
+def test_an_interrupted_search_resumes(counted, tmp_path):
     X, y = planted()
-    options = CONTROLLER | {"strategy": strategy, "n_iter": 8}
+    options = {"cv": 3}
     expected = SourceSelector(end(Counted()), **options).fit(X, y)
     total, counted.n_fits, counted.stop_at = counted.n_fits, 0, 11
     selector = SourceSelector(end(Counted()), checkpoint=tmp_path / "new", **options)
@@ -543,17 +404,16 @@ def test_an_interrupted_search_resumes(counted, tmp_path, strategy):
     assert counted.n_fits == total + 2
 
 
-def test_strategies_and_larger_searches_share_scores(counted, tmp_path):
+def test_directions_and_larger_searches_share_scores(counted, tmp_path):
     X, y = planted()
-    options = CONTROLLER | {"checkpoint": str(tmp_path), "n_iter": 99}
+    options = {"cv": 3, "checkpoint": str(tmp_path), "n_sources_to_select": 1}
     SourceSelector(end(Counted()), **options).fit(X.select(NAMES[:3]), y)
-    assert counted.n_fits == 7 * 3
+    assert counted.n_fits == 3 * 3
     SourceSelector(end(Counted()), **options).fit(X, y)
-    assert counted.n_fits == 15 * 3
-    for direction in ("forward", "backward"):
-        options |= {"strategy": "greedy", "direction": direction}
-        SourceSelector(end(Counted()), **options).fit(X, y)
-    assert counted.n_fits == 15 * 3
+    assert counted.n_fits == 4 * 3
+    # Of the subsets of three, two and one, the last are known.
+    SourceSelector(end(Counted()), direction="backward", **options).fit(X, y)
+    assert counted.n_fits == (4 + 4 + 3) * 3
 
 
 def test_stored_scores_are_those_of_the_same_search(counted, tmp_path):
@@ -561,13 +421,15 @@ def test_stored_scores_are_those_of_the_same_search(counted, tmp_path):
     fits = []
 
     def fit(X=X, y=y, last=None, **options):
-        options = {"checkpoint": tmp_path, "n_iter": 1} | CONTROLLER | options
+        options = {"checkpoint": tmp_path, "cv": 3} | options
         before = counted.n_fits
         SourceSelector(end(last or Counted()), **options).fit(X, y)
         fits.append(counted.n_fits > before)
 
     fit()
-    fit(random_state=1, n_iter=1)  # depends on neither
+    fit(direction="backward", n_sources_to_select=3)
+    fit()
+    assert fits.pop(1)  # subsets of three
     assert fits == [True, False]
     changed = Block("dim", X.block("dim").values + 1, "type")
     fit(X=X.with_blocks([changed if b.name == "dim" else b for b in X.blocks]))
@@ -586,13 +448,13 @@ def test_stored_scores_are_those_of_the_same_search(counted, tmp_path):
 def test_an_unreadable_file_is_evaluated_again(counted, tmp_path):
     X, y = planted()
     selector = SourceSelector(
-        end(Counted()), n_iter=2, checkpoint=tmp_path, **CONTROLLER
+        end(Counted()), n_sources_to_select=1, checkpoint=tmp_path, cv=3
     )
     history = selector.fit(X, y).history_
-    for file, content in zip(tmp_path.iterdir(), (b"{", b"[]"), strict=True):
+    for file, content in zip([*tmp_path.iterdir()][:2], (b"{", b"[]"), strict=True):
         file.write_bytes(content)
     assert selector.fit(X, y).history_ == history
-    assert counted.n_fits == 4 * 3
+    assert counted.n_fits == (4 + 2) * 3
 
 
 def score_names(estimator, X, y=None):
@@ -600,9 +462,9 @@ def score_names(estimator, X, y=None):
 
 
 def test_nan_is_stored(tmp_path):
-    options = CONTROLLER | {"checkpoint": tmp_path, "scoring": score_names}
+    options = {"cv": 3, "checkpoint": tmp_path, "scoring": score_names}
     selector = SourceSelector(Lookup(None), **options).fit(many(3))
-    assert selector.sources_ in (["s1"], ["s2"])
+    assert selector.sources_ == ["s1"]
     again = clone(selector).fit(many(3))
     assert str(again.history_) == str(selector.history_)
 
