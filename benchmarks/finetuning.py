@@ -70,7 +70,7 @@ def main():
     train = subset(parts["train"], options.sentences)
     dev = subset(parts["dev"], options.held_out)
     test = parts["test"].data, parts["test"].target
-    source = TransformerEmbedding(load_minilm()).fit(train[0][:1])
+    source = TransformerEmbedding(load_minilm(), output="words").fit(train[0][:1])
     start = time.process_time()
     embedded = [(source.transform(X), y) for X, y in (train, dev, test)]
     once = time.process_time() - start

@@ -132,9 +132,9 @@ def forms(path, folder, by_rows):
         return AutoModel.from_pretrained(path).eval()
 
     results = {
-        "float32": TransformerEmbedding(path),
+        "float32": TransformerEmbedding(path, output="words"),
         "float32, torch's layers": TransformerEmbedding((fresh(), tokenizer)),
-        "bfloat16": TransformerEmbedding(path, dtype="bfloat16"),
+        "bfloat16": TransformerEmbedding(path, output="words", dtype="bfloat16"),
     }
     runs = {f"torch, {INT8}": lambda: LastLayer(torch_int8(fresh()))}
     try:

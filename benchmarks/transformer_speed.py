@@ -68,6 +68,7 @@ class Ours:
     """The source with options."""
 
     def __init__(self, path, tokens, device, **options):
+        options = {"output": "words", **options}
         self.source = TransformerEmbedding(path, device=device, **options)
         self.source.fit(tokens[:8])
         self.tokens = tokens
@@ -138,6 +139,7 @@ def sides_of(args, path, tokens, folder):
         "`TransformerEmbedding`": Ours(*given),
         "ours, dtype='bfloat16'": Ours(*given, dtype="bfloat16"),
         "ours, output='mean'": Ours(*given, output="mean"),
+        "ours, output='sentence'": Ours(*given, output="sentence"),
     }
     if device == "cpu":
         for dtype in ("float32", "bfloat16"):

@@ -108,7 +108,9 @@ def transformer():
 
     _, _, texts, _ = make_words_and_texts(2_000, 300, 30)
     tokens = [text.split() for text in texts]
-    source = TransformerEmbedding(str(get_model_path()), device="cpu").fit(tokens[:8])
+    # The last layer's words, in versions that have no output="auto" too.
+    source = TransformerEmbedding(str(get_model_path()), device="cpu", output="words")
+    source.fit(tokens[:8])
     return lambda: source.transform(tokens)
 
 

@@ -64,6 +64,7 @@ ROOMS = {
             ],
             "Several sources": [
                 "EmbeddingUnion",
+                "make_embedding",
                 "make_embedding_union",
                 "source_subsets",
                 "SourceSelector",

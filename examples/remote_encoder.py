@@ -42,13 +42,18 @@ class RemoteEncoder:
     price : float, default=0.0
         Cost of a million tokens.
     requests_per_minute : float, default=inf
-        Limit, shared by the processes that share a cache.
+        Limit above 0, shared by the processes that share a cache.
     timeout : float, default=60.0
         Seconds to wait for an answer.
     max_retries : int, default=6
-        How often a request is repeated that fails for a passing reason.
+        0 or more: how often a request is repeated that fails for a passing reason.
     max_wait : float, default=120.0
         Longest wait, in seconds, before a request is repeated.
+    prompt : str, default=""
+        Text before each text, for models that were trained with one: "query: ".
+    options : dict, default=None
+        More fields of a request, such as {"input_type": "classification"} for a server
+        that has types of tasks.
     """
 
     url: str
@@ -61,15 +66,35 @@ class RemoteEncoder:
     timeout: float = 60.0
     max_retries: int = 6
     max_wait: float = 120.0
+    prompt: str = ""
+    options: dict | None = None
+
+    def __post_init__(self):
+        """Raise ValueError for limits that allow no request."""
+        for name in ("requests_per_minute", "timeout"):
+            if not getattr(self, name) > 0:  # nor if it is not a number
+                raise ValueError(
+                    f"RemoteEncoder: {name} must be above 0; got {getattr(self, name)}."
+                )
+        if self.max_retries < 0:
+            raise ValueError(
+                f"RemoteEncoder: max_retries={self.max_retries}, but it must be 0 or "
+                "more: 0 sends each request once."
+            )
 
     @property
     def cache_key(self):
         """What the vectors depend on besides the text."""
-        return json.dumps([self.url, self.model, self.dimensions])
+        key = [self.url, self.model, self.dimensions]
+        if self.prompt or self.options:  # the key of others stays as it was
+            key += [self.prompt, self.options]
+        return json.dumps(key, sort_keys=True)
 
     def __call__(self, texts):
         """Return the vectors of texts, float32 of shape (n_texts, dim)."""
+        texts = [self.prompt + text for text in texts]
         body = {"model": self.model, "input": texts, "encoding_format": "base64"}
+        body |= self.options or {}
         if self.dimensions is not None:
             body["dimensions"] = self.dimensions
         content = self._request(json.dumps(body).encode())

@@ -73,6 +73,7 @@ from .sources import (
     clear_cache,
     contextual_to_static,
     limit_cache,
+    make_embedding,
     make_embedding_union,
     source_subsets,
 )
@@ -140,6 +141,7 @@ __all__ = [
     "export_vectors",
     "limit_cache",
     "load",
+    "make_embedding",
     "make_embedding_union",
     "make_table_pipeline",
     "make_text_pipeline",

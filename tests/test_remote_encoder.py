@@ -348,3 +348,26 @@ def test_a_moment_that_has_passed_is_no_wait(recipe, server):
     encode = recipe.RemoteEncoder(server.url, "small")
     np.testing.assert_array_equal(encode(["a"]), [vector("a")])
     assert all(wait >= 0 for wait in recipe.waits)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"requests_per_minute": 0}, "requests_per_minute must be above 0; got 0"),
+        ({"requests_per_minute": float("nan")}, "requests_per_minute must be above 0"),
+        ({"timeout": -1}, "timeout must be above 0"),
+        ({"max_retries": -1}, "max_retries=-1, but it must be 0 or more"),
+    ],
+)
+def test_limits_that_allow_no_request_raise(recipe, options, message):
+    with pytest.raises(ValueError, match=message):
+        recipe.RemoteEncoder("http://localhost", "small", **options)
+
+
+def test_prompts_and_options_are_sent_and_part_of_the_key(recipe, server):
+    plain = recipe.RemoteEncoder(server.url, "small")
+    options = {"input_type": "classification"}
+    other = recipe.RemoteEncoder(server.url, "small", prompt="query: ", options=options)
+    np.testing.assert_array_equal(other(["a"]), [vector("query: a")])
+    assert plain.cache_key == '["' + server.url + '", "small", null]'
+    assert other.cache_key != plain.cache_key

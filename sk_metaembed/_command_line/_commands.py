@@ -18,6 +18,7 @@ from .. import (
     PretrainedEmbedding,
     TransformerEmbedding,
     load,
+    make_embedding,
     make_table_pipeline,
     save,
 )
@@ -227,11 +228,11 @@ def _source(name, cache):
             "word vectors or the folder of a transformer."
         )
     label = name if folder else re.sub(r"[\W_]+", "_", path.stem).strip("_")
-    if not (path / "config.json").exists():
-        return label, PretrainedEmbedding(path)
-    source = TransformerEmbedding(
-        path, output="mean", cache=cache, cache_layers="selected"
-    )
+    source = make_embedding(path)
+    if isinstance(source, TransformerEmbedding):
+        other = folder or not (path / "modules.json").exists()
+        output = "mean" if other else "sentence"
+        source.set_params(output=output, cache=cache, cache_layers="selected")
     return label, source
 
 

@@ -211,6 +211,11 @@ class Encoder:
             return self._with_net(value, where, copy)
         if _is_pair(value):
             return self._pair(value, where)
+        if "sentence_transformers" in sys.modules:
+            from ..sources.transformer._sentence_object import encoder_place, is_encoder
+
+            if is_encoder(value):
+                return encoder_place(value)
         for encode in (self._foreign_model, encode_value, encode_function):
             new = encode(value, where, copy)
             if new is not NotImplemented:

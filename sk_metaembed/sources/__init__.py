@@ -13,6 +13,7 @@ from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
 from ._lsa import LSAEmbedding
+from ._make_embedding import make_embedding
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._source_subsets import source_subsets
@@ -49,6 +50,7 @@ __all__ = [
     "clear_cache",
     "contextual_to_static",
     "limit_cache",
+    "make_embedding",
     "make_embedding_union",
     "source_subsets",
 ]

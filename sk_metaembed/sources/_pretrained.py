@@ -18,6 +18,7 @@ from ..sequences import Block, EmbeddedSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors import WordVectors
 from ._base import PREPROCESS_CONSTRAINT, Preprocess
+from ._folder_kind import hint_of_folder
 from ._gensim import quiet_gensim
 from ._word_base import OOV, OOV_CONSTRAINT, BaseWordEmbedding
 
@@ -384,7 +385,11 @@ class PretrainedEmbedding(BaseWordEmbedding):
     def _fit_vectors(self, tokens, y):
         store = self.vectors
         if isinstance(store, str | os.PathLike):
-            self.vectors_ = self._open(resolve_path(os.fspath(store)))
+            path = resolve_path(os.fspath(store))
+            hint = hint_of_folder(path, "PretrainedEmbedding")
+            if hint:
+                raise ValueError(f"PretrainedEmbedding: {path} has no vectors.{hint}")
+            self.vectors_ = self._open(path)
             return
         if not isinstance(store, WordVectors):
             store = self._convert(store)

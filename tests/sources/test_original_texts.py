@@ -330,7 +330,7 @@ def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
         strict=True,
     ):
         np.testing.assert_allclose(result.values, expected.values, atol=1e-5)
-    for options in ({}, {"max_length": 9}, {"prefix": "The king: ", "max_length": 12}):
+    for options in ({}, {"max_length": 9}, {"prompt": "The king: ", "max_length": 12}):
         result, expected = (
             TransformerEmbedding(given, output="mean", **options).fit_transform(TEXTS)
             for given in (slow, pair)
@@ -341,7 +341,7 @@ def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
 
 
 def test_a_prefix_goes_before_the_text(pair):
-    source = TransformerEmbedding(pair, prefix="The: ", output=["words", "mean"])
+    source = TransformerEmbedding(pair, prompt="The: ", output=["words", "mean"])
     words, mean = source.fit_transform(["King's (good)."]).blocks
     states, offsets, _ = by_hand(pair, "The: King's (good).")
     np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)

@@ -61,7 +61,7 @@ def test_slow_tokenizers_align_like_fast_ones(bert):
 def test_slow_tokenizers_embed_like_fast_ones(bert):
     network = tiny_bert.network()
     rows = [WORDS, ["king"], []]
-    options = {"layers": "all", "static": True, "prefix": "query:"}
+    options = {"layers": "all", "static": True, "prompt": "query:"}
     fast = TransformerEmbedding((network, bert), **options).fit_transform(rows)
     slow = TransformerEmbedding((network, Slow(bert)), **options).fit_transform(rows)
     for a, b in zip(fast.blocks, slow.blocks, strict=True):

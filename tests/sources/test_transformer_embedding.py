@@ -112,7 +112,7 @@ def test_without_special_tokens(pair):
 
 
 def test_a_prefix_is_context_without_a_row(pair):
-    source = TransformerEmbedding(pair, prefix="query: ")
+    source = TransformerEmbedding(pair, prompt="query: ")
     words = SENTENCES[1]
     expected = by_hand(pair, ["query:", *words])[-1][1:]
     values = source.fit_transform([words]).blocks[0].values
@@ -206,7 +206,7 @@ def test_values_too_large_for_half_precision_raise(tmp_path):
         ({"layers": 3}, "has 3 hidden states: use 0"),
         ({"layers": (0, -3)}, "contains a layer twice"),
         ({"layers": ()}, "nothing to return"),
-        ({"output": "pooler"}, "output must be one or more of"),
+        ({"output": "pooler"}, "output must be .auto., .sentence., or one"),
         ({"output": ("cls", "cls")}, "without duplicates"),
         ({"output": "cls", "special_tokens": False}, "Use output='mean'"),
         ({"max_length": 2}, "have no room for words"),

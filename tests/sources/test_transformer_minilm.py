@@ -57,8 +57,11 @@ def test_every_layer_and_the_table(by_hand):
 def test_windows_hardly_change_vectors_far_from_their_edges():
     words = " ".join(TEXTS).split() * 4
     path = minilm.get_model_path()
-    whole = TransformerEmbedding(path).fit_transform([words]).blocks[0].values
-    source = TransformerEmbedding(path, max_length=80)
+    options = {"output": "words"}
+    whole = (
+        TransformerEmbedding(path, **options).fit_transform([words]).blocks[0].values
+    )
+    source = TransformerEmbedding(path, max_length=80, **options)
     parts = source.fit_transform([words]).blocks[0].values
     assert source.n_long_ == 1
     cosine = (whole * parts).sum(1) / np.linalg.norm(whole, axis=1)

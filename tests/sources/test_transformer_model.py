@@ -123,7 +123,7 @@ def test_options_that_change_vectors_are_part_of_the_key(folder):
     options = [
         {},
         {"subword": "max"},
-        {"prefix": "query:"},
+        {"prompt": "query:"},
         {"special_tokens": False},
         {"separator": "|"},
         {"max_length": 7},
@@ -205,10 +205,10 @@ def test_a_loaded_pair_that_was_trained_needs_a_new_fit():
 
 def test_threads_compute_equal_vectors(folder):
     rows = [["good"] * n + ["king"] for n in range(1, 20)]
-    source = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
+    source = TransformerEmbedding(folder, prompt="query:").fit(SENTENCES)
     expected = values(source, rows)
     models._handles.clear()
-    shared = TransformerEmbedding(folder, prefix="query:").fit(SENTENCES)
+    shared = TransformerEmbedding(folder, prompt="query:").fit(SENTENCES)
     assert shared._model._network is not source._model._network
     results = [None] * 8
 
@@ -247,7 +247,7 @@ def test_a_pickle_from_a_gpu_is_opened_without_one(folder):
         pytest.skip("There is a GPU.")
     source = TransformerEmbedding(folder).fit(SENTENCES)
     spec = source._model.spec._replace(device="cuda:0")
-    again = models._reopen(spec, source._model.fingerprint)
+    again = models.reopen(spec, source._model.fingerprint)
     assert again is source._model
 
 

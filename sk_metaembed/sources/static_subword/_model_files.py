@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._folder_kind import hint_of_folder
+
 _WEIGHTS = ("model.safetensors", "embeddings.safetensors")
 _TOKENIZER = "tokenizer.json"
 _SETTINGS = ("config.json", "modules.json", "config_sentence_transformers.json")
@@ -135,17 +137,18 @@ def find_files(model):
                 raise FileNotFoundError(f"StaticSubwordEmbedding: no file {path}.")
         return StaticFiles(weights, tokenizer, _table_name(weights))
     folder = Path(model)
+    hint = hint_of_folder(folder, "StaticSubwordEmbedding")
     modules = _json(folder / "modules.json")
-    parts = [folder / _static_module(modules, folder)] if modules else []
+    parts = [folder / _static_module(modules, folder, hint)] if modules else []
     places = [part / name for part in [*parts, folder] for name in _WEIGHTS]
     weights = next((path for path in places if path.is_file()), None)
     if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise FileNotFoundError(
             f"StaticSubwordEmbedding: {folder} is not a static model. Expected "
             f"{_EXPECTED}. Pass (weights, tokenizer) for files with other names, such "
-            "as those of WordLlama."
+            f"as those of WordLlama.{hint}"
         )
-    table = _table_name(weights)
+    table = _table_name(weights, hint)
     settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
     files = StaticFiles(weights, weights.parent / _TOKENIZER, table, settings)
     if table == "embeddings":
@@ -164,14 +167,13 @@ def find_files(model):
     )
 
 
-def _static_module(modules, folder):
+def _static_module(modules, folder, hint):
     """Return the folder of a sentence encoder's StaticEmbedding, the first module."""
     kinds = [_kind(module) for module in modules]
     if kinds[0] != "StaticEmbedding" or set(kinds[1:]) - {"Normalize"}:
         raise ValueError(
             f"StaticSubwordEmbedding: {folder} has the modules {kinds}; only a "
-            "StaticEmbedding, alone or followed by Normalize, is supported. Use "
-            "TransformerEmbedding for transformers."
+            f"StaticEmbedding, alone or followed by Normalize, is supported.{hint}"
         )
     return modules[0]["path"]
 
@@ -212,14 +214,14 @@ def _is_settings(content, name):
     )
 
 
-def _table_name(weights):
+def _table_name(weights, hint=""):
     names = read_header(weights)[0]
     for name in ("embeddings", "embedding.weight"):
         if name in names:
             return name
     raise ValueError(
         f"StaticSubwordEmbedding: {weights} has the tensors {sorted(names)}, but "
-        "neither 'embeddings' nor 'embedding.weight'."
+        f"neither 'embeddings' nor 'embedding.weight'.{hint}"
     )
 
 

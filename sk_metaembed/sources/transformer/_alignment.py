@@ -176,7 +176,7 @@ class Aligner:
         """Return (ids, words), two arrays, for each text, a list of words."""
         if not texts:
             return []
-        texts = [[_encodable(word) for word in text] for text in texts]
+        texts = [[encodable(word) for word in text] for text in texts]
         if self.mode == "word by word":
             return self._word_by_word(texts)
         if self.mode == "text":
@@ -338,7 +338,7 @@ def _encode_texts(aligner, sentences):
 
 def _parts(sentence, aligner):
     """Return the strings to encode, and the offset of each in the text."""
-    text, prefix = _encodable(sentence.text), aligner.prefix
+    text, prefix = encodable(sentence.text), aligner.prefix
     if len(sentence.separators) > 1:
         raise ValueError(
             f"TransformerEmbedding: a text has {len(sentence.separators)} tokens equal "
@@ -405,6 +405,6 @@ def _n_prefix(offsets, ids, aligner):
     return int(behind.argmax()) if behind.any() else len(offsets)
 
 
-def _encodable(text):
+def encodable(text):
     """Replace lone surrogates, which tokenizers reject; keep the length."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

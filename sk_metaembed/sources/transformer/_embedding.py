@@ -8,7 +8,7 @@ from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
-from sklearn.utils._param_validation import HasMethods, Hidden, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..._core._checked_parameters import is_integer
 from ..._training._choose_device import resolve_device
@@ -24,6 +24,8 @@ from ._model import ModelSpec, loaded_model, shared_model
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
+from ._sentence_object import is_encoder, loaded_encoder
+from ._sentence_pass import SentencePass
 from ._tokenizer_checks import pieces_beyond, readable_types
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ if TYPE_CHECKING:
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
 _OUTPUTS = ("words", "cls", "mean")
+_SENTENCE = ("sentence",)
+_OF_WORDS = {  # parameters of vectors of words, which a sentence encoder has not
+    "layers": (-1,),
+    "static": False,
+    "subword": "mean",
+    "special_tokens": True,
+    "separator": None,
+}
+_warned: set[tuple] = set()  # models and outputs
 _BATCH_TOKENS = {"cpu": 512}
 _GPU_BATCH_TOKENS = 16_384
 _NAMES = {"words": "layer", "cls": "cls", "mean": "mean"}
@@ -41,21 +52,24 @@ _LEVELS = {"words": "token", "cls": "sequence", "mean": "sequence"}
 
 
 class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
-    """Embed words with a transformer from Hugging Face, one block per layer.
+    """Embed texts or their words with a transformer from Hugging Face.
 
-    For any encoder, decoder or encoder-decoder model. The vectors of a word's pieces
-    are pooled, so that each layer has one vector per token, like every other source,
-    and can be combined with them. The model reads the original texts, with case and
+    For any encoder, decoder or encoder-decoder model. A sentence encoder returns one
+    vector per text, computed as its files say and `SentenceTransformer.encode` does. Of
+    any other model, and with ``output="words"``, the vectors of a word's pieces are
+    pooled, so that each layer has one vector per token, like every other source, and
+    can be combined with them. The model reads the original texts, with case and
     punctuation, however they were tokenized. Equal sentences are computed once, in
     batches of similar length; with `cache`, once for all folds, candidates, processes
     and runs.
 
     Parameters
     ----------
-    model : str, path-like or (model, tokenizer)
-        A folder, a name on the Hugging Face hub, or both parts loaded. A name or path
-        is loaded once per process at fit time and is not pickled. A (model, tokenizer)
-        pair is used as is, on its current device, and is pickled with the estimator.
+    model : str, path-like, SentenceTransformer or (model, tokenizer)
+        A folder, a name on the Hugging Face hub, or a loaded model. A name or path is
+        loaded once per process at fit time and is not pickled. A SentenceTransformer or
+        a (model, tokenizer) pair is used as is, on its current device. The pair is
+        pickled with the estimator; of a SentenceTransformer, the place of its files is.
     layers : int, sequence of int or "all", default=(-1,)
         Hidden states: 0 is the input to the first layer, -1 the output of the last one.
         An empty sequence for none, with ``static=True``.
@@ -66,24 +80,36 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         ``Tokenizer(lowercase=False)``.
     subword : {"first", "last", "mean", "max"}, default="mean"
         How the pieces of a word are pooled.
-    output : {"words", "cls", "mean"} or sequence of them, default="words"
-        "words" returns blocks at the token level. At the sequence level, "cls" returns
-        the vectors of the classification token and "mean" the mean over all pieces,
-        including special tokens, as sentence encoders do.
+    output : {"auto", "sentence", "words", "cls", "mean"}, default="auto"
+        "sentence" returns one vector per text as the files of a sentence encoder say:
+        its prompt, pooling, dense layers and normalization. "words" returns blocks at
+        the token level. "cls" and "mean" return the hidden states of each text's
+        classification token, or their mean over all pieces, including special tokens.
+        Those three can be several, in a sequence. "auto" is "sentence" for a folder
+        with modules.json, unless `layers`, `static` or `subword` is set, and "words"
+        otherwise.
     special_tokens : bool, default=True
         Add the tokenizer's special tokens around sentences.
-    prefix : str, default=""
-        Text before each sentence, such as "query: ", without a row of its own. Original
-        texts follow it directly, token lists after a space.
+    prompt : str, default=None
+        Text before each text, such as "query: ", without a row of its own. Original
+        texts follow it directly. None for that of `prompt_name`; without one, for a
+        sentence encoder's default prompt with "sentence", and no prompt otherwise.
+    prompt_name : str, default=None
+        One of the prompts in a sentence encoder's files, such as "query". In an encoder
+        with a Router it also selects the route of that name.
+    truncate_dim : int, default=None
+        Number of dimensions of sentence vectors to keep, for models that were trained
+        for it. None for what the files say, mostly all.
     separator : str, default=None
         The token between the two texts of a pair. It is replaced by what the tokenizer
         puts between two texts, and the rest gets the token types of a second text.
     max_length : int, default=None
-        Maximum number of pieces per window, including special tokens and prefix. None
+        Maximum number of pieces per window, including special tokens and prompt. None
         for the model's limit.
-    truncate : bool, default=False
+    truncate : bool, default=None
         Cut longer sequences, with a warning that counts them, instead of using several
-        windows. Words that are cut off are not known.
+        windows. Words that are cut off are not known. None cuts for "sentence", as
+        sentence-transformers does, and uses windows otherwise.
     revision : str, default=None
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
@@ -126,6 +152,10 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Attributes
     ----------
+    output_ : tuple of str
+        What `output` was resolved to.
+    prompt_ : str
+        The prompt in use.
     layers_ : tuple of int
         The hidden states in use, counted from 0.
     n_hidden_states_ : int
@@ -142,7 +172,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Share of the training fold's ``"types"`` and ``"tokens"`` of which the tokenizer
         knows a piece: words that consist of the unknown piece only do not count.
     dims_ : dict of str to int
-        Dimension of each block by its name: "layer6", "cls6", "mean6", "static".
+        Dimension of each block by its name: "sentence", "layer6", "cls6", "mean6",
+        "static".
     n_missing_ : int
         Number of missing rows in the data of `fit`.
 
@@ -238,19 +269,19 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             os.PathLike,
             tuple,
             list,
-            Hidden(
-                HasMethods("state_dict")
-            ),  # refused in fit: the tokenizer is missing
+            HasMethods("state_dict"),  # without a tokenizer refused in fit
         ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
         "subword": [StrOptions(set(SUBWORD_MODES))],
         "output": [str, "array-like"],
         "special_tokens": ["boolean"],
-        "prefix": [str],
+        "prompt": [str, None],
+        "prompt_name": [str, None],
+        "truncate_dim": [Interval(Integral, 1, None, closed="left"), None],
         "separator": [str, None],
         "max_length": [Interval(Integral, 1, None, closed="left"), None],
-        "truncate": ["boolean"],
+        "truncate": ["boolean", None],
         "revision": [str, None],
         "trust_remote_code": ["boolean"],
         "trusted": ["boolean"],
@@ -270,17 +301,19 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def __init__(
         self,
-        model: StrPath | tuple[Any, Any],
+        model: StrPath | tuple[Any, Any] | Any,
         layers: int | Sequence[int] | Literal["all"] = (-1,),
         *,
         static: bool = False,
         subword: Literal["first", "last", "mean", "max"] = "mean",
-        output: str | Sequence[str] = "words",
+        output: str | Sequence[str] = "auto",
         special_tokens: bool = True,
-        prefix: str = "",
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        truncate_dim: int | None = None,
         separator: str | None = None,
         max_length: int | None = None,
-        truncate: bool = False,
+        truncate: bool | None = None,
         revision: str | None = None,
         trust_remote_code: bool = False,
         trusted: bool = False,
@@ -303,7 +336,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.subword = subword
         self.output = output
         self.special_tokens = special_tokens
-        self.prefix = prefix
+        self.prompt = prompt
+        self.prompt_name = prompt_name
+        self.truncate_dim = truncate_dim
         self.separator = separator
         self.max_length = max_length
         self.truncate = truncate
@@ -326,26 +361,72 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         model = self._model = _open_model(self)
         self.dtype_ = model.dtype
-        self._text = self.prefix, self.separator, self.special_tokens
-        frame = model.aligner(*self._text).frame
         states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
-        self.layers_ = _resolve_layers(self.layers, states, self.static)
-        outputs = _resolve_outputs(self.output, frame)
-        self._spec = OutputSpec(self.layers_, outputs, self.subword, dim)
-        self._static, self._truncate = self.static, self.truncate
-        limits = [n for n in (self.max_length, model.limit) if n is not None]
-        self.max_length_ = min(limits) if limits else None
+        if _is_sentence(self, model):
+            parts = self._fit_sentence(model, dim)
+        else:
+            parts = self._fit_layers(model, dim)
+        self.output_ = self._spec.outputs
+        window = [self.max_length_, self._truncate]
         self.fingerprint_ = fingerprint_of(
-            {
-                "version": _VERSION,
-                "model": model.fingerprint,
-                "text": self._text,
-                "subword": self.subword,
-                "window": [self.max_length_, self.truncate],
-            }
+            {"version": _VERSION, "model": model.fingerprint, "window": window} | parts
         )
         self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
+
+    def _fit_layers(self, model, dim):
+        """Resolve the options of hidden states; return those of the fingerprint."""
+        if self.truncate_dim is not None:
+            raise ValueError(
+                "TransformerEmbedding: truncate_dim applies to output='sentence', but "
+                f"output={self.output!r} returns hidden states."
+            )
+        self.prompt_ = _prompt_of(self, model)
+        self._text = self.prompt_, self.separator, self.special_tokens
+        frame = model.aligner(*self._text).frame
+        self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
+        outputs = _resolve_outputs(self.output, frame)
+        self._spec = OutputSpec(self.layers_, outputs, self.subword, dim)
+        self._static, self._truncate = self.static, bool(self.truncate)
+        limits = [n for n in (self.max_length, model.limit) if n is not None]
+        self.max_length_ = min(limits) if limits else None
+        return {"text": self._text, "subword": self.subword}
+
+    def _fit_sentence(self, model, dim):
+        """Resolve a sentence encoder's options; return those of the fingerprint."""
+        for name, default in _OF_WORDS.items():
+            value = getattr(self, name)
+            if value != default and not (name == "layers" and value == -1):
+                raise ValueError(
+                    f"TransformerEmbedding: {name}={value!r} applies to hidden states, "
+                    "but output='sentence' is computed by the encoder's modules. "
+                    "Remove it, or use output='words', 'cls' or 'mean'."
+                )
+        modules = model.modules
+        default = modules.prompts.get(modules.default_prompt, "")
+        self.prompt_ = _prompt_of(self, model, default)
+        self._text = self.prompt_, None, True
+        self.layers_ = (self.n_hidden_states_ - 1,)
+        kept = self.truncate_dim or modules.truncate_dim
+        dim = min(n for n in (modules.dim(dim), kept) if n is not None)
+        self._spec = OutputSpec(self.layers_, _SENTENCE, self.subword, dim)
+        self._static, self._truncate = False, self.truncate in (None, True)
+        limits = [n for n in (self.max_length, model.sentence_limit) if n is not None]
+        self.max_length_ = min(limits) if limits else None
+        around = model.reader(self.prompt_).overhead
+        if self.max_length_ is not None and self.max_length_ <= around:
+            raise ValueError(
+                f"TransformerEmbedding: {self.max_length_} pieces have no room for a "
+                f"text behind {around} pieces of special tokens and prompt. Use a "
+                "larger max_length or a shorter prompt."
+            )
+        self._modules = model.modules_fingerprint
+        return {"sentence": self._modules, "prompt": self.prompt_, "dim": dim}
+
+    def _learn(self, tokens, y):
+        computed = super()._learn(tokens, y)
+        _warn_of_modules(self)
+        return computed
 
     def _load_network(self):
         """Load the network of a fitted source before its first use."""
@@ -377,21 +458,23 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         model, spec = self._model, self._spec
         budget = self._budget(model.device_type)
         others = ()
-        if self.cache is not None and self.cache_layers == "all":
+        is_sentence = spec.outputs == _SENTENCE
+        if self.cache is not None and self.cache_layers == "all" and not is_sentence:
             every = range(self.n_hidden_states_)
             others = tuple(layer for layer in every if layer not in spec.layers)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         with opened as handle, token_bar(self, tokens, reader) as bar:
-            compute = ForwardPass(
-                model,
-                model.aligner(*self._text),
-                spec._replace(layers=spec.layers + others),
-                self.max_length_,
-                self._truncate,
-                budget,
-                bar.update,
-            )
+            options = self.max_length_, self._truncate, budget, bar.update
+            if is_sentence:
+                compute = SentencePass(
+                    model, self._modules, self.prompt_, spec, *options
+                )
+            else:
+                layers = spec._replace(layers=spec.layers + others)
+                compute = ForwardPass(
+                    model, model.aligner(*self._text), layers, *options
+                )
             return sentence_blocks(
                 handle,
                 tokens,
@@ -422,6 +505,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _kinds(self, layers):
         """Return a Layer for each layer and output, in the order of the blocks."""
+        if self._spec.outputs == _SENTENCE:
+            return [Layer("sentence", self._spec.dim, "sequence")] if layers else []
         return [
             Layer(f"{_NAMES[output]}{layer}", self._spec.dim, _LEVELS[output])
             for layer in layers
@@ -434,6 +519,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _beyond(self, tokens):
         aligner = self._model.aligner(*self._text)
+        if self._spec.outputs == _SENTENCE:
+            aligner = self._model.reader(self.prompt_)
         read = self._reader(tokens, places=False)
         with self._model.lock:
             return pieces_beyond(tokens, aligner, self.max_length_, read)
@@ -450,9 +537,12 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             f"than {self.max_length_} pieces"
         )
         if self._truncate:
+            result = "and the words there are not known"
+            if self._spec.outputs == _SENTENCE:
+                result = "as sentence-transformers does"
             warnings.warn(
-                f"{message}: {n_pieces} pieces at their ends are cut off, and the "
-                "words there are not known. Use truncate=False for windows.",
+                f"{message}: {n_pieces} pieces at their ends are cut off, {result}. "
+                "Use truncate=False for windows.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -470,6 +560,9 @@ def _open_model(source):
             "'sk_metaembed[transformers]'."
         ) from error
     if not isinstance(source.model, str | os.PathLike):
+        if is_encoder(source.model):
+            _check_defaults(source)
+            return loaded_encoder(source.model, source.prompt_name)
         _check_pair(source)
         return loaded_model(*source.model)
     spec = ModelSpec(
@@ -481,6 +574,7 @@ def _open_model(source):
         source.dtype,
         source.attn_implementation,
         source.compile,
+        source.prompt_name,
     )
     if spec.dtype == "auto":
         from ._precision import choose_dtype
@@ -504,6 +598,11 @@ def _check_pair(source):
             "TransformerEmbedding: model must be a folder, a name on the Hugging Face "
             f"hub, or (model, tokenizer) as transformers loads them; got {types}."
         )
+    _check_defaults(source)
+
+
+def _check_defaults(source):
+    """Raise ValueError if options of loading are set for a loaded model."""
     defaults = {
         "revision": None,
         "device": "auto",
@@ -520,6 +619,81 @@ def _check_pair(source):
             f"device, so {changed} must have their default values. Prepare the model "
             "itself, for example with model.to('cuda'), or pass its folder or name."
         )
+
+
+def _is_sentence(source, model):
+    """Return whether a source's output is that of a sentence encoder."""
+    output = source.output
+    if isinstance(output, str):
+        output = (output,)
+    if tuple(output) == ("auto",):
+        chosen = ("layers", "static", "subword", "separator", "special_tokens")
+        return model.has_modules and all(
+            getattr(source, name) == _OF_WORDS[name] for name in chosen
+        )
+    if "sentence" not in output:
+        return False
+    if tuple(output) != _SENTENCE:
+        raise ValueError(
+            f"TransformerEmbedding: output={source.output!r} combines 'sentence' with "
+            "hidden states. Use two sources in an EmbeddingUnion."
+        )
+    if not model.has_modules:
+        raise ValueError(
+            "TransformerEmbedding: output='sentence' reads modules.json of a sentence "
+            "encoder, which this model does not have. Use output='mean' or 'cls', or "
+            "pass the folder that sentence-transformers saved."
+        )
+    return True
+
+
+def _prompt_of(source, model, default=""):
+    """Return the text of `prompt`, of `prompt_name`, or the default."""
+    if source.prompt is not None and source.prompt_name is not None:
+        raise ValueError(
+            "TransformerEmbedding: prompt and prompt_name are both set. Use one."
+        )
+    if source.prompt is not None:
+        return source.prompt
+    if source.prompt_name is None:
+        return default
+    prompts = model.prompts
+    if source.prompt_name in prompts:
+        return prompts[source.prompt_name]
+    if source.prompt_name in model.tasks:
+        return ""
+    known = sorted({*prompts, *model.tasks})
+    raise ValueError(
+        f"TransformerEmbedding: prompt_name={source.prompt_name!r}, but the model's "
+        f"prompts are {known}. Use one of them, or the text itself as prompt."
+    )
+
+
+def _warn_of_modules(source):
+    """Warn once if "mean" or "cls" differs from what the model's files say."""
+    model = source._model
+    outputs = [name for name in source.output_ if name in ("mean", "cls")]
+    if not outputs or not model.has_modules:
+        return
+    try:
+        modules = model.modules
+    except ValueError:  # "sentence" cannot be computed either
+        return
+    reason = modules.differs_from(outputs[0])
+    default = modules.prompts.get(modules.default_prompt)
+    if reason is None and default and not source.prompt_:
+        reason = f"the prompt {default!r}"
+    key = model.fingerprint, outputs[0]
+    if reason is None or key in _warned:
+        return
+    _warned.add(key)
+    warnings.warn(
+        f"TransformerEmbedding: output={outputs[0]!r}, but the files of this sentence "
+        f"encoder say {reason}. Use output='sentence' for the vectors that its authors "
+        "trained.",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _resolve_layers(layers, n_states, static):
@@ -557,11 +731,12 @@ def _resolve_layers(layers, n_states, static):
 def _resolve_outputs(output, frame):
     """Return the outputs as a tuple, checked against the tokenizer's special tokens."""
     outputs = (output,) if isinstance(output, str) else tuple(output)
+    outputs = ("words",) if outputs == ("auto",) else outputs
     unknown = [kind for kind in outputs if kind not in _OUTPUTS]
     if unknown or not outputs or len(set(outputs)) < len(outputs):
         raise ValueError(
-            f"TransformerEmbedding: output must be one or more of {_OUTPUTS}, without "
-            f"duplicates; got {output!r}."
+            "TransformerEmbedding: output must be 'auto', 'sentence', or one or more "
+            f"of {_OUTPUTS} without duplicates; got {output!r}."
         )
     if "cls" in outputs and frame.cls is None:
         raise ValueError(

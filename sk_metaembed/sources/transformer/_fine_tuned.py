@@ -370,6 +370,8 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
             )
         self._validate_params()
         source = clone(self.source)
+        if source.output == "auto":  # modules behind the transformer are not trained
+            source.set_params(output="words")
         source._validate_params()
         _check_source(source)
         tokens = used_types(tokens)
@@ -385,6 +387,8 @@ def _check_source(source):
         reason = "static=True: the input table is not a separate layer here"
     elif source.preprocess is not None:
         reason = f"preprocess={source.preprocess!r}: the vectors change during training"
+    elif source.output == "sentence":
+        reason = "output='sentence': only hidden states are trained, such as the 'mean'"
     if reason:
         raise ValueError(
             f"FineTuned: the source has {reason}. Remove it here, and put a second, "

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
+from .._folder_kind import hint_of_folder
 from ._alignment import Aligner
 from ._model_pickle import LoadedPair, bundled_files, refuse_adapter
 from ._network import (
@@ -22,7 +23,17 @@ from ._network import (
     load_network,
     load_tokenizer,
     piece_limit,
+    sentence_limit,
 )
+from ._sentence_files import (
+    PACKED,
+    PACKED_WEIGHTS,
+    find_encoder,
+    module_folders,
+    read_modules,
+    read_prompts,
+)
+from ._sentence_pass import SentenceReader
 from ._tokenizer_checks import check_size
 
 # Kinds of files on the hub. Weights in other formats than safetensors are pickles.
@@ -52,6 +63,7 @@ class ModelSpec(NamedTuple):
     dtype: str = "float32"
     attn_implementation: str | None = None
     compile: bool = False
+    task: str | None = None  # of a sentence encoder with a Router
 
 
 class _Handle:
@@ -61,7 +73,8 @@ class _Handle:
         # Held while tokenizer or network run: neither is thread-safe.
         self.lock = threading.RLock()
         self.tokenizer, self.config = tokenizer, config
-        self._aligners = {}
+        self._aligners, self._readers = {}, {}
+        self._modules = self._modules_fingerprint = self._head = None
         check_size(tokenizer, config)
 
     @property
@@ -85,6 +98,56 @@ class _Handle:
                 self._aligners[options] = Aligner(self.tokenizer, *options)
             return self._aligners[options]
 
+    def reader(self, prompt):
+        """Return the SentenceReader with this prompt, created once."""
+        with self.lock:
+            if prompt not in self._readers:
+                frame = self.aligner().frame
+                sizes = len(frame.left), len(frame.right)
+                self._readers[prompt] = SentenceReader(self.tokenizer, *sizes, prompt)
+            return self._readers[prompt]
+
+    @property
+    def modules(self):
+        """The SentenceModules, None if the model is not known as a sentence encoder.
+
+        Raises ValueError if a module is not known.
+        """
+        with self.lock:
+            if self._modules is None and self.has_modules:
+                self._modules = self._read_modules()
+            return self._modules
+
+    @property
+    def modules_fingerprint(self):
+        """Fingerprint of the modules."""
+        with self.lock:
+            if self._modules_fingerprint is None:
+                self._modules_fingerprint = self.modules.fingerprint
+            return self._modules_fingerprint
+
+    def head(self, fingerprint):
+        """Return the SentenceHead on the network's device, created once.
+
+        Raises ValueError if the modules have another fingerprint than in fit.
+        """
+        from ._sentence_modules import SentenceHead
+
+        with self.lock:
+            if self.modules_fingerprint != fingerprint:
+                raise ValueError(
+                    "TransformerEmbedding: the modules of the sentence encoder changed "
+                    "since fit. Restore the original files or fit again."
+                )
+            if self._head is None:
+                self._head = SentenceHead(self.modules, self.network.device)
+            return self._head
+
+    @property
+    def sentence_limit(self):
+        """Maximum number of pieces of a sentence encoder, None for no limit."""
+        return sentence_limit(self.config, self.tokenizer, self.modules.max_length)
+
 
 class TransformerModel(_Handle):
     """A transformer from files, shared by all sources with the same options.
@@ -105,11 +168,13 @@ class TransformerModel(_Handle):
 
     _saved_kind = "transformer"  # in files that `save` writes
 
-    def __init__(self, spec, folder):
+    def __init__(self, spec, root):
+        self._root = root
+        self._encoder = find_encoder(root, spec.task)
+        folder = self._folder = _backbone(root, self._encoder)
         config = load_config(folder, spec)
         super().__init__(load_tokenizer(folder, spec), config)
         self.spec = spec
-        self._folder = folder
         self._network = None
         files = weight_files(folder, safetensors=not spec.trusted)
         if spec.trust_remote_code:
@@ -119,6 +184,24 @@ class TransformerModel(_Handle):
             {**_options(self.config, self.tokenizer), "files": digests}
             | {"dtype": spec.dtype}
         )
+
+    @property
+    def has_modules(self):
+        """Whether the files say how texts become vectors."""
+        return self._encoder is not None or (self._root / PACKED).is_file()
+
+    @property
+    def prompts(self):
+        """The encoder's prompts by name."""
+        return read_prompts(self._root)
+
+    @property
+    def tasks(self):
+        """The routes of the encoder's Router, empty without one."""
+        return () if self._encoder is None else self._encoder.tasks
+
+    def _read_modules(self):
+        return read_modules(self._root, self._encoder)
 
     @property
     def network(self):
@@ -156,7 +239,13 @@ class TransformerModel(_Handle):
         """Return the files of a bundle, by name."""
         trusted = self.spec.trusted | self.spec.trust_remote_code
         weights = weight_files(self._folder, safetensors=False)
-        return bundled_files(self._folder, weights, caller, trusted=trusted)
+        files = bundled_files(self._folder, weights, caller, trusted=trusted)
+        # A bundle has no folders: without them modules.json would be misleading.
+        files.pop("modules.json", None)
+        try:
+            return files | (self.modules.packed() if self.has_modules else {})
+        except ValueError:  # a module is not known, so no source uses the modules
+            return files
 
     def check_unchanged(self):
         """Do nothing: files are read once, so the weights are those of fit."""
@@ -165,7 +254,7 @@ class TransformerModel(_Handle):
         return self
 
     def __reduce__(self):
-        return _reopen, (self.spec, self.fingerprint)
+        return reopen, (self.spec, self.fingerprint)
 
 
 def shared_model(spec):
@@ -175,17 +264,21 @@ def shared_model(spec):
         spec.revision,
         safetensors=not spec.trusted,
         code=spec.trust_remote_code,
+        task=spec.task,
     )
     if not os.path.isdir(spec.model):
         # The hub's folder is named after the commit, which a pickle must ask for.
         spec = spec._replace(revision=folder.name)
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
-    key = spec, _file_states(folder, safetensors=not spec.trusted)
+    encoder = find_encoder(folder, spec.task)
+    if encoder is None or not encoder.tasks:
+        spec = spec._replace(task=None)
+    key = spec, _file_states(folder, encoder, safetensors=not spec.trusted)
     return _handles.get(key, lambda: TransformerModel(spec, folder))
 
 
-def _reopen(spec, fingerprint):
+def reopen(spec, fingerprint):
     return reopen_model(
         shared_model,
         spec,
@@ -208,6 +301,9 @@ class LoadedModel(_Handle):
     """
 
     _saved_kind = "loaded"  # in files that `save` writes, always with the weights
+    has_modules = False
+    prompts: dict[str, str] = {}
+    tasks: tuple[str, ...] = ()
 
     def __init__(self, module, tokenizer):
         super().__init__(tokenizer, module.config)
@@ -320,13 +416,14 @@ def from_reference(kind, content):
     ValueError
         If the files contain another model now.
     """
-    spec = ModelSpec(*(content[name] for name in ModelSpec._fields))
+    known = {name: content[name] for name in ModelSpec._fields if name in content}
+    spec = ModelSpec(**known)
     if not is_local(spec.model, spec.revision):
         raise FileNotFoundError(
             f"the transformer {spec.model!r} is not on this machine, and loading a "
             "file downloads nothing."
         )
-    return _reopen(spec, content["fingerprint"])
+    return reopen(spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):
@@ -338,7 +435,7 @@ def from_files(kind, content, folder):
     return loaded_model(*LoadedPair.from_files(folder).pair)
 
 
-def find_folder(model, revision=None, *, safetensors=True, code=False):
+def find_folder(model, revision=None, *, safetensors=True, code=False, task=None):
     """Return the folder of a model's files, downloaded from the hub if needed.
 
     Parameters
@@ -351,6 +448,8 @@ def find_folder(model, revision=None, *, safetensors=True, code=False):
         Whether weights must be in this format.
     code : bool, default=False
         Whether the model's own Python files are downloaded too.
+    task : str, default=None
+        Selects the transformer of a sentence encoder with a Router.
 
     Returns
     -------
@@ -370,13 +469,23 @@ def find_folder(model, revision=None, *, safetensors=True, code=False):
         )
     else:
         folder = Path(_from_hub(model, revision, safetensors, code))
-    if not (folder / "config.json").is_file():
+    encoder = find_encoder(folder, task)
+    backbone = _backbone(folder, encoder)
+    hint = hint_of_folder(folder, "TransformerEmbedding")
+    if hint:
+        raise ValueError(f"TransformerEmbedding: {folder} has no transformer.{hint}")
+    if not (backbone / "config.json").is_file():
         raise FileNotFoundError(
-            f"TransformerEmbedding: the folder {folder} has no config.json, so it does "
-            f"not contain a transformer. It should contain {_EXPECTED}."
+            f"TransformerEmbedding: the folder {backbone} has no config.json, so it "
+            f"does not contain a transformer. It should contain {_EXPECTED}."
         )
-    weight_files(folder, safetensors=safetensors)
+    weight_files(backbone, safetensors=safetensors)
     return folder
+
+
+def _backbone(folder, encoder):
+    """Return the folder of the transformer itself."""
+    return folder if encoder is None else folder / encoder.backbone
 
 
 def _looks_like_path(model):
@@ -389,10 +498,19 @@ def _from_hub(name, revision, safetensors, code):
     patterns = [*_OTHER_FILES, _SAFETENSORS]
     patterns += [_PICKLES] if not safetensors else []
     patterns += ["*.py"] if code else []
+    options = {"revision": revision}
     try:
-        return snapshot_download(
-            name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]
+        folder = snapshot_download(
+            name, allow_patterns=patterns, ignore_patterns=["*/*"], **options
         )
+        # Files of modules, of which only modules.json and a Router know the folders.
+        for _ in range(2):
+            parts = module_folders(folder)
+            if parts:
+                inside = [*patterns, _PICKLES]
+                allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
+                folder = snapshot_download(name, allow_patterns=allowed, **options)
+        return folder
     except Exception as error:  # the client's errors share no base class
         at = "" if revision is None else f" (revision {revision!r})"
         reason = (str(error).strip() or "no reason given").splitlines()[0]
@@ -438,9 +556,21 @@ def is_local(model, revision=None):
     return True
 
 
-def _file_states(folder, *, safetensors=True):
+def _file_states(folder, encoder, *, safetensors=True):
     """Return names, sizes and times of a model's files."""
-    files = [p for p in Path(folder).iterdir() if p.suffix in _SETTINGS]
-    files += weight_files(folder, safetensors=safetensors)
+    backbone = _backbone(Path(folder), encoder)
+    places = {backbone, Path(folder)}
+    if encoder is not None:
+        places |= {Path(folder) / place for _, place in encoder.modules}
+    files = [
+        path
+        for place in places
+        if place.is_dir()
+        for path in place.iterdir()
+        if path.suffix in _SETTINGS or path.name == PACKED_WEIGHTS
+    ]
+    for place in places - {backbone, Path(folder)}:
+        files += [*place.glob(_SAFETENSORS), *place.glob(_PICKLES)]
+    files += weight_files(backbone, safetensors=safetensors)
     states = ((str(path), path.stat()) for path in files)
     return tuple(sorted((p, stat.st_size, stat.st_mtime_ns) for p, stat in states))

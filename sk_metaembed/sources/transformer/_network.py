@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ._forward import pool_pieces
+from ._sentence_files import tokenizer_options
 from ._tokenizer_checks import (
     are_readable,
     check_vocabulary_files,
@@ -97,6 +98,43 @@ class Network:
         with torch.inference_mode(), self._evaluation_mode():
             return self.states(rows, types, pad)
 
+    def last_states(self, rows, types, pad, *, layers=False):
+        """Return the last hidden states of a batch, as the model returns them.
+
+        Some networks, such as ModernBERT, normalize them after the last layer.
+
+        Parameters
+        ----------
+        rows, types, pad : list, list or None, int
+            As for `hidden_states`.
+        layers : bool, default=False
+            Whether to return all hidden states too.
+
+        Returns
+        -------
+        states : tensor of shape (n_rows, longest, dim)
+        mask : tensor of bool, shape (n_rows, longest)
+        ids : tensor of int, shape (n_rows, longest)
+        layers : tuple of tensor, or None
+        """
+        import torch
+
+        self.prepare()
+        with torch.inference_mode(), self._evaluation_mode():
+            options, shape = self._arguments(rows, types, pad)
+            output = self._output(options, output_hidden_states=layers)
+        self.n_passes += 1
+        state = getattr(output, "last_hidden_state", None)
+        if state is None or tuple(state.shape[:2]) != shape:
+            raise ValueError(
+                f"TransformerEmbedding: {type(self.body).__name__} returned no hidden "
+                "state with one vector per piece, which a sentence encoder pools."
+            )
+        sizes = torch.tensor([len(row) for row in rows], device=state.device)
+        mask = torch.arange(shape[1], device=state.device) < sizes[:, None]
+        states = self._checked(output, shape) if layers else None
+        return state, mask, options["input_ids"], states
+
     def states(self, rows, types, pad):
         """Return all hidden states in the current mode of the module and of torch."""
         states = self._states(rows, types, pad)
@@ -104,6 +142,15 @@ class Network:
         return states
 
     def _states(self, rows, types, pad):
+        options, shape = self._arguments(rows, types, pad)
+        return self._checked(self._output(options, output_hidden_states=True), shape)
+
+    def _output(self, options, **requested):
+        with self._explained_compilation():
+            return self.body(**options, **requested, return_dict=True)
+
+    def _arguments(self, rows, types, pad):
+        """Return the body's arguments, and the shape of ids."""
         from ..._training._device import send
 
         arrays = self._padded(rows, types, pad)
@@ -114,9 +161,7 @@ class Network:
         }
         if "use_cache" in self._parameters:
             options["use_cache"] = False
-        with self._explained_compilation():
-            output = self.body(**options, output_hidden_states=True, return_dict=True)
-        return self._checked(output, shape)
+        return options, shape
 
     def batching_policy(self, pad):
         """Return which rows may share a batch without changing each other's vectors.
@@ -275,6 +320,21 @@ def piece_limit(config, tokenizer=None):
     return int(min(limits)) if limits else None
 
 
+def sentence_limit(config, tokenizer, max_length):
+    """Return the maximum number of pieces of a sentence encoder, None for no limit.
+
+    `max_length` is that of its files; sentence-transformers then ignores the others.
+    Positions in a table still limit it, those that rotate vectors do not.
+    """
+    if max_length is None or max_length >= _LARGEST_LIMIT:
+        return piece_limit(config, tokenizer)
+    text = _text_config(config)
+    rotates = getattr(text, "rope_parameters", None) or getattr(
+        text, "rope_theta", None
+    )
+    return min(max_length, (None if rotates else piece_limit(config)) or max_length)
+
+
 def _text_config(config):
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
@@ -364,8 +424,12 @@ def load_config(folder, spec):
     from transformers import AutoConfig
 
     with _named_errors(folder, "configuration (config.json)"):
+        options, _, _ = tokenizer_options(folder)
         return AutoConfig.from_pretrained(
-            folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
+            folder,
+            trust_remote_code=spec.trust_remote_code,
+            local_files_only=True,
+            **options,
         )
 
 
@@ -376,15 +440,37 @@ def load_tokenizer(folder, spec):
     what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
     try:
         with _named_errors(folder, what):
+            _, options, lower_case = tokenizer_options(folder)
             tokenizer = AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
+                folder,
+                trust_remote_code=spec.trust_remote_code,
+                local_files_only=True,
+                **options,
             )
+            if lower_case:
+                _lower_case(tokenizer)
     except ValueError as error:
         if has_vocabulary(folder):
             raise
         raise no_tokenizer(folder) from error
     check_vocabulary_files(tokenizer, folder)
     return tokenizer
+
+
+def _lower_case(tokenizer):
+    """Make a tokenizer lower-case texts first, unless it does."""
+    from tokenizers import normalizers
+
+    if not getattr(tokenizer, "is_fast", False):
+        tokenizer.do_lower_case = True
+        return
+    backend = tokenizer.backend_tokenizer
+    current = backend.normalizer
+    parts = [] if current is None else [current]
+    if isinstance(current, normalizers.Sequence):
+        parts = list(current)
+    if not any(isinstance(part, normalizers.Lowercase) for part in parts):
+        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *parts])
 
 
 def load_network(folder, spec):
@@ -396,14 +482,15 @@ def load_network(folder, spec):
         If the weights miss parameters that hidden states depend on.
     """
     import torch
-    from transformers import AutoModel
 
+    config = load_config(folder, spec)
     options = {}
     if spec.attn_implementation is not None:
         options["attn_implementation"] = spec.attn_implementation
     with _named_errors(folder, "weights"), own_randomness(), quiet():
-        module, report = AutoModel.from_pretrained(
+        module, report = _model_class(config).from_pretrained(
             folder,
+            config=config,
             dtype=getattr(torch, spec.dtype),
             use_safetensors=None if spec.trusted else True,
             trust_remote_code=spec.trust_remote_code,
@@ -420,6 +507,19 @@ def load_network(folder, spec):
             "would be random. Check that config.json and the weights belong together."
         )
     return module.eval().requires_grad_(False).to(spec.device)
+
+
+def _model_class(config):
+    """Return the class that loads a model, of T5 the encoder alone.
+
+    The folder of a sentence encoder made of it has no weights of a decoder.
+    """
+    import transformers
+
+    name = type(config).__name__.removesuffix("Config")
+    if name in ("T5", "MT5", "UMT5", "LongT5", "SwitchTransformers"):
+        return getattr(transformers, f"{name}EncoderModel")
+    return transformers.AutoModel
 
 
 @contextmanager

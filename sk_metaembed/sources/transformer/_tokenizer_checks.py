@@ -148,8 +148,9 @@ def _spellings(tokens, types):
 def pieces_beyond(tokens, aligner, limit, reader=distinct_sentences):
     """Return how many pieces of each sequence are beyond the first window.
 
-    Sequences with too few bytes to be long are not split into pieces. `reader` returns
-    the distinct sentences of tokens; of texts it must return whole texts.
+    `aligner` is an Aligner, or the SentenceReader of a sentence encoder. Sequences with
+    too few bytes to be long are not split into pieces. `reader` returns the distinct
+    sentences of tokens; of texts it must return whole texts.
     """
     beyond = np.zeros(len(tokens), dtype=np.int64)
     if limit is None:
@@ -163,11 +164,17 @@ def pieces_beyond(tokens, aligner, limit, reader=distinct_sentences):
     if len(remembered) > _MAX_REMEMBERED:
         remembered.clear()
     new = [s for s in sentences if (hash(s), limit) not in remembered]
-    for sentence, pieces in zip(new, aligner.encode(new), strict=True):
-        remembered[hash(sentence), limit] = n_cut(pieces, aligner.frame, limit)
+    for sentence, n_beyond in zip(new, _n_cut(aligner, new, limit), strict=True):
+        remembered[hash(sentence), limit] = n_beyond
     for group, sentence in zip(groups, sentences, strict=True):
         beyond[candidates[group]] = remembered[hash(sentence), limit]
     return beyond
+
+
+def _n_cut(aligner, sentences, limit):
+    if hasattr(aligner, "n_cut"):
+        return aligner.n_cut(sentences, limit)
+    return [n_cut(pieces, aligner.frame, limit) for pieces in aligner.encode(sentences)]
 
 
 def _most_pieces(tokens):

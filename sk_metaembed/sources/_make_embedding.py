@@ -1,0 +1,124 @@
+"""make_embedding: the source that reads a model, whatever its kind."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..vectors import WordVectors
+from ._folder_kind import source_of_folder
+from ._pretrained import PretrainedEmbedding
+from .static_subword._embedding import StaticSubwordEmbedding
+from .transformer._embedding import TransformerEmbedding
+
+if TYPE_CHECKING:
+    from ._base import BaseEmbedding
+
+_CLASSES = {
+    "TransformerEmbedding": TransformerEmbedding,
+    "StaticSubwordEmbedding": StaticSubwordEmbedding,
+    "PretrainedEmbedding": PretrainedEmbedding,
+}
+# What decides about the class of a model on the hub; small.
+_DECIDING = ["modules.json", "config.json"]
+_GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
+
+
+def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
+    """Make the source that reads a model: the class follows from its files.
+
+    Use it where models are chosen by name or folder, for example in a search or a
+    configuration, and the kind of model should not matter.
+
+    Parameters
+    ----------
+    model : str, path-like or a loaded model
+        A folder, a file of word vectors, a name on the Hugging Face hub or of a
+        gensim-downloader model, or a model in memory: a SentenceTransformer, a (model,
+        tokenizer) pair, `WordVectors` or gensim's KeyedVectors.
+    **options
+        Parameters of the class.
+
+    Returns
+    -------
+    source
+        Not fitted. A `TransformerEmbedding` for transformers and sentence encoders; a
+        `StaticSubwordEmbedding` with ``output="mean"`` for model2vec and the
+        StaticEmbedding of sentence-transformers; a `PretrainedEmbedding` for vectors of
+        words.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file or folder, or the name cannot be looked up.
+    ValueError
+        If a folder has no model of a known kind.
+
+    See Also
+    --------
+    EmbeddingUnion : Combines several sources.
+
+    Notes
+    -----
+    Names that begin like those of gensim-downloader, such as "glove-", are looked up
+    there, and other names on the hub, of which a few small files are downloaded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import WordVectors, make_embedding
+    >>> vectors = WordVectors.from_arrays(["tea", "cup"], np.eye(2))
+    >>> make_embedding(vectors, oov="mean")
+    PretrainedEmbedding(oov='mean', vectors=WordVectors(...))
+    """
+    name = _class_name(model)
+    if name == "StaticSubwordEmbedding":
+        options = {"output": "mean", **options}
+    return _CLASSES[name](model, **options)
+
+
+def _class_name(model):
+    if isinstance(model, str | os.PathLike):
+        path = os.path.expanduser(os.fspath(model))
+        return _class_of_path(path)
+    if isinstance(model, WordVectors) or hasattr(model, "key_to_index"):
+        return "PretrainedEmbedding"
+    paths = isinstance(model, tuple | list) and model and all(map(_is_path, model))
+    return "StaticSubwordEmbedding" if paths else "TransformerEmbedding"
+
+
+def _is_path(part):
+    return isinstance(part, str | os.PathLike)
+
+
+def _class_of_path(path):
+    if os.path.isdir(path):
+        name = source_of_folder(path)
+        if name is None:
+            found = sorted(os.listdir(path))[:10]
+            raise ValueError(
+                f"make_embedding: the folder {path} has no model of a known kind: no "
+                "modules.json or config.json, and it is not a store of word vectors. "
+                f"Its files are {found}."
+            )
+        return name
+    outside = path.startswith(("/", ".", "~")) or path.count("/") > 1 or "\\" in path
+    if os.path.isfile(path) or outside or path.startswith(_GENSIM):
+        return "PretrainedEmbedding"  # raises, if it is missing
+    return _class_on_hub(path)
+
+
+def _class_on_hub(name):
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = snapshot_download(name, allow_patterns=_DECIDING)
+    except Exception as error:  # the client's errors share no base class
+        reason = (str(error).strip() or "no reason given").splitlines()[0]
+        raise FileNotFoundError(
+            f"make_embedding: {name!r} is not a file or folder (in {os.getcwd()!r}), "
+            f"and could not be found on the Hugging Face hub: {type(error).__name__}: "
+            f"{reason.rstrip('.')}. Pass the path of a model."
+        ) from error
+    # Without a table to read, the type in config.json decides.
+    return source_of_folder(folder) or "TransformerEmbedding"

@@ -1,0 +1,512 @@
+"""SentenceModules: what the files of a sentence encoder say about its use.
+
+sentence-transformers lists the steps from texts to vectors in modules.json, each with a
+class and a folder of options and weights. They are read without that library, from JSON
+and tensors only. A class that is not known here is an error: without its step, the
+vectors would be others than the authors'.
+"""
+
+import ast
+import json
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import numpy as np
+
+from .._fingerprint import fingerprint_of
+
+# Of a bundle, whose files have no folders: modules as they are used, and their weights.
+PACKED, PACKED_WEIGHTS = "sentence_modules.json", "sentence_modules.weights"
+_MODULES, _ROUTER = "modules.json", "router_config.json"
+_SETTINGS = "config_sentence_transformers.json"
+_TRANSFORMER_FILES = (
+    *("sentence_bert_config.json", "sentence_roberta_config.json"),
+    *("sentence_distilbert_config.json", "sentence_camembert_config.json"),
+    *("sentence_albert_config.json", "sentence_xlm-roberta_config.json"),
+    "sentence_xlnet_config.json",
+)
+_TRANSFORMERS = (
+    "Transformer",
+    "BERT",
+    "RoBERTa",
+    "DistilBERT",
+    "CamemBERT",
+    "XLMRoBERTa",
+)
+_POOLING_FLAGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+_ACTIVATIONS = ("torch.nn.modules.activation", "torch.nn.modules.linear", "torch.nn")
+_TOKENS, _SENTENCE = "token_embeddings", "sentence_embedding"
+# Options of the transformer that change neither its vectors nor its pieces, or that
+# parameters of the source decide.
+_IGNORED_MODEL_OPTIONS = {
+    *("torch_dtype", "dtype", "attn_implementation", "device_map", "add_pooling_layer"),
+    *("low_cpu_mem_usage", "use_safetensors", "unpad_inputs"),
+}
+_UNKNOWN_OPTIONS = (
+    *("query_length", "document_length", "query_expansion", "processing_kwargs"),
+)
+
+
+class SentenceModules(NamedTuple):
+    """The steps of a sentence encoder behind its transformer, and its options.
+
+    Attributes
+    ----------
+    steps : tuple of dict
+        In order, each with its "kind" and its options; see `_STEPS`.
+    weights : dict of str to ndarray
+        By the number of the step and the name there, "1.linear.weight".
+    prompts : dict of str to str
+    default_prompt : str or None
+        Name of the prompt that texts get without any choice.
+    truncate_dim : int or None
+        Number of dimensions that are kept.
+    max_length : int or None
+        Maximum number of pieces; None for the limit of tokenizer and network.
+    """
+
+    steps: tuple
+    weights: dict
+    prompts: dict
+    default_prompt: str | None = None
+    truncate_dim: int | None = None
+    max_length: int | None = None
+
+    @property
+    def pooling(self):
+        """The options of the pooling step."""
+        return next(step for step in self.steps if step["kind"] == "Pooling")
+
+    def dim(self, dim):
+        """Return the dimension of vectors, given that of the transformer."""
+        for i, step in enumerate(self.steps):
+            if step["kind"] == "Pooling":
+                dim *= len(step["modes"])
+            elif step["kind"] == "Dense":
+                dim = len(self.weights[f"{i}.linear.weight"])
+        return dim
+
+    def differs_from(self, output):
+        """Return how vectors differ from a pooling without modules, None if not."""
+        modes = self.pooling["modes"]
+        if modes != [output]:
+            return f"pooling by {', '.join(modes)}"
+        ignored = "Pooling", "Normalize", "Dropout"
+        others = [step["kind"] for step in self.steps if step["kind"] not in ignored]
+        return f"the module {others[0]}" if others else None
+
+    @property
+    def fingerprint(self):
+        """Of the steps and their weights."""
+        return fingerprint_of({"steps": self.steps}, self.weights.items())
+
+    def packed(self):
+        """Return the content of two files, JSON and tensors."""
+        from safetensors.numpy import save
+
+        options = {**self._asdict(), "weights": None}
+        return {
+            PACKED: json.dumps(options).encode(),
+            PACKED_WEIGHTS: save(self.weights),
+        }
+
+
+class EncoderFolder(NamedTuple):
+    """Where the parts of a sentence encoder are, by its task.
+
+    Attributes
+    ----------
+    backbone : str
+        Folder of the transformer inside the encoder's, "" for the same.
+    modules : tuple of (str, str)
+        Class and folder of each module, the transformer first.
+    tasks : tuple of str
+        The routes of a Router, empty without one.
+    """
+
+    backbone: str = ""
+    modules: tuple = ()
+    tasks: tuple = ()
+
+
+def find_encoder(folder, task=None):
+    """Return the EncoderFolder of a folder, None if it has no modules.
+
+    Raises
+    ------
+    ValueError
+        If the folder has a Router without a route for the task.
+    """
+    folder = Path(folder)
+    if not (folder / _MODULES).is_file() or (folder / PACKED).is_file():
+        return None
+    modules = [
+        (_kind(_entry(module, "type", folder)), _inside(module.get("path", ""), folder))
+        for module in _json(folder / _MODULES, list)
+    ]
+    if not modules:
+        raise ValueError(f"{folder / _MODULES} lists no modules.")
+    tasks = ()
+    if modules[0][0] in ("Router", "Asym"):
+        route, tasks = _routed(folder, modules[0][1], task)
+        modules = route + modules[1:]
+    return EncoderFolder(modules[0][1], tuple(modules), tuple(tasks))
+
+
+def module_folders(folder):
+    """Return the subfolders that belong to a sentence encoder."""
+    folder = Path(folder)
+    if not (folder / _MODULES).is_file():
+        return []
+    places = [
+        _inside(module.get("path", ""), folder)
+        for module in _json(folder / _MODULES, list)
+    ]
+    for place in list(places):
+        for name in (_ROUTER, "config.json"):
+            types = _optional(folder / place / name).get("types")
+            if isinstance(types, dict):
+                places += [
+                    _inside(f"{place}/{key}".strip("/"), folder) for key in types
+                ]
+    return sorted({place for place in places if place})
+
+
+def _routed(folder, place, task):
+    """Return the modules of the Router's route for a task, and all routes."""
+    config = _optional(folder / place / _ROUTER) or _json(
+        folder / place / "config.json", dict
+    )
+    routes = config["structure"]
+    name = route_of(list(routes), config.get("parameters", {}), task)
+    types = config["types"]
+    return [
+        (_kind(types[key]), _inside(f"{place}/{key}".strip("/"), folder))
+        for key in routes[name]
+    ], list(routes)
+
+
+def route_of(routes, options, task):
+    """Return the route of texts for a task, as sentence-transformers chooses it."""
+    mapped = {}
+    for key, route in (options.get("route_mappings") or {}).items():
+        key = ast.literal_eval(key) if isinstance(key, str) else key
+        mapped[tuple(key)] = route
+    for key in ((task, "text"), (task, None), (None, "text"), (None, None)):
+        if key in mapped:
+            return mapped[key]
+    if task in routes:
+        return task
+    if "text" in routes:
+        return "text"
+    default = options.get("default_route")
+    if default is None and options.get("allow_empty_key", True):
+        default = routes[0]
+    if default is None:
+        raise ValueError(
+            "TransformerEmbedding: this encoder has a Router with the routes "
+            f"{routes} and no default. Choose one with prompt_name, for example "
+            f"prompt_name={routes[0]!r}."
+        )
+    return default
+
+
+def backbone_options(folder):
+    """Return the options in a transformer's folder that sentence-transformers reads."""
+    for name in _TRANSFORMER_FILES:
+        options = _optional(Path(folder) / name)
+        if options:
+            return options
+    return {}
+
+
+def tokenizer_options(folder):
+    """Return the arguments with which configuration and tokenizer are loaded.
+
+    Returns
+    -------
+    config, tokenizer : dict
+    lower_case : bool
+        Whether texts are lower-cased first.
+    """
+    options = backbone_options(folder)
+    config = _renamed(options, "config_kwargs", "config_args")
+    tokenizer = _renamed(options, "processor_kwargs", "tokenizer_args")
+    return config, tokenizer, bool(options.get("do_lower_case"))
+
+
+def _renamed(options, name, old):
+    content = dict(options.get(name) or options.get(old) or {})
+    for loading in ("trust_remote_code", "token", "cache_dir", "revision"):
+        content.pop(loading, None)
+    return content
+
+
+def read_prompts(folder):
+    """Return the prompts of an encoder, by name."""
+    packed = _optional(Path(folder) / PACKED)
+    prompts = (packed or _optional(Path(folder) / _SETTINGS)).get("prompts") or {}
+    return {name: text or "" for name, text in prompts.items()}
+
+
+def read_modules(folder, encoder):
+    """Return the SentenceModules of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    encoder : EncoderFolder or None
+        None for the folder of a bundle.
+
+    Raises
+    ------
+    ValueError
+        If a module or one of its options is not known.
+    """
+    folder = Path(folder)
+    if (folder / PACKED).is_file():
+        from safetensors.numpy import load
+
+        options = _json(folder / PACKED, dict)
+        weights = load((folder / PACKED_WEIGHTS).read_bytes())
+        steps = tuple(options.pop("steps"))
+        return SentenceModules(**{**options, "steps": steps, "weights": weights})
+    settings = _optional(folder / _SETTINGS)
+    parts = []
+    for kind, place in encoder.modules:
+        if kind in _TRANSFORMERS:
+            options = backbone_options(folder / place)
+        else:
+            options = _optional(folder / place / "config.json")
+        parts.append((kind, options, folder / place))
+    return sentence_modules(parts, settings, read_weights)
+
+
+def sentence_modules(parts, settings, weights_of):
+    """Return the SentenceModules of parts in order, the transformer first.
+
+    Parameters
+    ----------
+    parts : list of (kind, options, place)
+    settings : dict
+        Of config_sentence_transformers.json.
+    weights_of : callable
+        From a place to a dict of arrays.
+    """
+    kind = settings.get("model_type") or "SentenceTransformer"
+    if kind != "SentenceTransformer":
+        raise unknown_module(kind, "a model of another type")
+    (first, options, _), *rest = parts
+    _check_transformer(first, options)
+    steps, weights = [], {}
+    for kind, module_options, place in rest:
+        if kind not in _STEPS:
+            raise unknown_module(kind)
+        step = {"kind": kind, **_STEPS[kind](module_options)}
+        if kind in _WITH_WEIGHTS:
+            arrays = weights_of(place)
+            weights |= {f"{len(steps)}.{name}": a for name, a in arrays.items()}
+        steps.append(step)
+    _check_order(steps)
+    prompts = settings.get("prompts") or {}
+    return SentenceModules(
+        tuple(steps),
+        weights,
+        {name: text or "" for name, text in prompts.items()},
+        settings.get("default_prompt_name"),
+        settings.get("truncate_dim"),
+        options.get("max_seq_length"),
+    )
+
+
+def _check_transformer(kind, options):
+    """Raise ValueError if the first module is not a transformer of texts."""
+    if kind not in _TRANSFORMERS:
+        raise unknown_module(kind)
+    task = options.get("transformer_task") or "feature-extraction"
+    if task != "feature-extraction":
+        raise unknown_module(kind, f"transformer_task={task!r}")
+    for name in _UNKNOWN_OPTIONS:
+        if options.get(name):
+            raise unknown_module(kind, f"{name}={options[name]!r}")
+    if options.get("modality_config") is not None:
+        _check_modality(kind, options["modality_config"])
+    if (options.get("module_output_name") or _TOKENS) != _TOKENS:
+        raise unknown_module(kind, f"output {options['module_output_name']!r}")
+    model = _renamed(options, "model_kwargs", "model_args")
+    other = sorted(set(model) - _IGNORED_MODEL_OPTIONS)
+    if other:
+        raise unknown_module(kind, f"model_args={other}")
+
+
+def _check_modality(kind, modalities):
+    """Raise ValueError unless texts are read as they are, to last hidden states."""
+    text = modalities.get("text") or {}
+    outputs = text.get("method_output_name")
+    outputs = [outputs] if isinstance(outputs, str) else list(outputs or ())
+    if text.get("method") != "forward" or outputs != ["last_hidden_state"]:
+        raise unknown_module(kind, f"texts as {text or None}")
+    if "message" in modalities:
+        raise unknown_module(kind, "texts in a chat template")
+
+
+def _check_order(steps):
+    """Raise ValueError unless one pooling separates steps on pieces and on vectors."""
+    kinds = [step["kind"] for step in steps]
+    if kinds.count("Pooling") != 1:
+        n_poolings = kinds.count("Pooling")
+        raise unknown_module("Transformer", f"{n_poolings} modules Pooling behind it")
+    place = kinds.index("Pooling")
+    for i, step in enumerate(steps):
+        of_pieces = step.get("of", _SENTENCE) == _TOKENS
+        if step["kind"] not in ("Pooling", "Dropout") and of_pieces != (i < place):
+            where = "before" if i < place else "behind"
+            raise unknown_module(step["kind"], f"{where} Pooling")
+
+
+def _pooling(options):
+    modes = options.get("pooling_mode")
+    if modes is None:
+        modes = [mode for flag, mode in _POOLING_FLAGS.items() if options.get(flag)]
+        modes = modes or ["mean"]
+    modes = [modes] if isinstance(modes, str) else list(modes)
+    unknown = [mode for mode in modes if mode not in _POOLING_FLAGS.values()]
+    if unknown:
+        raise unknown_module("Pooling", f"pooling_mode={unknown[0]!r}")
+    return {"modes": modes, "include_prompt": bool(options.get("include_prompt", True))}
+
+
+def _dense(options):
+    name = options.get("activation_function", "torch.nn.modules.activation.Tanh")
+    room, _, activation = name.rpartition(".")
+    if room not in _ACTIVATIONS:
+        raise unknown_module("Dense", f"activation_function={name!r}")
+    residual = bool(options.get("use_residual", False))
+    return {"activation": activation, "use_residual": residual} | _place(
+        "Dense", options
+    )
+
+
+def _place(kind, options):
+    """Return which vectors a module maps, which must be those that it returns."""
+    source = options.get("module_input_name") or _SENTENCE
+    target = options.get("module_output_name") or source
+    if source != target or source not in (_TOKENS, _SENTENCE):
+        raise unknown_module(kind, f"{source!r} to {target!r}")
+    return {"of": source}
+
+
+def _word_weights(options):
+    """Return the weight of each piece id, as sentence-transformers looks it up."""
+    weights, default = options["word_weights"], options.get("unknown_word_weight", 1)
+    values = [
+        weights.get(word, weights.get(word.lower(), default))
+        for word in options["vocab"]
+    ]
+    return {"values": values, "of": _TOKENS}
+
+
+_STEPS = {
+    "Pooling": _pooling,
+    "Dense": _dense,
+    "LayerNorm": lambda options: {},
+    "Normalize": lambda options: _place("Normalize", options),
+    "WordWeights": _word_weights,
+    "WeightedLayerPooling": lambda options: {
+        "layer_start": options.get("layer_start", 4),
+        "of": _TOKENS,
+    },
+    "Dropout": lambda options: {},  # has no effect on frozen models
+}
+_WITH_WEIGHTS = ("Dense", "LayerNorm", "WeightedLayerPooling")
+
+
+def unknown_module(kind, what=None):
+    """Return the error for a module whose step is not known."""
+    what = f" with {what}" if what else ""
+    hint = ""
+    if kind == "StaticEmbedding":
+        hint = "StaticSubwordEmbedding(folder, output='mean') reads it, or "
+    return ValueError(
+        f"TransformerEmbedding: this sentence encoder has the module {kind}{what}, "
+        "which output='sentence' does not compute, and it is never skipped. Use "
+        f"{hint}sentence-transformers itself: FunctionEmbedding(model.encode, "
+        "level='sequence', as_text=True). output='words' needs no modules."
+    )
+
+
+def read_weights(folder):
+    """Return the arrays of a module by name, from safetensors or a pickle of tensors.
+
+    torch reads only tensors from the pickle (``weights_only``), and runs no code.
+    """
+    path = Path(folder) / "model.safetensors"
+    if path.is_file():
+        from safetensors.torch import load_file
+
+        tensors = load_file(path)
+    else:
+        import torch
+
+        path = Path(folder) / "pytorch_model.bin"
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"TransformerEmbedding: the module in {folder} has no weights. "
+                "Expected model.safetensors or pytorch_model.bin."
+            )
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    return as_arrays(tensors)
+
+
+def as_arrays(tensors):
+    """Return tensors as float32 arrays, by name."""
+    return {
+        name: np.ascontiguousarray(tensor.detach().cpu().float().numpy())
+        for name, tensor in tensors.items()
+    }
+
+
+def _kind(reference):
+    """Return the class of a module: the rooms of classes changed between versions.
+
+    Of classes that do not belong to sentence-transformers, the whole name.
+    """
+    room, _, kind = reference.rpartition(".")
+    return kind if room.partition(".")[0] == "sentence_transformers" else reference
+
+
+def _inside(path, folder):
+    """Return a relative path as it is, or raise: it must not lead out of the folder."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    if ".." in parts or path.startswith("/") or ":" in path:
+        raise ValueError(
+            f"{folder}: the module's path {path!r} leads out of the folder."
+        )
+    return "/".join(part for part in parts if part != ".")
+
+
+def _entry(module, name, folder):
+    if not isinstance(module, dict) or not isinstance(module.get(name), str):
+        raise ValueError(f"{folder / _MODULES} is corrupt: a module has no {name!r}.")
+    return module[name]
+
+
+def _optional(path):
+    return _json(path, dict) if path.is_file() else {}
+
+
+def _json(path, kind):
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not readable: {error}") from error
+    if not isinstance(content, kind):
+        raise ValueError(f"{path} is corrupt: expected a JSON {kind.__name__}.")
+    return content
