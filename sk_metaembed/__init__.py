@@ -4,24 +4,28 @@ Public names are loaded on first use, so importing the package is fast and does 
 import torch, gensim or transformers.
 """
 
-import ast
 from importlib import import_module
 
 from ._version import __version__
 
 
 def _read_stub():
-    """Return the room of each public name, and the rooms, from the type stub."""
+    """Return the room of each public name, and the rooms, from the type stub.
+
+    Importing a parser would take longer than everything else here.
+    """
     home, rooms = {}, []
     with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as file:
-        stub = ast.parse(file.read())
-    for node in stub.body:
-        if isinstance(node, ast.ImportFrom):
-            names = [alias.name for alias in node.names]
-            if node.module is None:
-                rooms += names
-            elif node.module != "_version":
-                home |= dict.fromkeys(names, node.module)
+        statements = file.read().split("\nfrom .")[1:]
+    for statement in statements:
+        room, _, names = statement.partition(" import ")
+        end = ")" if names.startswith("(") else "\n"
+        names = names.strip("(").partition(end)[0].split(",")
+        names = [name.split(" as ")[0].strip() for name in names if name.strip()]
+        if not room:
+            rooms += names
+        elif room != "_version":
+            home |= dict.fromkeys(names, room)
     return home, rooms
 
 

@@ -211,7 +211,10 @@ def test_stub_lists_the_top_level_names():
     assert ast.literal_eval(listed) == sk_metaembed.__all__
     rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert {name for name in rooms if name[0] != "_"} == set(sk_metaembed._ROOMS)
-    assert set(sk_metaembed._HOME.values()) <= set(sk_metaembed._ROOMS)
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: node.module for node in imports for alias in node.names}
+    rooms = dict.fromkeys(sk_metaembed._ROOMS)
+    assert home == {"__version__": "_version", **sk_metaembed._HOME, **rooms}
 
 
 def test_sample_returns_the_types_it_asserts(monkeypatch):

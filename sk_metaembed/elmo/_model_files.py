@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from contextlib import ExitStack
+from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 from .._io._atomic import atomic_path
 from ..vectors._download import local_file
 from ._corpus import SPECIAL
-from ._options import N_CHARACTERS, ElmoOptions, read_options
+from ._options import LAYOUT, N_CHARACTERS, ElmoOptions, read_options
 from ._weight_files import (
     array_types,
     import_h5py,
@@ -52,23 +53,13 @@ def write_model(folder, options, weights, words=None):
 
 def options_to_dict(options):
     """Return options in AllenNLP's format for inference."""
-    lstm = {
-        "projection_dim": options.projection_dim,
-        "dim": options.cell_dim,
-        "n_layers": options.n_layers,
-        "cell_clip": options.cell_clip,
-        "proj_clip": options.proj_clip,
-        "use_skip_connections": options.skip_connections,
-    }
-    char_cnn = {
-        "embedding": {"dim": options.char_dim},
-        "filters": [list(pair) for pair in options.filters],
-        "n_highway": options.n_highway,
-        "n_characters": N_CHARACTERS + 1,  # including AllenNLP's padding row
-        "max_characters_per_token": options.max_characters,
-        "activation": options.activation,
-    }
-    return {"lstm": lstm, "char_cnn": char_cnn}
+    content = {"lstm": {}, "char_cnn": {"embedding": {}}}
+    for name, (*keys, last) in LAYOUT.items():
+        inner = reduce(dict.get, keys, content)
+        inner[last] = getattr(options, name)
+    # Including AllenNLP's padding row.
+    content["char_cnn"]["n_characters"] = N_CHARACTERS + 1
+    return content
 
 
 _FULL = {"weight": "softmax/W", "bias": "softmax/b"}  # bilm-tf's names

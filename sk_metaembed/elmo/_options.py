@@ -54,6 +54,46 @@ class ElmoOptions(NamedTuple):
         return sum(number for _, number in self.filters)
 
 
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_CLIP = [Interval(Real, 0, None, closed="neither"), None]
+_CONSTRAINTS = {
+    "projection_dim": _COUNT,
+    "cell_dim": _COUNT,
+    "n_layers": _COUNT,
+    "cell_clip": _CLIP,
+    "proj_clip": _CLIP,
+    "skip_connections": ["boolean"],
+    "char_dim": _COUNT,
+    "max_characters": [Interval(Integral, 3, None, closed="left")],
+    "filters": ["array-like"],
+    "n_highway": [Interval(Integral, 0, None, closed="left")],
+    "activation": [StrOptions(set(_ACTIVATIONS))],
+}
+# Where options.json has each option, in the format of AllenNLP and bilm-tf.
+LAYOUT = {
+    "projection_dim": ("lstm", "projection_dim"),
+    "cell_dim": ("lstm", "dim"),
+    "n_layers": ("lstm", "n_layers"),
+    "cell_clip": ("lstm", "cell_clip"),
+    "proj_clip": ("lstm", "proj_clip"),
+    "skip_connections": ("lstm", "use_skip_connections"),
+    "char_dim": ("char_cnn", "embedding", "dim"),
+    "max_characters": ("char_cnn", "max_characters_per_token"),
+    "filters": ("char_cnn", "filters"),
+    "n_highway": ("char_cnn", "n_highway"),
+    "activation": ("char_cnn", "activation"),
+}
+# Of options that a file may lack.
+_ABSENT = {
+    "cell_clip": None,
+    "proj_clip": None,
+    "skip_connections": False,
+    "max_characters": 50,
+    "n_highway": 0,
+    "activation": "relu",
+}
+
+
 def read_options(file):
     """Return the ElmoOptions in a file in AllenNLP's or bilm-tf's format.
 
@@ -73,45 +113,17 @@ def read_options(file):
     """
     content = _parse(file)
     if content.get("bidirectional") is False:
-        raise _invalid(file, "'bidirectional'", False, "true: ELMo has two directions")
+        raise ValueError(
+            f"ELMo: 'bidirectional' in {file} must be true: ELMo has two directions."
+        )
     _check_characters(file, content)
-    max_characters = _integer(
-        file, content, "char_cnn", "max_characters_per_token", default=50, minimum=3
-    )
-    return ElmoOptions(
-        projection_dim=_integer(file, content, "lstm", "projection_dim"),
-        cell_dim=_integer(file, content, "lstm", "dim"),
-        n_layers=_integer(file, content, "lstm", "n_layers"),
-        cell_clip=_clip(file, content, "cell_clip"),
-        proj_clip=_clip(file, content, "proj_clip"),
-        skip_connections=bool(
-            _value(file, content, "lstm", "use_skip_connections", default=False)
-        ),
-        char_dim=_integer(file, content, "char_cnn", "embedding", "dim"),
-        max_characters=max_characters,
-        filters=_filters(file, content, max_characters),
-        n_highway=_integer(
-            file, content, "char_cnn", "n_highway", default=0, minimum=0
-        ),
-        activation=_activation(file, content),
-    )
-
-
-_COUNT = [Interval(Integral, 1, None, closed="left")]
-_CLIP = [Interval(Real, 0, None, closed="neither"), None]
-_CONSTRAINTS = {
-    "projection_dim": _COUNT,
-    "cell_dim": _COUNT,
-    "n_layers": _COUNT,
-    "cell_clip": _CLIP,
-    "proj_clip": _CLIP,
-    "skip_connections": ["boolean"],
-    "char_dim": _COUNT,
-    "max_characters": [Interval(Integral, 3, None, closed="left")],
-    "filters": ["array-like"],
-    "n_highway": [Interval(Integral, 0, None, closed="left")],
-    "activation": [StrOptions(set(_ACTIVATIONS))],
-}
+    values = {name: _value(file, content, name) for name in LAYOUT}
+    values["skip_connections"] = bool(values["skip_connections"])
+    clips = {name: values[name] for name in ("cell_clip", "proj_clip")}
+    for name, value in values.items():
+        _check(name, value, ".".join(LAYOUT[name]), f"ELMo in {file}")
+    values |= {name: clip and float(clip) for name, clip in clips.items()}
+    return _with_filters(ElmoOptions(**values), f"ELMo: 'char_cnn.filters' in {file}")
 
 
 def checked_options(architecture):
@@ -125,15 +137,26 @@ def checked_options(architecture):
         raise ValueError(
             f"architecture has no key {unknown[0]!r}; its keys are {[*_CONSTRAINTS]}."
         )
-    validate_parameter_constraints(
-        _CONSTRAINTS, architecture, "the architecture of ElmoLanguageModel"
-    )
-    options = ElmoOptions(**architecture)
+    for name, value in architecture.items():
+        _check(name, value, name, "the architecture of ElmoLanguageModel")
+    return _with_filters(ElmoOptions(**architecture))
+
+
+def _check(name, value, shown_name, owner):
+    """Raise a ValueError unless the value of an option is valid."""
+    if isinstance(value, bool) and name != "skip_connections":
+        value = repr(value)  # to Python a bool is a number
+    constraints = {shown_name: _CONSTRAINTS[name]}
+    validate_parameter_constraints(constraints, {shown_name: value}, owner)
+
+
+def _with_filters(options, name="filters"):
+    """Return options with filters as pairs of int, or raise a ValueError."""
     filters = _filter_pairs(options.filters, options.max_characters)
     if not filters:
         raise ValueError(
-            "filters must be pairs of width and number, such as ((1, 32), (2, 64)), "
-            f"with widths up to max_characters={options.max_characters}; got "
+            f"{name} must be pairs of width and number, such as ((1, 32), (2, 64)), "
+            f"with widths up to the {options.max_characters} characters of a word; got "
             f"{options.filters!r}."
         )
     return options._replace(filters=filters)
@@ -165,7 +188,7 @@ def _parse(file):
             f"ELMo: {path} does not hold ELMo options: 'lstm' is missing. It must be a "
             "JSON object with the keys 'lstm' and 'char_cnn'."
         )
-    if "char_cnn" not in content:
+    if not isinstance(content.get("char_cnn"), dict):
         raise ValueError(
             f"ELMo: 'char_cnn' is missing in {path}: it is a model of whole words. "
             "Only models that read characters are supported, because they embed any "
@@ -174,64 +197,24 @@ def _parse(file):
     return content
 
 
-_REQUIRED = object()
-
-
-def _value(file, content, *keys, default=_REQUIRED):
-    for depth, key in enumerate(keys):
+def _value(file, content, name):
+    """Return an option of a file, its default if the file lacks it."""
+    keys = LAYOUT[name]
+    for depth, key in enumerate(keys, 1):
         if not isinstance(content, dict) or key not in content:
-            if default is not _REQUIRED:
-                return default
-            path = ".".join(keys[: depth + 1])
+            if name in _ABSENT:
+                return _ABSENT[name]
+            path = ".".join(keys[:depth])
             raise ValueError(f"ELMo: {path!r} is missing in the options {file}.")
         content = content[key]
-    return content
-
-
-def _integer(file, content, *keys, default=_REQUIRED, minimum=1):
-    value = _value(file, content, *keys, default=default)
-    if value is None and default is not _REQUIRED:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-        raise _invalid(file, repr(".".join(keys)), value, f"an integer >= {minimum}")
-    return value
-
-
-def _clip(file, content, key):
-    value = _value(file, content, "lstm", key, default=None)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise _invalid(file, f"'lstm.{key}'", value, "a positive number or null")
-    return float(value)
-
-
-def _filters(file, content, max_characters):
-    value = _value(file, content, "char_cnn", "filters")
-    pairs = _filter_pairs(value, max_characters)
-    if not pairs:
-        expected = (
-            "pairs of width and number, such as [[1, 32], [2, 64]], with widths up to "
-            f"the {max_characters} characters of a word"
-        )
-        raise _invalid(file, "'char_cnn.filters'", value, expected)
-    return pairs
-
-
-def _activation(file, content):
-    value = _value(file, content, "char_cnn", "activation", default="relu")
-    if value not in _ACTIVATIONS:
-        raise _invalid(file, "'char_cnn.activation'", value, f"one of {_ACTIVATIONS}")
-    return value
+    return _ABSENT.get(name) if content is None else content
 
 
 def _check_characters(file, content):
     # Options for inference count the padding row, options for training do not.
-    value = _value(file, content, "char_cnn", "n_characters", default=N_CHARACTERS)
+    value = content["char_cnn"].get("n_characters", N_CHARACTERS)
     if value not in (N_CHARACTERS, N_CHARACTERS + 1):
-        expected = f"{N_CHARACTERS} (for training) or {N_CHARACTERS + 1}"
-        raise _invalid(file, "'char_cnn.n_characters'", value, expected)
-
-
-def _invalid(file, key, value, expected):
-    return ValueError(f"ELMo: {key} in {file} must be {expected}; got {value!r}.")
+        raise ValueError(
+            f"ELMo: 'char_cnn.n_characters' in {file} must be {N_CHARACTERS} (for "
+            f"training) or {N_CHARACTERS + 1}; got {value!r}."
+        )

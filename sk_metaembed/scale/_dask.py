@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ._batches import accepts_missing, check_rows
 from ._pipeline_ref import make_reference
-from ._results import check_method, compute, compute_empty
+from ._results import check_method, compute, compute_empty, explain_rows
 from ._sources import column_list
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ class _Task(NamedTuple):
             check_rows(rows, place, self.missing)
         if index is not None:
             where += f", index {index[0]!r} to {index[-1]!r}"
-        with _add_place_to_error(where):
+        with explain_rows("transform_partitions", where):
             pipeline = self.reference.pipeline()
             return compute(pipeline, self.method, self.dtype, rows).values
 
@@ -201,19 +200,6 @@ class _Task(NamedTuple):
         if not self.keep:
             return result
         return pd.concat([frame[self.keep], result], axis=1)
-
-
-@contextmanager
-def _add_place_to_error(where):
-    """Add to an error the partition that it is about."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(
-            f"transform_partitions: in {where}. Row numbers in the message count from "
-            "0 within it."
-        )
-        raise
 
 
 def transform_frame(frame, task, partition_info=None):

@@ -18,6 +18,8 @@ import zlib
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from .._io._lock import lock_file
+
 VERSION = 3
 
 
@@ -60,7 +62,7 @@ class PartialOutput:
             out.parent.mkdir(parents=True, exist_ok=True)
             _check_not_folder(out)
             self.folder.mkdir(exist_ok=True)
-            self._lock = _locked(self.folder / "lock")
+            self._lock = lock_file(self.folder / "lock", wait=False)
         if self._lock is None:
             raise RuntimeError(
                 f"transform_in_batches: another process is writing {self.out}. Wait "
@@ -207,22 +209,6 @@ def _records(file):
         for line in file.readlines():
             if line.endswith(b"\n"):
                 yield json.loads(line)
-
-
-def _locked(path):
-    """Return a file that is locked for this process until closed, None if it cannot."""
-    file = open(path, "ab")  # noqa: SIM115 - closed by the caller
-    try:
-        import fcntl
-    except ImportError:  # not a POSIX system
-        return file
-    with suppress(BlockingIOError, FileNotFoundError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The process that held the lock may have removed the file since it was opened.
-        if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
-            return file
-    file.close()
-    return None
 
 
 def _check_not_folder(out):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,6 +93,18 @@ def _columns(pipeline, method, width):
     if len(names) == width:
         return [str(name) for name in names]
     return [f"{_NAMES[method]}{i}" for i in range(width)]
+
+
+@contextmanager
+def explain_rows(caller, where, start=0):
+    """Add to an error the rows that it is about; they count from `start`."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(
+            f"{caller}: in {where}. Row numbers in the message count from {start:,}."
+        )
+        raise
 
 
 def compute_empty(pipeline, method, dtype, documents, note):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,7 +19,7 @@ from ._fingerprint import pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
 from ._pipeline_ref import PipelineRef, make_reference
-from ._results import check_method, compute, compute_empty
+from ._results import check_method, compute, compute_empty, explain_rows
 from ._sources import column_list, open_source
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class Task(NamedTuple):
         pipeline = self.pipeline
         if isinstance(pipeline, PipelineRef):
             pipeline = pipeline.pipeline()
-        with _add_rows_to_error(batch):
+        with _explain_rows(batch):
             rows = pipeline_rows(batch.rows, pipeline)
             return compute(pipeline, self.method, self.dtype, rows, self.layout)
 
@@ -286,22 +286,14 @@ class Task(NamedTuple):
 
     def encode(self, spec, result, batch):
         """Return a result in the format of the output."""
-        with _add_rows_to_error(batch):
+        with _explain_rows(batch):
             return self.output.encode(spec, result, batch.copied)
 
 
-@contextmanager
-def _add_rows_to_error(batch):
-    """Add to an error the rows of the source that it is about."""
-    try:
-        yield
-    except Exception as error:
-        stop = batch.start + len(batch.rows) - 1
-        error.add_note(
-            f"transform_in_batches: in rows {batch.start:,} to {stop:,} of the source "
-            f"({batch.where}). Row numbers in the message count from {batch.start:,}."
-        )
-        raise
+def _explain_rows(batch):
+    stop = batch.start + len(batch.rows) - 1
+    where = f"rows {batch.start:,} to {stop:,} of the source ({batch.where})"
+    return explain_rows("transform_in_batches", where, batch.start)
 
 
 def _run(task, source, partial, batch_size, n_jobs, verbose):

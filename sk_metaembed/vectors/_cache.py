@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from .._io._atomic import atomic_path, cache_home
+from .._io._lock import lock_file
 
 # A file modified this recently may be modified again with an equal time stamp.
 _SETTLED_NS = 2_000_000_000
@@ -113,23 +114,14 @@ def exclusive_lock(target):
         yield False
         return
     path = target.with_name(f".{target.name}.lock")
-    while True:
-        with open(path, "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_at(path, file):  # the previous holder removed it in the meantime
-                continue
-            try:
-                yield True
-            finally:
-                path.unlink(missing_ok=True)
-                fcntl.flock(file, fcntl.LOCK_UN)  # for forked processes too
-            return
-
-
-def _is_at(path, file):
-    with contextlib.suppress(FileNotFoundError):
-        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
-    return False
+    while (file := lock_file(path, wait=True)) is None:
+        pass  # the previous holder removed it in the meantime
+    with file:
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
+            fcntl.flock(file, fcntl.LOCK_UN)  # for forked processes too
 
 
 def _remove_partial(target, locked):

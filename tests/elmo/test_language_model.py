@@ -275,6 +275,7 @@ def test_a_file_equals_a_list_of_its_lines(tmp_path):
             {"architecture": {"cell_dim": 0}},
             "'cell_dim' parameter of the",
         ),
+        ([["a", "b"]], {"architecture": {"n_layers": True}}, "'n_layers' parameter"),
         ([["a", "b"]], {"device": "abacus"}, "not a torch device"),
     ],
 )

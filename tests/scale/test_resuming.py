@@ -31,7 +31,6 @@ from sk_metaembed import (
 )
 from sk_metaembed.scale import _partial_output
 from sk_metaembed.scale._fingerprint import pipeline_fingerprint
-from sk_metaembed.scale._partial_output import _locked
 
 NAMES = ["out.npy", "out.parquet"]
 
@@ -512,24 +511,3 @@ def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_p
     process = start(script, tmp_path / "pipes", stdout=subprocess.PIPE, text=True)
     message, error = process.communicate()
     assert message.split() == digests, error
-
-
-def test_a_lock_that_was_removed_since_it_was_opened(tmp_path, monkeypatch):
-    import fcntl
-
-    path = tmp_path / "lock"
-    first = _locked(path)
-    assert first is not None
-    assert _locked(path) is None
-    flock = fcntl.flock
-
-    def late(file, flags):
-        """Lock a file that its holder removes after it was opened here."""
-        path.unlink()
-        first.close()
-        flock(file, flags)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(fcntl, "flock", late)
-        assert _locked(path) is None
-    _locked(path).close()
