@@ -105,7 +105,6 @@ ROOMS = {
                 "DynamicMetaClassifier",
                 "DynamicMetaRegressor",
                 "DynamicMetaTagger",
-                "DynamicMetaRanker",
             ]
         },
     ),

@@ -20,7 +20,6 @@ from .adapters import ColumnsEncoder, PairEncoder, TokenClassifier
 from .dynamic import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
@@ -100,7 +99,6 @@ __all__ = [
     "DistilledEmbedding",
     "DynamicMetaClassifier",
     "DynamicMetaEmbedding",
-    "DynamicMetaRanker",
     "DynamicMetaRegressor",
     "DynamicMetaTagger",
     "ElmoEmbedding",

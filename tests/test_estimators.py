@@ -23,7 +23,6 @@ from sk_metaembed import (
     DistilledEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
     ElmoEmbedding,
@@ -193,8 +192,6 @@ ESTIMATORS = [
         **NET, mixer_options="published", lr=1e-4, output="sequence", cv=2
     ),
     DynamicMetaClassifier(**LEARNING_NET),
-    DynamicMetaRanker(**NET, shared_dim=3),
-    DynamicMetaRanker(**NET, shared_dim=3, encoder="mean", negatives="hardest"),
     DynamicMetaRegressor(**LEARNING_NET),
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
     ColumnsEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),

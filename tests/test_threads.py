@@ -16,7 +16,6 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
     ElmoLanguageModel,
@@ -43,7 +42,6 @@ LANGUAGE = ElmoLanguageModel(**LANGUAGE_MODEL, **SAMPLED)
 TRAINED = [
     DynamicMetaClassifier(**NET, attention="context", encoder="gru"),
     DynamicMetaEmbedding(**LSTM, output="sequence"),
-    DynamicMetaRanker(**POOLED, shared_dim=3),
     DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
     DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
     DynamicMetaRegressor(**POOLED, trainable=CharEmbedding("bilstm", hidden_dim=2)),

@@ -8,8 +8,6 @@ Frozen sources are the blocks of X. Sources in `trainable` are trained with the 
 from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
-from ._ranker import DynamicMetaRanker
-from ._retrieval import ImageTarget
 from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
 from ._targets import ColumnsTarget, IndicatorTarget, LabelTarget, NumberTarget
@@ -18,7 +16,6 @@ from ._trainable import TrainedSources
 __all__ = [
     "DynamicMetaClassifier",
     "DynamicMetaEmbedding",
-    "DynamicMetaRanker",
     "DynamicMetaRegressor",
     "DynamicMetaTagger",
 ]
@@ -29,7 +26,6 @@ set_public_module(
     IndicatorTarget,
     LabelTarget,
     NumberTarget,
-    ImageTarget,
     TagTarget,
     TrainedSources,
 )

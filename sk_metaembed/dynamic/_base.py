@@ -155,8 +155,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             lists, or SequencePairs of tokens.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, several columns of labels (a
-            DataFrame or array), or numbers; for a tagger a list of tags per sequence,
-            for a ranker the features of each caption's image.
+            DataFrame or array), or numbers; for a tagger a list of tags per sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence in the loss and in the held-out score. Sequences of
             weight 0 are left out.

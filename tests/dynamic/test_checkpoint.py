@@ -17,7 +17,6 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
@@ -94,10 +93,6 @@ FITS = {
     "characters": (
         DynamicMetaClassifier(trainable=CharEmbedding(char_dim=3), **SMALL),
         lambda X: LABELS,
-    ),
-    "ranker": (
-        DynamicMetaRanker(**SMALL, shared_dim=4),
-        lambda X: np.repeat(np.eye(12, 7) + 1, 2, axis=0),
     ),
 }
 

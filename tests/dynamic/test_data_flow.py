@@ -8,7 +8,7 @@ import pytest
 from sk_metaembed import dynamic
 
 ROOM = Path(dynamic.__file__).parent
-ESTIMATORS = ("_base", "_embedding", "_predictors", "_ranker", "_tagger")
+ESTIMATORS = ("_base", "_embedding", "_predictors", "_tagger")
 
 
 def is_private(name):

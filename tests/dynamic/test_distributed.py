@@ -10,7 +10,6 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
     SequencePairs,
@@ -58,12 +57,6 @@ TASKS = {
     "scalar mix": (DynamicMetaEmbedding("task", mix_penalty=0.1), X, LABELS),
     "tagger": (DynamicMetaTagger(encoder_dim=4), X, TAGS),
     "softmax tagger": (DynamicMetaTagger(encoder_dim=4, decoder="softmax"), X, TAGS),
-    "ranker": (DynamicMetaRanker(encoder="mean", shared_dim=6), X, IMAGES),
-    "hardest": (
-        DynamicMetaRanker(encoder="mean", shared_dim=6, negatives="hardest"),
-        X,
-        IMAGES,
-    ),
     "pairs": (
         DynamicMetaClassifier(encoder="mean"),
         SequencePairs(X),
@@ -116,7 +109,7 @@ def test_more_processes_than_held_out_sequences(monkeypatch):
     np.testing.assert_allclose(curve(models[2]), curve(alone), atol=1e-5)
 
 
-@pytest.mark.parametrize("task", [t for t in TASKS if t not in ("ranker", "hardest")])
+@pytest.mark.parametrize("task", TASKS)
 def test_parts_of_a_batch_teach_what_the_batch_does(task):
     alone = fitted(*TASKS[task])
     np.testing.assert_allclose(
@@ -140,15 +133,6 @@ def test_processes_compute_their_shares_in_parts(monkeypatch):
     )
     np.testing.assert_allclose(curve(models[1]), curve(fitted(*task)), atol=1e-5)
     assert max(sizes) <= 3
-
-
-def test_a_ranker_compares_whole_batches():
-    assert "train_options__micro_batch_size" not in DynamicMetaRanker().get_params()
-    message = (
-        r"unknown key 'micro_batch_size'. Allowed keys are \['average_epochs', .*'wei"
-    )
-    with pytest.raises(ValueError, match=message):
-        fitted(*TASKS["ranker"], train_options={"micro_batch_size": 5})
 
 
 def test_without_a_seed_all_processes_draw_the_same(monkeypatch):

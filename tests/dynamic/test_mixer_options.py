@@ -11,7 +11,6 @@ from sk_metaembed import (
     Block,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
     EmbeddedSequences,
@@ -180,7 +179,6 @@ def test_a_dimension_that_does_not_vary_is_centered():
                 for r in X.tokens.to_list()
             ],
         ),
-        (DynamicMetaRanker, lambda X: np.eye(len(X), 5) + 1),
     ],
 )
 @pytest.mark.parametrize("attention", ["word", "context"])
@@ -263,7 +261,7 @@ def test_wrong_options_are_refused(embedded, labels, options, message):
     assert "DynamicMetaClassifier" in str(error.value)
 
 
-@pytest.mark.parametrize("estimator", [DynamicMetaClassifier, DynamicMetaRanker])
+@pytest.mark.parametrize("estimator", [DynamicMetaClassifier])
 def test_the_docstring_has_each_option_with_its_default(estimator):
     documented = " ".join(estimator.__doc__.split())
     for name, default in estimator._mixer_options.defaults.items():

@@ -12,7 +12,6 @@ import sk_metaembed as sk
 from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
@@ -25,7 +24,6 @@ from .test_estimators import SMALL
 ALL = [
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
 ]

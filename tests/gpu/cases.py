@@ -17,7 +17,6 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRanker,
     DynamicMetaRegressor,
     DynamicMetaTagger,
     ElmoEmbedding,
@@ -253,19 +252,6 @@ def tagger(**options):
     return Case(compute)
 
 
-def ranker(negatives):
-    """Return the case of a ranker of images."""
-
-    def compute(device, dtype):
-        images = np.random.default_rng(5).normal(size=(N_ROWS, 20))
-        model = DynamicMetaRanker(encoder="mean", shared_dim=16, **OFF)
-        model.set_params(negatives=negatives, projection_dim=32)
-        result = one_step(model, embedded(), images, device, dtype, "transform")
-        return result | {"value images": model.transform_images(images)}
-
-    return Case(compute)
-
-
 PREDICTORS = {
     "columns": Case(columns),
     "label sets": Case(label_sets),
@@ -275,8 +261,6 @@ PREDICTORS = {
     "crf": tagger(),
     "crf with scheme": tagger(scheme="IOB2"),
     "softmax tagger": tagger(decoder="softmax"),
-    "ranker sum": ranker("sum"),
-    "ranker hardest": ranker("hardest"),
 }
 
 

@@ -397,8 +397,6 @@ class TagLoss(nn.Module):
         log-likelihood of the CRF, or of each tag on its own.
     """
 
-    compares_rows = False
-
     def __init__(self, kind):
         super().__init__()
         self.kind = kind

@@ -205,10 +205,6 @@ class MixingNet(nn.Module):
             batch = batch.completed([vectors for each in outputs for vectors in each])
         return self.mixer.mix(batch)
 
-    def target(self, y):
-        """Return what the loss compares outputs with, from the targets of a batch."""
-        return y
-
 
 class Standardization(nn.Module):
     """Subtract the mean of each dimension and divide by its standard deviation.

@@ -163,8 +163,6 @@ class WeightedLoss(nn.Module):
         For one label, several columns of labels, a label set, or numbers.
     """
 
-    compares_rows = False
-
     def __init__(self, kind):
         super().__init__()
         self._loss = _LOSSES[kind]

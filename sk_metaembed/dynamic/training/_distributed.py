@@ -116,15 +116,6 @@ class Processes:
         """Return the main process's value, any object."""
         return self.all_gather(value if self.is_main else None)[0]
 
-    def rows(self, own, sizes):
-        """Return the rows of all processes, those of this one with their gradient."""
-        start = sum(sizes[: self.rank])
-        stop = start + sizes[self.rank]
-        whole = own.new_zeros(sum(sizes), *own.shape[1:])
-        whole[start:stop] = own.detach()
-        self.all_reduce(whole)
-        return torch.cat([whole[:start], own, whole[stop:]])
-
     def _all_reduce(self, tensor):
         self._run(distributed.all_reduce, tensor)
 
@@ -352,11 +343,11 @@ def train_shard(net, batch):
     """
     net._set_training(True)
     loss, y_pred = torch.zeros((), device=net.device), None
-    for part, weight in _parts(net, batch):
-        y_pred, own, reported = _forward(net, batch, part, weight)
+    for part, weight in _parts(batch):
+        y_pred, own = _forward(net, part, weight)
         if own.requires_grad:
             own.backward()
-        loss += reported.detach()
+        loss += own.detach()
     if net.mix_penalty:
         penalty = net.mix_penalty * net.module_.mixer.penalty()
         if torch.is_tensor(penalty):
@@ -371,45 +362,21 @@ def valid_shard(net, batch):
     net._set_training(False)
     loss, y_pred = torch.zeros((), device=net.device), None
     with torch.no_grad():
-        for part, weight in _parts(net, batch):
-            y_pred, _, reported = _forward(net, batch, part, weight)
-            loss += reported
+        for part, weight in _parts(batch):
+            y_pred, own = _forward(net, part, weight)
+            loss += own
     return {"loss": net.processes_.all_reduce(loss), "y_pred": y_pred}
 
 
-def _parts(net, batch):
-    parts = list(zip(batch.parts, batch.weights, strict=True))
-    if not parts and net.criterion_.compares_rows:
-        parts = [(None, 0.0)]  # the others wait for this process's rows, even of none
-    return parts
+def _parts(batch):
+    return zip(batch.parts, batch.weights, strict=True)
 
 
-def _forward(net, batch, part, weight):
-    """Return outputs, the loss to differentiate, and its term of the whole loss."""
-    if net.criterion_.compares_rows:
-        return _compared(net, batch, part)
+def _forward(net, part, weight):
+    """Return the outputs and the weighted loss of a part of a batch."""
     X, y = part
     y_pred = net.infer(X)
-    loss = weight * net.get_loss(y_pred, y, X=X)
-    return y_pred, loss, loss
-
-
-def _compared(net, batch, part):
-    """Return the same for losses that compare all rows of the batch."""
-    processes = net.processes_
-    if part is None:
-        empty = torch.zeros(0, device=net.device)
-        y_pred, weights = empty.new_zeros(0, net.module__n_outputs), empty
-        target = y_pred, empty
-    else:
-        (X, y), weights = part, part[0].weights
-        y_pred = net.infer(X)
-        target = net.module_.target(y)
-    rows = [processes.rows(t, batch.sizes) for t in (y_pred, *target, weights)]
-    loss = net.criterion_(rows[0], tuple(rows[1:-1]), rows[-1])
-    # Only this process's rows have a gradient, so that all gradients add up to one;
-    # but each process has the whole loss.
-    return (None if part is None else y_pred), loss, loss / processes.count
+    return y_pred, weight * net.get_loss(y_pred, y, X=X)
 
 
 def _add_up(net, loss):

@@ -318,8 +318,7 @@ class SequenceNet(NeuralNet):
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the loss; all tensors are on the device already."""
-        target = self.module_.target(y_true)
-        loss = self.criterion_(y_pred, target, X.weights)
+        loss = self.criterion_(y_pred, y_true, X.weights)
         if training and self.mix_penalty:
             loss = loss + self.mix_penalty * self.module_.mixer.penalty()
         return loss
