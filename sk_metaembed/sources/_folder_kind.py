@@ -21,8 +21,10 @@ def source_of_folder(folder):
     config = _json(folder / "config.json")
     if isinstance(config, dict):
         kind = config.get("model_type")
-        older = any(key in config for key in _STATIC_KEYS) or _has_static_table(folder)
-        static = kind == "model2vec" or (kind is None and older)
+        static = kind == "model2vec"
+        if kind is None:
+            older = any(key in config for key in _STATIC_KEYS)
+            static = older or _has_static_table(folder)
         return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
     if (folder / "meta.json").is_file():
         return "PretrainedEmbedding"

@@ -26,7 +26,7 @@ from sk_metaembed.sources.transformer._contrastive_training import (
     pair_loss,
 )
 
-from .. import tiny_bert
+from .. import tiny_bert, tiny_encoder
 from ..tiny_bert import TinyBert
 
 X = [f"a {word} {thing}" for word in ("good", "bad") for thing in ("film", "king")]
@@ -46,6 +46,16 @@ def vectors(step, texts=X):
 @pytest.fixture(scope="module")
 def trained():
     return source().fit(X, Y)
+
+
+@pytest.mark.parametrize("mode", ["cls", "mean"])
+def test_pooling_and_prompt_are_those_of_the_encoder(mode, tmp_path):
+    settings = {"prompts": {"query": "good "}, "default_prompt_name": "query"}
+    steps = [tiny_encoder.pooling(mode)]
+    folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
+    step = source(folder, n_steps=1, lr=1e-9).fit(X, Y)
+    frozen = TransformerEmbedding(folder, preprocess="unit").fit(X)
+    np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
 
 
 def naive_loss(rows, labels):

@@ -5,6 +5,7 @@ import json
 import pickle
 import shutil
 import warnings
+from fnmatch import fnmatch
 
 import numpy as np
 import pytest
@@ -135,6 +136,19 @@ def test_modules_of_pieces(tmp_path):
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
+def test_a_mean_of_layers(tmp_path):
+    folder = tiny.save(tmp_path, steps=[tiny.layer_pooling(), MEAN])
+    weights = tiny.layer_pooling()[2]["layer_weights"]
+    network = tiny.network("Bert")
+    for text, vector in zip(TEXTS, embed(folder), strict=True):
+        ids = torch.tensor([tiny.tokenizer("Bert")(text)["input_ids"]])
+        with torch.no_grad():
+            layers = network(ids, output_hidden_states=True).hidden_states[1:]
+        means = [layer[0].mean(0).numpy() for layer in layers]
+        expected = np.average(means, axis=0, weights=weights)
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
 def test_weights_in_a_pickle_of_tensors(tmp_path):
     folder = tiny.save(tmp_path, steps=[MEAN, tiny.dense(16, 4)])
     expected = embed(folder)
@@ -250,6 +264,37 @@ def test_a_router_selects_by_prompt_name(tmp_path):
     (folder / "router_config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="no default. Choose one with prompt_name"):
         embed(folder)
+
+
+@pytest.mark.parametrize("kind", ["dense", "router"])
+def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch, kind):
+    import huggingface_hub
+
+    origin = tmp_path / "origin"
+    if kind == "router":
+        tiny.save_router(origin)
+    else:
+        tiny.save(origin, steps=[MEAN, tiny.dense(16, 4)])
+    (origin / "onnx").mkdir()
+    (origin / "onnx" / "model.safetensors").write_bytes(b"large")
+    commit = tmp_path / "0123abc"
+
+    def download(name, revision=None, allow_patterns=(), ignore_patterns=()):
+        for path in origin.rglob("*"):
+            file = path.relative_to(origin).as_posix()
+            taken = any(fnmatch(file, pattern) for pattern in allow_patterns)
+            left = any(fnmatch(file, pattern) for pattern in ignore_patterns)
+            if path.is_file() and taken and not left:
+                (commit / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, commit / file)
+        return str(commit)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    source = TransformerEmbedding("somebody/encoder")
+    rows = source.fit_transform(TEXTS).blocks[0].values
+    np.testing.assert_array_equal(rows, embed(origin))
+    assert source._model.spec.revision == "0123abc"
+    assert not (commit / "onnx").exists()
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ SIZE = {
     "max_position_embeddings": 64,
     "pad_token_id": 0,
 }
+DECODER = {**SIZE, "num_key_value_heads": 1, "head_dim": 8}
 GPT2 = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
 BART = {
@@ -57,6 +58,8 @@ FAMILIES = {
     "Longformer": {**SIZE, **PADDED_WITHIN, "pad_token_id": 1},
     "GPT2": GPT2,
     "Llama": SIZE,
+    "Qwen3": DECODER,
+    "Gemma3Text": {**DECODER, "sliding_window": 16},
     "T5": T5,
     "Bart": BART,
     "FNet": SIZE,

@@ -17,7 +17,7 @@ from ...sequences._mixins import MISSING_CONSTRAINT
 from ...sequences._targets import check_target
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
 from .._sentences import equal_sequences
-from ._embedding import TransformerEmbedding
+from ._embedding import TransformerEmbedding, open_model
 from ._fine_tuned import FineTuneSpec, SentencePieces
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
@@ -100,7 +100,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Notes
     -----
-    With :math:`u_i` the mean of the last layer over the pieces of text i, scaled to
+    With :math:`u_i` the mean of the last layer over the pieces of text i, or the vector
+    of its classification token if the encoder pools by that, scaled to
     unit length, a step minimizes the mean squared error of the cosines of all pairs,
 
     .. math::
@@ -187,7 +188,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     def _learn(self, tokens, y):
         trained = self._train(tokens, self._read_labels(y, len(tokens)))
         self.encoder_ = TransformerEmbedding(
-            trained, output="mean", preprocess=self.preprocess
+            trained, preprocess=self.preprocess, **self._pooling()
         )
         block = self._named(self.encoder_.fit_transform(tokens))
         self.coverage_ = self.encoder_.coverage_
@@ -195,11 +196,21 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self._preprocessings: dict = {}  # by the encoder
         return [block]
 
+    def _pooling(self):
+        """Return the output that is trained, and the prompt: those of the encoder."""
+        model = open_model(TransformerEmbedding(self.model))
+        if not model.has_modules:
+            return {"output": "mean"}
+        modules = model.modules
+        output = "cls" if tuple(modules.pooling["modes"]) == ("cls",) else "mean"
+        prompt = modules.prompts.get(modules.default_prompt)
+        return {"output": output, "prompt": prompt}
+
     def _train(self, tokens, labels):
         """Set `losses_` and return the pair of trained model and tokenizer."""
         from ._contrastive_training import train_contrastively
 
-        frozen = TransformerEmbedding(self.model, output="mean", device=self.device)
+        frozen = TransformerEmbedding(self.model, device=self.device, **self._pooling())
         frozen._fit_vectors(tokens, None)
         pieces = SentencePieces(
             tokens,

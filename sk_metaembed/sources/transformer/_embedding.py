@@ -44,7 +44,7 @@ _OF_WORDS = {  # parameters of vectors of words, which a sentence encoder has no
     "special_tokens": True,
     "separator": None,
 }
-_warned: set[tuple] = set()  # models and outputs
+_warned: set[tuple] = set()  # what was warned of once per process
 _BATCH_TOKENS = {"cpu": 512}
 _GPU_BATCH_TOKENS = 16_384
 _NAMES = {"words": "layer", "cls": "cls", "mean": "mean"}
@@ -109,7 +109,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     truncate : bool, default=None
         Cut longer sequences, with a warning that counts them, instead of using several
         windows. Words that are cut off are not known. None cuts for "sentence", as
-        sentence-transformers does, and uses windows otherwise.
+        sentence-transformers does, and warns once per process; it uses windows
+        otherwise.
     revision : str, default=None
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
@@ -202,12 +203,11 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     characters. A piece may belong to several tokens, or to none: it then counts as
     context, and in "mean". A piece that is only a space belongs to the token behind it.
     Vectors at the sequence level do not depend on the tokens; a text without tokens,
-    such as "?!", has one too. With ``output="mean"``, ``preprocess="unit"`` and, for
-    long texts, ``truncate=True`` and `max_length` set to the encoder's
-    ``max_seq_length``, they equal those of sentence-transformers for models with mean
-    pooling. Token lists have no texts: their tokens are joined by spaces. The same
-    holds for the tokens of texts with "words" if the tokenizer has no offsets, as is
-    the case for tokenizers written in Python.
+    such as "?!", has one too. With ``output="sentence"`` they equal those of
+    ``SentenceTransformer(folder).encode`` up to rounding, and modules that are not
+    known raise an error. Token lists have no texts: their tokens are joined by spaces.
+    The same holds for the tokens of texts with "words" if the tokenizer has no offsets,
+    as is the case for tokenizers written in Python.
 
     A token without a piece is not known: its rows are zero. This happens to tokens that
     a callable `tokenizer` created, and to those cut off by `truncate`; `coverage_`
@@ -359,7 +359,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
-        model = self._model = _open_model(self)
+        model = self._model = open_model(self)
         self.dtype_ = model.dtype
         states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
@@ -537,6 +537,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             f"than {self.max_length_} pieces"
         )
         if self._truncate:
+            if self.truncate is None and not _is_first((self.fingerprint_, "long")):
+                return
             result = "and the words there are not known"
             if self._spec.outputs == _SENTENCE:
                 result = "as sentence-transformers does"
@@ -550,7 +552,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             print(f"{message}; they are embedded in overlapping windows.")  # noqa: T201
 
 
-def _open_model(source):
+def open_model(source):
     """Return the handle on the model of a TransformerEmbedding's parameters."""
     try:
         import transformers  # noqa: F401
@@ -669,6 +671,13 @@ def _prompt_of(source, model, default=""):
     )
 
 
+def _is_first(key):
+    """Return whether this is the first call with a key in this process."""
+    first = key not in _warned
+    _warned.add(key)
+    return first
+
+
 def _warn_of_modules(source):
     """Warn once if "mean" or "cls" differs from what the model's files say."""
     model = source._model
@@ -683,10 +692,8 @@ def _warn_of_modules(source):
     default = modules.prompts.get(modules.default_prompt)
     if reason is None and default and not source.prompt_:
         reason = f"the prompt {default!r}"
-    key = model.fingerprint, outputs[0]
-    if reason is None or key in _warned:
+    if reason is None or not _is_first((model.fingerprint, outputs[0])):
         return
-    _warned.add(key)
     warnings.warn(
         f"TransformerEmbedding: output={outputs[0]!r}, but the files of this sentence "
         f"encoder say {reason}. Use output='sentence' for the vectors that its authors "
