@@ -179,6 +179,8 @@ class StoredCalls:
     dim, batch_size : int or None
     """
 
+    stores = True  # so that the caller does not store results again
+
     def __init__(self, handle, call, stack, layer, dim, batch_size):
         self._handle, self._call, self._stack = handle, call, stack
         self._layer, self._dim, self._batch_size = layer, dim, batch_size

@@ -22,6 +22,7 @@ from sk_metaembed import (
     clear_cache,
 )
 from sk_metaembed.sources.cache._sentence_blocks import MEMORY
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
 from .cache_workers import CLEAN, fit_and_record
 
@@ -109,6 +110,21 @@ def test_batches_are_stored_when_they_return(tmp_path):
     ]
     assert list(map(len, func.calls)) == [2, 2, 1]
     assert len(set(func.entries)) == 5
+
+
+def test_each_result_is_written_once(tmp_path, monkeypatch):
+    written, put_many = [], SentenceCache.put_many
+
+    def counted(self, keys, entries):
+        written.extend(keys)
+        put_many(self, keys, entries)
+
+    monkeypatch.setattr(SentenceCache, "put_many", counted)
+    source = FunctionEmbedding(
+        Lengths(), level="sequence", as_text=True, cache=tmp_path, batch_size=2
+    )
+    source.fit_transform([f"text {i}" for i in range(5)])
+    assert len(written) == len(set(written)) == 5
 
 
 def test_a_search_calls_each_text_once(tmp_path, monkeypatch):

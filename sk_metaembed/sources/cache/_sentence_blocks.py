@@ -188,7 +188,7 @@ def _compute(handle, rows, numbers, compute):
         entries = [_checked(rows, n, next(results, None), dtype) for n in part]
         for number, entry in zip(part, entries, strict=True):
             rows.scatter(number, entry[: len(rows.layers)])
-        if handle is not None:
+        if handle is not None and not getattr(compute, "stores", False):
             keys = _keys(handle, rows, part, rows.all_layers)
             pairs = [pair for layer in zip(*entries, strict=True) for pair in layer]
             handle.put_many(keys, pairs)
