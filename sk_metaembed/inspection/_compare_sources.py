@@ -169,8 +169,7 @@ def compare_sources(
         )
     folds = make_folds(
         cv, target, groups, copies, random_state, caller="compare_sources"
-    ).repeats
-    folds = folds[0] if folds else []
+    ).folds
     if len(folds) < 2:
         raise ValueError(
             f"needs at least two folds for intervals; cv={short_repr(cv)} "
