@@ -15,7 +15,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed._training import _parameters
+from sk_metaembed._training import _choose_device
 from sk_metaembed._training._choose_device import resolve_device
 from sk_metaembed.dynamic.training import _distributed
 from sk_metaembed.dynamic.training._distributed import Processes, ProcessFailedError
@@ -200,7 +200,7 @@ def named(monkeypatch, name):
 )
 def test_workers_are_numbered(monkeypatch, name, number):
     named(monkeypatch, name)
-    assert _parameters.worker_index() == number
+    assert _choose_device.worker_index() == number
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def vectors(tuned, tokens, rows=None, network=None):
         {"subword": "max", "max_length": 6},
         {"subword": "last", "max_length": 4},
         {"output": ("words", "cls", "mean"), "max_length": 7},
-        {"output": "mean", "prefix": "query: ", "batch_tokens": 20},
+        {"output": "mean", "prompt": "query: ", "batch_tokens": 20},
         {"separator": "was", "output": ["cls", "words"]},
         {"special_tokens": False, "batch_tokens": 1},
     ],
