@@ -119,70 +119,87 @@ SENTENCES = FunctionEmbedding(sentence, level="sequence", as_text=True)
 MEANS = make_pipeline(PretrainedEmbedding(vectors()), Pooling())
 END = make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())
 
+# One per class, on which every check is run.
 ESTIMATORS = [
     Tokenizer(),
-    Tokenizer(token_pattern=r"\S+", lowercase=False),
-    Tokenizer(tokenizer=str.split),
     PretrainedEmbedding(vectors()),
-    PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-center-unit"),
-    PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
     Word2VecEmbedding(**GENSIM),
-    Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
     FastTextEmbedding(**FASTTEXT),
     BytePairEmbedding(Word2VecEmbedding(**GENSIM, random_state=0), vocab_size=40),
     FunctionEmbedding(spelling),
-    FunctionEmbedding(in_context, level="token", preprocess="center"),
-    FunctionEmbedding(sentence, level="sequence", as_text=True),
     EstimatorEmbedding(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
-    EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
     LSAEmbedding(5, random_state=0),
     DistilledEmbedding(SENTENCES, random_state=0),
+    StaticSubwordEmbedding(TinyStatic()),
+    TransformerEmbedding(TinyBert()),
+    ContrastiveEmbedding(TinyBert(), n_steps=3, lr=1e-2, random_state=0),
+    ElmoEmbedding(**ELMO),
+    ElmoLanguageModel(**LANGUAGE_MODEL),
+    EmbeddingUnion(SOURCES),
+    SourceSelector(END, cv=2),
+    ConcatMetaEmbedding(),
+    AverageMetaEmbedding(),
+    ProcrustesMetaEmbedding(n_neighbors=3),
+    SourceImputer(),
+    BlockPCA(2),
+    GCCAMetaEmbedding(3),
+    SVDMetaEmbedding(3),
+    OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
+    AutoencodedMetaEmbedding(n_components=4, max_iter=3),
+    StackedMetaClassifier(cv=2),
+    StackedMetaRegressor(cv=2),
+    DynamicMetaEmbedding(**NET),
+    DynamicMetaClassifier(**LEARNING_NET),
+    DynamicMetaRegressor(**LEARNING_NET),
+    ColumnsEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
+    TextMetaEncoder(n_components=3, random_state=0),
+    PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
+    DynamicMetaTagger(**TAGGING_NET),
+    # Strongly regularized, so that the solver converges alike on every processor.
+    TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
+    Pooling(),
+    CommonComponentRemoval(),
+    EmbeddingQuantizer(),
+]
+
+# Other code paths of the same classes. Names, tags, errors and containers do not depend
+# on them, so that only what depends on the vectors is checked again; see VARIED.
+VARIANTS = [
+    Tokenizer(token_pattern=r"\S+", lowercase=False),
+    Tokenizer(tokenizer=str.split),
+    PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-center-unit"),
+    PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
+    Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
+    FunctionEmbedding(in_context, level="token", preprocess="center"),
+    FunctionEmbedding(sentence, level="sequence", as_text=True),
+    EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
     DistilledEmbedding(SENTENCES, base=MEANS, max_ngram=1, preprocess="center"),
     LSAEmbedding(5, char_ngrams=(2, 3), preprocess="unit", random_state=0),
-    StaticSubwordEmbedding(TinyStatic()),
     StaticSubwordEmbedding(TinyStatic(), output="mean", dim=4, preprocess="center"),
-    TransformerEmbedding(TinyBert()),
     TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     TransformerEmbedding(
         TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="center"
     ),
-    ContrastiveEmbedding(TinyBert(), n_steps=3, lr=1e-2, random_state=0),
     ContrastiveEmbedding(
         TinyBert(), n_steps=2, batch_size=4, max_length=6, preprocess=None
     ),
-    ElmoEmbedding(**ELMO),
     ElmoEmbedding(**ELMO, output=["elmo", "default", "word_emb"], preprocess="center"),
-    ElmoLanguageModel(**LANGUAGE_MODEL),
-    EmbeddingUnion(SOURCES),
-    SourceSelector(END, cv=2),
     SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),
     EmbeddingUnion(
         [*SOURCES, ("context", FunctionEmbedding(in_context, level="token"))],
         active=("context", "file"),
     ),
-    ConcatMetaEmbedding(),
     ConcatMetaEmbedding(weights=[1.0, 8.0], normalize=False),
-    AverageMetaEmbedding(),
     AverageMetaEmbedding(weights=[1.0, 2.0], normalize=False),
-    ProcrustesMetaEmbedding(n_neighbors=3),
     ProcrustesMetaEmbedding(impute_missing=False, weights=[1.0, 2.0]),
-    SourceImputer(),
     SourceImputer("neighbors", n_neighbors=3),
-    BlockPCA(2),
     BlockPCA(None),
-    GCCAMetaEmbedding(3),
     GCCAMetaEmbedding(regularization=0, normalize=False),
-    SVDMetaEmbedding(3),
     SVDMetaEmbedding(whiten=False, solver="randomized", random_state=0),
-    OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
     OneToNMetaEmbedding(4, impute_missing=True, weights=[1.0, 2.0]),
-    AutoencodedMetaEmbedding(n_components=4, max_iter=3),
     AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
     AutoencodedMetaEmbedding("decoupled", n_components=3, max_iter=3, normalize=False),
-    StackedMetaClassifier(cv=2),
     StackedMetaClassifier(LogisticRegression(C=0.01), concat=False, tfidf=False, cv=2),
-    StackedMetaRegressor(cv=2),
-    DynamicMetaEmbedding(**NET),
     DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
     DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
@@ -191,40 +208,35 @@ ESTIMATORS = [
     DynamicMetaEmbedding(
         **NET, mixer_options="published", lr=1e-4, output="sequence", cv=2
     ),
-    DynamicMetaClassifier(**LEARNING_NET),
-    DynamicMetaRegressor(**LEARNING_NET),
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
-    ColumnsEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     ColumnsEncoder(EmbeddingUnion(SOURCES)),
-    TextMetaEncoder(n_components=3, random_state=0),
-    PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
     PairEncoder(EmbeddingUnion(SOURCES)),
-    DynamicMetaTagger(**TAGGING_NET),
     DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
-    # Strongly regularized, so that the solver converges alike on every processor.
-    TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
     TokenClassifier(
         GaussianNB(var_smoothing=1e-2), window=1, add_indicator=True, scheme="IOB2"
     ),
-    Pooling(),
     Pooling(("mean", "max", "min"), weights="idf"),
     Pooling(("sum", "first", "last"), weights="sif"),
     Pooling(("power-means", "dct", "hierarchical"), weights="usif"),
-    CommonComponentRemoval(),
     CommonComponentRemoval(2, weighted=True, center=True),
-    EmbeddingQuantizer(),
     EmbeddingQuantizer("binary", random_state=0),
     EmbeddingQuantizer("packed", n_bits=20, random_state=0),
-]
-
-
-# Other heads and kinds of trainable sources, which test_trainable.py and
-# test_char_embedding.py cover too.
-MORE = [
+    # Other heads and kinds of trainable sources.
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
     TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
 ]
+VARIED = (
+    "check_row_alone",
+    "check_edge_case_rows",
+    "check_unknown_rows",
+    "check_levels",
+    "check_missing_rows",
+    "check_determinism",
+    "check_fit_transform",
+    "check_copies_of_fitted",
+    "check_one_source",
+)
 
 
 # They compare fit_transform with fit and transform.
@@ -268,7 +280,6 @@ def _expected_of_stacked(estimator):
         "check_fit_transform",
         "check_transformer_data_not_an_array",
         "check_transformer_general",
-        "check_transformer_general(readonly_memmap=True)",
     )
     reasons = dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
     reasons["check_unknown_gives_zeros"] = "Predictions have an intercept."
@@ -291,9 +302,24 @@ def _expected_of_tables(estimator):
         "check_polars_containers",
         "check_transformer_data_not_an_array",
         "check_transformer_general",
-        "check_transformer_general(readonly_memmap=True)",
     )
     return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
+
+
+def of_variants():
+    """Return the checks of VARIANTS; those not in VARIED are marked as slow."""
+    mark = parametrize_with_checks(
+        VARIANTS, expected_failed_checks=expected_failed_checks
+    )
+    names, params = mark.args
+    slow = [not param.id.endswith(VARIED) for param in params]
+    params = [
+        pytest.param(*param.values, marks=[*param.marks, pytest.mark.slow], id=param.id)
+        if is_slow
+        else param
+        for param, is_slow in zip(params, slow, strict=True)
+    ]
+    return pytest.mark.parametrize(names, params)
 
 
 @pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
@@ -302,9 +328,9 @@ def test_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.slow
-@parametrize_with_checks(MORE, expected_failed_checks=expected_failed_checks)
-def test_estimator_over_more_trained_sources(estimator, check):
+@pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
+@of_variants()
+def test_variant(estimator, check):
     check(estimator)
 
 
@@ -317,17 +343,6 @@ def test_every_public_estimator_is_checked():
     }
     estimators -= {CharEmbedding, FineTuned}  # not fitted themselves
     assert {type(estimator) for estimator in ESTIMATORS} == estimators
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-def test_checks_include_scikit_learns_suite(estimator):
-    params = parametrize_with_checks([estimator]).args[1]
-    names = [param.id for param in params]
-    takes = estimator.__sklearn_tags__().input_tags
-    from_sklearn = (
-        names if takes.two_d_array else [n for n in names if "feed_words" in n]
-    )
-    assert len(from_sklearn) > 30
 
 
 @pytest.mark.parametrize(
