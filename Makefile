@@ -98,9 +98,8 @@ $(GPU)/.ready: pyproject.toml
 	touch $@
 
 # Excluded from bench: soak.py takes an hour, fuzz.py needs atheris and the name of a
-# parser, versions.py needs another checkout, explain.py needs shap, gpu.py a GPU;
-# quick.py is below.
-LONG := $(addprefix benchmarks/,soak.py fuzz.py versions.py explain.py gpu.py quick.py)
+# parser, explain.py needs shap, gpu.py a GPU; quick.py is below.
+LONG := $(addprefix benchmarks/,soak.py fuzz.py explain.py gpu.py quick.py)
 
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from versions import make_words_and_texts
 
 WORKLOADS = {}
 
@@ -53,6 +52,18 @@ def workload(ours, reference, profile=PROFILE, fewest_rounds=5):
         return prepare
 
     return register
+
+
+def make_words_and_texts(n_words=20_000, n_documents=20_000, n_tokens=100):
+    """Return words, their vectors, texts of Zipf-distributed words, and labels."""
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(n_words)], object)
+    matrix = rng.standard_normal((n_words, 100), dtype=np.float32)
+    share = np.cumsum(1 / np.arange(1, n_words + 1))
+    drawn = rng.random((n_documents, n_tokens)) * share[-1]
+    codes = np.searchsorted(share, drawn)
+    labels = matrix[codes].mean(axis=(1, 2)) > 0
+    return words, matrix, [" ".join(row) for row in words[codes]], labels
 
 
 def mean_steps(words, matrix, path=None):

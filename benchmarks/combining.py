@@ -28,7 +28,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from original_texts import TREEBANK, detokenized
+from _treebank import TREEBANK, detokenized
 from scipy.stats import pearsonr
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer

@@ -26,7 +26,7 @@ from statistics import median
 import numpy as np
 import pandas as pd
 from _relu_student import ReluStudent
-from original_texts import detokenized
+from _treebank import detokenized
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression

@@ -203,13 +203,11 @@ def synchronise(device):
 
 def product_rate(dtype):
     """Return the multiplications per second of a product of the step's shape."""
-    from sk_metaembed._training._products import packed, product
-
     x = torch.randn(BATCH, ENCODER, dtype=dtype)
-    weight = packed(torch.randn(4 * ENCODER, ENCODER, dtype=dtype), BATCH)
+    weight = torch.randn(ENCODER, 4 * ENCODER, dtype=dtype)
     calls = 100
     seconds = min(
-        _seconds(lambda: [product(x, weight) for _ in range(calls)]) for _ in range(5)
+        _seconds(lambda: [x @ weight for _ in range(calls)]) for _ in range(5)
     )
     return calls * BATCH * 4 * ENCODER * ENCODER / seconds
 

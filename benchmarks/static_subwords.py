@@ -27,7 +27,7 @@ from statistics import median
 
 import numpy as np
 from _accuracy import PENALTIES, logistic
-from original_texts import detokenized
+from _treebank import detokenized
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline

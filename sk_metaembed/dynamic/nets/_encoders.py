@@ -7,8 +7,7 @@ sequence without known tokens is encoded as zeros.
 Recurrent layers run over sequences without padding. A bidirectional layer over padded
 input would read padding before the first word in backward direction. Here each
 direction is a layer of its own, and the backward one starts at the end of every
-sequence. The batch stays dense, and steps after a sequence are ignored; where the loops
-of `_recurrent` are faster, only tokens are computed (see `steps_over_tokens`).
+sequence. The batch stays dense, and steps after a sequence are ignored.
 """
 
 import torch
@@ -32,37 +31,6 @@ def _at(states, places, shape):
     extra = shape[1:].numel()
     flat = states.reshape(n_columns // extra, *shape[1:], states.shape[-1])
     return flat.index_select(0, places)
-
-
-def runs_loops(tokens):
-    """Return whether compiled loops over tokens can replace operations of torch."""
-    if tokens.device.type != "cpu" or torch.compiler.is_compiling():
-        return False
-    return tokens.dtype in (torch.float32, torch.bfloat16)
-
-
-# Where the loops are faster than torch, which computes LSTMs by oneDNN too: measured
-# on a processor with AVX-512.
-_MIN_LSTM_DIM, _MIN_LSTM_SEQUENCES = 384, 32
-_MIN_GRU_DIM, _MIN_GRU_TOKENS = 192, 256  # without gradients
-
-
-def steps_over_tokens(layer, tokens, grid):
-    """Return whether `cpu_states` computes recurrent layers."""
-    if not runs_loops(tokens):
-        return False
-    learns, dim = torch.is_grad_enabled(), layer.hidden_size
-    if isinstance(layer, nn.LSTM):
-        is_large = dim >= _MIN_LSTM_DIM and len(grid.lengths) >= _MIN_LSTM_SEQUENCES
-        return learns and is_large
-    return learns or (dim >= _MIN_GRU_DIM and len(tokens) >= _MIN_GRU_TOKENS)
-
-
-def cpu_states(layers, tokens, grid):
-    """Return the states of layers that read in opposite directions, side by side."""
-    from ._recurrent import recurrent_states  # imports numba
-
-    return recurrent_states(layers, tokens, grid.lengths)
 
 
 class MaskedLSTM(nn.Module):
@@ -96,9 +64,6 @@ class MaskedLSTM(nn.Module):
         shape = tokens.shape[:-1]
         if len(tokens) == 0:
             return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
-        layers = [self.forward_lstm, self.backward_lstm]
-        if steps_over_tokens(layers[0], tokens, grid):
-            return cpu_states(layers, tokens, grid)
         columns = _columns(tokens, grid.forward_index)
         forward = run_recurrent(self.forward_lstm, columns)
         columns = _columns(tokens, grid.backward_index)
@@ -173,18 +138,9 @@ def segment_sum(tokens, of):
 
 def segment_max(tokens, of):
     """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
-
-    def maximum(tokens):
-        largest = tokens.new_zeros(len(of.lengths), tokens.shape[1])
-        index = of.segments[:, None].expand_as(tokens)
-        return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
-
-    if not (tokens.requires_grad and runs_loops(tokens)):
-        return maximum(tokens)
-    from ._recurrent import SegmentMax  # imports numba
-
-    # torch searches the largest values again several times.
-    return SegmentMax.apply(tokens.float().contiguous(), of.lengths, maximum)
+    largest = tokens.new_zeros(len(of.lengths), tokens.shape[1])
+    index = of.segments[:, None].expand_as(tokens)
+    return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
 
 
 def or_zeros(vectors, grid):
@@ -296,11 +252,6 @@ class GRUEncoder(nn.Module):
         """Return the last state of each sequence, (n_sequences, dims[-1])."""
         if len(tokens) == 0:
             return tokens.new_zeros(len(grid.lengths), self.dim)
-        if steps_over_tokens(self.layers[0], tokens, grid):
-            for layer in self.layers:
-                tokens = cpu_states([layer], self.dropout(tokens), grid)
-            places = grid.forward_index.reshape(-1)[grid.last]
-            return or_zeros(tokens.index_select(0, places), grid)
         states = _columns(tokens, grid.forward_index)
         for layer in self.layers:
             states = run_recurrent(layer, self.dropout(states))

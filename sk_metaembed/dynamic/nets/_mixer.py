@@ -10,7 +10,6 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from ..._training._products import Linear
 from ..training._predict import PrecomputedTypes
 from ._encoders import ByteDropout, MaskedLSTM
 
@@ -237,7 +236,7 @@ _CONTEXT_DIM = 2
 
 
 def _projection(dim_in, dim_out):
-    linear = Linear(dim_in, dim_out)
+    linear = nn.Linear(dim_in, dim_out)
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
     return linear

@@ -4,7 +4,6 @@ import torch
 from skorch.callbacks import Callback
 from torch import nn
 
-from ..._training._products import Linear
 from ._encoders import ByteDropout, make_encoder
 from ._mixer import MixingNet
 
@@ -78,9 +77,9 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
         return Heads(dim_in, hidden_dims, n_outputs, dropout)
     layers, dim = [], dim_in
     for hidden in hidden_dims:
-        layers += [Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
+        layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
         dim = hidden
-    return nn.Sequential(*layers, Linear(dim, n_outputs))
+    return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
 
 
 def accuracies(outputs, labels):

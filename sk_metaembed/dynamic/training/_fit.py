@@ -22,7 +22,6 @@ from skorch.helper import predefined_split
 
 from ..._training._callbacks import StopOnRequest
 from ..._training._choose_device import resolve_device
-from ..._training._memory import reused_memory
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
 from ._distributed import sync_weights
@@ -79,7 +78,7 @@ def _trained(plan, tasks):
     if plan.processes.count > 1:
         check_identical_data(plan, train_set, valid_set)
     seed = plan.random_state.randint(np.iinfo(np.int32).max)
-    with local_generators(seed), reused_memory():
+    with local_generators(seed):
         if plan.net is None:
             net = make_net(
                 plan.model, device, np.random.RandomState(seed), plan.processes
