@@ -21,6 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from _data import load_sst2, load_trump_tweets, load_vectors
+from _home_commands import home_commands
 
 from sk_metaembed import (
     Block,
@@ -38,12 +40,8 @@ from sk_metaembed.datasets import (
     load_birds,
     load_food_reviews,
     load_glove_6b_50d,
-    load_home_commands,
     load_minilm,
     load_mpnet,
-    load_sst2,
-    load_trump_tweets,
-    load_vectors,
 )
 
 DEVELOPMENT = ("r8", "r52", "spam", "rated-tweets", "products", "commands", "news20")
@@ -230,8 +228,7 @@ def _questions():
 
 
 def _commands():
-    X, y = load_home_commands("en", return_X_y=True)
-    return list(X), y, None
+    return *home_commands(), None
 
 
 def _sst2():

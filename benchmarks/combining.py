@@ -28,6 +28,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+from _data import load_sst2, load_vectors
 from _treebank import TREEBANK, detokenized
 from scipy.stats import pearsonr
 from sklearn.base import clone
@@ -54,8 +55,6 @@ from sk_metaembed.datasets import (
     fetch_wnut17,
     load_minilm,
     load_mpnet,
-    load_sst2,
-    load_vectors,
 )
 
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")

@@ -25,6 +25,7 @@ from statistics import median
 
 import numpy as np
 import pandas as pd
+from _data import load_sst2, load_vectors
 from _relu_student import ReluStudent
 from _treebank import detokenized
 from sklearn.base import clone
@@ -43,13 +44,7 @@ from sk_metaembed import (
     Tokenizer,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import (
-    load_bbc_news,
-    load_minilm,
-    load_mpnet,
-    load_sst2,
-    load_vectors,
-)
+from sk_metaembed.datasets import load_bbc_news, load_minilm, load_mpnet
 
 PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1)
 SPARSE_PENALTIES = (1, 3, 10, 30, 100)

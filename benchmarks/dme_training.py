@@ -35,7 +35,7 @@ N_SOURCES, DIM, PROJECTION, ENCODER, BATCH = 3, 300, 256, 512, 64
 def sst2_tokens():
     """Return SST-2's training sentences, or random sentences of the same lengths."""
     if os.environ.get("SK_METAEMBED_DATA"):
-        from sk_metaembed.datasets import load_sst2
+        from _data import load_sst2
 
         return load_sst2("train").data
     rng = np.random.default_rng(0)
@@ -254,7 +254,7 @@ def compare(X, y, options, device):
 
 def accuracy(options):
     """Print the accuracy of each dtype on the development part of SST-2."""
-    from sk_metaembed.datasets import load_sst2, load_vectors
+    from _data import load_sst2, load_vectors
 
     names = "glove-100", "word2vec-300", "neuralcoref-50"
     sources = [

@@ -66,7 +66,7 @@ def random_weights(options):
 def sentences(n):
     """Return SST-2's first test sentences, or random ones of similar lengths."""
     if os.environ.get("SK_METAEMBED_DATA"):
-        from sk_metaembed.datasets import load_sst2
+        from _data import load_sst2
 
         return load_sst2("test").data[:n].to_list()
     rng = np.random.default_rng(0)

@@ -31,6 +31,7 @@ import time
 
 import numpy as np
 import shap
+from _data import load_sst2
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -46,7 +47,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, load_minilm, load_sst2
+from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
 from sk_metaembed.inspection import explain
 
 MASK = "qqmaskqq"

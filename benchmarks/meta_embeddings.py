@@ -10,9 +10,8 @@ the vocabularies (74,895 words, of which all four sources know 22,317), then sco
 - Google and MSR analogies by 3CosAdd over the shared words, in %.
 - SST-2 sentences: mean vectors, scaler, LogisticRegression; accuracy in %.
 
-Every row is measured in its own process. Fit times are CPU seconds over all threads
-(meta_fit_time.py measures wall-clock time); the peak is the memory added by fitting.
-Needs ``SK_METAEMBED_DATA``.
+Every row is measured in its own process. Fit times are CPU seconds over all threads;
+the peak is the memory added by fitting. Needs ``SK_METAEMBED_DATA``.
 
 Run: python benchmarks/meta_embeddings.py [--jobs 2] [--methods SVD ...]
 Rows are stored in --results and not measured again.
@@ -30,6 +29,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from _data import (
+    WORD_SIMILARITY,
+    load_sst2,
+    load_vectors,
+    msr_analogies,
+    word_similarity,
+)
 from _memory import peak_of
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -51,13 +57,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.datasets import (
-    WORD_SIMILARITY,
-    load_analogies,
-    load_sst2,
-    load_vectors,
-    load_word_similarity,
-)
+from sk_metaembed.datasets import load_analogies
 from sk_metaembed.metrics import analogy_score, word_similarity_score
 
 SOURCES = ("glove-50", "glove-100", "neuralcoref-50", "word2vec-300")
@@ -134,7 +134,7 @@ def similarities(vectors, shared):
     results = {"shared": {}, "union": {}}
     everything = set(vocabulary().types)
     for name in WORD_SIMILARITY:
-        pairs, scores = load_word_similarity(name, return_X_y=True)
+        pairs, scores = word_similarity(name)
         pairs = [(a.lower(), b.lower()) for a, b in pairs]
         for kind, words in (("shared", set(shared)), ("union", everything)):
             selected = [i for i, pair in enumerate(pairs) if words.issuperset(pair)]
@@ -180,8 +180,8 @@ def measure(method, preprocess):
             words, block.values[block.known], path=Path(folder, "vectors")
         )
         row |= similarities(vectors, shared)
-        for name in ("google", "msr"):
-            questions = load_analogies(name).questions
+        google, msr = load_analogies().questions, msr_analogies()
+        for name, questions in (("google", google), ("msr", msr)):
             row[name] = 100 * analogy_score(vectors, questions, vocabulary=shared)
         row["sst2"] = sentence_accuracy(vectors)
     return row

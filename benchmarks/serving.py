@@ -82,7 +82,7 @@ def pipeline(name):
 
 def sentences():
     """Return training sentences and labels, and sentences to predict."""
-    from sk_metaembed.datasets import load_sst2
+    from _data import load_sst2
 
     train, test = load_sst2("train"), load_sst2("test")
     texts, new = ([" ".join(words) for words in part.data] for part in (train, test))

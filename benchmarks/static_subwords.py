@@ -27,6 +27,7 @@ from statistics import median
 
 import numpy as np
 from _accuracy import PENALTIES, logistic
+from _data import load_sst2, load_vectors
 from _treebank import detokenized
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold
@@ -48,9 +49,7 @@ from sk_metaembed.datasets import (
     load_bbc_news,
     load_food_reviews,
     load_minilm,
-    load_sst2,
     load_tokenlearn,
-    load_vectors,
     load_wordllama,
 )
 

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from _data import load_tate, load_trump_tweets
 from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -52,8 +53,6 @@ from sk_metaembed.datasets import (
     load_glove_6b_50d,
     load_minilm,
     load_mpnet,
-    load_tate,
-    load_trump_tweets,
 )
 from sk_metaembed.inspection._source_comparison import interval
 

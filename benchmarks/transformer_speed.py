@@ -25,11 +25,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from _data import load_sst2
 from transformers import AutoModel, AutoTokenizer
 
 from sk_metaembed import Tokenizer, TransformerEmbedding
 from sk_metaembed._training._onednn import pack_layers
-from sk_metaembed.datasets import load_bbc_news, load_sst2
+from sk_metaembed.datasets import load_bbc_news
 
 BUDGETS = (256, 1024, 2048)
 ON_GPU = (4_096, 65_536)

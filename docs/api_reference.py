@@ -191,15 +191,11 @@ ROOMS = {
         {
             "Tables, installed with pip": [
                 "load_birds",
-                "load_trump_tweets",
-                "load_tate",
                 "load_food_reviews",
             ],
             "Texts and models, installed with pip": [
                 "load_bbc_news",
-                "load_home_commands",
                 "load_glove_6b_50d",
-                "load_navec_news",
                 "load_minilm",
                 "load_mpnet",
                 "load_wordllama",
@@ -214,12 +210,8 @@ ROOMS = {
                 "fetch_sts_benchmark",
             ],
             "From the folder SK_METAEMBED_DATA": [
-                "load_sst2",
-                "load_vectors",
                 "load_word_similarity",
-                "load_word_similarities",
                 "load_analogies",
-                "WORD_SIMILARITY",
             ],
         },
     ),
@@ -289,8 +281,6 @@ def table(room, names):
 
 # Constants have no docstring of their own.
 DATA = {
-    "WORD_SIMILARITY": "Names of the data sets that "
-    ":func:`~sk_metaembed.datasets.load_word_similarity` loads.",
     "WORDS": "The words used by the checks; a source should have vectors for some.",
 }
 

@@ -11,7 +11,6 @@ FIRST = (
     "plot_text_columns.py",
     "plot_transformer_layers.py",
     "plot_sentence_meta_embeddings.py",
-    "plot_multilingual.py",
     "plot_does_combining_pay.py",
     "plot_explanations.py",
     "plot_nli_pairs.py",

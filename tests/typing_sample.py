@@ -40,7 +40,7 @@ from sk_metaembed import (
     save,
     source_subsets,
 )
-from sk_metaembed.datasets import load_vectors, load_word_similarities
+from sk_metaembed.datasets import load_glove_6b_50d
 from sk_metaembed.inspection import (
     DistanceDisplay,
     SimilarityDisplay,
@@ -182,8 +182,7 @@ def stores(path: str) -> None:
     assert_type(list(wv), list[str])
     assert_type(export_vectors(wv, wv.words, path, format="glove"), ExportReport)
     assert_type(align_vectors(wv, wv, {"a": "a"}), AlignmentReport)
-    assert_type(load_vectors("glove-50"), WordVectors)
-    assert_type(load_word_similarities(["ws353"]), dict[str, Any])
+    assert_type(load_glove_6b_50d(), WordVectors)
     model = ElmoLanguageModel.load(path, batch_size=8)
     assert_type(model.partial_fit(Path(path)), ElmoLanguageModel)
     assert_type(model.perplexity(["to be"], "forward"), float)
@@ -191,7 +190,7 @@ def stores(path: str) -> None:
     assert_type(model.save(path), tuple[Path, Path])
     WordVectors.open(3)  # type: ignore[arg-type]
     export_vectors(wv, ["a"], path, format="csv")  # type: ignore[arg-type]
-    load_vectors("glove")  # type: ignore[arg-type]
+    load_glove_6b_50d(cache_dir=3)  # type: ignore[arg-type]
 
 
 def nets(X: EmbeddedSequences, labels: list[str]) -> None:

@@ -127,8 +127,7 @@ for name, blocks in rows.items():
 # trained on some 60,000 words of tweets, so it models spelling but little context.
 # MiniLM, trained on far more text, has .391. This is close to the best system of the
 # task, with half of the training data and without its lists of names. With all data,
-# and vectors of 100 and 300 dimensions, the networks of ``benchmarks/wnut17.py`` reach
-# .44.
+# and vectors of 100 and 300 dimensions, the same networks reach .44.
 #
 # Results by type
 # ---------------

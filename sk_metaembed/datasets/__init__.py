@@ -1,21 +1,21 @@
 """Loaders of public corpora, word vectors and evaluation sets by name.
 
-None of the data is part of this package. Some sets come in pip packages, others are
-read from the folder in the environment variable ``SK_METAEMBED_DATA``. The ``fetch_*``
-functions search that folder first and download missing files into the cache. Error
-messages name the missing file and what to do.
+None of the data is part of this package. Some sets come in pip packages. The
+``fetch_*`` functions search the folder in the environment variable
+``SK_METAEMBED_DATA`` first, and download missing files into the cache. Error messages
+name the missing file and what to do.
 
 What the loaders of corpora return depends on the kind of data:
 
-- Tables (`load_birds`, `load_food_reviews`, `load_tate`, `load_trump_tweets`) are data
-  frames, ``as_frame=True`` by default: their columns have different types and are
-  selected by name, while an array of them can only have the dtype object.
-- Texts and pairs of texts (`load_bbc_news`, `load_home_commands`, `fetch_snli`,
-  `fetch_multinli`, `fetch_sick`, `fetch_sts_benchmark`) are lists or arrays, which
-  every step reads, and need no pandas. ``as_frame=True`` returns frames.
-- Tokens (`load_sst2`, `load_conll`, `fetch_wnut17`) are `TokenSequences` and have no
-  `as_frame`: the number of tokens differs by row, and where each token has a tag the
-  target does too, so a column of a frame would hold lists.
+- Tables (`load_birds`, `load_food_reviews`) are data frames, ``as_frame=True`` by
+  default: their columns have different types and are selected by name, while an array
+  of them can only have the dtype object.
+- Texts and pairs of texts (`load_bbc_news`, `fetch_snli`, `fetch_multinli`,
+  `fetch_sick`, `fetch_sts_benchmark`) are lists or arrays, which every step reads, and
+  need no pandas. ``as_frame=True`` returns frames.
+- Tokens (`load_conll`, `fetch_wnut17`) are `TokenSequences` and have no `as_frame`: the
+  number of tokens differs by row, and where each token has a tag the target does too,
+  so a column of a frame would hold lists.
 """
 
 from .._core._public_module import set_public_module
@@ -24,24 +24,14 @@ from ._bbc import load_bbc_news
 from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
-from ._home_commands import load_home_commands
 from ._inference import fetch_multinli, fetch_snli
 from ._models import load_minilm, load_mpnet, load_tokenlearn, load_wordllama
-from ._navec import load_navec_news
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
-from ._sst2 import load_sst2
-from ._tate import load_tate
-from ._trump_tweets import load_trump_tweets
 from ._wnut17 import fetch_wnut17
-from ._word_similarity import (
-    WORD_SIMILARITY,
-    load_word_similarities,
-    load_word_similarity,
-)
-from ._word_vectors import load_glove_6b_50d, load_vectors
+from ._word_similarity import load_word_similarity
+from ._word_vectors import load_glove_6b_50d
 
 __all__ = [
-    "WORD_SIMILARITY",
     "fetch_multinli",
     "fetch_sick",
     "fetch_snli",
@@ -53,16 +43,9 @@ __all__ = [
     "load_conll",
     "load_food_reviews",
     "load_glove_6b_50d",
-    "load_home_commands",
     "load_minilm",
     "load_mpnet",
-    "load_navec_news",
-    "load_sst2",
-    "load_tate",
     "load_tokenlearn",
-    "load_trump_tweets",
-    "load_vectors",
-    "load_word_similarities",
     "load_word_similarity",
     "load_wordllama",
 ]

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-from typing import Literal
-
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._core._messages import short_repr
-from ._files import check_choice, data_path, gensim_file
+from ._files import gensim_file
 
 
-def load_analogies(name: Literal["google", "msr"] = "google") -> Bunch:
-    """Load analogy questions: a is to b as c is to d.
+def load_analogies() -> Bunch:
+    """Load the analogy questions of Google: a is to b as c is to d.
+
+    The 19,544 questions in 14 categories, on facts and grammar, are part of gensim.
 
     The answer is searched among all words of an embedding, so accuracy depends on their
     number: report it with every figure.
-
-    Parameters
-    ----------
-    name : {"google", "msr"}, default="google"
-        "google": 19,544 questions in 14 categories, on facts and grammar, which are
-        part of gensim. "msr": 8000 questions on grammar in 16 categories, read from
-        ``analogy/msr.csv`` in the folder in ``SK_METAEMBED_DATA``.
 
     Returns
     -------
@@ -39,10 +31,8 @@ def load_analogies(name: Literal["google", "msr"] = "google") -> Bunch:
 
     Raises
     ------
-    FileNotFoundError
-        If the variable is not set or the file is missing.
     ValueError
-        If the name is unknown, or a line is not a question.
+        If a line of the file is not a question.
 
     See Also
     --------
@@ -54,23 +44,16 @@ def load_analogies(name: Literal["google", "msr"] = "google") -> Bunch:
     T. Mikolov, K. Chen, G. Corrado, J. Dean (2013). Efficient estimation of word
     representations in vector space. ICLR workshop.
 
-    T. Mikolov, W. Yih, G. Zweig (2013). Linguistic regularities in continuous space
-    word representations. NAACL.
-
     Examples
     --------
     >>> from sk_metaembed.datasets import load_analogies
-    >>> google = load_analogies("google")
+    >>> google = load_analogies()
     >>> google.questions.shape, len(google.category_names)
     ((19544, 4), 14)
     >>> print(google.categories[0], *google.questions[0], sep=", ")
     capital-common-countries, Athens, Greece, Baghdad, Iraq
     """
-    check_choice(name, ("google", "msr"), "name")
-    if name == "google":
-        rows = _sections(gensim_file("questions-words.txt"))
-    else:
-        rows = _table(data_path("analogy", "msr.csv"))
+    rows = _sections(gensim_file("questions-words.txt"))
     categories = [category for category, _ in rows]
     return Bunch(
         questions=np.array([words for _, words in rows]),
@@ -91,18 +74,6 @@ def _sections(path):
                 raise _question_error(path, number, line)
             else:
                 rows.append((category, words))
-    return rows
-
-
-def _table(path):
-    """Read comma-separated lines of a number, a category and four words."""
-    rows = []
-    with open(path, encoding="utf-8", newline="") as file:
-        for number, fields in enumerate(csv.reader(file), 1):
-            if len(fields) != 6 or not all(fields[1:]):
-                raise _question_error(path, number, ",".join(fields))
-            if number > 1:
-                rows.append((fields[1], fields[2:]))
     return rows
 
 

@@ -70,7 +70,7 @@ def load_bbc_news(*, as_frame: bool = False, return_X_y: bool = False) -> Bunch 
 
     See Also
     --------
-    load_sst2 : Sentences in two classes.
+    load_food_reviews : Reviews with a score.
 
     Notes
     -----

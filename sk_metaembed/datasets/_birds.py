@@ -59,8 +59,7 @@ def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | An
 
     See Also
     --------
-    load_trump_tweets : Tweets with dates and counts.
-    load_tate : Works of art, for regression.
+    load_food_reviews : Longer texts without other columns.
 
     Notes
     -----

@@ -180,24 +180,6 @@ def package_folder(name, *parts, install):
     return folder
 
 
-def data_path(*parts):
-    """Return an existing path below the folder in ``SK_METAEMBED_DATA``."""
-    root = os.environ.get("SK_METAEMBED_DATA")
-    relative = "/".join(parts)
-    if not root:
-        raise FileNotFoundError(
-            f"The environment variable SK_METAEMBED_DATA is not set. Set it to the "
-            f"folder that contains {relative}."
-        )
-    path = Path(root).expanduser().joinpath(*parts)
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{relative} is missing in {root}, the folder in SK_METAEMBED_DATA. Copy "
-            "it there, or set the variable to the folder that contains it."
-        )
-    return path
-
-
 def gensim_file(name):
     """Return the path of a test file of gensim, which its wheel contains."""
     from gensim.test.utils import datapath

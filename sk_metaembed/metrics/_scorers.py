@@ -98,8 +98,7 @@ def make_unsupervised_scorer(
         What `score_func` takes after the estimator: a tuple such as (pairs, scores),
         the result of a loader such as `datasets.load_word_similarity`,
         `datasets.fetch_sts_benchmark` or `datasets.load_analogies`, or an array of
-        questions. A dict holds several sets by name, such as the result of
-        `datasets.load_word_similarities`.
+        questions. A dict holds several sets by name.
     average : bool, default=True
         Whether to return the mean score of the sets; else a dict of the scores by name
         and their mean as "mean", for multimetric searches: ``refit="mean"``.

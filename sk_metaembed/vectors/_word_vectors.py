@@ -84,7 +84,7 @@ class WordVectors:
     --------
     PretrainedEmbedding : Embeds sequences with the vectors of a store.
     export_vectors : Writes the vectors of any embedding to a file.
-    sk_metaembed.datasets.load_vectors : Opens vectors by name.
+    sk_metaembed.datasets.load_glove_6b_50d : Opens the GloVe vectors of a pip package.
 
     Notes
     -----

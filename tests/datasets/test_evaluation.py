@@ -1,17 +1,15 @@
 """Evaluation sets of gensim's wheel and of small test folders."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sk_metaembed.datasets import (
-    WORD_SIMILARITY,
+    _word_similarity,
     fetch_sick,
     fetch_sts_benchmark,
     load_analogies,
-    load_word_similarities,
     load_word_similarity,
 )
 
@@ -20,17 +18,6 @@ with_data = pytest.mark.skipif(not DATA, reason="needs SK_METAEMBED_DATA")
 N_PAIRS = {
     "ws353": 353,
     "simlex999": 999,
-    "ws353-sim": 203,
-    "ws353-rel": 252,
-    "simverb3500": 3500,
-    "men": 3000,
-    "rw": 2034,
-    "mturk287": 287,
-    "mturk771": 771,
-    "rg65": 65,
-    "mc30": 30,
-    "yp130": 130,
-    "verb143": 144,
 }
 
 
@@ -46,7 +33,7 @@ def write(path, text):
 
 
 @pytest.mark.parametrize("name", ["ws353", "simlex999"])
-def test_two_word_sets_and_google_need_no_folder(monkeypatch, name):
+def test_word_sets_and_analogies_need_no_folder(monkeypatch, name):
     monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
     bunch = load_word_similarity(name)
     assert bunch.data.shape == (N_PAIRS[name], 2)
@@ -64,7 +51,7 @@ def test_the_first_and_last_pairs_are_there():
 
 
 def test_google_has_its_categories():
-    google = load_analogies("google")
+    google = load_analogies()
     names, counts = np.unique(google.categories, return_counts=True)
     sizes = dict(zip(names.tolist(), counts.tolist(), strict=True))
     assert list(google.category_names)[:2] == [
@@ -75,47 +62,23 @@ def test_google_has_its_categories():
     assert google.questions[-1].tolist() == ["write", "writes", "work", "works"]
 
 
-def test_word_pairs_from_the_folder_keep_case_and_repeats(folder):
-    write(folder / "wordsim" / "EN-MC-30.txt", "Car\tauto\t3.9\r\nauto\tCar\t2\r\n")
-    bunch = load_word_similarity("mc30")
-    assert bunch.data.tolist() == [["Car", "auto"], ["auto", "Car"]]
-    assert bunch.target.tolist() == [3.9, 2.0]
-    pairs, scores = load_word_similarity("mc30", return_X_y=True)
-    assert (pairs.tolist(), scores.tolist()) == (bunch.data.tolist(), [3.9, 2.0])
-
-
 @pytest.mark.parametrize(
     ("line", "match"),
     [
-        ("a b 3", r"EN-RW-STANFORD.txt, line 2: expected two words and a score"),
+        ("a b 3", r"pairs.tsv, line 2: expected two words and a score"),
         ("a\t\t3", "line 2: expected two words and a score.*got"),
         ("a\tb\tmuch", "line 2: the score must be a number; got 'much'"),
         ("a\tb\tnan", "line 2: the score must be a number"),
         ("", "line 2: expected two words"),
     ],
 )
-def test_invalid_line_of_word_pairs_is_named(folder, line, match):
-    write(folder / "wordsim" / "EN-RW-STANFORD.txt", f"x\ty\t1\n{line}\nz\tz\t1\n")
+def test_invalid_line_of_word_pairs_is_named(tmp_path, monkeypatch, line, match):
+    file = tmp_path / "pairs.tsv"
+    file.write_text(f"x\ty\t1\n{line}\nz\tz\t1\n")
+    monkeypatch.setattr(_word_similarity, "gensim_file", lambda name: file)
+    monkeypatch.setattr(_word_similarity, "_HEADER", 0)
     with pytest.raises(ValueError, match=match):
-        load_word_similarity("rw")
-
-
-def test_several_sets_come_by_name():
-    sets = load_word_similarities(["simlex999", "ws353"])
-    assert list(sets) == ["simlex999", "ws353"]
-    with pytest.raises(TypeError, match=r"pass \['ws353'\]"):
-        load_word_similarities("ws353")
-
-
-def test_msr_and_its_invalid_line(folder):
-    path = folder / "analogy" / "msr.csv"
-    write(path, ",type,word1,word2,word3,target\n0,JJ_JJR,good,better,bad,worse\n")
-    msr = load_analogies("msr")
-    assert msr.questions.tolist() == [["good", "better", "bad", "worse"]]
-    assert msr.categories.tolist() == msr.category_names == ["JJ_JJR"]
-    write(path, ",type,word1,word2,word3,target\n0,JJ_JJR,good,better,bad\n")
-    with pytest.raises(ValueError, match=r"msr.csv, line 2: expected four words"):
-        load_analogies("msr")
+        load_word_similarity("ws353")
 
 
 def test_sts_takes_the_right_columns_of_longer_lines(folder):
@@ -155,37 +118,15 @@ def test_sick_has_scores_and_judgments(folder):
 def test_unknown_name_lists_the_choices():
     with pytest.raises(ValueError, match=r"name must be one of \('ws353', .*'ws'"):
         load_word_similarity("ws")
-    with pytest.raises(ValueError, match="name must be one of"):
-        load_analogies("bats")
     with pytest.raises(ValueError, match="split must be one of"):
         fetch_sts_benchmark("valid")
     with pytest.raises(ValueError, match="split must be one of"):
         fetch_sick("dev")
 
 
-def test_unset_variable(monkeypatch):
-    monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match="contains wordsim/EN-MEN-TR-3k.txt"):
-        load_word_similarity("men")
-
-
 @with_data
 def test_the_real_sets_are_whole():
-    sets = load_word_similarities()
-    assert {name: len(each.data) for name, each in sets.items()} == N_PAIRS
-    assert tuple(sets) == WORD_SIMILARITY
-    assert len(load_analogies("msr").questions) == 8000
     sizes = [len(fetch_sts_benchmark(s).data) for s in ("train", "dev", "test")]
     assert sizes == [5749, 1500, 1379]
     sizes = [len(fetch_sick(s).data) for s in ("train", "trial", "test")]
     assert sizes == [4500, 500, 4927]
-
-
-@with_data
-def test_gensim_brings_what_the_folder_has():
-    for name, file in (("ws353", "EN-WS-353-ALL"), ("simlex999", "EN-SIMLEX-999")):
-        bunch = load_word_similarity(name)
-        text = Path(DATA, "wordsim", f"{file}.txt").read_text()
-        lines = [line.split("\t") for line in text.splitlines()]
-        assert bunch.data.tolist() == [line[:2] for line in lines]
-        assert bunch.target.tolist() == [float(line[2]) for line in lines]

@@ -15,8 +15,6 @@ from sk_metaembed.datasets import (
     _rdatasets,
     load_birds,
     load_food_reviews,
-    load_tate,
-    load_trump_tweets,
 )
 from sk_metaembed.datasets._rdatasets import TableUnpickler
 
@@ -42,38 +40,6 @@ def test_birds_is_a_table_of_mixed_columns():
     assert birds.DESCR.startswith("birds| R Documentation")
 
 
-def test_tate_has_years_and_groups_of_equal_works():
-    tate = load_tate()
-    assert tate.feature_names == ["artist", "title", "medium"]
-    assert (tate.target.min(), tate.target.max(), tate.target.name) == (
-        1990,
-        2012,
-        "year",
-    )
-    assert not tate.data.isna().any(axis=None)
-    rows = tate.data.apply(tuple, axis=1)
-    assert rows.nunique() == len(set(tate.groups)) == 3257
-    assert (rows.groupby(tate.groups).nunique() == 1).all()
-
-
-def test_trump_tweets_are_of_two_devices_without_ids():
-    tweets, campaign = load_trump_tweets(period="all"), load_trump_tweets()
-    assert np.bincount(tweets.target).tolist() == [4652, 3962]
-    assert np.bincount(campaign.target).tolist() == [1847, 2099]
-    assert campaign.target_names == ["Android", "iPhone"]
-    days = campaign.data["created_at"].dt.strftime("%Y-%m-%d")
-    assert (days.min(), days.max()) == ("2015-06-20", "2016-11-07")
-    assert list(tweets.frame.dtypes[2:].astype(str)) == [
-        "int64",
-        "int64",
-        "bool",
-        "int64",
-    ]
-    assert not any("id" in name or name == "source" for name in tweets.feature_names)
-    with pytest.raises(ValueError, match=r"'campaign', 'all'\); got 'election'"):
-        load_trump_tweets(period="election")
-
-
 def test_food_reviews_have_parts_and_groups_of_equal_reviews():
     train, test, both = map(load_food_reviews, ("train", "test", "all"))
     assert np.bincount(train.target).tolist() == [1400, 2600]
@@ -85,9 +51,7 @@ def test_food_reviews_have_parts_and_groups_of_equal_reviews():
         load_food_reviews("dev")
 
 
-@pytest.mark.parametrize(
-    "load", [load_birds, load_trump_tweets, load_tate, load_food_reviews]
-)
+@pytest.mark.parametrize("load", [load_birds, load_food_reviews])
 def test_frames_and_arrays_have_the_same_content(load):
     bunch, plain = load(), load(as_frame=False)
     pd.testing.assert_frame_equal(

