@@ -118,13 +118,11 @@ def dynamic(attention, **options):
 
     def run(sizes, device, dtype, batch):
         X, y = training_data(sizes)
-        compiled = options.get("compile", False)
-        rest = {k: v for k, v in options.items() if k != "compile"}
 
         def fit(part, epochs):
-            estimator = model(attention, epochs, device, dtype, **rest)
+            estimator = model(attention, epochs, device, dtype, **options)
             estimator.set_params(batch_size=batch, encoder_dim=sizes.encoder)
-            estimator.set_params(train_options={"dtype": dtype, "compile": compiled})
+            estimator.set_params(train_options={"dtype": dtype})
             return estimator.fit(X[part], y[part])
 
         def sample():

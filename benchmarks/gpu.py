@@ -117,7 +117,6 @@ def _options(batch, quick=False):
         return made
     step = "one step, fixed shapes"
     compiled = [
-        ("DME, compile=True", rows.dynamic("word", compile=True), "plain loop"),
         (
             "MiniLM, compile=True",
             rows.transformer("minilm", compile=True),

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from functools import partial
 
 import numpy as np
 import pytest
@@ -120,13 +119,3 @@ def test_a_caller_that_draws_during_a_fit_and_the_fit_do_not_meet(estimator):
     np.testing.assert_array_equal(result, expected)
     own = torch.Generator().manual_seed(5)
     assert drawn == [float(torch.rand((), generator=own)) for _ in drawn] != []
-
-
-def test_a_compiled_net_draws_from_its_own_fit_too(monkeypatch):
-    eager = partial(torch.compile, backend="eager")
-    monkeypatch.setattr(torch, "compile", lambda module, **_: eager(module))
-    net = DynamicMetaRegressor(**POOLED, train_options={"compile": True})
-    expected, before = numbers(net, 0), _generators()
-    np.testing.assert_array_equal(numbers(net, 0), expected)
-    assert _generators() == before
-    assert not np.array_equal(numbers(net, 1), expected)

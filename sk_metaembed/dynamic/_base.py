@@ -221,33 +221,30 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _fit(self, X, y, weights, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
         from .training._checkpoint import with_checkpoint
-        from .training._distributed import joint_fit
 
-        with joint_fit(self.device, caller=type(self).__name__) as processes:
-            X, y, weights = self._checked(X, y, weights, resumes)
-            if resumes:
-                self._check_unchanged(X)
-            else:
-                self._start(X, y, weights, processes, classes)
-            check_classes(classes, self._target, caller=type(self).__name__)
-            plan = FitPlan(
-                model=self._net_plan(),
-                net=self.net_ if resumes else None,
-                target=self._target,
-                X=X,
-                y=y,
-                weights=self._weights(y, weights),
-                epochs=1,
-                device=self.device,
-                processes=processes,
-                random_state=self._random,
-                params=self.get_params(),
-            )
-            if validation is not None:
-                plan = with_checkpoint(plan, validation)
-                self._random = plan.random_state
-                plan = self._hold_out(plan, *validation)
-            self._train(plan)
+        X, y, weights = self._checked(X, y, weights, resumes)
+        if resumes:
+            self._check_unchanged(X)
+        else:
+            self._start(X, y, weights, classes)
+        check_classes(classes, self._target, caller=type(self).__name__)
+        plan = FitPlan(
+            model=self._net_plan(),
+            net=self.net_ if resumes else None,
+            target=self._target,
+            X=X,
+            y=y,
+            weights=self._weights(y, weights),
+            epochs=1,
+            device=self.device,
+            random_state=self._random,
+            params=self.get_params(),
+        )
+        if validation is not None:
+            plan = with_checkpoint(plan, validation)
+            self._random = plan.random_state
+            plan = self._hold_out(plan, *validation)
+        self._train(plan)
         return self
 
     def _checked(self, X, y, sample_weight, resumes):
@@ -265,7 +262,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         train = self._train_options.read(self.train_options, caller=caller)
         return train, self._mixer_options.read(self.mixer_options, caller=caller)
 
-    def _start(self, X, y, weights, processes, classes=None):
+    def _start(self, X, y, weights, classes=None):
         """Set what a new net depends on, and forget the last one."""
         caller = type(self).__name__
         trained, dims = TrainedSources(self._pairs(), all_tokens(X)), dims_of(X)
@@ -277,8 +274,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         if self._target.classes is not None:
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
-        if processes.count > 1:  # without a seed, each has a state of its own
-            self._random.set_state(processes.broadcast(self._random.get_state()))
 
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""
@@ -335,11 +330,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         from .._training._callbacks import FitTaskReporter
         from .training._fit import train_net
 
-        tasks, task = None, {"estimator": self, "X": plan.X, "y": plan.y}
-        if plan.processes.is_main:  # so that scikit-learn's callbacks run once
-            context = self._init_callback_context(max_subtasks=plan.epochs)
-            context.call_on_fit_task_begin(**task)
-            tasks = FitTaskReporter(**task, context=context)
+        task = {"estimator": self, "X": plan.X, "y": plan.y}
+        context = self._init_callback_context(max_subtasks=plan.epochs)
+        context.call_on_fit_task_begin(**task)
+        tasks = FitTaskReporter(**task, context=context)
         try:
             self.net_ = train_net(plan, tasks)
         except FloatingPointError:
@@ -348,8 +342,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             raise
         self.history_ = self.net_.history
         self.n_iter_ = len(self.history_)
-        if tasks is not None:
-            context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
+        context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
 
     def _torch_parts(self):
         """Return the classes of network and loss, and the held-out score's callback."""

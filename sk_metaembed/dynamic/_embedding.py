@@ -342,19 +342,15 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         return self._cross_fitted(X, nets)
 
     def _folds(self, X, y, split_params):
-        """Return training and held-out rows of each fold, equal in all processes."""
-        from .training._distributed import joint_fit
-
+        """Return training and held-out rows of each fold."""
         caller = type(self).__name__
         if _routing_enabled():
             routed = process_routing(self, "fit_transform", **split_params)
             split_params = routed.splitter.split
         target = self._make_target(y, None, None)
-        with joint_fit(self.device, caller=caller) as processes:
-            folds = fold_rows(
-                self.cv, self.random_state, X, y, target, split_params, caller=caller
-            )
-            return processes.broadcast(folds)
+        return fold_rows(
+            self.cv, self.random_state, X, y, target, split_params, caller=caller
+        )
 
     def _fold_vectors(self, X, y, weights, folds, params, shared):
         """Yield the rows of each fold, and the vectors that its net computes for X."""

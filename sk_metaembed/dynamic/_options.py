@@ -21,9 +21,7 @@ class TrainOptions(NamedTuple):
     weight_decay: float = 0.0
     gradient_clip: float | None = 5.0
     average_epochs: int = 1
-    micro_batch_size: int | None = None
     dtype: str = "float32"
-    compile: bool = False
     checkpoint: str | os.PathLike | None = None
 
 
@@ -47,9 +45,7 @@ _TRAIN_CONSTRAINTS = {
     "weight_decay": [_Number(Real, 0, None, closed="left")],
     "gradient_clip": [_Number(Real, 0, None, closed="neither"), None],
     "average_epochs": [_Number(Integral, 1, None, closed="left")],
-    "micro_batch_size": [_Number(Integral, 1, None, closed="left"), None],
     "dtype": [StrOptions({"float32", "bfloat16"})],
-    "compile": ["boolean"],
     "checkpoint": [str, os.PathLike, None],
 }
 

@@ -137,8 +137,7 @@ class_weight : dict, list of dict, "balanced" or None, default=None
     sequence are multiplied. Must be None if y holds numbers.
 device : str, default="auto"
     "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
-    gives each process of joblib a GPU in turn. "accelerate" trains in all processes
-    that ``accelerate launch`` started, each with a share of every batch.
+    gives each process of joblib a GPU in turn.
 callbacks : list of skorch callbacks, default=None
     Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks are
     set with ``set_callbacks``.
@@ -197,13 +196,8 @@ _TRAIN_OPTIONS = """\
     - ``average_epochs`` : int, default=%(average_epochs)s. Number of last epochs whose
       weights are averaged. The held-out score of an epoch is that of the average.
       Ignored by ``partial_fit``.
-    - ``micro_batch_size`` : int or None, default=%(micro_batch_size)s. Largest number
-      of sequences per forward and backward pass, to save memory. The gradients of a
-      batch's parts are added up, so that a step is the same as for the whole batch.
     - ``dtype`` : {"float32", "bfloat16"}, default="%(dtype)s". "bfloat16" computes
       matrix products in mixed precision; weights stay float32.
-    - ``compile`` : bool, default=%(compile)s. Compile the network with
-      ``torch.compile``, for long trainings.
     - ``checkpoint`` : str, path-like or None, default=%(checkpoint)s. Directory for the
       state of training, written after each epoch. The same fit, run again, resumes
       where the process was killed and ends with the same weights. Each fit has its own

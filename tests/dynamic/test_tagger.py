@@ -20,8 +20,6 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.dynamic._tag_targets import tag_weights, weighted_span_f1
-from sk_metaembed.dynamic.nets._crf import TagLoss
-from sk_metaembed.dynamic.training._skorch_net import SequenceNet
 
 from ..tiny_bert import TinyBert
 from .conftest import make_embedded
@@ -335,18 +333,3 @@ def test_more_that_is_refused(embedded, tags):
     new = [["B-new"] * n for n in embedded.tokens.lengths]
     with pytest.raises(ValueError, match=r"y_val: row \d+ of y, tag 0 is 'B-new'"):
         DynamicMetaTagger(**SMALL).fit(embedded, tags, X_val=embedded, y_val=new)
-
-
-def test_the_loss_is_not_compiled(monkeypatch):
-    compiled = []
-    monkeypatch.setattr(torch, "compile", lambda m, **_: compiled.append(m) or m)
-    net = SequenceNet(
-        torch.nn.Linear,
-        module__in_features=2,
-        module__out_features=2,
-        criterion=TagLoss,
-        criterion__kind="crf",
-        compile=True,
-    ).initialize()
-    # It would be unrolled for every length of a sentence, for minutes.
-    assert compiled == [net.module_]

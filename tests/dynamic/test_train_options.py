@@ -46,9 +46,7 @@ def classifier(**options):
         ({"gradient_clip": True}, r"'train_options__gradient_clip' .* Got True"),
         ({"gradient_clip": 0}, r"'train_options__gradient_clip' .* Got 0"),
         ({"weight_decay": "a"}, r"'train_options__weight_decay' .* Got 'a'"),
-        ({"micro_batch_size": 0}, r"'train_options__micro_batch_size' .* Got 0"),
         ({"dtype": "float16"}, r"'train_options__dtype' .* Got 'float16'"),
-        ({"compile": 2}, r"'train_options__compile' .* Got 2"),
         ({"checkpoint": 3}, r"'train_options__checkpoint' .* Got 3"),
         ([("lr_factor", 0.5)], r"'train_options' .* 'dict' or None. Got \["),
     ],
@@ -122,9 +120,8 @@ def test_options_train_the_net(embedded, labels):
     def decayed(**options):
         return classifier(train_options=options).fit(embedded, labels).net_
 
-    net = decayed(weight_decay=0.5, micro_batch_size=7, gradient_clip=0.25)
+    net = decayed(weight_decay=0.5, gradient_clip=0.25)
     assert net.optimizer_.param_groups[0]["weight_decay"] == 0.5
-    assert net.micro_batch_size == 7
     assert dict(net.callbacks_)["clip"].gradient_clip_value == 0.25
     assert "clip" not in dict(decayed(gradient_clip=None).callbacks_)
     plateau = dict(decayed(lr_factor=0.4, lr_patience=5).callbacks_)["plateau"]

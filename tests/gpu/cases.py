@@ -193,7 +193,6 @@ ENCODERS = {
     "mean": encoder("mean"),
     "max": encoder("max"),
     "attention": encoder("attention"),
-    "micro batches": encoder("bilstm-max", train_options={"micro_batch_size": 7}),
 }
 
 

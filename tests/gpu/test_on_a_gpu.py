@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding, TransformerEmbedding, load, save
 from sk_metaembed.dynamic.training._skorch_net import SequenceNet
@@ -156,24 +155,6 @@ def test_what_was_trained_on_a_gpu_loads_without_one(device, tmp_path):
         assert len(found) == len(files) - 3
         for values in found.values():
             assert_same(values, expected)
-
-
-@pytest.fixture
-def accelerate(monkeypatch):
-    """Let Accelerate begin anew."""
-    state = pytest.importorskip("accelerate.state")
-    state.AcceleratorState._reset_state(reset_partial_state=True)
-    yield monkeypatch
-    state.AcceleratorState._reset_state(reset_partial_state=True)
-
-
-def test_accelerate_with_one_process_trains_the_same(accelerate, device):
-    if not device.startswith("cuda"):
-        accelerate.setenv("ACCELERATE_USE_CPU", "true")
-    with exact_products():
-        shared = clone(model("accelerate")).fit(*data())
-        assert device_of(shared).type == torch.device(device).type
-        assert_same(shared, fitted(device))
 
 
 @contextmanager

@@ -83,7 +83,7 @@ class ByteDropout(nn.Module):
     torch draws a CPU mask in double precision, which takes a third of the training time
     of a mean encoder; random bytes take a quarter of that. Remaining entries are
     divided by the probability of keeping in these steps, so that the mean is exact.
-    GPUs and compiled networks use the dropout of torch.
+    GPUs use the dropout of torch.
 
     Parameters
     ----------
@@ -99,8 +99,6 @@ class ByteDropout(nn.Module):
         """Return x with entries dropped in training, otherwise x."""
         if not self.training or self.rate == 0:
             return x
-        if torch.compiler.is_compiling():
-            return nn.functional.dropout(x, self.rate)
         if x.device.type != "cpu":
             return dropout(x, self.rate, self.training)
         dropped = min(round(256 * self.rate), 255)

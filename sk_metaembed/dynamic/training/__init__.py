@@ -1,1 +1,1 @@
-"""Training of the Dynamic* estimators: plan, batches, fit, prediction, processes."""
+"""Training of the Dynamic* estimators: plan, batches, fit, prediction."""

@@ -83,8 +83,6 @@ class Checkpoint(CheckpointCallback):
     def on_epoch_end(self, net, **kwargs):
         """Write the state, after all other callbacks."""
         self._done += 1
-        if not net.processes_.is_main:
-            return
         stop, plateau = _followers(net)
         content = {
             "version": _VERSION,
@@ -107,7 +105,7 @@ class Checkpoint(CheckpointCallback):
 
     def end(self, net):
         """Remove the file of a finished fit; a fit ended by Ctrl-C may be resumed."""
-        if "train_loss" in net.history[-1] and net.processes_.is_main:
+        if "train_loss" in net.history[-1]:
             self.file.unlink(missing_ok=True)
 
 
@@ -122,8 +120,7 @@ def with_checkpoint(plan, validation):
     caller = plan.model.caller
     folder = _folder(plan.model.options.checkpoint, caller)
     file = folder / f"{joblib.hash(_content_of(plan, validation))}.pt"
-    # The main process reads: others may be on machines without the directory.
-    resumed = plan.processes.broadcast(_read(file, caller))
+    resumed = _read(file, caller)
     random_state = plan.random_state
     if plan.params["random_state"] is None:
         # A later fit could not draw the same numbers from the global generator.

@@ -404,12 +404,8 @@ class BucketLoader:
         self.rng = rng
 
     def __iter__(self):
-        for rows in self.row_batches():
+        for rows in self._shuffled() if self.shuffle else self._filled():
             yield self.dataset.batch(rows)
-
-    def row_batches(self):
-        """Return the rows of each batch of an epoch."""
-        return self._shuffled() if self.shuffle else self._filled()
 
     def _shuffled(self):
         rows = self.rng.permutation(self.dataset.rows)

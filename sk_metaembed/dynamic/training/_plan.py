@@ -87,7 +87,6 @@ class FitPlan(NamedTuple):
     weights : ndarray of float32, shape (n_sequences,)
     epochs : int
     device : str
-    processes : Processes
     random_state : numpy RandomState
     params : dict
         The estimator's parameters, deep, to recognize the same fit by.
@@ -104,7 +103,6 @@ class FitPlan(NamedTuple):
     weights: np.ndarray
     epochs: int
     device: str
-    processes: Any
     random_state: np.random.RandomState
     params: dict
     held_out: tuple | None = None

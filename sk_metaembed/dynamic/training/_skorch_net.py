@@ -1,4 +1,4 @@
-"""SequenceNet: the skorch net of a plan, for one or several processes."""
+"""SequenceNet: the skorch net of a plan."""
 
 import math
 from contextlib import nullcontext
@@ -13,16 +13,8 @@ from skorch.callbacks import (
     LRScheduler,
 )
 
-from ..._training._random import current_generators, swap_default_generators
+from ..._training._random import swap_default_generators
 from ._data import BucketLoader
-from ._distributed import (
-    SINGLE_PROCESS,
-    ShardedBatch,
-    ShardLoader,
-    sync_weights,
-    train_shard,
-    valid_shard,
-)
 
 
 class StopWhenDiverged(Callback):
@@ -69,7 +61,6 @@ class AverageWeights(Callback):
         """Continue with the weights of the last epoch."""
         if self.is_averaged_:
             self._load(net, [self.last_[-1]])
-            sync_weights(net)
         self.is_averaged_ = False
 
     def on_batch_begin(self, net, batch=None, training=False, **kwargs):
@@ -94,26 +85,6 @@ class AverageWeights(Callback):
             for name, weight in net.get_all_learnable_params():
                 parts = [state[name].to(weight.device) for state in states]
                 weight.copy_(sum(parts) / len(parts))
-
-
-class SyncHistory(Callback):
-    """Copy the losses and scores of the main process to all processes.
-
-    They are equal up to rounding, which may differ between machines, and then early
-    stopping could decide differently.
-    """
-
-    def on_epoch_end(self, net, **kwargs):
-        """Write the losses and scores of the main process into the history."""
-        epoch = net.history[-1]
-        names = ("train_loss", "valid_loss", "valid_acc", "valid_f1", "valid_recall")
-        record = {name: epoch[name] for name in names if name in epoch}
-        for name, value in net.processes_.broadcast(record).items():
-            net.history.record(name, value)
-
-
-class StopAllProcesses(KeyboardInterrupt):
-    """End of training in all processes; skorch catches the base class."""
 
 
 class SavedOptimizer(torch.optim.Optimizer):
@@ -156,19 +127,13 @@ class SequenceNet(NeuralNet):
         Type of matrix products; weights stay float32.
     mix_penalty : float
         Factor of the squared norm of the scalar mix's scores in the training loss.
-    micro_batch_size : int or None
-        Largest number of rows per forward and backward pass.
     """
 
-    processes_ = SINGLE_PROCESS  # others while they train together
     is_loading_ = False  # whether the values of modules and optimizer are loaded next
 
-    def __init__(
-        self, *args, autocast=None, mix_penalty=0.0, micro_batch_size=None, **kwargs
-    ):
+    def __init__(self, *args, autocast=None, mix_penalty=0.0, **kwargs):
         self.autocast = autocast
         self.mix_penalty = mix_penalty
-        self.micro_batch_size = micro_batch_size
         super().__init__(*args, **kwargs)
 
     def initialized_instance(self, instance_or_cls, kwargs):
@@ -194,26 +159,6 @@ class SequenceNet(NeuralNet):
             super().initialize_optimizer()
             self.optimizer_.load_state_dict(state)
 
-    def get_iterator(self, dataset, training=False):
-        """Return the batches of an epoch, or the shards of this process."""
-        loader = super().get_iterator(dataset, training=training)
-        micro_batch_size = self.micro_batch_size if training else None
-        if self.processes_.count == 1 and micro_batch_size is None:
-            return loader
-        return ShardLoader(loader, self.processes_, micro_batch_size)
-
-    def train_step_single(self, batch, **fit_params):
-        """Compute loss and gradients of a batch."""
-        if isinstance(batch, ShardedBatch):
-            return train_shard(self, batch)
-        return super().train_step_single(batch, **fit_params)
-
-    def validation_step(self, batch, **fit_params):
-        """Compute the loss of a held-out batch."""
-        if isinstance(batch, ShardedBatch):
-            return valid_shard(self, batch)
-        return super().validation_step(batch, **fit_params)
-
     def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
         """Run an epoch, and read the losses at its end if they are on a GPU.
 
@@ -237,49 +182,11 @@ class SequenceNet(NeuralNet):
         self.history.record(f"{prefix}_batch_count", n_batches)
 
     def notify(self, method_name, **cb_kwargs):
-        """Call the callbacks; the end of an epoch stops all processes or none."""
+        """Call the callbacks."""
         if method_name == "on_train_end" and not self.history:
             # skorch has swallowed Ctrl-C, and callbacks look for an epoch.
             raise KeyboardInterrupt
-        if self.processes_.count == 1 or method_name != "on_epoch_end":
-            if method_name == "on_epoch_begin":
-                self._seed_dropout()
-            super().notify(method_name, **cb_kwargs)
-            return
-        stops = False
-        try:
-            super().notify(method_name, **cb_kwargs)
-        except KeyboardInterrupt:
-            stops = True
-        if any(self.processes_.all_gather(stops)):
-            raise StopAllProcesses
-        sync_weights(self)
-
-    def _seed_dropout(self):
-        """Seed the dropout masks of each process differently.
-
-        The seed is new in each epoch and drawn by the main process, whose generator is
-        part of checkpoints.
-        """
-        if self.processes_.count > 1:
-            own = current_generators()
-            seed = int(torch.randint(2**31, (), generator=own.on("cpu")))
-            seed = self.processes_.broadcast(seed)
-            if not self.processes_.is_main:
-                own.manual_seed(seed + self.processes_.rank)
-
-    def fit_loop(self, *args, **kwargs):
-        """Train; one of several processes cannot stop within an epoch."""
-        try:
-            return super().fit_loop(*args, **kwargs)
-        except KeyboardInterrupt as error:
-            if self.processes_.count == 1 or isinstance(error, StopAllProcesses):
-                raise
-            raise RuntimeError(
-                "Training was interrupted within an epoch, so there is no trained net. "
-                "With several processes, training can only be stopped at the end of an "
-                "epoch."
-            ) from error
+        super().notify(method_name, **cb_kwargs)
 
     def infer(self, x, **fit_params):
         """Return the module's outputs for a batch."""
@@ -290,17 +197,9 @@ class SequenceNet(NeuralNet):
         """Return a context in which the module may draw random numbers."""
         sources = self.module_.trained
         own = all(getattr(source, "takes_generator", False) for source in sources)
-        if self.module_.training and (self.compile or not own):
+        if self.module_.training and not own:
             return swap_default_generators(self.device)
         return nullcontext()
-
-    def torch_compile(self, module, name):
-        """Compile the network only.
-
-        The loss of a tagger is a loop over the steps of a sentence and would be
-        compiled again for every length.
-        """
-        return module if name == "criterion" else super().torch_compile(module, name)
 
     def computing(self):
         """Return the context in which the module computes."""
@@ -344,7 +243,7 @@ def _read_losses(history, name):
             batch[name] = loss
 
 
-def make_net(plan, device, rng, processes=SINGLE_PROCESS):
+def make_net(plan, device, rng):
     """Return the skorch net of a `NetPlan`; nothing is initialized yet.
 
     Parameters
@@ -353,7 +252,6 @@ def make_net(plan, device, rng, processes=SINGLE_PROCESS):
     device : torch.device
     rng : numpy RandomState
         Shuffles the batches.
-    processes : Processes, default=SINGLE_PROCESS
 
     Returns
     -------
@@ -378,36 +276,30 @@ def make_net(plan, device, rng, processes=SINGLE_PROCESS):
         iterator_train__rng=rng,
         iterator_valid=BucketLoader,
         train_split=None,
-        callbacks=make_callbacks(plan, processes),
+        callbacks=make_callbacks(plan),
         device=str(device),
-        compile=plan.options.compile,
-        compile__dynamic=True,
-        autocast=autocast_type(plan.options, processes),
-        micro_batch_size=plan.options.micro_batch_size,
+        autocast=autocast_type(plan.options),
     )
 
 
-def update_net(net, plan, processes):
+def update_net(net, plan):
     """Set the settings of a `NetPlan` on a net whose training continues."""
     groups = net.optimizer_.param_groups
-    net.autocast = autocast_type(plan.options, processes)
-    net.micro_batch_size = plan.options.micro_batch_size
+    net.autocast = autocast_type(plan.options)
     # Also resets the learning rate, which the last fit may have reduced.
     net.set_params(optimizer__weight_decay=plan.options.weight_decay, **plan.settings)
     for group, opened in zip(groups, plan.trained.opened, strict=False):
         group["lr"] = opened.lr
-    net.callbacks = make_callbacks(plan, processes)
+    net.callbacks = make_callbacks(plan)
     net.initialize_callbacks()
 
 
-def autocast_type(options, processes):
+def autocast_type(options):
     """Return the dtype of matrix products, or None for that of the weights."""
-    if options.dtype == "bfloat16" or processes.bfloat16:
-        return torch.bfloat16
-    return None
+    return torch.bfloat16 if options.dtype == "bfloat16" else None
 
 
-def make_callbacks(plan, processes):
+def make_callbacks(plan):
     """Return the (name, skorch callback) pairs of a `NetPlan`, with the user's."""
     options, monitor = plan.options, plan.monitor
     callbacks = [("diverged", StopWhenDiverged())]
@@ -419,8 +311,6 @@ def make_callbacks(plan, processes):
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
         callbacks += [(monitor, plan.score)]
-    if processes.count > 1:
-        callbacks += [("sync", SyncHistory())]
     # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += [clone(own, safe=False) for own in plan.callbacks]
