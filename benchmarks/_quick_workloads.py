@@ -428,7 +428,6 @@ def transformer(folder):
 def sentence_cache(folder):
     from sk_metaembed import TokenSequences, TransformerEmbedding
 
-    os.environ["SK_METAEMBED_SENTENCE_MEMORY"] = "0"  # read from the disk
     tokens = TokenSequences.from_lists(random_bert(folder / "model"))
     source = TransformerEmbedding(str(folder / "model"), device="cpu")
     cached = TransformerEmbedding(

@@ -263,7 +263,6 @@ def test_every_stored_record_can_be_compared(quick, logic):
 def test_every_workload_runs(quick, monkeypatch, tmp_path):
     """Once, without rounds; in this process, so that coverage and errors are seen."""
     monkeypatch.delenv("SK_METAEMBED_DATA", raising=False)
-    monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
     for name, workload in quick.WORKLOADS.items():
         folder = tmp_path / name
         folder.mkdir()

@@ -20,7 +20,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer, cache_info, load, save
-from sk_metaembed.sources.cache._sentence_blocks import MEMORY
 
 from .file_server import LocalServer
 
@@ -169,7 +168,6 @@ def test_a_search_requests_each_text_once(recipe, server, tmp_path):
     assert (totals["texts"], totals["tokens"]) == (20, tokens)
     assert totals["cost"] == pytest.approx(tokens * 0.5e-6)
     # A later run requests nothing, a clone with another model everything.
-    MEMORY.clear()
     again = clone(source).fit_transform(TEXTS)
     assert server.texts == Counter(set(TEXTS))
     np.testing.assert_array_equal(again[3][0], vector(TEXTS[3]))

@@ -92,11 +92,6 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names, type(self).__name__)
 
-    def _row_key(self):
-        if type(self)._combine is not AverageMetaEmbedding._combine:
-            return None  # a subclass may have other parameters
-        return tuple(self.weights_.tolist()), self.normalize
-
     def _combine(self, blocks):
         shares = normalized_weights(known_matrix(blocks).T, self.weights_)
         dim = max(block.dim for block in blocks)

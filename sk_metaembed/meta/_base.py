@@ -255,28 +255,13 @@ class BaseMetaEmbedding(BlocksTransformer):
         names = [f"{self.block_name}{i}" for i in range(self.dim_)]
         return np.array(names, dtype=object)
 
-    def _row_key(self):
-        """Return what a row of `_combine` depends on besides that row of the blocks.
-
-        Hashable. None if it depends on other rows, if only by rounding.
-        """
-        return None
-
     def _outputs(self, blocks):
-        key, memo = self._row_key(), blocks[0]._memo
-        if key is not None and memo is not None:
-            key = type(self), key
-            block = memo.combine(self.block_name, key, blocks, self._values_and_known)
-            if block is not None:
-                return [block]
-        values, known = self._values_and_known(blocks)
+        values = self._combine(blocks)
+        if isinstance(values, tuple):
+            values, known = values
+        else:
+            known = np.logical_or.reduce([block.known for block in blocks])
         return [Block(self.block_name, values, blocks[0].level, known)]
-
-    def _values_and_known(self, blocks):
-        combined = self._combine(blocks)
-        if isinstance(combined, tuple):
-            return combined
-        return combined, np.logical_or.reduce([block.known for block in blocks])
 
     def _set_out(self, outputs):
         self.dim_ = outputs[0].dim

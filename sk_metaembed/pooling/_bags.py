@@ -26,7 +26,6 @@ class Bags(NamedTuple):
     divisors: np.ndarray
     codes: np.ndarray | None = None
     in_thread: bool = False  # one of several bags that are pooled at once
-    memo: object = None  # the pooled vectors of other bags of these values
 
     @property
     def lengths(self):
@@ -50,10 +49,9 @@ def block_bags(tokens, block):
         offsets = before[offsets]
     divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
     table, index = block.indexed()
-    memo = None
     if index is not None:
-        rows, memo = index[rows], block._memo
-    return Bags(table, rows, offsets, None, divisors, codes, memo=memo)
+        rows = index[rows]
+    return Bags(table, rows, offsets, None, divisors, codes)
 
 
 def pool_unread(unread, write, out):

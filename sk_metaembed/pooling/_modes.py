@@ -127,17 +127,6 @@ class Part(NamedTuple):
     write: object
 
 
-def write_part(part, bags, out, column):
-    """Write a Part, from pooled vectors that are known already where there are any."""
-    if bags.memo is None:
-        part.write(bags, out, column)
-        return
-    key = part.write
-    if isinstance(key, partial):
-        key = key.func, tuple(sorted(key.keywords.items()))
-    bags.memo.pool(key, part.write, bags, out, column)
-
-
 def mode_parts(mode, *, powers, n_coefficients, window_size):
     """Return the list of Parts of a mode."""
     if mode == "power-means":

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._core._checked_parameters import is_real
 from ._bags import block_bags, pool_unread
 from ._base import BasePooling
-from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
+from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -305,7 +305,7 @@ class Pooling(BasePooling):
     def _pool(self, tokens, block, out, column):
         def write(bags, out):
             for i, part in enumerate(self._fitted_parts):
-                write_part(part, bags, out, column + i * block.dim)
+                part.write(bags, out, column + i * block.dim)
 
         unread = block._unread
         if unread is None or tokens._unsplit is None or self.word_weights_ is not None:
@@ -318,11 +318,11 @@ class Pooling(BasePooling):
         weights = [get(word, unseen) for word in tokens.types]
         weights = np.array(weights, dtype=float)[bags.codes]
         if self._weighting != "idf":
-            return bags._replace(weights=weights, memo=None)
+            return bags._replace(weights=weights)
         segments = np.repeat(np.arange(len(tokens)), bags.lengths)
         sums = np.bincount(segments, weights, minlength=len(tokens))
         sums[bags.lengths == 0] = 1.0
-        return bags._replace(weights=weights, divisors=sums, memo=None)
+        return bags._replace(weights=weights, divisors=sums)
 
 
 def _modes(mode):

@@ -100,10 +100,9 @@ class Block:
     level: Level
     known: NDArray[np.bool_]
     _source: tuple[NDArray[Any], NDArray[Any] | None]
-    _memo: Any  # None, or what other blocks of the same table computed
     _unread: UnreadRows | None  # rows that are found when they are needed
 
-    __slots__ = ("_memo", "_source", "_unread", "known", "level", "name")
+    __slots__ = ("_source", "_unread", "known", "level", "name")
 
     def __init__(
         self,
@@ -119,9 +118,8 @@ class Block:
         _check_finite(name, floats)
         self._set(name, floats, level, mask)
 
-    def _set(self, name, values, level, known, rows=None, memo=None):
+    def _set(self, name, values, level, known, rows=None):
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "_memo", memo)
         object.__setattr__(self, "_source", (read_only(values), rows))
         object.__setattr__(self, "level", level)
         object.__setattr__(self, "known", read_only(known))
@@ -135,15 +133,14 @@ class Block:
         return self
 
     @classmethod
-    def _of_table(cls, name, table, rows, level, memo=None):
+    def _of_table(cls, name, table, rows, level):
         """Build from rows of a table, which are gathered when `values` is read.
 
         The table is read-only and finite, float32 or float16. A row -1 is an unknown
-        one: zeros. A `memo` has what other blocks of the table made of its rows: see
-        `sources.cache._derived.Memo`.
+        one: zeros.
         """
         self = cls.__new__(cls)
-        self._set(name, table, level, rows >= 0, read_only(rows), memo)
+        self._set(name, table, level, rows >= 0, read_only(rows))
         return self
 
     @classmethod
@@ -152,7 +149,6 @@ class Block:
         self = cls.__new__(cls)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "level", "type")
-        object.__setattr__(self, "_memo", None)
         object.__setattr__(self, "_unread", unread)
         return self
 
@@ -256,7 +252,7 @@ class Block:
             # Unknown rows of a memory map are zeros, like row -1 of a table.
             own_rows = np.where(self.known, np.arange(len(table)), -1)
         if own_rows is not None:
-            return self._of_table(self.name, table, own_rows[rows], level, self._memo)
+            return self._of_table(self.name, table, own_rows[rows], level)
         return self._trusted(self.name, table[rows], level, self.known[rows])
 
     def _at(self, positions):
@@ -283,7 +279,7 @@ class Block:
             return self._of_texts(name, unread)
         renamed = type(self).__new__(type(self))
         table, rows = self._source
-        renamed._set(name, table, self.level, self.known, rows, self._memo)
+        renamed._set(name, table, self.level, self.known, rows)
         return renamed
 
     def __eq__(self, other):

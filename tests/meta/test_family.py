@@ -252,7 +252,9 @@ def learned(step):
         SVDMetaEmbedding(whiten=False),
         GCCAMetaEmbedding(regularization=0),
         OneToNMetaEmbedding(solver="als", alpha=0),
-        AutoencodedMetaEmbedding("decoupled", n_components=4, max_iter=2),
+        AutoencodedMetaEmbedding(
+            "decoupled", n_components=4, max_iter=2, random_state=0
+        ),
     ],
     ids=repr,
 )

@@ -13,7 +13,6 @@ from sk_metaembed.elmo import _network
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._packing import Packing
 from sk_metaembed.sources import _elmo
-from sk_metaembed.sources.cache._sentence_blocks import MEMORY
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights
@@ -290,7 +289,6 @@ def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
     plain = source(output=output).fit_transform(SENTENCES)
     step = source(output=output, cache=tmp_path)
     assert step.fit_transform(SENTENCES) == plain
-    MEMORY.clear()
     monkeypatch.setattr(_elmo.ElmoForward, "__call__", None)
     monkeypatch.setattr(_elmo.ElmoForward, "words", None)
     assert clone(step).fit_transform(SENTENCES[::-1])[::-1] == plain

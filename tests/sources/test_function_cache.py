@@ -21,7 +21,6 @@ from sk_metaembed import (
     cache_info,
     clear_cache,
 )
-from sk_metaembed.sources.cache._sentence_blocks import MEMORY
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
 from .cache_workers import CLEAN, fit_and_record
@@ -53,16 +52,8 @@ class Lengths:
         return [entry for call in self.calls for entry in call]
 
 
-@pytest.fixture(params=["memory", "file"])
-def stored_in(request, monkeypatch):
-    if request.param == "file":
-        monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
-    MEMORY.clear()
-
-
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("level", ["type", "token", "sequence"])
-@pytest.mark.usefixtures("stored_in")
 def test_results_are_those_without_a_cache(level, as_text, tmp_path):
     plain, func = Lengths(level), Lengths(level)
     expected = FunctionEmbedding(plain, level, as_text=as_text).fit_transform(TEXTS)
@@ -74,7 +65,6 @@ def test_results_are_those_without_a_cache(level, as_text, tmp_path):
     assert sorted(map(str, func.entries)) == sorted(distinct)
 
 
-@pytest.mark.usefixtures("stored_in")
 def test_preprocess_coverage_and_unknown_entries(tmp_path):
     options = {"level": "sequence", "preprocess": "center"}
     plain = FunctionEmbedding(Lengths(unknown=[["or", "not"]]), **options).fit(TEXTS)

@@ -274,7 +274,6 @@ def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):
 def test_equal_texts_are_computed_once_however_they_were_split(
     pair, tmp_path, monkeypatch
 ):
-    monkeypatch.setenv("SK_METAEMBED_SENTENCE_MEMORY", "0")
     source = TransformerEmbedding(pair, output="mean", cache=tmp_path).fit(["good"])
     n, result = passes(source, Tokenizer().transform([LONG] * 3))
     assert n == 1

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources.cache._sentence_blocks import MEMORY
 from sk_metaembed.sources.transformer._network import Network
 
 from .. import tiny_bert
@@ -36,7 +35,6 @@ def test_a_cache_stores_layers_for_later_requests(tmp_path, monkeypatch):
         computed.clear()
         first = embedded(cache, -1, **options)
         assert len(computed) == n_distinct
-        MEMORY.clear()
         again = [embedded(cache, layer, **options) for layer in (0, 1)]
         assert len(computed) == n_passes * n_distinct
         alone = TransformerEmbedding(tiny_bert.folder(), (-1, 0, 1))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._core._checked_parameters import is_real
-from ._sentence_blocks import MEMORY
 from ._sentence_cache import FORMAT
 from ._sqlite import (
     CacheStore,
@@ -240,7 +239,6 @@ def clear_cache(directory: StrPath) -> None:
     """
     directory = Path(directory).expanduser()
     _existing_files(directory)
-    MEMORY.clear()
     with _open(directory) as store:
         try:
             store.clear()

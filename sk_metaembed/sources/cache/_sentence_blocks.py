@@ -1,22 +1,14 @@
-"""sentence_blocks: the vectors of sentences from memory, from the cache, or computed.
+"""sentence_blocks: the vectors of sentences from the cache, or computed.
 
 A contextual source supplies a function that embeds a list of distinct sentences. This
 module passes it the sentences that are missing, stores the results slice by slice, and
 scatters them to the rows of blocks.
-
-A grid search needs the same sentences once per fold and candidate. Reading an entry
-from SQLite copies it and verifies its checksum, so entries that were read or computed
-once stay in a table in memory, and blocks refer to its rows.
 """
 
-import os
 import random
-import threading
-from collections import OrderedDict
 
 import numpy as np
 
-from ..._core._arrays import read_only
 from ..._core._messages import short_repr
 from ...sequences import Block
 from .._sentences import (
@@ -24,13 +16,9 @@ from .._sentences import (
     SentenceRows,
     at_level,
     distinct_sentences,
-    exceeds,
 )
-from ._derived import DerivedStore, Memo
 from ._sentence_cache import round_entry
 
-LIMIT_VARIABLE = "SK_METAEMBED_SENTENCE_MEMORY"
-_DEFAULT_LIMIT = 512  # MiB per process
 _TRANSFER_BYTES = 2**25  # of vectors read or written together
 _SLICE_BYTES = 2**29  # of vectors that one call of `compute` returns
 
@@ -46,7 +34,7 @@ def sentence_blocks(
     memory_limit=None,
     reader=distinct_sentences,
 ):
-    """Return one Block per layer: from memory, from the cache, or computed.
+    """Return one Block per layer: from the cache, or computed.
 
     Parameters
     ----------
@@ -105,30 +93,13 @@ def sentence_blocks(
     array([3., 2., 2.], dtype=float32)
     >>> folder.cleanup()
     """
-    options = {
-        "extra_layers": extra_layers,
-        "memory_limit": memory_limit,
-        "reader": reader,
-    }
-    spills = exceeds(tokens, layers, memory_limit)
-    tables = None if spills else MEMORY.tables(handle, layers)
-    if tables is not None:
-        groups, sentences = reader(tokens)
-        known = list({table.layout: table.starts for table in tables}.values())
-        new = [
-            i
-            for i, sentence in enumerate(sentences)
-            if not all(sentence in starts for starts in known)
-        ]
-        new_sentences = [sentences[i] for i in new]
-        if MEMORY.make_room(tables, new_sentences):
-            if new:
-                rest = tokens[[groups[i][0] for i in new]]
-                rows = SentenceRows(rest, layers, **options)
-                results = compute_missing(handle, rows, compute, slice_tokens)
-                MEMORY.add(tables, new_sentences, rest, results)
-            return MEMORY.blocks(tables, tokens, groups, sentences)
-    rows = SentenceRows(tokens, layers, **options)
+    rows = SentenceRows(
+        tokens,
+        layers,
+        extra_layers=extra_layers,
+        memory_limit=memory_limit,
+        reader=reader,
+    )
     results = compute_missing(handle, rows, compute, slice_tokens)
     return [
         Block(layer.name, values, layer.level, known)
@@ -259,187 +230,3 @@ def _slices(rows, numbers, budget):
         n_tokens += rows.sizes[number]
     if part:
         yield part
-
-
-class Table:
-    """The vectors of one layer: a growing array, and the first row of each sentence."""
-
-    def __init__(self, layer):
-        self.layer = layer
-        self.starts = {}
-        # The same for tables with equal `starts` and known rows.
-        self.layout = layer.level
-        self.n_rows = 0
-        self._values = np.zeros((0, layer.dim), np.float32)
-        self._known = np.zeros(0, bool)
-
-    @property
-    def nbytes(self):
-        """Size in bytes, without keys."""
-        return self._values.nbytes + self._known.nbytes
-
-    def nbytes_with(self, sentences):
-        """Return the size in bytes after adding sentences."""
-        whole = self.layer.level == "sequence"
-        n_new = sum(1 if whole else len(sentence) for sentence in sentences)
-        bytes_per_row = 4 * self.layer.dim + 1
-        return max(self.nbytes, self._capacity(self.n_rows + n_new) * bytes_per_row)
-
-    def _capacity(self, n_rows):
-        current = len(self._values)
-        if not current or n_rows <= current:
-            return n_rows
-        return max(n_rows, current + current // 8)  # half would waste the limit
-
-    def append(self, sentences, offsets, values, known):
-        """Add the rows between offsets of those sentences that are not here yet."""
-        if not self.n_rows:  # no copy, which would take the same memory again
-            self._values, self._known = values, known
-            self.n_rows = len(values)
-            self.starts.update(zip(sentences, offsets[:-1].tolist(), strict=True))
-            return
-        new = [i for i, s in enumerate(sentences) if s not in self.starts]
-        sizes = np.diff(offsets)[new]
-        stop = self.n_rows + int(sizes.sum())
-        self._grow(stop)
-        starts = (self.n_rows + np.cumsum(sizes) - sizes).tolist()
-        for i, start, size in zip(new, starts, sizes.tolist(), strict=True):
-            rows = slice(offsets[i], offsets[i] + size)
-            self._values[start : start + size] = values[rows]
-            self._known[start : start + size] = known[rows]
-        # In this order, so that a fork in between never sees rows that are not written.
-        self.n_rows = stop
-        self.starts.update(zip([sentences[i] for i in new], starts, strict=True))
-
-    def _grow(self, n_rows):
-        if n_rows <= len(self._values):
-            return
-        capacity = self._capacity(n_rows)
-        values = np.empty((capacity, self.layer.dim), np.float32)
-        known = np.zeros(capacity, bool)
-        values[: self.n_rows] = self._values[: self.n_rows]
-        known[: self.n_rows] = self._known[: self.n_rows]
-        self._values, self._known = values, known
-
-    def rows(self, tokens, groups, sentences):
-        """Return the rows of sequences whose sentences are here, -1 for unknown."""
-        first = np.full(len(tokens), -1, dtype=np.int64)
-        for sequences, sentence in zip(groups, sentences, strict=True):
-            first[sequences] = self.starts[sentence]
-        rows = first
-        if self.layer.level == "token":
-            rows = np.repeat(first - tokens.offsets[:-1], tokens.lengths)
-            rows += np.arange(len(rows))
-        known = rows >= 0
-        known[known] = self._known[rows[known]]
-        return read_only(np.where(known, rows, -1))
-
-    def block(self, rows, memo):
-        """Return the block of some rows."""
-        values = self._values[: self.n_rows]
-        layer = self.layer
-        return Block._of_table(layer.name, values, rows, layer.level, memo)
-
-
-class SentenceMemory:
-    """The tables of a process; the least recently used are dropped first.
-
-    Entries in memory were checked when they were read. They belong to one state of one
-    cache: clearing a cache or replacing a corrupt file gives it another identity, which
-    every process looks up when it opens the cache.
-    """
-
-    def __init__(self):
-        self._tables = OrderedDict()
-        self._derived = DerivedStore()
-        self.reset_lock()
-
-    def reset_lock(self):
-        """Create new locks: another thread may have held them when a process forked."""
-        self._lock = threading.RLock()
-        self._derived.reset_lock()
-
-    def clear(self):
-        """Drop all tables; blocks made of them stay valid."""
-        with self._lock:
-            self._tables.clear()
-        self._derived.clear()
-
-    def tables(self, handle, layers):
-        """Return the tables of a cache's layers, None if nothing is to be held."""
-        identity = None if handle is None or not limit() else handle.identity()
-        if identity is None:
-            return None
-        with self._lock:
-            tables = []
-            for layer in layers:
-                key = identity, handle.fingerprint, handle.dtype, layer
-                tables.append(self._tables.setdefault(key, Table(layer)))
-                self._tables.move_to_end(key)
-            return tables
-
-    def make_room(self, tables, sentences):
-        """Return whether sentences fit, after dropping other tables if needed."""
-        with self._lock:
-            needed = sum(table.nbytes_with(sentences) for table in tables)
-            if needed > limit():
-                return False
-            others = [
-                (key, table)
-                for key, table in self._tables.items()
-                if not any(table is own for own in tables)
-            ]
-            held = sum(table.nbytes for _, table in others)
-            for key, table in others:
-                if needed + held <= limit():
-                    break
-                held -= table.nbytes
-                del self._tables[key]
-                self._derived.drop(table)
-            return True
-
-    def add(self, tables, sentences, tokens, results):
-        """Add the (values, known) of sentences, one per sequence of `tokens`."""
-        layouts = {}
-        with self._lock:
-            for table, (values, known) in zip(tables, results, strict=True):
-                whole = table.layer.level == "sequence"
-                offsets = np.arange(len(tokens) + 1) if whole else tokens.offsets
-                key = table.layout, known.tobytes()
-                # Before `append`, which may be interrupted: of this table only.
-                table.layout = object()
-                table.append(sentences, offsets, values, known)
-                table.layout = layouts.setdefault(key, table.layout)
-
-    def blocks(self, tables, tokens, groups, sentences):
-        """Return the blocks of sequences whose sentences are all in the tables."""
-        rows, blocks = {}, []
-        with self._lock:
-            for table in tables:
-                if table.layout not in rows:
-                    rows[table.layout] = table.rows(tokens, groups, sentences)
-                memo = Memo(self._derived, table, derived_limit)
-                blocks.append(table.block(rows[table.layout], memo))
-        return blocks
-
-
-def limit():
-    """Return how many bytes the tables of this process may take."""
-    text = os.environ.get(LIMIT_VARIABLE, "")
-    try:
-        return int(float(text or _DEFAULT_LIMIT) * 2**20)
-    except (OverflowError, ValueError):
-        raise ValueError(
-            f"{LIMIT_VARIABLE} must be a number of MiB, 0 for none; got {text!r}."
-        ) from None
-
-
-def derived_limit():
-    """Return how many bytes may be taken by what later steps compute of the tables."""
-    return limit() // 4
-
-
-MEMORY = SentenceMemory()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=MEMORY.reset_lock)

@@ -169,10 +169,6 @@ class SentenceCache:
             if self._writing:
                 self._unusable.difference_update(keys)
 
-    def identity(self):
-        """Return a number that changes when entries are lost; None if unreadable."""
-        return self._guarded("read", self._store.identity) if self._reading else None
-
     def report(self):
         """Warn about unusable entries, if there are more than at the last call."""
         counts = self.n_corrupt, self.n_outdated

@@ -45,7 +45,6 @@ CREATE TABLE IF NOT EXISTS entries (
     id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, source INTEGER NOT NULL,
     size INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
-INSERT OR IGNORE INTO settings VALUES ('identity', random());
 """
 
 
@@ -288,16 +287,11 @@ class CacheStore:
         """Return the limit in bytes, None for no limit."""
         return self._setting("limit")
 
-    def identity(self):
-        """Return a random number that changes when the cache is cleared."""
-        return self._setting("identity")
-
     def clear(self):
         """Remove all entries and free their space; the limit stays."""
         with self.writing() as execute:
             for table in ("entries", "vectors", "sources"):
                 execute(f"DELETE FROM {table}")
-            execute("INSERT OR REPLACE INTO settings VALUES ('identity', random())")
         # Without space or while others read, this fails; a later call frees the space.
         with self.locked() as execute, suppress(sqlite3.OperationalError):
             execute("VACUUM")

@@ -235,11 +235,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     On a CPU, the weights of a model from files are stored in oneDNN's layout, if its
     vectors stay the same up to rounding. A (model, tokenizer) pair is not changed.
 
-    Vectors read from `cache` or stored there stay in memory, up to 512 MiB per process;
-    set another number of MiB in the environment variable
-    ``SK_METAEMBED_SENTENCE_MEMORY``. An `AverageMetaEmbedding` and a `Pooling` without
-    weights remember what they compute of them, in up to a quarter more.
-
     References
     ----------
     .. [1] Devlin, Chang, Lee and Toutanova (2019). BERT: Pre-training of deep
