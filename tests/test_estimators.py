@@ -334,6 +334,14 @@ def test_variant(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_search_results_hold_the_estimator_itself(estimator):
+    # cv_results_ has masked arrays, which store the attribute `_data` of an element.
+    results = np.ma.masked_all(1, dtype=object)
+    results[0] = estimator
+    assert results.data[0] is estimator
+
+
 def test_every_public_estimator_is_checked():
     public = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
     estimators = {

@@ -45,7 +45,6 @@ from sk_metaembed.inspection import (
     DistanceDisplay,
     SimilarityDisplay,
     TokenWeightsDisplay,
-    TrainingCurveDisplay,
 )
 from sk_metaembed.metrics import (
     analogy_score,
@@ -165,8 +164,6 @@ assert_type(similarity.matrix, NDArray[np.float64])
 assert_type(DistanceDisplay(1 - np.eye(2), labels=["a", "b"]).stress, float)
 weights = TokenWeightsDisplay(tokens, np.full((3, 2), 0.5), sources=["x", "y"])
 assert_type(weights.to_html(), str)
-curve = TrainingCurveDisplay({"lr": np.array([0.1])}, epochs=np.array([1]))
-assert_type(curve.best_epoch, int | None)
 results = check_estimator(Tokenizer(), on_skip=None, on_fail=None)
 assert_type(results, list[dict[str, Any]])
 
@@ -235,7 +232,6 @@ def misuse() -> None:
     StackedMetaClassifier(models=[1])  # type: ignore[list-item]
     DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
-    TrainingCurveDisplay.from_history("history.json")  # type: ignore[arg-type]
     check_estimator(Tokenizer(), on_fail="ignore")  # type: ignore[arg-type]
     TextStream(["a"], tokenizer="words")  # type: ignore[arg-type]
     transform_in_batches(source, ["a"], "out.npy", layout="rows")  # type: ignore[arg-type]

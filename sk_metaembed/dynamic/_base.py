@@ -377,7 +377,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             pairs=self._reads_pairs if fitted else None,
         )
 
-    def _data(self, X):
+    def _encoded(self, X):
         """Return X as the fitted net reads it, both sides of pairs as sequences."""
         from .training._predict import data_for
 
@@ -421,7 +421,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """
         from .training._predict import attention_frame
 
-        data, names = self._data(X), list(self._source_dims())
+        data, names = self._encoded(X), list(self._source_dims())
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
 
     @property

@@ -419,7 +419,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         """Return the `Vectors` of X, before pairs are combined."""
         from .training._predict import Vectors, run_positions, run_sequences
 
-        data = self._data(X)
+        data = self._encoded(X)
         module = self.net_.module_
         if self.output == "sequence":
             values = run_sequences(self.net_, data, module.encode, module.encoder.dim)

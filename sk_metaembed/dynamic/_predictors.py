@@ -103,7 +103,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
     DynamicMetaRegressor : The same network for numbers.
     PairEncoder : Makes pairs from two columns of texts.
-    sk_metaembed.inspection.TrainingCurveDisplay : Plots losses and scores per epoch.
     sk_metaembed.inspection.TokenWeightsDisplay : Plots attention weights per word.
 
     Notes

@@ -234,7 +234,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         """
         from .training._predict import run_tokens
 
-        data, net = self._data(X), self.net_
+        data, net = self._encoded(X), self.net_
         codes = run_tokens(net, data, net.module_.decode, 1)[:, 0].astype(np.int64)
         return decode_tags(codes, self.classes_, data.offsets)
 
@@ -254,7 +254,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         """
         from .training._predict import run_tokens
 
-        data, net = self._data(X), self.net_
+        data, net = self._encoded(X), self.net_
         shares = run_tokens(net, data, net.module_.probabilities, len(self.classes_))
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
 

@@ -165,7 +165,6 @@ class ElmoLanguageModel(
     See Also
     --------
     ElmoEmbedding : Embeds with the files that `save` writes.
-    TrainingCurveDisplay.from_estimator : Plots the perplexities per epoch.
 
     Notes
     -----

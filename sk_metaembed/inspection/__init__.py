@@ -7,27 +7,21 @@ from ._distance import DistanceDisplay
 from ._explain import explain
 from ._explanation import Explanation
 from ._explanation_display import ExplanationDisplay
-from ._grid_search import GridSearchDisplay
-from ._neighbors import NeighborsDisplay
 from ._sense_projection import SenseProjectionDisplay
 from ._similarity import SimilarityDisplay
 from ._source_comparison import SourceComparisonDisplay
 from ._source_weights import SourceWeightsDisplay
 from ._token_weights import TokenWeightsDisplay
-from ._training_curve import TrainingCurveDisplay
 
 __all__ = [
     "DistanceDisplay",
     "Explanation",
     "ExplanationDisplay",
-    "GridSearchDisplay",
-    "NeighborsDisplay",
     "SenseProjectionDisplay",
     "SimilarityDisplay",
     "SourceComparisonDisplay",
     "SourceWeightsDisplay",
     "TokenWeightsDisplay",
-    "TrainingCurveDisplay",
     "attention_weights",
     "compare_sources",
     "explain",

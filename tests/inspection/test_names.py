@@ -9,7 +9,6 @@ import pytest
 
 from sk_metaembed.inspection import (
     DistanceDisplay,
-    GridSearchDisplay,
     SenseProjectionDisplay,
     SimilarityDisplay,
 )
@@ -34,13 +33,6 @@ def close_figures():
         lambda: SenseProjectionDisplay.from_vectors(
             {"$$": VECTORS}, NAMES, senses=["$$", "$$", "b", "b"]
         ),
-        lambda: GridSearchDisplay(
-            np.ones((4, 4, 2)),
-            rows=NAMES,
-            columns=NAMES,
-            row_label="a__b",
-            column_label="$$",
-        ).plot(),
     ],
 )
 def test_dollar_signs_are_drawn(draw):
