@@ -367,7 +367,7 @@ def train_tagger(folder):
     y = [names[t[m]].tolist() for t, m in zip(tags, mask, strict=True)]
     tagger = DynamicMetaTagger(
         "uniform",
-        mixer_options="published",
+        mixer="published",
         projection_dim=100,
         encoder_dim=100,
         batch_size=BATCH,

@@ -93,37 +93,15 @@ NETWORKS = {
     },
 }
 STACKS = {"stack": True, "stack, vectors only": False}
-PUBLISHED = {"mixer_options": "published"}
+PUBLISHED = {"mixer": "published"}
 UNIFORM = {"attention": "uniform"} | PUBLISHED
-AVERAGE = {"average_epochs": 4}
-
-
-def options(average=False, attention="word", gate="softmax", **mixer):
-    """Return the parameters of a row of the ablation."""
-    mixer = {"standardize": False, "per_dimension": False} | mixer
-    return {
-        "attention": attention,
-        "gate": gate,
-        "mixer_options": mixer,
-        "average": average,
-    }
 
 
 ABLATION = {
-    "published DME": options(),
-    "unweighted sum": options(attention="uniform"),
-    "a weight per dimension": options(per_dimension=True),
-    "standardize": options(standardize=True),
-    "average": options(average=True),
-    "unweighted sum, average": options(average=True, attention="uniform"),
-    "dimensions, average": options(average=True, per_dimension=True),
-    "dimensions, average, sigmoid": options(
-        average=True, gate="sigmoid", per_dimension=True
-    ),
-    "dimensions, standardize": options(per_dimension=True, standardize=True),
-    "dimensions, average, standardize": options(
-        average=True, per_dimension=True, standardize=True
-    ),
+    "published DME": {"attention": "word"} | PUBLISHED,
+    "unweighted sum": UNIFORM,
+    "DME, standardized, a weight per dimension": {"attention": "word"},
+    "unweighted sum, standardized": {"attention": "uniform"},
 }
 
 
@@ -188,10 +166,7 @@ def table_rows(names):
         "unweighted sum": (Select(), UNIFORM),
         "published DME": (Select(), PUBLISHED),
         "published CDME": (Select(), PUBLISHED | {"attention": "context"}),
-        "DME, standardized, a weight per dimension": (
-            Select(),
-            options(standardize=True, per_dimension=True),
-        ),
+        "DME, standardized, a weight per dimension": (Select(), {}),
     }
 
 
@@ -200,9 +175,6 @@ def estimator(task, parameters, seed):
     kinds = {"stsb": DynamicMetaRegressor, "wnut17": DynamicMetaTagger}
     kind = kinds.get(task, DynamicMetaClassifier)
     parameters = NETWORKS[task] | parameters
-    if parameters.pop("average", False):
-        train_options = parameters["train_options"] | AVERAGE
-        parameters["train_options"] = train_options
     make = kind if task == "wnut17" else kind.published
     return make(random_state=seed, **parameters)
 

@@ -48,8 +48,7 @@ CANDIDATES = {
     "linear head": FIXED | {"hidden_dims": ()},
     "one hidden layer": FIXED | {"hidden_dims": (256,)},
     "uniform": FIXED | {"attention": "uniform"},
-    "scalar weights": FIXED | {"mixer_options": {"per_dimension": False}},
-    "published mixer": FIXED | {"mixer_options": "published"},
+    "published mixer": FIXED | {"mixer": "published"},
 }
 NETS = {
     "development": CANDIDATES,

@@ -99,17 +99,16 @@ def contextual(folder, rng, texts, y, tags):
 
 
 def dynamic(folder, rng, texts, y, tags):
-    """Train networks with checkpoints."""
+    """Train networks."""
     numbers = rng.normal(size=(len(WORDS), 7))
     stores = folder / "stores"
     wv = sk.WordVectors.from_arrays(WORDS, numbers, cache_dir=stores)
     source = sk.PretrainedEmbedding(wv)
     X = source.fit_transform(texts)
-    options = {**NET, "train_options": {"checkpoint": folder / "fits"}}
-    net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **options).fit(X, y)
+    net = sk.DynamicMetaClassifier(encoder="mean", hidden_dims=(), **NET).fit(X, y)
     path = sk.save(net, folder / "net.skm")
     assert np.array_equal(sk.load(path).predict(X), net.predict(X))
-    tagger = sk.DynamicMetaTagger(encoder_dim=6, early_stopping=False, **options)
+    tagger = sk.DynamicMetaTagger(encoder_dim=6, early_stopping=False, **NET)
     tagger.fit(X, tags).predict(X)
     characters = sk.CharEmbedding(char_dim=4)
     sk.DynamicMetaClassifier(trainable=characters, encoder="mean", **NET).fit(texts, y)

@@ -188,7 +188,7 @@ warnings.filterwarnings("ignore", message="A worker stopped")
 
 # Chosen by accuracy on a held-out fifth of the training articles.
 TRAINING = {
-    "mixer_options": "published",
+    "mixer": "published",
     "batch_size": 32,
     "early_stopping": True,
     "patience": 12,

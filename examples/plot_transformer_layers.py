@@ -71,7 +71,7 @@ mix = DynamicMetaEmbedding(
     "task",
     projection_dim=None,
     activation=None,
-    mixer_options="published",
+    mixer="published",
     batch_size=64,
     max_epochs=40,
     early_stopping=True,
@@ -130,7 +130,7 @@ from sk_metaembed import cache_info, clear_cache
 
 dme = DynamicMetaEmbedding(
     projection_dim=64,
-    mixer_options="published",
+    mixer="published",
     batch_size=32,
     max_epochs=6,
     early_stopping=True,

@@ -205,9 +205,7 @@ VARIANTS = [
     DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
     DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
     # The nets of all folds are alike.
-    DynamicMetaEmbedding(
-        **NET, mixer_options="published", lr=1e-4, output="sequence", cv=2
-    ),
+    DynamicMetaEmbedding(**NET, mixer="published", lr=1e-4, output="sequence", cv=2),
     DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
     ColumnsEncoder(EmbeddingUnion(SOURCES)),
     PairEncoder(EmbeddingUnion(SOURCES)),

@@ -199,7 +199,7 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
     assert_type(clf.score(X, labels), float)
     assert_type(clf.layer_weights_, dict[str, float])
     assert_type(clf.get_params(), dict[str, Any])
-    DynamicMetaRegressor(mixer_options="published").fit(X, [1.0])
+    DynamicMetaRegressor(mixer="published").fit(X, [1.0])
     stacked = StackedMetaClassifier(cv=3).fit(X, labels)
     assert_type(stacked.predict_proba(X), NDArray[np.float64])
     assert_type(stacked.transform(X), NDArray[np.float32])
@@ -228,7 +228,7 @@ def misuse() -> None:
     OneToNMetaEmbedding(solver="sgd")  # type: ignore[arg-type]
     ElmoLanguageModel(schedule="linear")  # type: ignore[arg-type]
     DynamicMetaClassifier("words")  # type: ignore[arg-type]
-    DynamicMetaClassifier(mixer_options="dme")  # type: ignore[arg-type]
+    DynamicMetaClassifier(mixer="dme")  # type: ignore[arg-type]
     StackedMetaClassifier(models=[1])  # type: ignore[list-item]
     DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
     DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]

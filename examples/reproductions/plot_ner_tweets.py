@@ -94,7 +94,7 @@ def tag(names):
     """Return a network for some blocks, and its predictions for the test set."""
     net = DynamicMetaTagger(
         trainable=[("characters", CharEmbedding())],
-        mixer_options="published",
+        mixer="published",
         projection_dim=100,
         layer_norm=True,
         encoder_dim=100,

@@ -131,7 +131,7 @@ for task, tags in tasks.items():
             "task",
             projection_dim=None,
             activation=None,
-            mixer_options="published",
+            mixer="published",
             layer_norm=True,
             encoder_dim=16,
             decoder="softmax",

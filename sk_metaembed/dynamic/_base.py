@@ -14,13 +14,13 @@ from .._core._decorators import with_callbacks
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
 from ..sequences._targets import check_target
-from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
+from ._options import TRAIN_OPTIONS
 from ._parameters import (
     CONSTRAINTS,
     Attention,
     ClassWeight,
     Encoder,
-    MixerOptionsDict,
+    MixerKind,
     check_parameters,
 )
 from ._targets import check_classes
@@ -65,9 +65,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     """
 
     _parameter_constraints: dict = CONSTRAINTS
-    # The keys that these parameters may have.
-    _train_options = TRAIN_OPTIONS
-    _mixer_options = MIXER_OPTIONS
+    _train_options = TRAIN_OPTIONS  # the keys of `train_options`
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
     # editors and type checkers read names and defaults from it.
@@ -81,7 +79,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
-        mixer_options: MixerOptionsDict = None,
+        mixer: MixerKind = "standardized",
         encoder: Encoder = "mean",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (512, 512),
@@ -109,7 +107,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self.activation = activation
         self.layer_norm = layer_norm
         self.mix_penalty = mix_penalty
-        self.mixer_options = mixer_options
+        self.mixer = mixer
         self.encoder = encoder
         self.encoder_dim = encoder_dim
         self.hidden_dims = hidden_dims
@@ -173,8 +171,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         Notes
         -----
         A keyboard interrupt ends training as early stopping does: with the best weights
-        so far. With the train option ``checkpoint``, the same call resumes training
-        later.
+        so far.
         """
         resumes = self.warm_start and hasattr(self, "net_")
         return self._fit(X, y, sample_weight, resumes, validation=(X_val, y_val))
@@ -220,8 +217,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _fit(self, X, y, weights, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
-        from .training._checkpoint import with_checkpoint
-
         X, y, weights = self._checked(X, y, weights, resumes)
         if resumes:
             self._check_unchanged(X)
@@ -238,11 +233,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             epochs=1,
             device=self.device,
             random_state=self._random,
-            params=self.get_params(),
         )
         if validation is not None:
-            plan = with_checkpoint(plan, validation)
-            self._random = plan.random_state
             plan = self._hold_out(plan, *validation)
         self._train(plan)
         return self
@@ -258,9 +250,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return X, y, checked_weights(sample_weight, X, caller=caller)
 
     def _options(self, caller):
-        """Return the valid `TrainOptions` and `MixerOptions`."""
-        train = self._train_options.read(self.train_options, caller=caller)
-        return train, self._mixer_options.read(self.mixer_options, caller=caller)
+        """Return the valid `TrainOptions`."""
+        return self._train_options.read(self.train_options, caller=caller)
 
     def _start(self, X, y, weights, classes=None):
         """Set what a new net depends on, and forget the last one."""
@@ -313,15 +304,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _net_plan(self):
         """Return the `NetPlan` of the fitted target and the parameters."""
         caller = type(self).__name__
-        train_options, mixer_options = self._options(caller)
         return make_net_plan(
             self.get_params(deep=False),
             self._torch_parts(),
-            {"mixer_options": mixer_options._asdict(), **self._specific_parameters()},
+            self._specific_parameters(),
             target=self._target,
             trained=self._trained,
             dims=list(self._source_dims().values()),
-            options=train_options,
+            options=self._options(caller),
             caller=caller,
         )
 
@@ -400,7 +390,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Sources are mixed with these weights for prediction. They show how much a source
         contributes, not how much it helps. With ``attention="context"`` the weights of
-        a word differ between sequences. With the mixer option ``per_dimension`` they
+        a word differ between sequences. With the default `mixer` they
         are means over the dimensions.
 
         Parameters
@@ -456,8 +446,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         ----------
         deep : bool, default=True
             Include ``trainable__parameter`` of a single trainable source,
-            ``name__parameter`` of named ones, ``train_options__option`` and
-            ``mixer_options__option``.
+            ``name__parameter`` of named ones, and ``train_options__option``.
 
         Returns
         -------
@@ -467,7 +456,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         params = self._get_params("trainable", deep=deep)
         if deep:
             params |= self._train_options.params(self.train_options)
-            params |= self._mixer_options.params(self.mixer_options)
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -486,10 +474,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         estimator instance
             The estimator.
         """
-        caller = type(self).__name__
-        for group in (self._train_options, self._mixer_options):
-            value = params.get(group.name, getattr(self, group.name))
-            params[group.name] = group.pop(params, value, caller=caller)
+        value = params.get("train_options", self.train_options)
+        params["train_options"] = self._train_options.pop(
+            params, value, caller=type(self).__name__
+        )
         self._set_params("trainable", **params)
         return self
 

@@ -24,7 +24,7 @@ from ._parameters import (
     Attention,
     ClassWeight,
     Encoder,
-    MixerOptionsDict,
+    MixerKind,
     describe,
 )
 from ._targets import any_target
@@ -139,7 +139,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
     training data, use ``cv=5``: probabilities are then better calibrated, at about the
     same accuracy.
 
-    Each fold's net holds out its own part for early stopping, has its own checkpoint,
+    Each fold's net holds out its own part for early stopping,
     and starts from new weights even with ``warm_start=True``; `partial_fit` ignores
     `cv`. scikit-learn's callbacks and skorch's that write files see the net on all rows
     only.
@@ -199,7 +199,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
-        mixer_options: MixerOptionsDict = None,
+        mixer: MixerKind = "standardized",
         encoder: Encoder = "mean",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (),
@@ -230,7 +230,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             activation=activation,
             layer_norm=layer_norm,
             mix_penalty=mix_penalty,
-            mixer_options=mixer_options,
+            mixer=mixer,
             encoder=encoder,
             encoder_dim=encoder_dim,
             hidden_dims=hidden_dims,

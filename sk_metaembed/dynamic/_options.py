@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -20,16 +19,7 @@ class TrainOptions(NamedTuple):
     lr_patience: int = 0
     weight_decay: float = 0.0
     gradient_clip: float | None = 5.0
-    average_epochs: int = 1
     dtype: str = "float32"
-    checkpoint: str | os.PathLike | None = None
-
-
-class MixerOptions(NamedTuple):
-    """The parameter `mixer_options`, with its defaults filled in."""
-
-    standardize: bool = True
-    per_dimension: bool = True
 
 
 class _Number(Interval):
@@ -44,18 +34,8 @@ _TRAIN_CONSTRAINTS = {
     "lr_patience": [_Number(Integral, 0, None, closed="left")],
     "weight_decay": [_Number(Real, 0, None, closed="left")],
     "gradient_clip": [_Number(Real, 0, None, closed="neither"), None],
-    "average_epochs": [_Number(Integral, 1, None, closed="left")],
     "dtype": [StrOptions({"float32", "bfloat16"})],
-    "checkpoint": [str, os.PathLike, None],
 }
-
-_MIXER_CONSTRAINTS = {
-    "standardize": ["boolean"],
-    "per_dimension": ["boolean"],
-}
-
-# The mixer of Kiela, Wang and Cho (2018).
-PUBLISHED = {"standardize": False, "per_dimension": False}
 
 
 class OptionGroup:
@@ -71,34 +51,20 @@ class OptionGroup:
         Constraints of scikit-learn by key.
     defaults : dict
         The keys that the parameter may have, with their defaults.
-    presets : dict of str to dict, default=None
-        Values that the parameter may have instead of a dict.
     """
 
-    def __init__(self, name, kind, constraints, defaults, presets=None):
+    def __init__(self, name, kind, constraints, defaults):
         self.name, self.defaults = name, defaults
         self._kind, self._constraints = kind, constraints
-        self._presets = presets or {}
         self._prefix = f"{name}__"
-
-    def without(self, key):
-        """Return the group without one of its keys."""
-        return self._of({k: v for k, v in self.defaults.items() if k != key})
 
     def replace(self, **defaults):
         """Return the group with other defaults."""
-        return self._of(self.defaults | defaults)
-
-    def _of(self, defaults):
-        return OptionGroup(
-            self.name, self._kind, self._constraints, defaults, self._presets
-        )
+        changed = self.defaults | defaults
+        return OptionGroup(self.name, self._kind, self._constraints, changed)
 
     def _given(self, value):
         """Return a valid or an invalid value of the parameter as a dict."""
-        if isinstance(value, str):
-            preset = self._presets.get(value, {})
-            return {k: v for k, v in preset.items() if k in self.defaults}
         return value if isinstance(value, dict) else {}
 
     def params(self, value):
@@ -135,11 +101,4 @@ class OptionGroup:
 
 TRAIN_OPTIONS = OptionGroup(
     "train_options", TrainOptions, _TRAIN_CONSTRAINTS, TrainOptions()._asdict()
-)
-MIXER_OPTIONS = OptionGroup(
-    "mixer_options",
-    MixerOptions,
-    _MIXER_CONSTRAINTS,
-    MixerOptions()._asdict(),
-    presets={"published": PUBLISHED},
 )

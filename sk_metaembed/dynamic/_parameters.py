@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._checked_parameters import is_integer
 from .._training._choose_device import check_callbacks
-from ._options import MIXER_OPTIONS, TRAIN_OPTIONS
+from ._options import TRAIN_OPTIONS
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
 Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
@@ -19,7 +19,7 @@ ClassWeight: TypeAlias = (
     dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
 )
 
-MixerOptionsDict: TypeAlias = dict[str, Any] | Literal["published"] | None
+MixerKind: TypeAlias = Literal["standardized", "published"]
 
 ENCODERS = get_args(Encoder)
 
@@ -47,7 +47,7 @@ CONSTRAINTS = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "patience": [_POSITIVE],
     "train_options": [dict, None],
-    "mixer_options": [dict, StrOptions({"published"}), None],
+    "mixer": [StrOptions({"standardized", "published"})],
     "class_weight": [StrOptions({"balanced"}), dict, list, None],
     "device": [str],
     "callbacks": [list, tuple, None],
@@ -99,8 +99,12 @@ mix_penalty : float, default=0.0
     Regularization of ``attention="task"`` towards equal weights: lambda in the penalty
     lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can differ, with
     1 they are close to the mean. Ignored by other attentions.
-mixer_options : dict, "published" or None, default=None
-%(mixer_options)s
+mixer : {"standardized", "published"}, default="standardized"
+    "standardized" subtracts the mean of each dimension of a source and divides by its
+    standard deviation, both over the distinct words of the training fold that the
+    source knows, and with "word" and "context" weights each dimension of the projected
+    vectors separately: a weight is a vector instead of a scalar. Trainable sources are
+    not standardized. "published" does neither, as in [1]_.
 encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="%(encoder)s"
     Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
     max pooling over time, the last state of a GRU, the mean, the maximum, or a learned
@@ -169,19 +173,6 @@ n_iter_ : int
 classes_ : ndarray of shape (n_classes,), or list of them
     Only if y holds labels; a list for several columns of labels."""
 
-_MIXER_OPTIONS = """\
-    Further options of the mixer; keys that are missing have their defaults, and
-    "published" is the mixer of Kiela et al. [1]_ without any of them. Parameter
-    searches access a single option as ``mixer_options__standardize``.
-
-    - ``standardize`` : bool, default=%(standardize)s. Subtract the mean of each
-      dimension of a block and divide by its standard deviation, both over the
-      distinct words of the training fold that the source knows. Trainable sources are
-      not standardized.
-    - ``per_dimension`` : bool, default=%(per_dimension)s. With "word" and "context",
-      weight each dimension of the projected vectors separately: a weight is a vector
-      instead of a scalar."""
-
 _TRAIN_OPTIONS = """\
     Further options of training; keys that are missing have their defaults. Parameter
     searches access a single option as ``train_options__gradient_clip``.
@@ -193,17 +184,8 @@ _TRAIN_OPTIONS = """\
     - ``weight_decay`` : float, default=%(weight_decay)s. L2 penalty of Adam.
     - ``gradient_clip`` : float or None, default=%(gradient_clip)s. Largest norm of the
       gradient.
-    - ``average_epochs`` : int, default=%(average_epochs)s. Number of last epochs whose
-      weights are averaged. The held-out score of an epoch is that of the average.
-      Ignored by ``partial_fit``.
     - ``dtype`` : {"float32", "bfloat16"}, default="%(dtype)s". "bfloat16" computes
-      matrix products in mixed precision; weights stay float32.
-    - ``checkpoint`` : str, path-like or None, default=%(checkpoint)s. Directory for the
-      state of training, written after each epoch. The same fit, run again, resumes
-      where the process was killed and ends with the same weights. Each fit has its own
-      file, identified by parameters and data, so the candidates of a search may share
-      a directory; it is removed at the end of the fit. The state of `callbacks` is not
-      saved."""
+      matrix products in mixed precision; weights stay float32."""
 
 
 _DEFAULTS = {
@@ -233,12 +215,8 @@ def describe(entries=None, **defaults):
     def fill(cls):
         if cls.__doc__ is None:  # python -OO
             return cls
-        train = getattr(cls, "_train_options", TRAIN_OPTIONS)
-        mixer = getattr(cls, "_mixer_options", MIXER_OPTIONS)
-        texts = (train, _TRAIN_OPTIONS), (mixer, _MIXER_OPTIONS)
-        options = {
-            group.name: _describe_options(text, group.defaults) for group, text in texts
-        }
+        group = getattr(cls, "_train_options", TRAIN_OPTIONS)
+        options = {group.name: _TRAIN_OPTIONS % group.defaults}
         values = _DEFAULTS | options | defaults
         common = _common(entries or {}, values)
         # Python 3.13 compiles docstrings without their indentation.
@@ -247,13 +225,6 @@ def describe(entries=None, **defaults):
         return cls
 
     return fill
-
-
-def _describe_options(text, defaults):
-    """Return the list of the options that an estimator has."""
-    head, *items = text.split("\n    - ")
-    items = [item for item in items if item.split("``")[1] in defaults]
-    return "\n    - ".join([head, *items]) % defaults
 
 
 def _common(entries, defaults):

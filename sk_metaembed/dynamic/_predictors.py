@@ -24,7 +24,7 @@ PUBLISHED_PARAMETERS = {
     "gate": "softmax",
     "projection_dim": 256,
     "activation": "relu",
-    "mixer_options": "published",
+    "mixer": "published",
     "encoder": "bilstm-max",
     "encoder_dim": 512,
     "hidden_dims": (512, 512),

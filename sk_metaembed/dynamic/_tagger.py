@@ -13,7 +13,7 @@ from ..sequences._sequence_pairs import tokens_of
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._options import TRAIN_OPTIONS
-from ._parameters import Attention, MixerOptionsDict, describe
+from ._parameters import Attention, MixerKind, describe
 from ._tag_targets import TagTarget, allowed_tags, tag_weights
 from .training._plan import scaled
 
@@ -162,7 +162,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
-        mixer_options: MixerOptionsDict = None,
+        mixer: MixerKind = "standardized",
         encoder_dim: int | Sequence[int] = 200,
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.5,
@@ -192,7 +192,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             activation=activation,
             layer_norm=layer_norm,
             mix_penalty=mix_penalty,
-            mixer_options=mixer_options,
+            mixer=mixer,
             encoder_dim=encoder_dim,
             hidden_dims=hidden_dims,
             embedding_dropout=embedding_dropout,

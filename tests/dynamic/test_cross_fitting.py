@@ -414,34 +414,8 @@ def test_partial_fit_trains_one_net(embedded, labels, nets):
     assert nets == []
 
 
-def test_checkpoint_of_each_fold(embedded, labels, tmp_path):
-    """A fit that is killed in a fold resumes there, and ends with the same vectors."""
-    expected = crossed().fit_transform(embedded, labels)
-
-    class Killed(BaseException):
-        pass
-
-    class Kill(Callback):
-        epochs = 0
-
-        def on_epoch_begin(self, net, **kwargs):
-            type(self).epochs += 1
-            if type(self).epochs == 9:  # in the second fold
-                raise Killed
-
-    model = crossed(train_options={"checkpoint": tmp_path}, callbacks=[Kill()])
-    with pytest.raises(Killed):
-        model.fit_transform(embedded, labels)
-    assert len(list(tmp_path.iterdir())) == 1
-    epochs = Kill.epochs
-    np.testing.assert_array_equal(model.fit_transform(embedded, labels), expected)
-    assert Kill.epochs - epochs == 4 * 3 - 2
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_generator_as_cv(embedded, labels, tmp_path, folds):
-    options = {"train_options": {"checkpoint": tmp_path}}
-    Z = crossed(cv=iter(folds), **options).fit_transform(embedded, labels)
+def test_generator_as_cv(embedded, labels, folds):
+    Z = crossed(cv=iter(folds)).fit_transform(embedded, labels)
     np.testing.assert_array_equal(crossed(cv=folds).fit_transform(embedded, labels), Z)
 
 

@@ -269,7 +269,7 @@ def test_a_callback_may_end_training(embedded, labels):
 def test_a_single_projected_source_without_weights_is_the_source():
     embedded = make_embedded(levels=("type",))
     options = SMALL | {"projection_dim": None, "activation": None}
-    model = DynamicMetaEmbedding("uniform", mixer_options="published", **options)
+    model = DynamicMetaEmbedding("uniform", mixer="published", **options)
     out = model.fit(embedded, np.arange(60) % 2).transform(embedded)
     known = embedded.blocks[0].known
     used = np.unique(embedded.tokens.codes)
@@ -317,7 +317,7 @@ def test_other_blocks_than_in_fit_are_refused(embedded, labels):
 
 
 def test_a_failed_fit_leaves_the_estimator_unfitted(embedded, labels):
-    model = DynamicMetaClassifier(mixer_options="published", **SMALL)
+    model = DynamicMetaClassifier(mixer="published", **SMALL)
     model.fit(embedded, labels)
     huge = [
         type(b)(b.name, b.values * (3e38 / np.abs(b.values).max()), b.level)

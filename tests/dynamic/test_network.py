@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.dynamic._options import PUBLISHED
 from sk_metaembed.dynamic._parameters import ENCODERS
 from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import (
@@ -50,7 +49,7 @@ def mixer_for(embedded, attention, **options):
         "activation": "relu",
         "projection_dim": 6,
         "layer_norm": False,
-        "options": PUBLISHED,
+        "mixer": "published",
     } | options
     dims = [block.dim for block in embedded.blocks]
     mixer = Mixer(dims, attention=attention, **options)
@@ -176,7 +175,7 @@ def test_row_alone_is_row_in_batch(levels, attention, encoder):
         3,
         projection_dim=6,
         layer_norm=False,
-        mixer_options=PUBLISHED,
+        mixer="published",
         trained=TrainedSources([], embedded.tokens),
         attention=attention,
         gate="softmax",

@@ -22,7 +22,7 @@ MIX = {
     "attention": "task",
     "projection_dim": None,
     "activation": None,
-    "mixer_options": "published",
+    "mixer": "published",
     "encoder": "mean",
     "hidden_dims": (),
     "embedding_dropout": 0.0,

@@ -124,9 +124,7 @@ def test_the_published_net_is_one_call_away(kind):
     default, published = kind().get_params(), kind.published().get_params()
     changed = {k for k, v in published.items() if v != default[k]}
     assert changed >= {
-        "mixer_options",
-        "mixer_options__standardize",
-        "mixer_options__per_dimension",
+        "mixer",
         "encoder",
         "lr",
         "batch_size",
@@ -144,8 +142,8 @@ def test_the_published_net_is_one_call_away(kind):
 def test_the_published_mixer_differs_from_the_default():
     X, y = topics(40)
     models = [
-        DynamicMetaClassifier(mixer_options=options, **SMALL, max_epochs=2).fit(X, y)
-        for options in (None, "published")
+        DynamicMetaClassifier(mixer=mixer, **SMALL, max_epochs=2).fit(X, y)
+        for mixer in ("standardized", "published")
     ]
     probabilities = [model.predict_proba(X) for model in models]
     assert np.abs(probabilities[0] - probabilities[1]).max() > 1e-3

@@ -54,7 +54,7 @@ def test_a_mix_that_was_learned_can_be_given(texts, layer_norm, mix_penalty):
         "task",
         projection_dim=None,
         activation=None,
-        mixer_options="published",
+        mixer="published",
         layer_norm=layer_norm,
         mix_penalty=mix_penalty,
         **NET,

@@ -78,7 +78,7 @@ MODELS = {
     "gru": cases.classifier(encoder="gru", gate="sigmoid"),
     "attention": cases.classifier("context", encoder="attention"),
     "task": cases.classifier("task", encoder="max", embedding_dropout=0.2),
-    "published": cases.classifier(encoder="mean", mixer_options="published"),
+    "published": cases.classifier(encoder="mean", mixer="published"),
 }
 
 

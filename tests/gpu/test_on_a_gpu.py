@@ -170,7 +170,6 @@ def sync_errors(device):
             torch.cuda.set_sync_debug_mode("default")
 
 
-# average_epochs acts between epochs.
 STEPS = {
     "bilstm-max": {},
     "gru": {"encoder": "gru"},

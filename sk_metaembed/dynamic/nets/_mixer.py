@@ -65,20 +65,21 @@ class Mixer(nn.Module):
         Applied to the combined vectors.
     layer_norm : bool
         Normalize each projected vector to mean 0 and variance 1 before weighting.
-    options : dict
-        The fields of `MixerOptions`.
+    mixer : {"standardized", "published"}
+        "standardized" standardizes the sources and, where weights depend on words or
+        their context, has a weight per dimension.
     """
 
     def __init__(
-        self, dims, projection_dim, attention, gate, activation, layer_norm, options
+        self, dims, projection_dim, attention, gate, activation, layer_norm, mixer
     ):
         super().__init__()
         self.layer_norm, self.attention = layer_norm, attention
         self.gate, self.activation = gate, activation
         self.dim = projection_dim or dims[0]
-        n_weights = self.dim if options["per_dimension"] else 1
+        n_weights = self.dim if mixer == "standardized" else 1
         self.standards = None
-        if options["standardize"]:
+        if mixer == "standardized":
             self.standards = nn.ModuleList(Standardization(dim) for dim in dims)
         self.projections = nn.ModuleList(
             _projection(dim, self.dim) if projection_dim else nn.Identity()
@@ -179,8 +180,6 @@ class MixingNet(nn.Module):
     Parameters
     ----------
     dims : list of int
-    mixer_options : dict
-        The `options` of `Mixer`.
     embedding_dropout : float
     trained : TrainedSources
         Trainable sources; their dimensions are the last ones of `dims`.
@@ -188,9 +187,9 @@ class MixingNet(nn.Module):
         The other parameters of `Mixer`.
     """
 
-    def __init__(self, dims, *, mixer_options, embedding_dropout, trained, **mixer):
+    def __init__(self, dims, *, embedding_dropout, trained, **mixer):
         super().__init__()
-        self.mixer = Mixer(dims, options=mixer_options, **mixer)
+        self.mixer = Mixer(dims, **mixer)
         self.dropout = ByteDropout(embedding_dropout)
         self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
 

@@ -22,7 +22,7 @@ from ..._training._callbacks import StopOnRequest
 from ..._training._choose_device import resolve_device
 from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._data import SequenceDataset, rows_of
-from ._skorch_net import AverageWeights, make_net, update_net
+from ._skorch_net import make_net, update_net
 
 # Callbacks that write or print, about the net that is fitted on all rows only.
 WRITERS = (
@@ -135,22 +135,17 @@ def _resumed_net(plan):
 
 def _run(net, plan, train_set, valid_set, tasks):
     """Train an initialized net for the epochs of the plan."""
-    checkpoint = plan.checkpoint
     callbacks, max_epochs = net.callbacks_, net.max_epochs
     net.train_split = predefined_split(valid_set) if valid_set is not None else None
     # For this run only: these hold the data and the estimator.
     net.callbacks_ = [
         *([] if tasks is None else [("fit_tasks", tasks)]),
         *callbacks,
-        *([] if checkpoint is None else [("checkpoint", checkpoint)]),
         *([] if tasks is None else [("stop_when_asked", StopOnRequest(tasks))]),
     ]
-    n_done = 0 if checkpoint is None else checkpoint.restore(net)
-    net.max_epochs = plan.epochs - n_done
+    net.max_epochs = plan.epochs
     try:
         net.partial_fit(train_set)
-        if checkpoint is not None:
-            checkpoint.end(net)
         net.module_.eval()  # without a held-out part, it is in training mode
     finally:
         net.callbacks_, net.max_epochs = callbacks, max_epochs
@@ -165,5 +160,3 @@ def _free(callbacks):
             callback.best_model_weights_ = None
         elif isinstance(callback, LRScheduler):
             callback.lr_scheduler_ = None
-        elif isinstance(callback, AverageWeights):
-            callback.last_ = []

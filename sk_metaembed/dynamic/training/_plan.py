@@ -26,6 +26,7 @@ NETWORK = (
     "gate",
     "activation",
     "layer_norm",
+    "mixer",
     "embedding_dropout",
     "encoder_dropout",
     "head_dropout",
@@ -88,11 +89,7 @@ class FitPlan(NamedTuple):
     epochs : int
     device : str
     random_state : numpy RandomState
-    params : dict
-        The estimator's parameters, deep, to recognize the same fit by.
     held_out : None, rows (train, valid) of X, or other data (X_val, y_val)
-    checkpoint : Checkpoint or None
-        Continues an interrupted fit, and writes the state of this one.
     """
 
     model: NetPlan
@@ -104,9 +101,7 @@ class FitPlan(NamedTuple):
     epochs: int
     device: str
     random_state: np.random.RandomState
-    params: dict
     held_out: tuple | None = None
-    checkpoint: Any = None
 
 
 def make_net_plan(

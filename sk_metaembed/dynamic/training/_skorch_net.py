@@ -33,60 +33,6 @@ class StopWhenDiverged(Callback):
                 )
 
 
-class AverageWeights(Callback):
-    """Average the weights over the last epochs.
-
-    The averages replace the weights from the first held-out batch, or the end of the
-    epoch, until the next epoch begins, so that the held-out score and early stopping
-    are about them.
-
-    Parameters
-    ----------
-    n_epochs : int
-
-    Attributes
-    ----------
-    last_ : list of dict
-        The learned weights after each of the last epochs, by name.
-    """
-
-    def __init__(self, n_epochs):
-        self.n_epochs = n_epochs
-
-    def on_train_begin(self, net, **kwargs):
-        """Forget the weights of another training."""
-        self.last_, self.is_averaged_ = [], False
-
-    def on_epoch_begin(self, net, **kwargs):
-        """Continue with the weights of the last epoch."""
-        if self.is_averaged_:
-            self._load(net, [self.last_[-1]])
-        self.is_averaged_ = False
-
-    def on_batch_begin(self, net, batch=None, training=False, **kwargs):
-        """Average before the first held-out batch."""
-        if not training:
-            self._average(net)
-
-    def on_epoch_end(self, net, **kwargs):
-        """Average if nothing is held out."""
-        self._average(net)
-
-    def _average(self, net):
-        if self.is_averaged_:
-            return
-        own = {name: w.detach().clone() for name, w in net.get_all_learnable_params()}
-        self.last_ = [*self.last_, own][-self.n_epochs :]
-        self._load(net, self.last_)
-        self.is_averaged_ = True
-
-    def _load(self, net, states):
-        with torch.no_grad():
-            for name, weight in net.get_all_learnable_params():
-                parts = [state[name].to(weight.device) for state in states]
-                weight.copy_(sum(parts) / len(parts))
-
-
 class SavedOptimizer(torch.optim.Optimizer):
     """The state of an optimizer that is created when training continues.
 
@@ -305,8 +251,6 @@ def make_callbacks(plan):
     callbacks = [("diverged", StopWhenDiverged())]
     if options.gradient_clip is not None:
         callbacks += [("clip", GradientNormClipping(options.gradient_clip))]
-    if options.average_epochs > 1:
-        callbacks += [("average", AverageWeights(options.average_epochs))]
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.

@@ -1,10 +1,9 @@
-"""The parameter `mixer_options`: each option against its definition in NumPy."""
+"""The two mixers against their definitions in NumPy."""
 
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 import sk_metaembed as sk
 from sk_metaembed import (
@@ -17,7 +16,6 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed.dynamic._options import MIXER_OPTIONS, PUBLISHED
 from sk_metaembed.dynamic.nets._mixer import Mixer
 from sk_metaembed.dynamic.training._data import SequenceData
 
@@ -27,14 +25,15 @@ from .test_estimators import SMALL
 POOLED = SMALL | {"encoder": "mean", "early_stopping": False, "max_epochs": 4}
 
 
-def classifier(mixer_options=None, **params):
-    return DynamicMetaClassifier(**POOLED | {"mixer_options": mixer_options} | params)
+def classifier(mixer="standardized", **params):
+    return DynamicMetaClassifier(**POOLED | {"mixer": mixer} | params)
 
 
-def mixer_of(embedded, attention="word", gate="softmax", **options):
+def mixer_of(embedded, attention="word", gate="softmax", mixer="standardized"):
     torch.manual_seed(0)
     dims = [block.dim for block in embedded.blocks]
-    mixer = Mixer(dims, 6, attention, gate, None, False, PUBLISHED | options)
+    # Its statistics are not learned yet: sources stay as they are.
+    mixer = Mixer(dims, 6, attention, gate, None, False, mixer)
     for parameter in mixer.parameters():
         torch.nn.init.normal_(parameter)
     return mixer.eval()
@@ -66,14 +65,14 @@ def gated(scores, known, gate):
 
 @pytest.mark.parametrize("levels", [("type", "type"), ("type", "token")])
 @pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-@pytest.mark.parametrize("per_dimension", [False, True])
-def test_weights_are_scalars_or_vectors(levels, gate, per_dimension):
+@pytest.mark.parametrize(("kind", "n_weights"), [("published", 1), ("standardized", 6)])
+def test_weights_are_scalars_or_vectors(levels, gate, kind, n_weights):
     embedded = make_embedded(levels=levels)
-    mixer = mixer_of(embedded, gate=gate, per_dimension=per_dimension)
+    mixer = mixer_of(embedded, gate=gate, mixer=kind)
     vectors, known = projected(mixer, embedded)
     weight, bias = (p.detach().double().numpy() for p in mixer.score.parameters())
     weights = gated(vectors @ weight.T + bias, known, gate)
-    assert weights.shape[2] == (6 if per_dimension else 1)
+    assert weights.shape[2] == n_weights
     expected = (weights * vectors).sum(axis=1)
     mixed = mixer.mix(batch_of(embedded))
     np.testing.assert_allclose(mixed.vectors.detach(), expected, atol=1e-4)
@@ -82,7 +81,7 @@ def test_weights_are_scalars_or_vectors(levels, gate, per_dimension):
 
 def test_weights_per_dimension_choose_a_source_per_dimension():
     embedded = make_embedded()
-    mixer = mixer_of(embedded, per_dimension=True)
+    mixer = mixer_of(embedded)
     vectors, known = projected(mixer, embedded)
     with torch.no_grad():
         mixer.score.weight.zero_()
@@ -99,7 +98,10 @@ def test_weights_per_dimension_choose_a_source_per_dimension():
 @pytest.mark.parametrize("attention", ["task", "uniform"])
 def test_weights_of_a_task_and_of_a_sum_are_scalars(attention):
     embedded = make_embedded()
-    mixers = (mixer_of(embedded, attention, per_dimension=b) for b in (False, True))
+    mixers = (
+        mixer_of(embedded, attention, mixer=kind)
+        for kind in ("published", "standardized")
+    )
     one, other = (mixer.mix(batch_of(embedded)) for mixer in mixers)
     assert torch.equal(one.vectors, other.vectors)
 
@@ -108,17 +110,19 @@ def test_weights_of_a_task_and_of_a_sum_are_scalars(attention):
 def test_standardized_sources_are_those_of_a_standard_scaler(levels):
     embedded = make_embedded(levels=levels, lengths=(1, 9))
     y = np.arange(len(embedded)) % 2
-    model = classifier({"standardize": True}).fit(embedded, y)
+    model = classifier().fit(embedded, y)
     by_hand = []
     for block in embedded.blocks:
         rows = block.values[block.known].astype(np.float64)
         values = (block.values - rows.mean(0)) / rows.std(0) * block.known[:, None]
         by_hand.append(Block(block.name, values, block.level, block.known))
     by_hand = embedded.with_blocks(by_hand)
-    same = classifier({"standardize": False}).fit(by_hand, y)
-    np.testing.assert_allclose(
-        model.predict_proba(embedded), same.predict_proba(by_hand), atol=1e-3
-    )
+    mixer = model.net_.module_.mixer
+    standardized = mixer.project(batch_of(embedded))
+    mixer.standards = None
+    for one, other in zip(standardized, mixer.project(batch_of(by_hand)), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-4)
+    model = classifier().fit(embedded, y)
     scaled = embedded.with_blocks(
         [
             Block(b.name, b.values * 50 * b.known[:, None], b.level, b.known)
@@ -126,7 +130,7 @@ def test_standardized_sources_are_those_of_a_standard_scaler(levels):
         ]
     )
     np.testing.assert_allclose(
-        classifier({"standardize": True}).fit(scaled, y).predict_proba(scaled),
+        classifier().fit(scaled, y).predict_proba(scaled),
         model.predict_proba(embedded),
         atol=1e-3,
     )
@@ -138,8 +142,8 @@ def test_statistics_are_those_of_the_training_rows_only():
     rows = np.arange(20)
     weights = np.zeros(len(embedded))
     weights[rows] = 1.0
-    by_rows = classifier({"standardize": True}).fit(embedded[rows], y[rows])
-    by_weight = classifier({"standardize": True}).fit(embedded, y, weights)
+    by_rows = classifier().fit(embedded[rows], y[rows])
+    by_weight = classifier().fit(embedded, y, weights)
     standards = by_rows.net_.module_.mixer.standards
     for one, other in zip(
         standards, by_weight.net_.module_.mixer.standards, strict=True
@@ -158,7 +162,7 @@ def test_statistics_are_those_of_the_training_rows_only():
 def test_a_dimension_that_does_not_vary_is_centered():
     tokens = TokenSequences.from_lists([["a"], ["b"]] * 10)
     X = EmbeddedSequences(tokens, [Block("s", np.array([[7.0, 1], [7, 2]]), "type")])
-    model = classifier({"standardize": True}).fit(X, ["x", "y"] * 10)
+    model = classifier().fit(X, ["x", "y"] * 10)
     standard = model.net_.module_.mixer.standards[0]
     assert standard.mean.tolist() == [7.0, 1.5]
     assert standard.factor.tolist() == [1.0, 2.0]
@@ -182,10 +186,10 @@ def test_a_dimension_that_does_not_vary_is_centered():
     ],
 )
 @pytest.mark.parametrize("attention", ["word", "context"])
-def test_all_estimators_have_the_options(estimator, target, attention, tmp_path):
+def test_all_estimators_standardize(estimator, target, attention, tmp_path):
     X = make_embedded(levels=("type", "token", "type"), lengths=(1, 9))
     params = {k: v for k, v in SMALL.items() if k in estimator().get_params()}
-    params |= {"max_epochs": 3, "train_options": {"average_epochs": 2}}
+    params |= {"max_epochs": 3}
     model = estimator(attention, **params)
     model.fit(X, target(X))
     name = "transform" if hasattr(model, "transform") else "predict"
@@ -228,91 +232,16 @@ def test_pairs_are_standardized():
     np.testing.assert_allclose(statistics.mean, block.values[used].mean(0), atol=1e-5)
 
 
-def test_published_is_the_mixer_without_options():
+def test_the_published_mixer_has_scalar_weights():
     X = make_embedded(lengths=(1, 9))
     y = np.arange(len(X)) % 2
     published = classifier("published").fit(X, y)
-    by_hand = classifier(PUBLISHED).fit(X, y)
-    np.testing.assert_array_equal(published.predict_proba(X), by_hand.predict_proba(X))
     network = published.net_.module_.mixer
     assert network.score.out_features == 1 and network.standards is None
     default = classifier().fit(X, y).net_.module_.mixer
     assert default.score.out_features == default.dim and default.standards is not None
-    params = published.get_params()
-    assert params["mixer_options"] == "published"
-    for name, value in PUBLISHED.items():
-        assert params[f"mixer_options__{name}"] == value
-    changed = clone(published).set_params(mixer_options__per_dimension=True)
-    assert changed.mixer_options == PUBLISHED | {"per_dimension": True}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"heads": 2}, r"unknown key 'heads'. Allowed keys are \['per_dimension'"),
-        ({"per_dimension": 8}, r"'mixer_options__per_dimension' .* Got 8"),
-        ({"standardize": "yes"}, r"'mixer_options__standardize' .* Got 'yes'"),
-        ("dme", r"'mixer_options' .* Got 'dme'"),
-    ],
-)
-def test_wrong_options_are_refused(embedded, labels, options, message):
-    with pytest.raises(ValueError, match=message) as error:
-        classifier(options).fit(embedded, labels)
-    assert "DynamicMetaClassifier" in str(error.value)
-
-
-@pytest.mark.parametrize("estimator", [DynamicMetaClassifier])
-def test_the_docstring_has_each_option_with_its_default(estimator):
-    documented = " ".join(estimator.__doc__.split())
-    for name, default in estimator._mixer_options.defaults.items():
-        shown = f'"{default}"' if isinstance(default, str) else repr(default)
-        assert f"default={shown}." in documented.split(f"``{name}`` : ")[1][:99]
-    assert MIXER_OPTIONS.name in documented
-
-
-def test_a_search_over_options(embedded, labels):
-    grid = {
-        "mixer_options__per_dimension": [False, True],
-        "mixer_options": [None, "published"],
-    }
-    search = GridSearchCV(classifier(max_epochs=1), grid, cv=2).fit(embedded, labels)
-    assert len(search.cv_results_["params"]) == 4
-
-
-def test_averaged_weights_are_the_mean_over_the_last_epochs(embedded, labels):
-    from skorch.callbacks import Callback
-
-    seen = []
-
-    class Record(Callback):
-        def on_epoch_begin(self, net, **kwargs):
-            seen.append(None)
-
-        def on_batch_end(self, net, training=False, **kwargs):
-            if training:
-                seen[-1] = net.module_.head[0].weight.detach().clone()
-
-    options = {"average_epochs": 3}
-    model = classifier(train_options=options, callbacks=[Record()], max_epochs=5)
-    model.fit(embedded, labels)
-    torch.testing.assert_close(
-        model.net_.module_.head[0].weight.detach(), sum(seen[-3:]) / 3
-    )
-    # The epochs themselves are those of a training without averages.
-    plain = classifier(max_epochs=5).fit(embedded, labels)
-    torch.testing.assert_close(
-        plain.net_.module_.head[0].weight.detach(), seen[-1], atol=0, rtol=0
-    )
-    assert dict(model.net_.callbacks_)["average"].last_ == []
-
-
-def test_held_out_scores_are_those_of_the_average(embedded, labels):
-    model = classifier(
-        train_options={"average_epochs": 2}, early_stopping=True, max_epochs=6
-    )
-    model.fit(embedded[:40], labels[:40], X_val=embedded[40:], y_val=labels[40:])
-    best = max(model.history_[:, "valid_acc"])
-    assert model.score(embedded[40:], labels[40:]) == pytest.approx(best)
+    with pytest.raises(ValueError, match=r"'mixer' .* Got 'dme'"):
+        classifier("dme").fit(X, y)
 
 
 def test_words_that_no_source_knows_are_zeros():
