@@ -251,6 +251,7 @@ def test_bfloat16_computes_nearly_the_same(embedded, labels):
     np.testing.assert_allclose(half, full, atol=0.02)
 
 
+@pytest.mark.usefixtures("callback")
 def test_a_callback_may_end_training(embedded, labels):
     class StopAfterTwo:
         def setup(self, estimator, context):
