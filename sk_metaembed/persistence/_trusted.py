@@ -32,7 +32,10 @@ OBJECTS = {
     "sk_metaembed.sources": (
         *("BytePairs", "CharSpec", "FineTuneSpec", "NgramVectors", "OOVPolicy"),
     ),
-    "sk_metaembed.tables": ("StackedPredictions", "TableClassifier", "TableRegressor"),
+    "sk_metaembed.tables": (
+        *("StackedPredictions", "TableClassifier", "TableRegressor"),
+        "TableVectorizer",
+    ),
     "polars.datatypes.classes": ("Datetime",),
     "sklearn.metrics._scorer": (
         "_MultimetricScorer",
