@@ -50,10 +50,10 @@ def entry(content, name, *types):
     return value
 
 
-def array_entry(content, name, dtype):
+def array_entry(content, name, dtype=None):
     """Return a one-dimensional array of a placeholder's content, checked."""
     array = entry(content, name, np.ndarray)
-    if array.ndim != 1 or array.dtype != dtype:
+    if array.ndim != 1 or array.dtype != (array.dtype if dtype is None else dtype):
         raise MalformedEntryError(
             f"the array {name!r} has {array.ndim} dimensions of {array.dtype}"
         )
@@ -155,6 +155,9 @@ def encode_value(value, where, copy):
     for kind, encode in _ENCODERS:
         if isinstance(value, kind):
             return encode(value, where, copy)
+    # Of a column of dates with a time zone, by its name, to import no pandas.
+    if type(value).__name__ == "DatetimeTZDtype":
+        return Placeholder("zoned dates", name=str(value))
     return NotImplemented
 
 
@@ -294,6 +297,12 @@ def _decode_path(content):
     return Path(entry(content, "path", str))
 
 
+def _decode_zoned(content):
+    from pandas import DatetimeTZDtype
+
+    return DatetimeTZDtype.construct_from_string(entry(content, "name", str))
+
+
 def _encode_memmap(value, where, copy):
     return np.array(value)
 
@@ -322,4 +331,5 @@ DECODERS = {
     "generator": _decode_generator,
     "distribution": _decode_distribution,
     "path": _decode_path,
+    "zoned dates": _decode_zoned,
 }

@@ -99,7 +99,8 @@ def make_table_pipeline(
 
     It is skrub's `tabular_pipeline` with a `TextMetaEncoder` for the columns of strings
     with many values, which adds predictions from the texts: the other columns, missing
-    values and scales are treated as the model needs it.
+    values and scales are treated as the model needs it. Columns are found by their
+    names, in any order; dates may be dates of pandas, polars or Arrow.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def make_table_pipeline(
     Returns
     -------
     Pipeline
-        Unfitted. The first step, "table", is a `skrub.TableVectorizer`, whose
+        Unfitted. The first step, "table", is a kind of `skrub.TableVectorizer`, whose
         parameter `high_cardinality` is the `TextMetaEncoder`; the last one is "model".
 
     Raises
@@ -150,6 +151,8 @@ def make_table_pipeline(
 
     try:
         from skrub import tabular_pipeline
+
+        from ._table_vectorizer import TableVectorizer
     except ImportError as error:
         raise ModuleNotFoundError(
             "make_table_pipeline uses skrub for the columns that are not texts: pip "
@@ -159,8 +162,10 @@ def make_table_pipeline(
     _check_estimator(estimator, "make_table_pipeline")
     pipeline = tabular_pipeline(estimator, n_jobs=n_jobs)
     encoder = _encoder(pipeline[-1], sources, None, random_state)
-    pipeline[0].set_params(high_cardinality=encoder)
     (_, table), *others, (_, model) = pipeline.steps
+    table = TableVectorizer(
+        **{**table.get_params(deep=False), "high_cardinality": encoder}
+    )
     if isinstance(estimator, str):
         kind = TableClassifier if estimator == "classifier" else TableRegressor
         model = kind(random_state=random_state)
