@@ -3,6 +3,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
@@ -167,10 +168,11 @@ def test_colour_scale_starts_at_zero_and_near_is_light(vectors):
     assert display.im_.colorbar.ax.get_ylabel() == "euclidean distance"
 
 
-class FirstDistances:
+class FirstDistances(BaseEstimator):
     """Place each vector by its distances from the first two."""
 
-    metric = "precomputed"
+    def __init__(self, metric="precomputed"):
+        self.metric = metric
 
     def fit_transform(self, distances):
         return distances[:, :2]
