@@ -288,7 +288,7 @@ ERRORS = {
     "describe no_rows.csv": "has no rows",
     "fit a.xlsx --target b": "Excel files are not read. Save the sheet as CSV UTF-8",
     "describe a.XLSX": "Excel files are not read. Save the sheet as CSV UTF-8",
-    "describe bytes.csv": "0: invalid start byte. In Excel, save the sheet as CSV UTF",
+    "describe bytes.csv": ": invalid start byte. In Excel, save the sheet as CSV UTF",
     "describe empty.csv": "cannot be read: No columns",
     "describe bad.json": "cannot be read",
 }
