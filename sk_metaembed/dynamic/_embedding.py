@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .._core._typing import RandomState
     from ._trainable import Input
 
-# Measured in docs/benchmarks.md, "Cross-fitting".
+# See docs/benchmarks.md, "Earlier measurements".
 MIN_ROWS_TO_CROSS_FIT = 500
 
 
