@@ -107,7 +107,6 @@ def _decode_boosted(content):
 
     bitsets = [entry(content, name, np.ndarray).copy() for name in _BOOSTED[1:]]
     tree = CheckedTreePredictor(array_entry(content, "nodes").copy(), *bitsets)
-    tree.__setstate__({})  # converts nodes of a machine of 32 bits
     nodes, is_leaf = tree.nodes, tree.nodes["is_leaf"] != 0
     features = nodes["feature_idx"]
     _check_nodes(nodes["left"], nodes["right"], is_leaf, features, np.inf)
