@@ -284,8 +284,9 @@ def _decode_sparse(content):
     names = "data", "indices", "indptr"
     arrays = tuple(entry(content, name, np.ndarray) for name in names)
     shape = tuple(entry(content, "shape", list))
-    value = kinds[entry(content, "format", str)](arrays, shape=shape)
-    value.check_format(full_check=True)  # compiled code reads where indices point
+    # Compiled code reads where indices point: nothing else may write to the arrays.
+    value = kinds[entry(content, "format", str)](arrays, shape=shape, copy=True)
+    value.check_format(full_check=True)
     return value
 
 

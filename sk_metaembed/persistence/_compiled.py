@@ -2,9 +2,10 @@
 
 scikit-learn follows the links between the nodes of a tree, and reads the column that a
 node names, without checking bounds. Trees are therefore rebuilt from arrays that have
-been checked. The width of an input is known only when it is predicted: the methods of
-`DecisionTreeClassifier` and its like compare it with `n_features_in_`, which must be
-the tree's, and those of gradient boosting do not, so its trees do.
+been checked, copies to which no other object of the file can write. The width of an
+input is known only when it is predicted: the methods of `DecisionTreeClassifier` and
+its like compare it with `n_features_in_`, which must be the tree's, and those of
+gradient boosting do not, so its trees do.
 """
 
 import sys
@@ -104,9 +105,8 @@ _BOOSTED = ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
 def _decode_boosted(content):
     from ._checked_tree import CheckedTreePredictor
 
-    nodes, *bitsets = (entry(content, name, np.ndarray) for name in _BOOSTED)
-    tree = CheckedTreePredictor(array_entry(content, "nodes"), *bitsets)
-    tree.__setstate__({})  # converts nodes of a machine of 32 bits
+    bitsets = [entry(content, name, np.ndarray).copy() for name in _BOOSTED[1:]]
+    tree = CheckedTreePredictor(array_entry(content, "nodes").copy(), *bitsets)
     nodes, is_leaf = tree.nodes, tree.nodes["is_leaf"] != 0
     features = nodes["feature_idx"]
     _check_nodes(nodes["left"], nodes["right"], is_leaf, features, np.inf)
@@ -123,8 +123,8 @@ def _decode_boosted(content):
 def _encode_spline(spline):
     return Placeholder(
         "spline",
-        t=np.asarray(spline.t),
-        c=np.asarray(spline.c),
+        t=np.array(spline.t),
+        c=np.array(spline.c),
         k=int(spline.k),
         axis=int(spline.axis),
         extrapolate=spline.extrapolate,
@@ -139,8 +139,8 @@ def _decode_spline(content):
         raise MalformedEntryError("the coefficients of a spline are not numbers")
     # The constructor checks the knots and the shapes.
     return BSpline(
-        knots,
-        c,
+        knots.copy(),
+        c.copy(),
         entry(content, "k", int),
         extrapolate=entry(content, "extrapolate", bool, str),
         axis=entry(content, "axis", int),

@@ -6,12 +6,13 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline
+from scipy.sparse import csr_array
 from sklearn import ensemble
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import SplineTransformer
+from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -299,6 +300,33 @@ def test_forged_spline(edit, tmp_path, monkeypatch):
     model = SplineTransformer().fit(np.nan_to_num(X))
     with pytest.raises(SavedFileError, match="spline|'t' has|ValueError|AxisError"):
         load(save(model, tmp_path / "m.skm"))
+
+
+def test_no_other_object_can_write_to_what_was_checked(tmp_path):
+    """A ufunc is trusted, and writes to any array that it is passed as `out`."""
+    boosted = boosting().fit(X, Y)
+    splines = SplineTransformer().fit(np.nan_to_num(X))
+    matrix = csr_array(np.eye(3))
+    checked = {
+        "nodes": boosted._predictors[0][0].nodes,
+        "knots": splines.bsplines_[0].t,
+        "indices": matrix.indices,
+    }
+    model = make_pipeline(
+        splines, FunctionTransformer(np.add, kw_args=checked), boosted
+    )
+    model.matrix = matrix
+    result = load(save(model, tmp_path / "m.skm"))
+    others = result[1].kw_args
+    now = {
+        "nodes": result[-1]._predictors[0][0].nodes,
+        "knots": result[0].bsplines_[0].t,
+        "indices": result.matrix.indices,
+    }
+    for name, array in now.items():
+        np.testing.assert_array_equal(array, checked[name])
+        np.testing.assert_array_equal(others[name], checked[name])
+        assert not np.shares_memory(array, others[name])
 
 
 def test_splines_are_restored(tmp_path):
