@@ -1,4 +1,4 @@
-"""Trees and splines, in whose numbers compiled code trusts.
+"""Trees, splines and losses, in whose numbers compiled code trusts.
 
 scikit-learn follows the links between the nodes of a tree, and reads the column that a
 node names, without checking bounds. Trees are therefore rebuilt from arrays that have
@@ -147,17 +147,47 @@ def _decode_spline(content):
     )
 
 
+# Their module has another name before scikit-learn 1.7, when they are pickled.
+_LOSS_MODULES = "sklearn._loss._loss", "_loss"
+_LOSSES = {
+    *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss", "CyHalfGammaLoss"),
+    *("CyHalfMultinomialLoss", "CyHalfPoissonLoss", "CyHalfSquaredError"),
+    *("CyHalfTweedieLoss", "CyHalfTweedieLossIdentity", "CyHuberLoss", "CyPinballLoss"),
+}
+
+
+def _encode_loss(loss):
+    constructor, arguments, *_ = loss.__reduce__()
+    parameters = arguments if isinstance(constructor, type) else ()
+    numbers = np.array(parameters, dtype=np.float64)
+    return Placeholder("loss", name=type(loss).__name__, parameters=numbers)
+
+
+def _decode_loss(content):
+    from sklearn._loss import _loss
+
+    name = entry(content, "name", str)
+    if name not in _LOSSES:
+        raise MalformedEntryError(f"there is no loss {name!r}")
+    parameters = array_entry(content, "parameters", np.float64)
+    return getattr(_loss, name)(*parameters.tolist())
+
+
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 _ENCODERS = {
     _TREE: _encode_tree,
     _BOOSTING: _encode_boosted,
     "sk_metaembed.persistence._checked_tree.CheckedTreePredictor": _encode_boosted,
     "scipy.interpolate._bsplines.BSpline": _encode_spline,
+    **{
+        f"{module}.{name}": _encode_loss for module in _LOSS_MODULES for name in _LOSSES
+    },
 }
 DECODERS = {
     "tree": _decode_tree,
     "boosted tree": _decode_boosted,
     "spline": _decode_spline,
+    "loss": _decode_loss,
 }
 
 

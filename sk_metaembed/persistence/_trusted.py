@@ -161,7 +161,7 @@ _SCALARS = {
     if kind.__module__ == "numpy"
 }
 # Held by fitted gradient boosting and linear models.
-_LOSSES = {
+_PARTS = {
     "sklearn._loss.link": (
         *("HalfLogitLink", "IdentityLink", "Interval"),
         *("LogitLink", "LogLink", "MultinomialLogit"),
@@ -172,6 +172,11 @@ _LOSSES = {
         *("HuberLoss", "PinballLoss"),
     ),
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
+}
+# Held by what scikit-learn 1.6 fits: columns, and metadata that are requested.
+OF_OLD_VERSIONS = {
+    "sklearn.compose._column_transformer": ("_RemainderColsList",),
+    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
 }
 _COMPILED_LOSSES = {
     "sklearn._loss._loss": (
@@ -192,7 +197,7 @@ _BY_DEFAULT = {
     "TupleNode": {"builtins.tuple"},
     "SliceNode": {"builtins.slice"},
     "TypeNode": _PLAIN | _CONTAINERS | _SCALARS,
-    "ObjectNode": names_of(_LOSSES),
+    "ObjectNode": names_of(_PARTS | OF_OLD_VERSIONS),
     "NdArrayNode": {"numpy.ndarray"} | _SCALARS,
     "MaskedArrayNode": {"numpy.ma.MaskedArray"},
     "LossNode": names_of(_COMPILED_LOSSES),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 
 from sk_metaembed import load
 
@@ -40,6 +41,8 @@ def test_every_release_has_its_files(fitted):
     "path", SAVED, ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
 def test_a_saved_file(path, fitted):
+    if sklearn.__version__ < "1.9":
+        pytest.skip("files of newer versions of scikit-learn are not promised to load")
     loaded = load(path)
     estimator, X = fitted[path.stem]
     assert type(loaded) is type(estimator)
