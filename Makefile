@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all processors docs lint format bench bench-quick gpu clean
+.PHONY: demo test test-all test-lowest processors docs lint format bench bench-quick gpu clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
@@ -41,6 +41,13 @@ test: lint
 # Includes the tests marked slow.
 test-all: lint
 	$(PYTEST) -m ""
+
+# Run the tests with the oldest versions of the dependencies, those in lowest.txt.
+LOWEST := .venv-lowest
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint lowest.txt ".[test]"
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n logical --maxprocesses 4
 
 # Run the tests with the kernels of other processors: make processors SETTING="--setting avx2"
 processors: $(READY)
@@ -109,4 +116,4 @@ bench-quick: $(READY)
 	$(BIN)/python benchmarks/quick.py $(QUICK)
 
 clean:
-	rm -rf $(VENV) $(GPU) .mypy_cache demo_output docs/_build docs/_generated docs/api docs/gallery
+	rm -rf $(VENV) $(GPU) $(LOWEST) .mypy_cache demo_output docs/_build docs/_generated docs/api docs/gallery

@@ -1,0 +1,32 @@
+"""Lower bounds in pyproject.toml are the versions in lowest.txt, which are tested."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+LINES = (ROOT / "lowest.txt").read_text().splitlines()
+LOWEST = dict(line.split("==") for line in LINES if not line.startswith("#"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+USERS = {name: EXTRAS[name] for name in EXTRAS.keys() - {"docs", "test", "examples"}}
+BOUNDS = {
+    requirement.name: str(requirement.specifier).removeprefix(">=")
+    for line in [*PROJECT["dependencies"], *sum(USERS.values(), [])]
+    if (requirement := Requirement(line)).specifier
+}
+
+
+@pytest.mark.parametrize("name", sorted(LOWEST.keys() - {"distributed", "torch"}))
+def test_a_tested_version_is_a_lower_bound(name):
+    bound, tested = BOUNDS[name], Version(LOWEST[name])
+    assert tested.release[: len(bound.split("."))] == Version(bound).release
+
+
+def test_every_dependency_is_tested():
+    names = {re.split(r"[>=\[ ]", line)[0] for line in PROJECT["dependencies"]}
+    assert names <= LOWEST.keys()
