@@ -225,7 +225,7 @@ class SenseProjectionDisplay(BaseDisplay):
     labels : list of str, length n
         Labels of the occurrences.
     senses : ndarray of shape (n,), default=None
-        Sense of each occurrence. None draws all alike.
+        Sense of each occurrence. None draws all in one color.
     silhouettes : ndarray of shape (n_blocks, n), default=None
         Silhouette of each occurrence. None if undefined.
     shares : ndarray of shape (n_blocks, 2), default=None
@@ -323,7 +323,7 @@ class SenseProjectionDisplay(BaseDisplay):
     def silhouette_scores(self) -> dict[str, float]:
         """Mean silhouette of the occurrences by block, empty if undefined.
 
-        The larger, the better a layer or source separates the senses.
+        Larger values mean that a layer or source separates the senses better.
         """
         if self.silhouettes is None:
             return {}
@@ -351,7 +351,7 @@ class SenseProjectionDisplay(BaseDisplay):
             FeatureUnion with one such branch. The last EmbeddedSequences are shown:
             steps after them, such as `Pooling` and a classifier, are ignored.
         X : input of the estimator
-            Such as texts, token lists or TokenSequences. If the estimator takes a
+            Texts, token lists or TokenSequences, for example. If the estimator takes a
             table, the texts alone are enough.
         words : str, collection of str, or callable
             As for `from_embedded`.

@@ -30,8 +30,8 @@ class SourceImputer(BlocksTransformer):
 
     Vocabularies differ, and most meta-embeddings ignore a source for the words it does
     not know. This transformer, placed between the sources and any meta-embedding,
-    returns the same blocks with missing vectors predicted from other sources. It helps
-    most for rare words; without missing vectors it changes nothing.
+    returns the same blocks with missing vectors predicted from other sources. The gain
+    is largest for rare words. Without missing vectors, the blocks are unchanged.
 
     Parameters
     ----------
@@ -49,13 +49,14 @@ class SourceImputer(BlocksTransformer):
     ----------
     n_shared_ : ndarray of int, shape (n_sources, n_sources)
         Number of rows of fit that both sources know with a vector other than zero; on
-        the diagonal, that one source does.
+        the diagonal, the number of such rows of the source.
     maps_ : dict of (str, str) to tuple of two ndarrays of float32
         With "mutual", per pair of source names (predictor, target): a matrix of shape
         (dim, dim of the target) and an intercept. Pairs with fewer than `min_shared`
         shared words are missing. Empty with "neighbors".
     n_imputed_ : dict of str to int
-        Per source, number of rows of fit that it lacks and others can predict.
+        Per source, number of rows of fit that it does not know and that others can
+        predict.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
 

@@ -58,9 +58,9 @@ def word_similarity_score(
 ) -> float | Bunch:
     """Return the Spearman correlation of cosines of word pairs and human ratings.
 
-    Only the order of the pairs counts. Compare embeddings on the same pairs: one that
-    knows few words is scored on few pairs, so check the number of missing pairs, or
-    include them with ``missing="zero"``.
+    The score depends only on the order of the pairs. Compare embeddings on the same
+    pairs: an embedding that knows few words is scored on few pairs, so check the number
+    of missing pairs, or include them with ``missing="zero"``.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def word_similarity_score(
 
     Notes
     -----
-    The cosine with a zero vector is 0. Repeated pairs count repeatedly.
+    The cosine with a zero vector is 0. Repeated pairs are counted repeatedly.
 
     Examples
     --------
