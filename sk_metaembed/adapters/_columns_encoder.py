@@ -279,8 +279,8 @@ class ColumnsEncoder(BaseColumnsAdapter):
     def _record_output(self, output, n_rows):
         if isinstance(output, TokenSequences):
             raise TypeError(
-                f"{type(self).__name__}: the encoder returns tokens, which have no "
-                "groups per column. Let it end in a source: "
+                f"{type(self).__name__}: the encoder returns tokens, which "
+                "cannot be divided by column. Add a source at its end: "
                 "ColumnsEncoder(make_pipeline(Tokenizer(), source)). To read the "
                 "columns as one text, join them before the Tokenizer."
             )

@@ -391,9 +391,10 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         for name, step in [("combine", self.combine), *self._named_sources]:
             if _learns_from_target(step) and getattr(step, "cv", None) is None:
                 raise ValueError(
-                    f"{caller}: {type(step).__name__}, {name!r}, learns from y, and "
-                    "would encode the rows that it has learned. Set its parameter cv, "
-                    "as in combine=DynamicMetaEmbedding(cv=5), or leave it out."
+                    f"{caller}: {type(step).__name__}, {name!r}, learns from y, so its "
+                    "vectors of the training rows would be optimistic. Set its "
+                    "parameter cv, as in combine=DynamicMetaEmbedding(cv=5), or remove "
+                    "it."
                 )
         if not self._uses_target():
             return None
