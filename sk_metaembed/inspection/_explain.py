@@ -1,4 +1,4 @@
-"""what the words and the sources of a text contribute to its prediction."""
+"""explain: contributions of words and sources to a prediction."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ class SenseProjectionDisplay(BaseDisplay):
     ) -> Self:
         """Embed sequences with a fitted estimator and show a word's occurrences.
 
-        Whole texts are embedded, so that a contextual source sees each word in its
+        Whole texts are embedded, so that a contextual source embeds each word in its
         context. To show several words, embed the texts once and use `from_embedded`.
 
         Parameters
@@ -400,7 +400,7 @@ class SenseProjectionDisplay(BaseDisplay):
         senses : sequence of length n, default=None
             The sense of each occurrence.
         blocks : sequence of str, default=None
-            The blocks to show, in this order. None takes all.
+            The blocks to show, in this order. None shows all.
         labels : sequence of str, length n, default=None
             Labels of the occurrences. None takes each with its adjacent words, and
             (sequence, position) if these are there more than once.
@@ -441,8 +441,8 @@ class SenseProjectionDisplay(BaseDisplay):
     ) -> Self:
         """Show the rows of arrays.
 
-        The planes are computed for each block separately, the silhouettes from the
-        vectors themselves.
+        The plane is computed for each block separately; silhouettes are computed from
+        the vectors, not from the plane.
 
         Parameters
         ----------

@@ -383,8 +383,8 @@ class SourceWeightsDisplay(BaseDisplay):
     ) -> Self:
         """Show several estimators side by side, over the same groups.
 
-        Panels share one scale. A source that an estimator lacks has no bar there, and
-        the even share of that panel is over the sources it has.
+        Panels share one scale. If an estimator does not have a source, its panel has no
+        bar for it, and equal weights are over the sources of that panel.
 
         Parameters
         ----------

@@ -285,8 +285,8 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     The paper trains on the words that all sources know. Here every word of fit that any
     source knows is used: encodings of sources that lack it are zero, and so are their
     errors. Both are the same if all sources know all words. A word that no source knows
-    gets zeros and is not known; words that were not seen in fit are encoded like the
-    others.
+    has a zero vector and is not known; words that were not seen in fit are encoded like
+    the others.
 
     Without `normalize`, vectors are divided by their common root mean square length
     before training. A keyboard interrupt ends training with a warning, and keeps the

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SourceImputer(BlocksTransformer):
-    """Impute the vectors that a source lacks from the sources that know the word.
+    """Impute missing word vectors of a source from the other sources.
 
     Vocabularies differ, and most meta-embeddings ignore a source for the words it does
     not know. This transformer, placed between the sources and any meta-embedding,
@@ -81,11 +81,11 @@ class SourceImputer(BlocksTransformer):
                     nearest to w in j, weighted by their cosine
 
     and the mean of these over all j that know w. Known vectors are not changed. Rows
-    that no source knows stay unknown. A known vector of zeros predicts nothing. Words
-    that were not seen in fit are imputed in the same way; for this, "neighbors" stores
-    the vectors of the words that at least two sources know twice, unchanged and at unit
-    length, 4 bytes per number. Blocks of different levels are imputed token by token,
-    and returned at token level. Imputed blocks are float32.
+    that no source knows stay unknown. A known vector of zeros is not used for
+    predictions. Words that were not seen in fit are imputed in the same way; for this,
+    "neighbors" stores the vectors of the words that at least two sources know twice,
+    unchanged and at unit length, 4 bytes per number. Blocks of different levels are
+    imputed token by token, and returned at token level. Imputed blocks are float32.
 
     References
     ----------
@@ -96,7 +96,7 @@ class SourceImputer(BlocksTransformer):
 
     Examples
     --------
-    The second source is twice the first, and lacks the word "c":
+    The second source is twice the first, and does not know the word "c":
 
     >>> import numpy as np
     >>> from sk_metaembed import Block, EmbeddedSequences, SourceImputer

@@ -129,13 +129,13 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     The last term is not in the paper. Without it there is no minimum: maps could shrink
     without bound while vectors grow.
 
-    In 1TON+ the vectors that a source lacks are unknowns too. For any m_w, their
+    In 1TON+ the missing vectors of a source are unknowns too. For any m_w, their
     optimum is ``m_w W_i + b_i``, where their term is 0. Omitting the term, as done
     here, therefore has the same optimum.
 
     Any word, seen in fit or not, gets the m that minimizes its terms of the sum, in
     closed form; at the optimum the free vectors are equal to it. A word that no source
-    knows gets zeros and is not known.
+    knows has a zero vector and is not known.
 
     The loss is invariant to rotations of the meta space. The result is rotated to
     principal axes, so that both solvers give the same vectors as far as they converge.

@@ -230,7 +230,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     the largest dimension keeps its axes. With fewer shared words than dimensions R_i is
     not unique; a source that shares no word is only padded.
 
-    A vector that source i lacks is the mean of the vectors in i of the word's nearest
+    A missing vector of source i is the mean of the vectors in i of the word's nearest
     neighbors in j, weighted by their cosine, among the words of fit that both know,
     averaged over the sources j that know the word and scaled to unit length. Words that
     were not seen in fit are imputed in the same way, so with `impute_missing` the

@@ -466,8 +466,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     ----------
     estimator : classifier, default=None
         The model of a source and of their concatenation; a clone is fitted on the
-        vectors as they are. None is a LogisticRegression whose scale and penalty are
-        chosen for each of them out of fold.
+        vectors without scaling. None is a LogisticRegression whose scale and penalty
+        are chosen out of fold for each source.
     models : list of (str, classifier) pairs, default=None
         Further models of the tokens, such as a Pipeline that trains
         an encoder on y. Each is cross-validated as a whole.
@@ -508,8 +508,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         If X is not one of these containers, or not of the kind passed to fit.
     ValueError
         If y is missing or has one class or several columns of classes, if two models
-        have one name, if there is nothing to learn from, or if the blocks are not those
-        of fit.
+        have the same name, if there are no sources or tokens, or if the blocks are not
+        those of fit.
 
     See Also
     --------
@@ -691,8 +691,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     ----------
     estimator : regressor, default=None
         The model of a source and of their concatenation; a clone is fitted on the
-        vectors as they are. None is a Ridge whose scale and penalty are chosen for
-        each of them out of fold.
+        vectors without scaling. None is a Ridge whose scale and penalty are chosen out
+        of fold for each source.
     models : list of (str, regressor) pairs, default=None
         Further models of the tokens, such as a Pipeline that trains
         an encoder on y. Each is cross-validated as a whole.
@@ -731,8 +731,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     TypeError
         If X is not one of these containers, or not of the kind passed to fit.
     ValueError
-        If y is missing or is not numeric, if two models have one name, if there is
-        nothing to learn from, or if the blocks are not those of fit.
+        If y is missing or is not numeric, if two models have the same name, if there
+        are no sources or tokens, or if the blocks are not those of fit.
 
     See Also
     --------

@@ -84,7 +84,7 @@ def analogy_score(
     ----------
     embedding : fitted estimator or Pipeline, WordVectors, KeyedVectors or dict
         Source of the word vectors. An estimator must return one block or an array;
-        each word is a sequence of its own.
+        each word is passed as one sequence.
     questions : array-like of str, shape (n_questions, 4)
         Questions, for example of `datasets.load_analogies`.
     categories : array-like of str, shape (n_questions,), default=None

@@ -66,7 +66,7 @@ def word_similarity_score(
     ----------
     embedding : fitted estimator or Pipeline, WordVectors, KeyedVectors or dict
         Source of the word vectors. An estimator must return one block or an array;
-        each word is a sequence of its own.
+        each word is passed as one sequence.
     pairs : array-like of str, shape (n_pairs, 2)
         Word pairs, for example of `datasets.load_word_similarity`.
     scores : array-like of float, shape (n_pairs,)

@@ -45,14 +45,13 @@ def make_text_pipeline(
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds of the stack. It is not passed to an `estimator` of your
-        own.
+        Determines the folds of the stack. It is not passed to another `estimator`.
 
     Returns
     -------
     Pipeline
         An unfitted pipeline with the steps "tokens", "sources" if there are any, and
-        "model"; for an estimator of your own, "encoder" and "model".
+        "model"; for another estimator, "encoder" and "model".
 
     Raises
     ------
@@ -111,11 +110,11 @@ def make_table_pipeline(
         used. Boosting is not considered for sets of labels and several columns of
         numbers.
     sources : list of sources or of (str, source) pairs, default=None
-        Sources besides "words" and "chars", as for `TextMetaEncoder`.
+        Sources in addition to "words" and "chars", as for `TextMetaEncoder`.
     n_jobs : int, default=None
         Number of columns that are encoded in parallel.
     random_state : int, RandomState instance or None, default=None
-        As for `TextMetaEncoder`. It is not passed to an `estimator` of your own.
+        As for `TextMetaEncoder`. It is not passed to another `estimator`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Out-of-fold predictions of a stack, as columns beside others."""
+"""Out-of-fold predictions of a stack, as additional columns."""
 
 import warnings
 

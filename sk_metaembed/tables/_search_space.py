@@ -1,4 +1,4 @@
-"""search_space: what to search over in a pipeline of texts or tables."""
+"""search_space: parameters to search over in pipelines of texts and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _N_COMPONENTS = [10, 30, 100]
 def search_space(
     pipeline: BaseEstimator, *, max_sources: int | None = None
 ) -> dict[str, list[Any]]:
-    """Return the parameters of a pipeline for texts that are worth a search.
+    """Return the parameters of a text pipeline to search over.
 
     These are the sources of each `EmbeddingUnion`, `tfidf` of a stack, and the sources,
     number of dimensions and predictions of each `TextMetaEncoder`. Add the parameters

@@ -55,9 +55,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     Parameters
     ----------
     sources : list of sources or of (str, source) pairs, default=None
-        Sources besides "words" and "chars", as for `EmbeddingUnion`. Without names they
-        are named after their classes. Each column has its own clones, which share
-        files, models and caches.
+        Sources in addition to "words" and "chars", as for `EmbeddingUnion`. Without
+        names they are named after their classes. Each column has its own clones, which
+        share files, models and caches.
     active : str or sequence of str, default=None
         Names of the sources to use, among "words", "chars" and those of `sources`. None
         uses all. It can be searched over.
