@@ -342,6 +342,22 @@ def is_step(fullname):
 TRAILING = re.compile(r"(``.*?``|`[^`]*`|\w+?_+(?=[\s,.;:)*\"']|$))")
 
 
+STABILITY = Path(__file__).with_name("stability.rst").read_text("utf-8")
+EXPERIMENTAL = {
+    *re.findall(
+        r"`~([\w.]+)`",
+        STABILITY.partition("Experimental\n---")[2].partition("\nDeprecation\n")[0],
+    )
+}
+
+
+def mark_experimental(app, what, name, obj, options, lines):
+    """Add a note, below the summary, to names that the page on stability lists."""
+    if name in EXPERIMENTAL:
+        end = lines.index("") if "" in lines else len(lines)
+        lines[end:end] = ["", ".. note:: Experimental, see :doc:`/stability`."]
+
+
 def escape(app, what, name, obj, options, lines):
     """Escape names such as ``components_``, which would be read as references.
 

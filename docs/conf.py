@@ -108,3 +108,4 @@ def setup(app):
     app.connect("config-inited", ratio_history.write)
     app.connect("missing-reference", api_reference.resolve)
     app.connect("autodoc-process-docstring", api_reference.escape, priority=900)
+    app.connect("autodoc-process-docstring", api_reference.mark_experimental)

@@ -161,6 +161,17 @@ def test_reference_names_only_what_is_public(reference):
         assert set(names) <= set(import_module(f"sk_metaembed.{room}").__all__)
 
 
+def test_experimental_names_are_public_and_marked(reference):
+    assert len(reference.EXPERIMENTAL) > 3
+    assert {*reference.EXPERIMENTAL} <= {*reference.entries()}
+    for name in ("sk_metaembed.ContrastiveEmbedding", "sk_metaembed.Pooling"):
+        lines = ["One line.", "", "More."]
+        reference.mark_experimental(None, "class", name, None, None, lines)
+        note = ".. note:: Experimental, see :doc:`/stability`."
+        assert (note in lines) == (name != "sk_metaembed.Pooling")
+        assert lines[0] == "One line." and lines[-2:] == ["", "More."]
+
+
 def test_reference_shows_each_first_line(reference):
     page = reference.page()
     for dotted in reference.entries():

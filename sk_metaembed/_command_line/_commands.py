@@ -26,6 +26,7 @@ from ..inspection import compare_sources
 from ..inspection._compare_sources import default_scoring
 from ..inspection._source_comparison import METRICS, interval
 from ..inspection._table_candidates import find_kinds
+from ..persistence import UntrustedError
 from ..persistence._errors import check_packages, check_parent, file_path
 from ._data import (
     EXCEL,
@@ -45,8 +46,6 @@ from ._data import (
 )
 from ._report import report_html
 
-# Of gradient boosting, the model of make_table_pipeline.
-_TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 _OWN = ("words", "chars")  # sources of TextMetaEncoder
 # What is predicted, and names of scores that work for each such target.
 _TARGETS = {
@@ -176,17 +175,21 @@ def _output(path, option):
 
 
 def _save(pipeline, path, bundle):
-    with warnings.catch_warnings():  # `_load` trusts what is named
-        warnings.filterwarnings("ignore", "Loading .* requires explicit trust")
-        save(pipeline, path, bundle=bundle)
+    save(pipeline, path, bundle=bundle)
     _say(f"Wrote {path}")
 
 
 def _load(path):
-    """Return the model in a file, trusting the trees that `fit` writes."""
+    """Return the model in a file, which needs no trust if `fit` wrote it."""
     if not Path(path).expanduser().exists():
         raise FileNotFoundError(f"There is no file {path!r}.")
-    return load(path, trusted=[_TREES])
+    try:
+        return load(path)
+    except UntrustedError as error:
+        raise ValueError(
+            f"{path!r} was not written by the command fit. {error} Use "
+            "sk_metaembed.load in Python for that."
+        ) from None
 
 
 def _check_metric(metric, task, y):

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import (
+from ._sklearn import (
     Interval,
     InvalidParameterError,
     make_constraint,

@@ -10,15 +10,18 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from sklearn.base import _fit_context
 from sklearn.utils import metaestimators
+
+from . import _sklearn
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
     """Return scikit-learn's decorator of `fit`, which validates the parameters."""
-    return _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    return _sklearn._fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
@@ -28,9 +31,7 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
 
 def with_callbacks(method: Method) -> Method:
     """Return scikit-learn's decorator of methods that run callbacks."""
-    from sklearn import callback
-
-    return callback.with_callbacks(method)
+    return _sklearn.with_callbacks(method)
 
 
 def rollback_on_error(fit: Method) -> Method:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import HasMethods
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
+from .._core._sklearn import HasMethods
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._columns import check_cells, check_names, read_columns

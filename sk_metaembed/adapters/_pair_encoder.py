@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from sklearn.utils._param_validation import HasMethods
-
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import HasMethods
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._sequence_pairs import read_pairs, tokens_of

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
+from .._core._sklearn import HasMethods, Interval, StrOptions, _check_sample_weight
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     TaggerMixin,

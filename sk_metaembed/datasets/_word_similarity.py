@@ -16,7 +16,9 @@ _HEADER = 2  # lines
 def load_word_similarity(
     name: Literal["ws353", "simlex999"], *, return_X_y: bool = False
 ) -> Bunch | Any:
-    """Load word pairs with human similarity ratings, which are part of gensim.
+    """Load word pairs with human similarity ratings.
+
+    Both sets are part of gensim.
 
     Parameters
     ----------

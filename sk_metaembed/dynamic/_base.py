@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import with_callbacks
+from .._core._sklearn import CallbackSupportMixin, _BaseComposition
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
 from ..sequences._targets import check_target

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._metadata_requests import _routing_enabled
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -18,6 +16,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
+from .._core._sklearn import StrOptions, _routing_enabled
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta
 from ._parameters import (

@@ -5,11 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import NamedTuple
 
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 
 
 class TrainOptions(NamedTuple):

@@ -7,9 +7,8 @@ from inspect import cleandoc
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, get_args
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from .._core._checked_parameters import is_integer
+from .._core._sklearn import Interval, StrOptions
 from .._training._choose_device import check_callbacks
 from ._options import TRAIN_OPTIONS
 

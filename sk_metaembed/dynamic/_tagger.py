@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from .._core._sklearn import StrOptions
 from ..sequences import SequencePairs
 from ..sequences._mixins import TaggerMixin
 from ..sequences._sequence_pairs import tokens_of

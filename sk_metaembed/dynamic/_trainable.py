@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sklearn.base import TransformerMixin
-from sklearn.utils._repr_html.estimator import _VisualBlock
 
+from .._core._sklearn import _VisualBlock
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,

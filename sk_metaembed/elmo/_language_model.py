@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context
 from .._core._named_errors import NamedErrorsMixin
+from .._core._sklearn import CallbackSupportMixin, Interval, StrOptions
 from .._training._choose_device import check_callbacks
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (

@@ -5,11 +5,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import NamedTuple
 
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 
 # The 256 bytes, and marks: sentence begin and end, word begin and end, padding.
 N_CHARACTERS = 261

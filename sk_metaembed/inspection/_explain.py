@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._named_errors import names_errors
+from .._core._sklearn import _safe_indexing
 from ..sequences import Block, EmbeddedSequences
 from ..sequences._pipeline_steps import replace_steps, unwrap_fitted
 from ._explain_linear import Linear, Outputs, linear_contributions, source_of

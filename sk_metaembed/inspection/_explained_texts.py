@@ -5,9 +5,10 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 
 from .._core._messages import short_repr
+from .._core._sklearn import _safe_indexing
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,

@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.manifold import MDS
+from sklearn.manifold import smacof
 from sklearn.utils.extmath import svd_flip
 
 from ._pairwise import cosine_matrix
@@ -28,9 +28,10 @@ def mds_plane(distances):
         # One coordinate is exact, and all zeros cannot be scaled.
         return np.stack([distances[0], np.zeros(n)], axis=1)
     scale = distances.max()
-    mds = MDS(metric="precomputed", init="classical_mds", n_init=1, max_iter=1000)
-    start = classical_plane(distances / scale)
-    return mds.fit_transform(distances / scale, init=start) * scale
+    distances = distances / scale
+    start = classical_plane(distances)
+    plane, _ = smacof(distances, init=start, n_init=1, max_iter=1000, eps=1e-6)
+    return plane * scale
 
 
 def classical_plane(distances):
@@ -59,7 +60,8 @@ def stress(distances, positions):
 
 def project(projector, vectors, distances):
     """Return the positions (n, 2) of vectors (n, dim) from an unfitted projector."""
-    is_precomputed = getattr(projector, "metric", None) == "precomputed"
+    names = "metric", "dissimilarity"  # MDS of scikit-learn, and before 1.8
+    is_precomputed = any(getattr(projector, n, None) == "precomputed" for n in names)
     inputs = distances if is_precomputed else vectors
     positions = np.asarray(projector.fit_transform(inputs))
     if positions.shape != (len(vectors), 2) or not np.isfinite(positions).all():

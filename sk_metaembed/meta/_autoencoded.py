@@ -11,9 +11,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._arrays import normalize_rows, row_product
+from .._core._sklearn import Interval, StrOptions
 from .._training._choose_device import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import host_generator, minimize, seeded_generator

@@ -6,10 +6,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
+from .._core._sklearn import Interval
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block
 from ._base import BlocksTransformer, concatenated_names

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
-from sklearn.utils._param_validation import Interval
 
 from .._core._arrays import chunks
+from .._core._sklearn import Interval
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,

@@ -7,10 +7,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_product
+from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import known_matrix, nonzero_matrix, source_rows

@@ -7,9 +7,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._arrays import row_product
+from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block
 from ._base import BaseMetaEmbedding
 from ._linear import (

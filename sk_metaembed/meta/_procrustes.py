@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from .._core._arrays import chunks, normalize_rows, row_product
+from .._core._sklearn import Interval
 from ._average import normalized_weights
 from ._base import BaseMetaEmbedding
 from ._linear import (

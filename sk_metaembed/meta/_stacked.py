@@ -16,11 +16,11 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms, normalize_rows, pair_features
 from .._core._decorators import available_if, fit_context, rollback_on_error
+from .._core._sklearn import HasMethods, _check_sample_weight
 from ..pooling import Pooling
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences

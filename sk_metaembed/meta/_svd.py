@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import randomized_svd
 
 from .._core._arrays import chunks
+from .._core._sklearn import Interval, StrOptions
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,

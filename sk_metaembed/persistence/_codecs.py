@@ -50,10 +50,10 @@ def entry(content, name, *types):
     return value
 
 
-def array_entry(content, name, dtype):
+def array_entry(content, name, dtype=None):
     """Return a one-dimensional array of a placeholder's content, checked."""
     array = entry(content, name, np.ndarray)
-    if array.ndim != 1 or array.dtype != dtype:
+    if array.ndim != 1 or array.dtype != (array.dtype if dtype is None else dtype):
         raise MalformedEntryError(
             f"the array {name!r} has {array.ndim} dimensions of {array.dtype}"
         )
@@ -155,6 +155,9 @@ def encode_value(value, where, copy):
     for kind, encode in _ENCODERS:
         if isinstance(value, kind):
             return encode(value, where, copy)
+    # Of a column of dates with a time zone, by its name, to import no pandas.
+    if type(value).__name__ == "DatetimeTZDtype":
+        return Placeholder("zoned dates", name=str(value))
     return NotImplemented
 
 
@@ -281,8 +284,9 @@ def _decode_sparse(content):
     names = "data", "indices", "indptr"
     arrays = tuple(entry(content, name, np.ndarray) for name in names)
     shape = tuple(entry(content, "shape", list))
-    value = kinds[entry(content, "format", str)](arrays, shape=shape)
-    value.check_format(full_check=True)  # compiled code reads where indices point
+    # Compiled code reads where indices point: nothing else may write to the arrays.
+    value = kinds[entry(content, "format", str)](arrays, shape=shape, copy=True)
+    value.check_format(full_check=True)
     return value
 
 
@@ -292,6 +296,12 @@ def _encode_path(value, where, copy):
 
 def _decode_path(content):
     return Path(entry(content, "path", str))
+
+
+def _decode_zoned(content):
+    from pandas import DatetimeTZDtype
+
+    return DatetimeTZDtype.construct_from_string(entry(content, "name", str))
 
 
 def _encode_memmap(value, where, copy):
@@ -322,4 +332,5 @@ DECODERS = {
     "generator": _decode_generator,
     "distribution": _decode_distribution,
     "path": _decode_path,
+    "zoned dates": _decode_zoned,
 }

@@ -106,48 +106,39 @@ _BOOSTER_RISK = (
     "forged model could crash the process or read memory outside the model."
 )
 
-_HOW_TO_TRUST = (
-    "If you know where the file comes from and what this does, pass trusted={names!r}."
-)
+
+def untrusted(types, functions, options):
+    """Return the error for lists of names that are not trusted."""
+    found = []
+    if types:
+        found.append(
+            f"objects of types that are not trusted: {', '.join(types)}. Creating and "
+            f"using them can run code outside this library.{_reasons(types)}"
+        )
+    if functions:
+        found.append(f"functions to be imported and called: {', '.join(functions)}.")
+    if options:
+        found.append(
+            f"estimators with {', '.join(options)}, which allows them to run code that "
+            "comes with a model or a pickle."
+        )
+    names = [*types, *functions, *options]
+    return UntrustedError(
+        f"The file contains {' It contains '.join(found)} If you know where the file "
+        f"comes from and what this does, pass trusted={names!r}.",
+        names,
+    )
 
 
-def untrusted_types(names):
-    """Return the error for types that are not trusted."""
+def _reasons(types):
     reasons = {}
     with suppress(ImportError):  # loading does not require skops
         from skops.io.exceptions import UNTRUSTED_TYPE_REASONS as reasons
 
-    names = sorted(names)
-    why = "".join(f" {reasons[name]}" for name in names if name in reasons)
-    if {name.partition(".")[0] for name in names} & {*BOOSTER_KINDS}:
+    why = "".join(f" {reasons[name]}" for name in types if name in reasons)
+    if {name.partition(".")[0] for name in types} & {*BOOSTER_KINDS}:
         why += _BOOSTER_RISK
-    return UntrustedError(
-        f"The file contains objects of types that are not trusted: {', '.join(names)}. "
-        f"Creating and using them can run code outside this library.{why} "
-        f"{_HOW_TO_TRUST.format(names=names)}",
-        names,
-    )
-
-
-def untrusted_functions(names):
-    """Return the error for functions that are not trusted."""
-    names = sorted(names)
-    return UntrustedError(
-        "The file names functions to be imported and called: "
-        f"{', '.join(names)}. {_HOW_TO_TRUST.format(names=names)}",
-        names,
-    )
-
-
-def untrusted_options(names):
-    """Return the error for parameters that let an estimator run code."""
-    names = sorted(names)
-    return UntrustedError(
-        f"The file contains estimators with {', '.join(names)}, which allows them to "
-        "run code that comes with a model or a pickle. "
-        f"{_HOW_TO_TRUST.format(names=names)}",
-        names,
-    )
+    return why
 
 
 def file_path(path, caller):

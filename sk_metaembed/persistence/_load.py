@@ -15,14 +15,14 @@ from ..vectors._cache import cache_root, publish
 from ._archive import STRUCTURE, SavedFile
 from ._boosters import BOOSTER_KINDS, booster_name, decode_booster
 from ._codecs import DECODERS, MalformedEntryError, Placeholder, decode_words, entry
+from ._compiled import DECODERS as COMPILED
+from ._compiled import unchecked_types
 from ._errors import (
     SavedFileError,
     check_packages,
     file_path,
     raise_corrupt,
-    untrusted_functions,
-    untrusted_options,
-    untrusted_types,
+    untrusted,
 )
 from ._functions import (
     decode_function,
@@ -30,7 +30,7 @@ from ._functions import (
     decode_scorer,
     function_name,
 )
-from ._graph_copy import GraphCopier, has_parameters
+from ._graph_copy import GraphCopier, has_parameters, iter_parts
 from ._schema import read_structure, untrusted_in
 from ._trusted import FUNCTIONS
 
@@ -112,9 +112,12 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     with SavedFile(path) as file:
         structure = file.open_seekable(STRUCTURE)
         with raise_corrupt(f"{path}, {STRUCTURE!r}"):
-            plain = read_structure(structure, trusted)
-        decoder = Decoder(file, trusted)
-        estimator = decoder(plain)
+            plain, types = read_structure(structure, trusted)
+            required = TrustRequirements(plain, types)
+        required.check(trusted)
+        decoder = Decoder(file)
+        with raise_corrupt(str(path)):
+            estimator = decoder(plain)
     if isinstance(estimator, Placeholder) or not has_parameters(estimator):
         kind = type(estimator).__name__
         raise SavedFileError(f"{path} holds {kind}, which is not an estimator.")
@@ -140,26 +143,15 @@ def _check_names(trusted):
 class Decoder:
     """Decodes the structure of a SavedFile, the inverse of `Encoder`."""
 
-    def __init__(self, file, trusted):
-        self.file, self.trusted = file, trusted
+    def __init__(self, file):
+        self.file = file
         self._copy = GraphCopier(self._decode)
         self._opened = {}
         self.with_networks = []  # sources that load a network on their first use
 
     def __call__(self, structure):
-        """Return the estimator; raise UntrustedError before anything is imported."""
-        required = TrustRequirements()
-        with raise_corrupt(self.file.label):
-            GraphCopier(required)(structure)
-        for names, error in (
-            (required.boosters, untrusted_types),
-            (required.functions - FUNCTIONS, untrusted_functions),
-            (required.options, untrusted_options),
-        ):
-            if names - {*self.trusted}:
-                raise error(names - {*self.trusted})
-        with raise_corrupt(self.file.label):
-            return self._copy(structure)
+        """Return the estimator of a structure whose requirements are trusted."""
+        return self._copy(structure)
 
     def _decode(self, value, where, copy):
         if isinstance(value, Placeholder):
@@ -199,6 +191,7 @@ class Decoder:
 
 _DECODERS = {
     **DECODERS,
+    **COMPILED,
     "function": decode_function,
     "partial": decode_partial,
     "scorer": decode_scorer,
@@ -228,10 +221,26 @@ _CHOICES = (list, tuple, np.ndarray, Placeholder)
 
 
 class TrustRequirements:
-    """Collects the names for which a structure needs trust; creates no object."""
+    """Collects the names for which a structure needs trust; creates no object.
 
-    def __init__(self):
-        self.functions, self.options, self.boosters = set(), set(), set()
+    Parameters
+    ----------
+    structure : object
+        An encoded estimator.
+    types : set of str
+        Types in it that are not trusted.
+    """
+
+    def __init__(self, structure, types):
+        self.types, self.functions, self.options = {*types}, set(), set()
+        GraphCopier(self)(structure)
+
+    def check(self, trusted):
+        """Raise one UntrustedError for all names that are not in `trusted`."""
+        groups = self.types, self.functions - FUNCTIONS, self.options
+        missing = [sorted(names - {*trusted}) for names in groups]
+        if any(missing):
+            raise untrusted(*missing)
 
     def __call__(self, value, where, copy):
         """Collect the names of one object; called by a `GraphCopier`."""
@@ -240,7 +249,7 @@ class TrustRequirements:
             if value.kind == "function":
                 self.functions.add(function_name(content))
             if value.kind in BOOSTER_KINDS:
-                self.boosters.add(booster_name(value.kind, content))
+                self.types.add(booster_name(value.kind, content))
             if value.kind == "mapping":
                 self._add_choices(_items(content))
             self._add_options(content)
@@ -248,6 +257,7 @@ class TrustRequirements:
             self._add_choices(value.items())
         elif hasattr(value, "__dict__") and not isinstance(value, type):
             self._add_options(vars(value))
+        self.types |= unchecked_types(value, [p for p, _ in iter_parts(value, where)])
         return NotImplemented
 
     def _add_choices(self, items):
@@ -283,10 +293,8 @@ def required_trust(plain, structure):
 
     Takes an encoded estimator and the bytes of the structure it was dumped to.
     """
-    required = TrustRequirements()
-    GraphCopier(required)(plain)
-    names = required.boosters | (required.functions - FUNCTIONS) | required.options
-    return names | untrusted_in(structure)
+    required = TrustRequirements(plain, untrusted_in(structure))
+    return required.types | (required.functions - FUNCTIONS) | required.options
 
 
 # Modules that open each kind of handle.

@@ -10,7 +10,8 @@ import numpy as np
 
 from ._archive import STRUCTURE, write_saved_file
 from ._boosters import encode_booster
-from ._codecs import Placeholder, encode_value, encode_words
+from ._codecs import MalformedEntryError, Placeholder, encode_value, encode_words
+from ._compiled import encode_compiled
 from ._errors import check_packages, check_parent, file_path
 from ._functions import encode_function
 from ._graph_copy import (
@@ -128,9 +129,15 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
         raise
     except Exception as error:  # of whichever library an object comes from
         raise _unsupported(plain, error) from error
+    try:
+        names = required_trust(plain, structure)
+    except MalformedEntryError as error:
+        raise TypeError(
+            f"sk_metaembed.load would refuse this {type(estimator).__name__}, whose "
+            f"attributes were changed after fit: {error}. Fit it again."
+        ) from error
     members = {STRUCTURE: structure, **encoder.members}
     write_saved_file(target, members, {"estimator": type(estimator).__name__})
-    names = required_trust(plain, structure)
     if names:
         warnings.warn(
             f"Loading {target.name} requires explicit trust, since it can run code "
@@ -216,7 +223,8 @@ class Encoder:
 
             if is_encoder(value):
                 return encoder_place(value)
-        for encode in (self._foreign_model, encode_value, encode_function):
+        encoders = self._foreign_model, encode_compiled, encode_value, encode_function
+        for encode in encoders:
             new = encode(value, where, copy)
             if new is not NotImplemented:
                 return new

@@ -16,18 +16,18 @@ from zipfile import ZipFile
 import numpy as np
 
 from ._archive import ZipReader, stored_zip
-from ._errors import SavedFileError, untrusted_types
-from ._trusted import BY_LOADER, ONLY, current_name, is_trusted, ufunc
+from ._errors import SavedFileError
+from ._trusted import BY_LOADER, ONLY, current_name, is_estimator, is_trusted, ufunc
 
 SCHEMA = "schema.json"
 # Node types of skops that put parts together and call nothing.
 _LOADERS = {
     *("DictNode", "ListNode", "TupleNode", "JsonNode", "SliceNode", "TypeNode"),
     *("ObjectNode", "NdArrayNode", "MaskedArrayNode", "DTypeNode", "FunctionNode"),
-    *("LossNode", "TreeNode"),
+    "LossNode",
+    "ConstructorFromReduceNode",
 }
 _PROTOCOLS = (1, 2)
-_CONSTRUCTOR = "ConstructorFromReduceNode"
 _STR = ("builtins", "str")
 
 
@@ -66,26 +66,25 @@ def iter_nodes(tree):
 
 
 def read_structure(source, trusted):
-    """Validate a structure in a seekable file and return its objects.
+    """Validate a structure in a seekable file; return its objects and type names.
 
-    Arrays are read from it one by one, so that none is in memory twice. Raises
-    UntrustedError if it needs types that are neither trusted nor in `trusted`.
+    Arrays are read from it one by one, so that none is in memory twice. The names are
+    those of types that are neither trusted nor in `trusted`: of these, the objects are
+    of `StandIn`.
     """
     with ZipReader(source, "the structure") as members:
-        schema = _read_schema(members, trusted)
+        schema = _read_schema(members)
         names = untrusted_names(schema) - {*trusted}
-        if names:
-            raise untrusted_types(names)
-        return Builder(members)(schema)
+        return Builder(members, names)(schema), names
 
 
-def check_schema(data, trusted=()):
+def check_schema(data):
     """Raise SavedFileError if a structure (bytes) names calls or misdeclares arrays."""
     with ZipReader(io.BytesIO(data), "the structure") as members:
-        _read_schema(members, trusted)
+        _read_schema(members)
 
 
-def _read_schema(members, trusted):
+def _read_schema(members):
     """Return a schema with the current names of moved classes, after checking it."""
     schema = json.loads(members.read(SCHEMA))
     protocol = schema.get("protocol")
@@ -99,21 +98,22 @@ def _read_schema(members, trusted):
         # First, so that all checks apply to the class that is created.
         name = current_name(node["__module__"], node["__class__"])
         node["__module__"], node["__class__"] = name
-        _check_node(node, trusted)
+        _check_node(node)
         if "file" in node:
             _check_array(members, node["file"])
     return schema
 
 
-def _check_node(node, trusted):
+def _check_node(node):
     loader = node["__loader__"]
     name = f"{node['__module__']}.{node['__class__']}"
-    may_call = loader == _CONSTRUCTOR and name in trusted
     required = [other for other, names in BY_LOADER.items() if name in names]
+    ours = name.startswith("sk_metaembed.")
+    if ours and is_estimator(node["__module__"], node["__class__"]):
+        required.append("ObjectNode")
     if loader in ONLY and name not in ONLY[loader]:
         required.append("another")
-    allowed = loader in _LOADERS or may_call
-    if not allowed or (required and loader not in required):
+    if loader not in _LOADERS or (required and loader not in required):
         raise SavedFileError(
             f"The structure contains {name} with loader {loader}, not allowed in "
             "saved estimators."
@@ -162,25 +162,48 @@ def untrusted_in(data):
 
 
 class Builder:
-    """Builds the objects of a checked schema; `members` holds the arrays."""
+    """Builds the objects of a checked schema; `members` holds the arrays.
 
-    def __init__(self, members):
-        self._members = members
+    Objects of the types in `untrusted` are built as `StandIn`.
+    """
+
+    def __init__(self, members, untrusted):
+        self._members, self._untrusted = members, untrusted
         self._built = {}
 
     def __call__(self, node):
         """Return the object of a node; nodes with the same id share one object."""
         key = node.get("__id__")
-        if key is None:
-            return _BUILD[node["__loader__"]](node, self)
-        if key not in self._built:
-            self._built[key] = _BUILD[node["__loader__"]](node, self)
+        if key is None or key not in self._built:
+            is_trusted = (
+                f"{node['__module__']}.{node['__class__']}" not in self._untrusted
+            )
+            build = _BUILD[node["__loader__"]] if is_trusted else _stand_in
+            new = build(node, self)
+            if key is None:
+                return new
+            self._built[key] = new
         return self._built[key]
 
     def array(self, name):
         """Return the array in a member of the structure."""
         with self._members.open(name) as file:
             return np.lib.format.read_array(file, allow_pickle=False)
+
+
+class StandIn:
+    """Holds the parts of an object whose type is not trusted."""
+
+
+def _stand_in(node, build):
+    new, content = StandIn(), node.get("content")
+    if isinstance(content, dict) and "__loader__" in content:
+        content = [content]
+    if isinstance(content, dict):
+        content = [*content.values()]
+    if isinstance(content, list):
+        new.parts = [build(part) for part in content]
+    return new
 
 
 def _class(node):
@@ -281,6 +304,5 @@ _BUILD = {
     "DTypeNode": _dtype,
     "FunctionNode": _function,
     "LossNode": _reduced,
-    "TreeNode": _reduced,
     "ConstructorFromReduceNode": _called,
 }

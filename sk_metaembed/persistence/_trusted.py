@@ -9,84 +9,34 @@ those lists, and these lists with what estimators need.
 """
 
 import inspect
+from functools import cache
 from importlib import import_module
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Created without calling the constructor: attributes are set directly.
+# Rooms whose exported estimators are trusted.
+ROOMS = (
+    *("adapters", "dynamic", "elmo", "meta", "pooling", "sequences", "sources"),
+    "tables",
+)
+# Other classes that are created without calling the constructor: attributes are set
+# directly.
 OBJECTS = {
     "sk_metaembed.persistence": ("Placeholder",),
-    "sk_metaembed.adapters": (
-        "ColumnsEncoder",
-        "PairEncoder",
-        "TokenClassifier",
-    ),
     "sk_metaembed.dynamic": (
-        "ColumnsTarget",
-        "DynamicMetaClassifier",
-        "DynamicMetaEmbedding",
-        "DynamicMetaRegressor",
-        "DynamicMetaTagger",
-        "IndicatorTarget",
-        "LabelTarget",
-        "NumberTarget",
-        "TagTarget",
-        "TrainedSources",
+        *("ColumnsTarget", "IndicatorTarget", "LabelTarget", "NumberTarget"),
+        *("TagTarget", "TrainedSources"),
     ),
-    "sk_metaembed.elmo": ("ElmoLanguageModel",),
-    "sk_metaembed.meta": (
-        "AutoencodedMetaEmbedding",
-        "AverageMetaEmbedding",
-        "ConcatMetaEmbedding",
-        "GCCAMetaEmbedding",
-        "OneToNMetaEmbedding",
-        "ProcrustesMetaEmbedding",
-        "SVDMetaEmbedding",
-        "SourceImputer",
-        "BlockPCA",
-        "StackedMetaClassifier",
-        "StackedMetaRegressor",
-        "WordFeatures",
-        "CharacterFeatures",
-        "PerLabel",
-        "Target",
-    ),
-    "sk_metaembed.pooling": (
-        "CommonComponentRemoval",
-        "EmbeddingQuantizer",
-        "Pooling",
-    ),
-    "sk_metaembed.sequences": ("Tokenizer",),
+    "sk_metaembed.meta": ("WordFeatures", "CharacterFeatures", "PerLabel", "Target"),
     "sk_metaembed.sources": (
-        "BytePairEmbedding",
-        "BytePairs",
-        "CharEmbedding",
-        "CharSpec",
-        "ContrastiveEmbedding",
-        "DistilledEmbedding",
-        "ElmoEmbedding",
-        "EmbeddingUnion",
-        "EstimatorEmbedding",
-        "FastTextEmbedding",
-        "FineTuned",
-        "FunctionEmbedding",
-        "NgramVectors",
-        "OOVPolicy",
-        "FineTuneSpec",
-        "LSAEmbedding",
-        "PretrainedEmbedding",
-        "SourceSelector",
-        "StaticSubwordEmbedding",
-        "TransformerEmbedding",
-        "Word2VecEmbedding",
+        *("BytePairs", "CharSpec", "FineTuneSpec", "NgramVectors", "OOVPolicy"),
     ),
     "sk_metaembed.tables": (
-        "StackedPredictions",
-        "TableClassifier",
-        "TableRegressor",
-        "TextMetaEncoder",
+        *("StackedPredictions", "TableClassifier", "TableRegressor"),
+        "TableVectorizer",
     ),
+    "polars.datatypes.classes": ("Datetime",),
     "sklearn.metrics._scorer": (
         "_MultimetricScorer",
         "_PassthroughScorer",
@@ -111,15 +61,20 @@ OBJECTS = {
     "skrub._check_input": ("CheckInputDataFrame",),
     "skrub._clean_categories": ("CleanCategories",),
     "skrub._clean_null_strings": ("CleanNullStrings",),
-    "skrub._datetime_encoder": ("DatetimeEncoder",),
+    "skrub._datetime_encoder": ("DatetimeEncoder", "_SplineEncoder"),
     "skrub._drop_uninformative": ("DropUninformative",),
     "skrub._duration_to_float": ("DurationToFloat",),
+    "skrub._gap_encoder": ("GapEncoder",),
+    "skrub._minhash_encoder": ("MinHashEncoder",),
+    "skrub._similarity_encoder": ("SimilarityEncoder",),
     "skrub._squashing_scaler": ("SquashingScaler", "_MinMaxScaler"),
+    "skrub._string_encoder": ("StringEncoder",),
     "skrub._table_vectorizer": ("PassThrough", "ShortReprDict", "TableVectorizer"),
     "skrub._to_categorical": ("ToCategorical",),
     "skrub._to_datetime": ("ToDatetime",),
     "skrub._to_float": ("ToFloat",),
     "skrub._to_str": ("ToStr",),
+    "skrub._utils": ("LRUDict",),
     "skrub.selectors._base": ("All", "And", "Cols", "Filter", "Sub"),
 }
 # Named tuples: created by their constructor, which only stores its arguments.
@@ -246,7 +201,6 @@ _BY_DEFAULT = {
 ONLY = {
     "LossNode": _BY_DEFAULT["LossNode"],
     "SliceNode": _BY_DEFAULT["SliceNode"],
-    "TreeNode": {"sklearn.tree._tree.Tree"},
 }
 # Parts of scikit-learn that are not public or import other libraries.
 _EXCLUDED = {
@@ -259,7 +213,7 @@ def is_trusted(loader, module, name):
     full = f"{module}.{name}"
     if loader == "JsonNode":  # creates no object of the class it names
         return True
-    if loader == "ObjectNode" and is_sklearn_estimator(module, name):
+    if loader == "ObjectNode" and is_estimator(module, name):
         return True
     if loader == "FunctionNode":
         return ufunc(module, name) is not None
@@ -267,10 +221,14 @@ def is_trusted(loader, module, name):
     return any(full in names for names in listed)
 
 
-def is_sklearn_estimator(module, name):
-    """Return whether a class is an estimator that scikit-learn exports."""
+@cache
+def is_estimator(module, name):
+    """Return whether a class is an estimator that scikit-learn or a room exports."""
     parts = module.split(".")
-    if parts[0] != "sklearn" or {*parts} & _EXCLUDED or name.startswith("_"):
+    is_room = parts[0] == "sk_metaembed" and ".".join(parts[1:]) in ROOMS
+    if not (is_room or parts[0] == "sklearn") or {*parts} & _EXCLUDED:
+        return False
+    if name.startswith("_"):
         return False
     private = [i for i, part in enumerate(parts) if part.startswith("_")]
     public = parts[: private[0]] if private else parts

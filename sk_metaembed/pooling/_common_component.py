@@ -12,12 +12,12 @@ from sklearn.base import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core._arrays import chunks
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,9 +7,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._checked_parameters import is_real
+from .._core._sklearn import Interval, StrOptions
 from ._bags import block_bags, pool_unread
 from ._base import BasePooling
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors

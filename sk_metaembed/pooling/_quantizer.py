@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
@@ -18,6 +17,7 @@ from sklearn.utils.validation import (
 from .._core._arrays import chunks
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import Interval, StrOptions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

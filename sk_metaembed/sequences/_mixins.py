@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
-from sklearn.utils.validation import _check_sample_weight
 
 from .._core._checked_parameters import CheckedParametersMixin
+from .._core._sklearn import (
+    StrOptions,
+    _auto_wrap_is_configured,
+    _check_sample_weight,
+    _get_output_config,
+)
 from ._embedded_sequences import EmbeddedSequences
 from ._sequence_pairs import SequencePairs
 from ._tags import read_tags

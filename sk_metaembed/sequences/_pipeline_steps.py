@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._sklearn import _safe_indexing
 from ._embedded_sequences import EmbeddedSequences
 from ._mixins import EmbeddedInputMixin, SequencesOutputMixin
 from ._token_sequences import TokenSequences

@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import StrOptions
 
 from .._core._decorators import fit_context
+from .._core._sklearn import StrOptions
 from ._characters import run_rule, word_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ._split import (

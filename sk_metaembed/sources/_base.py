@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks, normalize_rows
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import StrOptions
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import (
     Block,

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.utils._param_validation import HasMethods, Interval
 
+from .._core._sklearn import HasMethods, Interval
 from ..sequences import Block, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess

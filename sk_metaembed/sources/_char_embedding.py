@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._checked_parameters import CheckedParametersMixin, is_integer
+from .._core._sklearn import Interval, StrOptions
 from ..elmo._characters import PADDING, character_ids, count_truncated
 from ..sequences import TokenSequences
 from ._base import used_types

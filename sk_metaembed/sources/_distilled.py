@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils import check_random_state
 
 from .._core._arrays import inverse_norms, normalize_rows, row_product
+from .._core._sklearn import HasMethods, Interval, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._ngrams import Ngrams, learn_ngrams, ngram_weights

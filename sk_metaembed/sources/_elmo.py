@@ -8,10 +8,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import Interval, StrOptions
 from .._training._choose_device import resolve_device
 from ..elmo._characters import count_truncated
 from ..sequences import Block, TokenSequences, check_tokens

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods
 
+from .._core._sklearn import HasMethods, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess

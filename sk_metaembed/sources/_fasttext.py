@@ -6,8 +6,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from .._core._sklearn import Interval
 from ..vectors._word_index import loops_for, ngram_ids, pack
 from ._base import Preprocess
 from ._word2vec import Word2VecEmbedding

@@ -8,9 +8,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._core._messages import short_repr
+from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors._cache import exclusive_lock

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import randomized_svd
 
+from .._core._sklearn import Interval
 from ..sequences import Block
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess

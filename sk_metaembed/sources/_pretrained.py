@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block, EmbeddedSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors import WordVectors

@@ -17,8 +17,6 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.utils import get_tags
-from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -27,6 +25,14 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    _raise_for_params,
+    _routing_enabled,
+)
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     SequencesOutputMixin,

@@ -10,14 +10,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils._repr_html.estimator import _VisualBlock
-from sklearn.utils._user_interface import _print_elapsed_time
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
+from .._core._sklearn import _BaseComposition, _print_elapsed_time, _VisualBlock
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,

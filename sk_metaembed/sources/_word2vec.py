@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import Interval, Options
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, Preprocess
 from ._gensim import (

@@ -4,8 +4,8 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
+from .._core._sklearn import StrOptions
 from ..sequences import Block, EmbeddedSequences
 from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, word_coverage
 

@@ -15,3 +15,11 @@ __all__ = [
 ]
 
 set_public_module(globals(), StackedPredictions, TableClassifier, TableRegressor)
+
+
+def __getattr__(name):
+    if name == "TableVectorizer":  # for files and pickles; skrub is optional
+        from ._table_vectorizer import TableVectorizer
+
+        return TableVectorizer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

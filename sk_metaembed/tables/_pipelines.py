@@ -100,6 +100,8 @@ def make_table_pipeline(
     It is skrub's `tabular_pipeline` with a `TextMetaEncoder` for the columns of strings
     with many distinct values, including out-of-fold predictions from the texts. The
     other columns, missing values and scales are processed as the model requires.
+    Columns are selected by name, in any order; dates can be dates of pandas, polars or
+    Arrow.
 
     Parameters
     ----------
@@ -119,9 +121,9 @@ def make_table_pipeline(
     Returns
     -------
     Pipeline
-        An unfitted pipeline. The first step, "table", is a `skrub.TableVectorizer`,
-        whose parameter `high_cardinality` is the `TextMetaEncoder`; the last step is
-        "model".
+        An unfitted pipeline. The first step, "table", is a kind of
+        `skrub.TableVectorizer`, whose parameter `high_cardinality` is the
+        `TextMetaEncoder`; the last step is "model".
 
     Raises
     ------
@@ -152,6 +154,8 @@ def make_table_pipeline(
 
     try:
         from skrub import tabular_pipeline
+
+        from ._table_vectorizer import TableVectorizer
     except ImportError as error:
         raise ModuleNotFoundError(
             "make_table_pipeline uses skrub for the columns that are not texts: pip "
@@ -161,8 +165,10 @@ def make_table_pipeline(
     _check_estimator(estimator, "make_table_pipeline")
     pipeline = tabular_pipeline(estimator, n_jobs=n_jobs)
     encoder = _encoder(pipeline[-1], sources, None, random_state)
-    pipeline[0].set_params(high_cardinality=encoder)
     (_, table), *others, (_, model) = pipeline.steps
+    table = TableVectorizer(
+        **{**table.get_params(deep=False), "high_cardinality": encoder}
+    )
     if isinstance(estimator, str):
         kind = TableClassifier if estimator == "classifier" else TableRegressor
         model = kind(random_state=random_state)

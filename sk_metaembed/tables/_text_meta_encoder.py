@@ -9,13 +9,12 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
+from .._core._sklearn import HasMethods, Interval, StrOptions, _BaseComposition
 from ..meta import BlockPCA
 from ..pooling import Pooling
 from ..sequences import Tokenizer

@@ -11,8 +11,9 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn.pipeline import Pipeline
 
-from sk_metaembed import WordVectors, load, make_table_pipeline
+from sk_metaembed import Tokenizer, WordVectors, load, make_table_pipeline, save
 from sk_metaembed._command_line import _commands, _report, main
 
 from ..browsers import find_browser, measure
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.filterwarnings(
 
 N_ROWS = 90
 HOSTILE = "<script>alert('x')</script> & </td>"
-TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
 
 def quick_pipeline(*arguments, **options):
@@ -187,7 +187,7 @@ def test_predict_writes_what_the_pipeline_predicts(
     assert main(["predict", model, "new.csv", "--id", "key", "height"]) == 0
     assert "warning" not in capsys.readouterr().err
     result = pd.read_csv("new.predictions.csv")
-    pipe = load(model, trusted=[TREES])
+    pipe = load(model)
     assert result["key"].equals(new["key"])
     np.testing.assert_allclose(result["height"], new["height"])
     if target == "amount":
@@ -246,7 +246,7 @@ def test_sources_and_text_columns(tmp_path, monkeypatch):
     arguments = ["fit", "t.csv", "--target", "grade", "--drop", "key", "amount"]
     arguments += ["--text", "phase <b>", "--output", "m.skm", "--bundle"]
     assert main([*arguments, "--sources", "my vectors.store", tiny_bert()]) == 0
-    pipe = load("m.skm", trusted=[TREES])
+    pipe = load("m.skm")
     for column in ("remarks", "phase <b>"):
         (steps,) = pipe["table"].transformers_[column].encoders_.values()
         union = steps["sources"]
@@ -288,7 +288,7 @@ ERRORS = {
     "describe no_rows.csv": "has no rows",
     "fit a.xlsx --target b": "Excel files are not read. Save the sheet as CSV UTF-8",
     "describe a.XLSX": "Excel files are not read. Save the sheet as CSV UTF-8",
-    "describe bytes.csv": "0: invalid start byte. In Excel, save the sheet as CSV UTF",
+    "describe bytes.csv": ": invalid start byte. In Excel, save the sheet as CSV UTF",
     "describe empty.csv": "cannot be read: No columns",
     "describe bad.json": "cannot be read",
 }
@@ -320,6 +320,17 @@ def test_columns_of_a_model_are_required(fitted, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("remarks\nfine\n")
     assert main(["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]) == 2
     assert "has no column 'phase <b>', 'day', 'height'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["predict", "describe"])
+def test_files_that_need_trust_are_refused(command, fitted, tmp_path, capsys):
+    model = Pipeline([("tokens", Tokenizer(tokenizer=str.split))])
+    with pytest.warns(UserWarning, match="requires explicit trust"):
+        path = save(model, tmp_path / "own.skm")
+    data = [str(tmp_path / "new.csv")] if command == "predict" else []
+    assert main([command, str(path), *data]) == 2
+    message = "was not written by the command fit. The file contains functions"
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["fit", "t.csv"], ["learn"]])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
@@ -205,8 +204,13 @@ def test_pickle_is_small_and_predicts_the_same(embedded, labels):
     assert len(data) < 60_000
 
 
-def test_scikit_learn_callbacks_follow_the_epochs(embedded, labels):
-    monitor = ScoringMonitor(scoring="accuracy")
+@pytest.fixture
+def callback():
+    return pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
+
+
+def test_scikit_learn_callbacks_follow_the_epochs(embedded, labels, callback):
+    monitor = callback.ScoringMonitor(scoring="accuracy")
     model = DynamicMetaClassifier(encoder="mean", **SMALL).set_callbacks(monitor)
     model.fit(embedded, labels)
     log = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
@@ -214,9 +218,11 @@ def test_scikit_learn_callbacks_follow_the_epochs(embedded, labels):
     assert all(0 <= row["accuracy"] <= 1 for row in log)
 
 
-def test_the_progress_bar_shows_epochs_inside_a_pipeline(embedded, labels, capsys):
+def test_the_progress_bar_shows_epochs_inside_a_pipeline(
+    embedded, labels, callback, capsys
+):
     pipe = Pipeline([("clf", DynamicMetaClassifier(encoder="mean", **SMALL))])
-    pipe.set_callbacks(ProgressBar()).fit(embedded, labels)
+    pipe.set_callbacks(callback.ProgressBar()).fit(embedded, labels)
     shown = capsys.readouterr().out
     assert "DynamicMetaClassifier" in shown
     assert "100%" in shown
@@ -245,6 +251,7 @@ def test_bfloat16_computes_nearly_the_same(embedded, labels):
     np.testing.assert_allclose(half, full, atol=0.02)
 
 
+@pytest.mark.usefixtures("callback")
 def test_a_callback_may_end_training(embedded, labels):
     class StopAfterTwo:
         def setup(self, estimator, context):

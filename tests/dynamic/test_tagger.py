@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -285,8 +284,9 @@ def test_same_seed_same_net_and_pickle(embedded, tags):
 
 
 def test_bfloat16_and_callbacks(embedded, tags):
+    callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
     right = {"right": lambda model, X, y: model.score(X, y)}
-    monitor = ScoringMonitor(scoring=right)
+    monitor = callback.ScoringMonitor(scoring=right)
     model = DynamicMetaTagger(
         train_options={"dtype": "bfloat16"}, **SMALL
     ).set_callbacks(monitor)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV
 from skorch.callbacks import Callback
 
@@ -11,6 +10,8 @@ from sk_metaembed import ElmoLanguageModel
 
 from .grammar import SMALL, sentences
 from .test_corpus import Stream
+
+callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
 
 
 class StopAfter:
@@ -37,7 +38,9 @@ class StopAfter:
 def test_scoring_monitor_scores_each_epoch(kind):
     rows = sentences(20)
     given = {"list": rows, "generator": iter(rows), "stream": Stream(rows, 99)}[kind]
-    monitor = ScoringMonitor(scoring={"own": lambda model, X, y: model.score(X)})
+    monitor = callback.ScoringMonitor(
+        scoring={"own": lambda model, X, y: model.score(X)}
+    )
     model = ElmoLanguageModel(**SMALL).set_callbacks(monitor).fit(given)
     recorded = monitor.get_logs().data
     epochs = [row["own"] for row in recorded if row["task_name"] == "epoch"]
@@ -49,7 +52,7 @@ def test_scoring_monitor_scores_each_epoch(kind):
 
 
 def test_the_progress_bar_shows_epochs(capsys):
-    model = ElmoLanguageModel(**SMALL).set_callbacks(ProgressBar())
+    model = ElmoLanguageModel(**SMALL).set_callbacks(callback.ProgressBar())
     model.fit(sentences(9), X_val=sentences(3)).partial_fit(sentences(3))
     shown = capsys.readouterr().out
     assert "ElmoLanguageModel" in shown

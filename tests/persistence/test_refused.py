@@ -14,7 +14,6 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
 
 from sk_metaembed import (
     ElmoEmbedding,
@@ -329,13 +328,6 @@ def test_types_of_others_are_named_and_trusted(tmp_path):
         load(path)
     assert error.value.names == (name,)
     assert load(path, trusted=error.value.names)[-1].value == 1
-
-
-def test_trees_are_not_trusted_for_a_reason(tmp_path):
-    tree = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
-    path = save(tree, tmp_path / "e.skm")
-    refused(path, "sklearn.tree._tree.Tree .* without bounds checking")
-    assert load(path, trusted=["sklearn.tree._tree.Tree"]).predict([[1]]) == [1]
 
 
 @pytest.mark.parametrize("trusted", [True, "os.system", [1], 3, b"x"])

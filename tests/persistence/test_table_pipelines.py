@@ -3,17 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline
 
 from sk_metaembed import PretrainedEmbedding, load, make_table_pipeline, save
-from sk_metaembed.persistence import UntrustedError
 
 from ..test_estimators import vectors
 
-pytest.importorskip("skrub")
+skrub = pytest.importorskip("skrub")
 
-TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+ENCODERS = {"Gap": {"n_components": 2, "random_state": 0}, "MinHash": {"n_jobs": 1}}
 N_ROWS = 60
 
 
@@ -37,29 +36,61 @@ def unseen(frame):
     return pd.concat([frame, pd.DataFrame(changed)], ignore_index=True)
 
 
-@pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
-def test_trees_require_trust_and_steps_of_skrub_do_not(tmp_path):
-    frame = table().assign(day=pd.date_range("2020-01-01", periods=N_ROWS).astype(str))
-    sources = [("vectors", PretrainedEmbedding(vectors()))]
-    trees = HistGradientBoostingClassifier(max_iter=3)
-    pipe = make_table_pipeline(trees, sources, random_state=0)
-    pipe.fit(frame, np.array(["no", "yes"] * (N_ROWS // 2)))
-    path = save(pipe, tmp_path / "m.skm", bundle=True)
-    with pytest.raises(UntrustedError) as caught:
-        load(path)
-    assert caught.value.names == (TREES,)
-    result = load(path, trusted=[TREES])
-    frame = unseen(frame)
-    np.testing.assert_array_equal(
-        result.predict_proba(frame), pipe.predict_proba(frame)
+def with_dates(frame):
+    days = pd.date_range("2020-01-01", periods=len(frame))
+    return frame.assign(
+        day=days.astype(str),
+        time=days.tz_localize("Europe/Berlin"),
+        lasted=pd.to_timedelta(np.arange(len(frame)), unit="h"),
+        kind=pd.Categorical(["a", "b"])[np.arange(len(frame)) % 2],
+        late=np.arange(len(frame)) % 3 == 0,
     )
+
+
+@pytest.mark.filterwarnings("error:Loading .* requires explicit trust")
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize("best", [0, 1], ids=["boosting", "linear"])
+@pytest.mark.parametrize("task", ["classifier", "regressor"])
+def test_pipelines_for_tables_require_no_trust(task, best, tmp_path, monkeypatch):
+    frame = with_dates(table())
+    sources = [("vectors", PretrainedEmbedding(vectors()))]
+    pipe = make_table_pipeline(task, sources, random_state=0)
+    losses = iter([0, 9, 9, 9] if best == 0 else [9, 0, 9, 9])
+    monkeypatch.setattr(type(pipe[-1]), "_loss", lambda *a: next(losses))
+    y = np.arange(N_ROWS) % 2 + (0 if task == "classifier" else 0.5)
+    pipe.fit(frame, y)
+    assert isinstance(pipe[-1].model_, Pipeline) == (best == 1)
+    result = load(save(pipe, tmp_path / "m.skm", bundle=True))
+    method = "predict_proba" if task == "classifier" else "predict"
+    for X in (frame, with_dates(unseen(table()))):
+        np.testing.assert_array_equal(
+            getattr(result, method)(X), getattr(pipe, method)(X)
+        )
     assert result["table"].column_to_kind_ == pipe["table"].column_to_kind_
+
+
+@pytest.mark.filterwarnings("error:Loading .* requires explicit trust")
+def test_a_polars_table_requires_no_trust(tmp_path):
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(with_dates(table()))
+    pipe = make_table_pipeline(Ridge(), random_state=0).fit(frame, np.arange(N_ROWS))
+    result = load(save(pipe, tmp_path / "m.skm"))
+    np.testing.assert_array_equal(result.predict(frame), pipe.predict(frame))
+
+
+@pytest.mark.filterwarnings("error:Loading .* requires explicit trust")
+@pytest.mark.parametrize("name", ["String", "MinHash", "Gap", "Similarity"])
+def test_encoders_of_skrub_require_no_trust(name, tmp_path):
+    encoder = getattr(skrub, f"{name}Encoder")(**ENCODERS.get(name, {}))
+    pipe = skrub.TableVectorizer(high_cardinality=encoder).fit(table())
+    result = load(save(pipe, tmp_path / "m.skm"))
+    pd.testing.assert_frame_equal(result.transform(table()), pipe.transform(table()))
 
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 def test_a_linear_model_requires_no_trust(tmp_path):
-    frame = table()
+    frame = with_dates(table())  # encoded by splines
     pipe = make_table_pipeline(Ridge(), random_state=0).fit(frame, np.arange(N_ROWS))
     result = load(save(pipe, tmp_path / "m.skm"))
-    frame = unseen(frame)
+    frame = with_dates(unseen(table()))
     np.testing.assert_array_equal(result.predict(frame), pipe.predict(frame))

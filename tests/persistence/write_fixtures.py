@@ -1,23 +1,27 @@
-"""Write one saved file and one pickle per room, for test_fixtures.py to load.
+"""Write one saved file per room, for test_fixtures.py to load.
 
-Run it from the root of the repository after a change of names or formats::
+Run it from the root of the repository before a release, after the version is set::
 
     python -m tests.persistence.write_fixtures
 
-It replaces everything in ``tests/persistence/data``.
+It replaces the files of that version in ``tests/persistence/data``. Those of released
+versions stay as they are.
 """
 
-import json
-import pickle
 import shutil
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer
 
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
@@ -38,22 +42,18 @@ from sk_metaembed import (
     WordVectors,
     save,
 )
-from sk_metaembed.inspection import SimilarityDisplay
-from sk_metaembed.metrics import make_unsupervised_scorer, word_similarity_score
-from sk_metaembed.scale import StreamResult, TextStream
+from sk_metaembed._version import __version__
 
 DATA = Path(__file__).with_name("data")
 TEXTS = ["a cup of tea", "tea with milk", "a pot of honey", "milk and honey", "rain"]
 ROWS = [text.split() for text in TEXTS]
 LABELS = ["drink", "drink", "food", "food", "weather"]
-RATED = [("tea", "milk"), ("tea", "rain"), ("milk", "honey")]
+SPLIT = np.random.default_rng(0).normal(size=(20, 2))
 PAIRS = list(zip(TEXTS, TEXTS[::-1], strict=True))
 GENSIM = {"vector_size": 4, "min_count": 1, "epochs": 1, "n_jobs": 1, "random_state": 0}
 NET = {"projection_dim": 4, "encoder_dim": 2, "hidden_dims": (4,), "max_epochs": 1}
 ARCHITECTURE = {"projection_dim": 4, "cell_dim": 4, "char_dim": 2, "filters": ((1, 4),)}
 LANGUAGE_MODEL = {"architecture": ARCHITECTURE, "max_epochs": 1}
-# Pickles of these packages cannot be read by versions with other internals.
-PACKAGES = ("numpy", "scikit-learn", "skorch", "torch")
 
 
 def union():
@@ -81,6 +81,12 @@ def estimators():
     columns = ColumnsEncoder(clone(word2vec))
     pairs = PairEncoder(make_pipeline(Tokenizer(), word2vec, Pooling()))
     encoder = TextMetaEncoder(active="words", cv=2, random_state=0)
+    forest = RandomForestClassifier(n_estimators=1, max_depth=2, random_state=0)
+    boosting = HistGradientBoostingClassifier(max_iter=1, random_state=0)
+    trees = make_pipeline(
+        SplineTransformer(2, degree=1),
+        VotingClassifier([("f", forest), ("b", boosting)]),
+    )
     tagger = TokenClassifier(GaussianNB(), window=1)
     return {
         "sequences": (Tokenizer(lowercase=False).fit(TEXTS), TEXTS),
@@ -94,19 +100,8 @@ def estimators():
         "adapters-columns": (columns.fit(PAIRS), PAIRS),
         "adapters-pairs": (pairs.fit(PAIRS), PAIRS),
         "tables": (encoder.fit(TEXTS * 4, LABELS * 4), TEXTS),
+        "trees": (trees.fit(SPLIT, LABELS * 4), SPLIT),
         "adapters-tokens": (tagger.fit(embedded, ROWS), embedded),
-    }
-
-
-def objects():
-    """Return objects of the rooms without estimators, which have pickles only."""
-    return {
-        "metrics": make_unsupervised_scorer(
-            word_similarity_score, (RATED, [3.0, 1.0, 2.0])
-        ),
-        "inspection": SimilarityDisplay(np.eye(2), labels=["tea", "milk"]),
-        "scale": TextStream(TEXTS, tokenizer="spaces"),
-        "scale-result": StreamResult(rows=5, files=["out.npy"], seconds=0.5, resumed=0),
     }
 
 
@@ -134,24 +129,15 @@ def _is_ragged(given):
     return is_object and not isinstance(given[0], str)
 
 
-def versions():
-    """Return the versions that pickles depend on, without the last number."""
-    return {name: version(name).rpartition(".")[0] for name in PACKAGES}
-
-
 def main():
-    """Replace the files in ``DATA``."""
+    """Replace the files of this version."""
     fitted = estimators()
-    shutil.rmtree(DATA, ignore_errors=True)
-    DATA.mkdir()
+    folder = DATA / __version__
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for name, (estimator, X) in fitted.items():
-        save(estimator, DATA / f"{name}.skm", bundle=True)
-        if name != "vectors":  # pickled as the path of a store
-            (DATA / f"{name}.pkl").write_bytes(pickle.dumps(estimator, protocol=4))
-        np.savez_compressed(DATA / f"{name}.npz", **results(estimator, X))
-    for name, value in objects().items():
-        (DATA / f"{name}.pkl").write_bytes(pickle.dumps(value, protocol=4))
-    (DATA / "versions.json").write_text(json.dumps(versions(), indent=1) + "\n")
+        save(estimator, folder / f"{name}.skm", bundle=True)
+        np.savez_compressed(folder / f"{name}.npz", **results(estimator, X))
 
 
 if __name__ == "__main__":

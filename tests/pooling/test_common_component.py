@@ -1,20 +1,8 @@
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sk_metaembed import CommonComponentRemoval
 from sk_metaembed.pooling._common_component import top_components
-
-
-@parametrize_with_checks(
-    [
-        CommonComponentRemoval(),
-        CommonComponentRemoval(5, weighted=True),
-        CommonComponentRemoval(2, center=True),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

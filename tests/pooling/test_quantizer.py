@@ -5,23 +5,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sk_metaembed import EmbeddingQuantizer, load, save
 from sk_metaembed.pooling._quantizer import random_rotation
 
 outputs = pytest.mark.parametrize("output", ["int8", "binary", "packed"])
-
-
-@parametrize_with_checks(
-    [
-        EmbeddingQuantizer(),
-        EmbeddingQuantizer("binary", random_state=0),
-        EmbeddingQuantizer("packed", n_bits=20, random_state=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -149,7 +150,8 @@ def test_columns_of_probabilities_have_the_classes_names(
 
 
 def test_dtypes(frame, texts, classifier):
-    for dtype, expected in {"float16": "f2", "float64": "f8", None: "f4"}.items():
+    own = classifier.predict_proba(texts[:1]).dtype  # float64 before scikit-learn 1.8
+    for dtype, expected in {"float16": "f2", "float64": "f8", None: own}.items():
         lazy = transform_partitions(
             classifier, frame, column="text", method="predict_proba", dtype=dtype
         )
@@ -264,7 +266,8 @@ def test_invalid_arguments(frame, pipe, classifier, texts):
     refused(TypeError, "not one row per document", pipe[:-1], frame, column="text")
     unfitted = make_pipeline(*pipe[:-1], PCA())
     refused(TypeError, "not one row|blocks", pipe[:2], frame, column="text")
-    refused(NotFittedError, "not fitted", unfitted, frame, column="text")
+    if sklearn.__version__ >= "1.7":  # before, PCA does not say so
+        refused(NotFittedError, "not fitted", unfitted, frame, column="text")
     with pytest.raises(ValueError, match=r"row 0, has no 'text'; it is keys \['n'\]"):
         transform_partitions(pipe, bag, column="text").compute()
 

@@ -1,11 +1,12 @@
 """make_text_pipeline and make_table_pipeline: one line from a table to predictions."""
 
+import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -23,7 +24,10 @@ from sk_metaembed import (
     make_text_pipeline,
     save,
     search_space,
+    tables,
 )
+
+skrub = pytest.importorskip("skrub")
 
 GOOD = ("warm", "bright", "lively", "clever", "moving")
 BAD = ("dull", "cold", "slow", "empty", "loud")
@@ -159,3 +163,94 @@ def test_text_pipeline_in_a_file(tmp_path):
         save(pipeline, tmp_path / "model.skm")
         again = load(tmp_path / "model.skm")
         np.testing.assert_array_equal(again.predict(texts), pipeline.predict(texts))
+
+
+def dated(n_rows=40):
+    """Return a table with dates and classes of which the year tells."""
+    days = pd.date_range("2020-01-01", periods=n_rows, freq="27D")
+    frame = pd.DataFrame({"review": reviews(n_rows)[0], "size": range(n_rows)})
+    return frame.assign(day=days), (days.year % 2).to_numpy()
+
+
+ARROW_DATES = ["timestamp[s]", "timestamp[us]", "timestamp[ns]", "date32", "zone"]
+
+
+@pytest.mark.parametrize("kind", ARROW_DATES)
+@pytest.mark.parametrize("model", [LogisticRegression(), DecisionTreeClassifier()])
+def test_dates_backed_by_arrow(kind, model, tmp_path):
+    """They are encoded as the same dates of pandas, and fitted ones as either."""
+    arrow = pytest.importorskip("pyarrow")
+    frame, y = dated()
+    frame.loc[3, "day"] = None
+    if kind == "zone":
+        frame["day"] = frame["day"].dt.tz_localize("Europe/Berlin")
+    types = {"date32": arrow.date32(), "zone": arrow.timestamp("us", "Europe/Berlin")}
+    dtype = pd.ArrowDtype(types.get(kind) or arrow.timestamp(kind[10:-1]))
+    if kind == "date32":
+        values = pd.Series(frame["day"].dt.date.tolist(), dtype=dtype)
+    else:
+        values = frame["day"].astype(dtype)
+    backed = frame.assign(day=values, size=frame["size"].astype("int64[pyarrow]"))
+    before = backed.copy()
+    pipe = make_table_pipeline(model, random_state=0).fit(backed, y)
+    plain = make_table_pipeline(model, random_state=0).fit(frame, y)
+    pd.testing.assert_frame_equal(backed, before)
+    assert pipe["table"].column_to_kind_["day"] == "datetime"
+    np.testing.assert_allclose(
+        pipe.predict_proba(backed), plain.predict_proba(frame), rtol=1e-5
+    )
+    np.testing.assert_array_equal(pipe.predict(frame), pipe.predict(backed))
+    loaded = load(save(pipe, tmp_path / "m.skm"))
+    np.testing.assert_array_equal(loaded.predict(backed), pipe.predict(backed))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_are_found_by_name(library):
+    frame, y = dated()
+    if library == "polars":
+        frame = pytest.importorskip("polars").from_pandas(frame)
+    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
+    expected = pipe.predict_proba(frame)
+    moved = frame[["day", "review", "size"]]
+    np.testing.assert_array_equal(pipe.predict_proba(moved), expected)
+    with pytest.raises(ValueError, match=r"^The table lacks the column 'size', other"):
+        pipe.predict(frame[["day", "review"]])
+    other = pd.DataFrame({"a": y, "b": y}) if library == "pandas" else None
+    if other is not None:
+        more = pd.concat([frame, other], axis=1)
+        with pytest.raises(ValueError, match="table also has the column 'a', 'b', oth"):
+            pipe.predict(more)
+        with pytest.raises(
+            ValueError, match="lacks .*'size', 'day' and also has .*'b'"
+        ):
+            pipe.predict(more[["review", "b"]])
+
+
+def test_many_other_columns_are_cut():
+    frame, y = dated()
+    wide = frame.assign(**{f"c{i}": range(40) for i in range(30)})
+    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(wide, y)
+    with pytest.raises(ValueError, match="'c0', .*'c9' and 20 more columns, oth") as e:
+        pipe.predict(frame)
+    assert "review" not in str(e.value)
+
+
+def test_numbers_as_names_of_columns():
+    frame, y = dated()
+    frame.columns = [0, 1, 2]
+    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(
+        pipe.predict_proba(frame[[2, 0, 1]]), pipe.predict_proba(frame)
+    )
+
+
+def test_the_table_is_cloned_and_pickled():
+    frame, y = dated()
+    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
+    table = pickle.loads(pickle.dumps(clone(pipe["table"])))
+    assert isinstance(table, skrub.TableVectorizer)
+    assert repr(table) == repr(pipe["table"])
+    again = pickle.loads(pickle.dumps(pipe))
+    np.testing.assert_array_equal(again.predict(frame), pipe.predict(frame))
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        tables.Nothing  # noqa: B018

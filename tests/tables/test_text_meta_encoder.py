@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
@@ -103,9 +104,11 @@ def test_frames_arrays_and_lists_agree():
     assert names_of(rows.to_numpy())[0] == "x0__words__0"
 
 
-@pytest.mark.parametrize(
-    "dtype", ["object", "str", "string", "category", "string[pyarrow]"]
-)
+# Before pandas 3, "str" makes text of None.
+DTYPES = ["object", "str", "string", "category", "string[pyarrow]"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES if pd.__version__ >= "3" else DTYPES[2:])
 def test_pandas_dtypes(dtype):
     frame = table()
     expected = encoder().fit_transform(frame)
@@ -142,8 +145,9 @@ def test_the_index_is_kept():
     frame = table().set_index(np.arange(N_ROWS)[::-1] * 3)
     step = encoder().set_output(transform="pandas")
     assert step.fit_transform(frame).index.equals(frame.index)
-    series = frame["notes"].rename(None)
-    assert step.fit_transform(series).index.equals(frame.index)
+    if sklearn.__version__ >= "1.7":  # before, only that of a frame
+        series = frame["notes"].rename(None)
+        assert step.fit_transform(series).index.equals(frame.index)
 
 
 @pytest.mark.parametrize("value", [None, np.nan, pd.NA, "", " \t"])

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from ..._core._checked_parameters import is_integer
+from ..._core._sklearn import _check_sample_weight
 from .._options import TrainOptions
 from .._targets import ColumnsTarget, own_type
 

@@ -6,8 +6,7 @@ import os
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
+from ..._core._sklearn import Interval, StrOptions
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT
 from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess

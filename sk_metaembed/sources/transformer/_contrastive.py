@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
+from ..._core._sklearn import Interval
 from ..._training._choose_device import resolve_device
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT

@@ -8,9 +8,8 @@ from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-
 from ..._core._checked_parameters import is_integer
+from ..._core._sklearn import HasMethods, Interval, StrOptions
 from ..._training._choose_device import resolve_device
 from ...sequences import Block
 from ...sequences._mixins import MISSING_CONSTRAINT

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._core._checked_parameters import CheckedParametersMixin
+from ..._core._sklearn import Interval, StrOptions
 from ...sequences._indexing import span_index
 from .._base import used_types
 from ._embedding import TransformerEmbedding

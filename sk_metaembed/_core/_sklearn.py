@@ -1,0 +1,86 @@
+"""The private names of scikit-learn that this package uses, for all its versions.
+
+Nothing else imports a private name, so that a new version of scikit-learn changes one
+module.
+"""
+
+from sklearn.base import _fit_context
+from sklearn.utils import _safe_indexing, validation
+from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    Options,
+    RealNotInt,
+    StrOptions,
+    make_constraint,
+    validate_parameter_constraints,
+)
+from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
+from sklearn.utils._user_interface import _print_elapsed_time
+from sklearn.utils.metaestimators import _BaseComposition
+
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ModuleNotFoundError:  # before 1.7
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ModuleNotFoundError:  # before 1.9
+
+    class NoContext:
+        """The context of a fit without callbacks: no task begins, none asks to stop."""
+
+        def subcontext(self, **_):
+            """Return the context of a part."""
+            return self
+
+        def call_on_fit_task_begin(self, **_):
+            """Call nothing."""
+
+        def call_on_fit_task_end(self, **_):
+            """Call nothing; return that training goes on."""
+            return False
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Takes no callbacks, which scikit-learn has from 1.9 on."""
+
+        def _init_callback_context(self, **_):
+            return NoContext()
+
+    def with_callbacks(method):
+        """Return the method."""
+        return method
+
+
+def _check_sample_weight(sample_weight, X, **options):
+    """Return valid weights; refuse zeros only, which old versions accept."""
+    weights = validation._check_sample_weight(sample_weight, X, **options)
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "InvalidParameterError",
+    "Options",
+    "RealNotInt",
+    "StrOptions",
+    "_BaseComposition",
+    "_VisualBlock",
+    "_auto_wrap_is_configured",
+    "_check_sample_weight",
+    "_fit_context",
+    "_get_output_config",
+    "_print_elapsed_time",
+    "_raise_for_params",
+    "_routing_enabled",
+    "_safe_indexing",
+    "make_constraint",
+    "validate_parameter_constraints",
+    "with_callbacks",
+]

@@ -1,0 +1,201 @@
+"""Trees and splines, in whose numbers compiled code trusts.
+
+scikit-learn follows the links between the nodes of a tree, and reads the column that a
+node names, without checking bounds. Trees are therefore rebuilt from arrays that have
+been checked, copies to which no other object of the file can write. The width of an
+input is known only when it is predicted: the methods of `DecisionTreeClassifier` and
+its like compare it with `n_features_in_`, which must be the tree's, and those of
+gradient boosting do not, so its trees do.
+"""
+
+import sys
+
+import numpy as np
+
+from ._codecs import MalformedEntryError, Placeholder, array_entry, entry
+
+_TREE = "sklearn.tree._tree.Tree"
+_BITSET_WORDS = 8  # of 32 bits, for 256 categories
+
+
+def encode_compiled(value, where, copy):
+    """Return a Placeholder for a tree or spline, or NotImplemented."""
+    encode = _ENCODERS.get(_full_name(value))
+    return NotImplemented if encode is None else encode(value)
+
+
+def _full_name(value):
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _encode_tree(tree):
+    _, (n_features, n_classes, _), state = tree.__reduce__()
+    nodes = state["nodes"]
+    # Without the bytes between the fields, which are not initialized.
+    packed = nodes.astype([(name, nodes.dtype[name]) for name in nodes.dtype.names])
+    arrays = {"nodes": packed, "values": state["values"]}
+    return Placeholder("tree", n_features=n_features, n_classes=n_classes, **arrays)
+
+
+def _decode_tree(content):
+    from sklearn.tree._tree import Tree
+
+    n_features, n_classes = (
+        _tree_inputs(content),
+        array_entry(content, "n_classes", np.intp),
+    )
+    nodes, values = array_entry(content, "nodes"), entry(content, "values", np.ndarray)
+    left, right = nodes["left_child"], nodes["right_child"]
+    depth = _check_nodes(left, right, left == -1, nodes["feature"], n_features)
+    inner = nodes[left != -1]
+    if len(n_classes) < 1 or n_classes.min() < 1:
+        raise MalformedEntryError("a tree has an output without values")
+    if values.shape != (len(nodes), len(n_classes), n_classes.max()):
+        raise MalformedEntryError(f"a tree has values of shape {values.shape}")
+    _check_numbers(inner["threshold"], values)
+    tree = Tree(n_features, n_classes, len(n_classes))
+    arrays = {"nodes": nodes, "values": values}
+    tree.__setstate__({"max_depth": depth, "node_count": len(nodes), **arrays})
+    return tree
+
+
+def _tree_inputs(content):
+    n_features = entry(content, "n_features", int)
+    if n_features < 1:
+        raise MalformedEntryError(f"a tree has {n_features} features")
+    return n_features
+
+
+def _check_nodes(left, right, is_leaf, features, n_features):
+    """Check that (n_nodes,) arrays link one tree, parents first; return its depth."""
+    ids = np.arange(len(left))
+    parents = np.tile(ids[~is_leaf], 2)
+    children = np.concatenate([left[~is_leaf], right[~is_leaf]]).astype(np.int64)
+    once = np.array_equal(np.sort(children), ids[1:])
+    if not len(ids) or not once or (children <= parents).any():
+        raise MalformedEntryError(
+            "the nodes of a tree do not form one: each but the first must be the child "
+            "of one node before it"
+        )
+    used = features[~is_leaf]
+    if len(used) and not 0 <= used.min() <= used.max() < n_features:
+        raise MalformedEntryError(
+            f"a node of a tree reads feature {used.max()} of {n_features}"
+        )
+    level, depth = ids[:1], -1
+    while len(level):
+        level = level[~is_leaf[level]]
+        level, depth = np.concatenate([left[level], right[level]]), depth + 1
+    return depth
+
+
+def _check_numbers(thresholds, values):
+    # Infinite where a node separates missing values from all others.
+    if np.isnan(thresholds).any() or not np.isfinite(values).all():
+        raise MalformedEntryError("a threshold or value of a tree is not a number")
+
+
+def _encode_boosted(tree):
+    return Placeholder("boosted tree", **{name: vars(tree)[name] for name in _BOOSTED})
+
+
+_BOOSTED = ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
+
+
+def _decode_boosted(content):
+    from ._checked_tree import CheckedTreePredictor
+
+    bitsets = [entry(content, name, np.ndarray).copy() for name in _BOOSTED[1:]]
+    tree = CheckedTreePredictor(array_entry(content, "nodes").copy(), *bitsets)
+    nodes, is_leaf = tree.nodes, tree.nodes["is_leaf"] != 0
+    features = nodes["feature_idx"]
+    _check_nodes(nodes["left"], nodes["right"], is_leaf, features, np.inf)
+    _check_numbers(nodes["num_threshold"][~is_leaf], nodes["value"])
+    rows = nodes["bitset_idx"][~is_leaf & (nodes["is_categorical"] != 0)]
+    n_bitsets = int(rows.max()) + 1 if len(rows) else 0
+    for bitset in bitsets:
+        shape = bitset.shape
+        if len(shape) != 2 or shape[0] < n_bitsets or shape[1] != _BITSET_WORDS:
+            raise MalformedEntryError(f"a tree has sets of categories of shape {shape}")
+    return tree
+
+
+def _encode_spline(spline):
+    return Placeholder(
+        "spline",
+        t=np.array(spline.t),
+        c=np.array(spline.c),
+        k=int(spline.k),
+        axis=int(spline.axis),
+        extrapolate=spline.extrapolate,
+    )
+
+
+def _decode_spline(content):
+    from scipy.interpolate import BSpline
+
+    knots, c = array_entry(content, "t", np.float64), entry(content, "c", np.ndarray)
+    if c.dtype != np.float64 or not np.isfinite(c).all():
+        raise MalformedEntryError("the coefficients of a spline are not numbers")
+    # The constructor checks the knots and the shapes.
+    return BSpline(
+        knots.copy(),
+        c.copy(),
+        entry(content, "k", int),
+        extrapolate=entry(content, "extrapolate", bool, str),
+        axis=entry(content, "axis", int),
+    )
+
+
+_BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+_ENCODERS = {
+    _TREE: _encode_tree,
+    _BOOSTING: _encode_boosted,
+    "sk_metaembed.persistence._checked_tree.CheckedTreePredictor": _encode_boosted,
+    "scipy.interpolate._bsplines.BSpline": _encode_spline,
+}
+DECODERS = {
+    "tree": _decode_tree,
+    "boosted tree": _decode_boosted,
+    "spline": _decode_spline,
+}
+
+
+def unchecked_types(owner, parts):
+    """Return names of types whose compiled code reads trees that are not checked.
+
+    `owner` is an object of a structure, and `parts` are those it refers to. Raises
+    MalformedEntryError for an estimator that would pass another width to its tree.
+    """
+    names = set()
+    trees = [p for p in parts if isinstance(p, Placeholder) and p.kind == "tree"]
+    if trees and not _is_tree_estimator(owner):
+        names.add(_TREE)
+    elif trees:
+        _check_tree_estimator(owner)
+    gb = sys.modules.get("sklearn.ensemble._gb")
+    # Writes to as many columns as its array of trees has, whatever its first model is.
+    if (
+        gb
+        and isinstance(owner, gb.BaseGradientBoosting)
+        and "estimators_" in vars(owner)
+    ):
+        names.add(_full_name(owner))
+    return names
+
+
+def _is_tree_estimator(owner):
+    classes = sys.modules.get("sklearn.tree._classes")
+    return classes is not None and isinstance(owner, classes.BaseDecisionTree)
+
+
+def _check_tree_estimator(owner):
+    attributes = vars(owner)
+    tree = attributes.get("tree_")
+    n_features = _tree_inputs(tree.content) if isinstance(tree, Placeholder) else None
+    hidden = sorted(attributes.keys() & {*dir(type(owner))})
+    if entry(attributes, "n_features_in_", int) != n_features or hidden:
+        raise MalformedEntryError(
+            f"a {type(owner).__name__} for another number of features than its tree, "
+            f"or with the attributes {hidden} in place of methods"
+        )

@@ -1,0 +1,192 @@
+"""tools/check_release.py finds planted faults, and none in what is right."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from datetime import date
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TODAY = date(2027, 1, 31)
+
+
+def load_script():
+    path = ROOT / "tools" / "check_release.py"
+    spec = spec_from_file_location("check_release", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+release = load_script()
+VERSION = release.find_version(ROOT)
+needs_git = pytest.mark.skipif(
+    not (ROOT / ".git").exists() or shutil.which("git") is None,
+    reason="an sdist has no repository",
+)
+
+
+@needs_git
+def test_the_wheel_and_the_sdist_of_this_tree(tmp_path):
+    """Every file of the package is in the wheel, every other one in the sdist."""
+    tracked = [
+        name for name in release._git(ROOT, "ls-files") if (ROOT / name).exists()
+    ]
+    wheel, sdist = release.build(ROOT, tracked, tmp_path)
+    assert [*release.check_wheel(wheel, VERSION, tracked)] == []
+    assert [*release.check_sdist(sdist, VERSION, tracked)] == []
+    (found,) = release.check_wheel(wheel, VERSION, [*tracked, "sk_metaembed/lost.py"])
+    assert found == "the wheel lacks 1 files, such as sk_metaembed/lost.py"
+    (found,) = release.check_sdist(sdist, VERSION, tracked[:-1])
+    assert found == f"the sdist also has 1 files, such as {tracked[-1]}"
+    (found,) = release.check_wheel(wheel, "9.9.9", tracked)
+    assert found.endswith("is not the wheel of version 9.9.9")
+    found = [*release.check_sdist(sdist, "9.9.9", tracked)]
+    assert found == [f"{sdist.name} is not the sdist of version 9.9.9"]
+
+
+def test_a_wheel_without_a_license(tmp_path):
+    path = tmp_path / "w.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("sk_metaembed-1.0.0.dist-info/METADATA", "Name: sk_metaembed\n")
+        wheel.writestr("sk_metaembed/__init__.py", "")
+    found = [*release.check_wheel(path, "1.0.0", ["sk_metaembed/__init__.py"])]
+    assert "LICENSE" in found[0]
+    assert "Markdown" in found[1]
+    assert len(found) == 2
+
+
+def test_an_sdist_of_several_folders(tmp_path):
+    path = tmp_path / "s.tar.gz"
+    with tarfile.open(path, "w:gz") as sdist:
+        for folder in ("sk_metaembed-1.0.0", "elsewhere"):
+            sdist.add(__file__, arcname=f"{folder}/a.py")
+    (found,) = release.check_sdist(path, "1.0.0", ["a.py", ".ci/run", ".gitignore"])
+    assert "is not the sdist of version 1.0.0" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("## 1.0.0 (2027-01-31)\n\n## 0.9.1 (2026-12-01)\n", None),
+        ("## 1.0.0 (unreleased)\n", r"1.0.0 has no date but \(unreleased\)"),
+        (
+            "## 0.9.0 (2026-12-01)\n",
+            "first release of CHANGELOG.md is 0.9.0, not 1.0.0",
+        ),
+        ("# Changelog\n", "first release of CHANGELOG.md is nothing"),
+        ("## 1.0.0 (2027-02-01)\n", "1.0.0 is dated 2027-02-01, after today"),
+        ("## 1.0.0 (2027-01-01)\n## 1.2.0 (2027-01-01)\n", "are not in order"),
+        ("## 1.0.0 (2027-01-01)\n## 1.0.0 (2027-01-01)\n", "are not in order"),
+        (
+            "## 1.0.0 (2027-01-01)\n## 0.10.0 (2026-01-01)\n## 0.9.0 (2025-01-01)\n",
+            None,
+        ),
+    ],
+)
+def test_changelog(text, match):
+    found = "; ".join(release.check_changelog(text, "1.0.0", TODAY))
+    assert re.search(match, found) if match else not found
+
+
+README = "# Name\n\n![A plot](https://a.org/p.png) and [docs](https://a.org).\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (README, None),
+        (README + "\n[a](#name) [b](mailto:a@b.org) `[c](d)`\n\n    [e](f)\n", None),
+        (README.replace("https://a.org/p.png", "p.png"), "the link p.png is relative"),
+        (README.replace("(https://a.org)", "(docs/a.rst)"), "link docs/a.rst is rel"),
+        (README.replace("A plot", ""), "p.png has no text in its place"),
+        (README.replace("# Name", "Name"), "no heading"),
+        (README + "<img src='x'>\n", "has HTML"),
+        (README + "text <b>bold</b>\n", "has HTML"),
+        (README + "```python\nx = 1\n", "a block of code is not closed"),
+        (README + "[a](b c\n", "a link is not closed"),
+    ],
+)
+def test_readme(text, match):
+    found = "; ".join(release.check_readme(text))
+    assert (match in found) if match else not found
+
+
+def test_links_of_the_readme_become_absolute():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    result = release.absolute_links(text, "https://a.org/b", "1.0.0")
+    assert [*release.check_readme(result)] == []
+    assert "](https://a.org/b/raw/v1.0.0/docs/images/demo.png)" in result
+    assert "](https://a.org/b/blob/v1.0.0/docs/start.rst)" in result
+    assert result.count("https://skrub-data.org") == text.count(
+        "https://skrub-data.org"
+    )
+    assert release.absolute_links(result, "https://other.org", "2.0.0") == result
+
+
+GOOD = {
+    **dict.fromkeys(("authors", "classifiers", "keywords"), ["x"]),
+    "description": "x",
+    "license": "x",
+    "urls": dict.fromkeys(("Documentation", "Issues", "Repository"), "https://a.org"),
+}
+
+
+def test_metadata():
+    assert [*release.check_metadata(GOOD)] == []
+    assert [*release.check_metadata({**GOOD, "authors": []})] == [
+        "pyproject.toml has no authors"
+    ]
+    urls = {**GOOD["urls"], "Issues": "https://example.org/a"}
+    (found,) = release.check_metadata({**GOOD, "urls": urls})
+    assert found == "the URL Issues is a placeholder: https://example.org/a"
+    (found,) = release.check_metadata({**GOOD, "urls": {**urls, "Issues": "a.org"}})
+    assert found == "pyproject.toml has no URL Issues"
+
+
+def test_version(tmp_path):
+    assert [*release.check_version(ROOT, VERSION)] == []
+    (tmp_path / "CITATION.cff").write_text("a: b\nversion: 1.0.0\n", encoding="utf-8")
+    (found,) = release.check_version(tmp_path, "1.0.0")
+    assert "has no saved files: python -m tests.persistence.write_fixtures" in found
+    found = [*release.check_version(tmp_path, "1.0.0.dev1")]
+    assert "is not a version of a release" in found[0]
+    assert "CITATION.cff has no line 'version: 1.0.0.dev1'" in found[1]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_tag(tmp_path):
+    def git(*arguments):
+        author = ["-c", "user.name=a", "-c", "user.email=a@b.org"]
+        run = ["git", "-C", str(tmp_path), *author, *arguments]
+        subprocess.run(run, check=True, capture_output=True)
+
+    git("init")
+    git("commit", "--allow-empty", "-m", "first")
+    (found,) = release.check_tag(tmp_path, "1.0.0")
+    assert found == "HEAD has no tag v1.0.0, but none: git tag v1.0.0"
+    git("tag", "v1.0.0")
+    assert [*release.check_tag(tmp_path, "1.0.0")] == []
+    (tmp_path / "new.py").write_text("")
+    (found,) = release.check_tag(tmp_path, "1.0.0")
+    assert found == "1 files are not committed, such as ?? new.py"
+
+
+def test_each_check_has_a_line(monkeypatch, capsys):
+    checks = [("version", []), ("tag", ["no tag", "not committed"])]
+    monkeypatch.setattr(release, "problems", lambda *arguments: checks)
+    assert release.main([]) == 1
+    shown = capsys.readouterr().out
+    assert shown == "version: ok\ntag: no tag; not committed\n"
+
+
+def test_the_script_has_help():
+    run = [sys.executable, str(ROOT / "tools" / "check_release.py"), "--help"]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert "--write-links" in done.stdout
