@@ -187,6 +187,13 @@ def test_every_page_is_in_a_toctree():
         assert page == "index" or {page, below} & named, f"{page} is in no toctree"
 
 
+def test_a_page_of_figures_is_named_after_its_script():
+    pages = sorted((DOCS / "benchmarks").glob("*.md"))
+    assert pages
+    for page in pages:
+        assert (ROOT / "benchmarks" / f"{page.stem}.py").is_file(), page.name
+
+
 def test_the_site_builds_without_a_warning(tmp_path):
     """The gallery's scripts stay unrun, as by ``make docs GALLERY=0``."""
     made = shutil.ignore_patterns("_build", "_generated", "api", "gallery")

@@ -27,7 +27,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
     """Encode several columns of texts by one encoder, such as title and body.
 
     The encoder is fitted on the texts of all columns as one corpus, so the columns
-    share its vocabulary, model, vectors and caches, and their vectors are in one space.
+    share its vocabulary, model, vectors and caches, and their vectors are comparable.
 
     If the encoder returns word or sentence vectors, such as a source or an
     `EmbeddingUnion`, the output is an `EmbeddedSequences` with one block per column and
@@ -47,8 +47,8 @@ class ColumnsEncoder(BaseColumnsAdapter):
         Names of the columns to encode, for DataFrames; others are ignored. None encodes
         all columns.
     missing : {"raise", "empty"}, default="raise"
-        Whether missing cells (None, NaN, null) raise an error or are empty texts or
-        token lists.
+        How to treat missing cells (None, NaN, null): raise an error, or use empty texts
+        or token lists.
     add_indicator : bool, default=False
         Whether to append a column "missing__title" per column of texts, which marks
         missing cells. Not used if the output is an EmbeddedSequences, in which missing
@@ -92,11 +92,10 @@ class ColumnsEncoder(BaseColumnsAdapter):
     `EstimatorEmbedding` of a Pipeline with its own `Pooling`. A cell without known
     words is unknown. The tokens of a row are those of its columns, in order.
 
-    Labels are not passed on. y describes a row; the encoder would see it with each of
-    the row's cells, and any split that it makes, for early stopping or cross-fitting,
-    would put cells of one row on both sides. An encoder that needs labels raises an
-    error: put supervised steps after the ColumnsEncoder, or fit one per column in a
-    `ColumnTransformer`.
+    Labels are not passed to the encoder. A label belongs to a row, and any split that
+    the encoder makes, for early stopping or cross-fitting, would put cells of one row
+    on both sides. An encoder that needs labels raises an error: put supervised steps
+    after the ColumnsEncoder, or fit one per column in a `ColumnTransformer`.
 
     Unnamed columns are called "x0", "x1" and so on. The columns of a DataFrame must
     have the names and the order seen in fit, as elsewhere in scikit-learn, unless
@@ -128,7 +127,8 @@ class ColumnsEncoder(BaseColumnsAdapter):
     >>> embedded.block("body__length").known.tolist()
     [True, False]
 
-    An encoder that ends in an array gives one group of columns per column of texts:
+    If the encoder returns an array, the output has one group of columns per column of
+    texts:
 
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> words = ColumnsEncoder(CountVectorizer(), columns=["title", "body"])
@@ -216,7 +216,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
         Returns
         -------
         EmbeddedSequences, or ndarray or sparse matrix of float32
-            Of n_rows rows: one block per column and source, or an array of shape
+            One block per column and source, or an array of shape
             (n_rows, n_columns * n_features of the encoder).
         """
         return self._transform(X)
@@ -279,8 +279,8 @@ class ColumnsEncoder(BaseColumnsAdapter):
     def _record_output(self, output, n_rows):
         if isinstance(output, TokenSequences):
             raise TypeError(
-                f"{type(self).__name__}: the encoder returns tokens, which have no "
-                "groups per column. Let it end in a source: "
+                f"{type(self).__name__}: the encoder returns tokens, which "
+                "cannot be divided by column. Add a source at its end: "
                 "ColumnsEncoder(make_pipeline(Tokenizer(), source)). To read the "
                 "columns as one text, join them before the Tokenizer."
             )

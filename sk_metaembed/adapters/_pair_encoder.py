@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class PairEncoder(BaseColumnsAdapter):
     r"""Encode pairs of texts by one encoder, for entailment, similarity or duplicates.
 
-    The encoder is fitted on both sides as one corpus, so their vectors are in one
-    space. The features of a pair are both vectors, their difference and their product
-    [1]_. Wrap any Pipeline that ends in one row of numbers per text, and put a
-    classifier after it.
+    The encoder is fitted on both sides as one corpus, so their vectors are comparable.
+    The features of a pair are both vectors, their difference and their product [1]_.
+    Wrap any Pipeline that ends in one row of numbers per text, and put a classifier
+    after it.
 
     If the encoder ends in word vectors or tokens, the output is `SequencePairs`.
-    `DynamicMetaClassifier` and `DynamicMetaRegressor` take them and train the encoder
-    too; another PairEncoder continues where this one ended.
+    `DynamicMetaClassifier` and `DynamicMetaRegressor` accept them and train the encoder
+    too. Another PairEncoder can encode them further.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class PairEncoder(BaseColumnsAdapter):
         depend on the order of the sides, which suits symmetric relations such as
         similarity. Not used if the output is SequencePairs.
     missing : {"raise", "empty"}, default="raise"
-        Whether missing sides (None, NaN, null) raise an error or are empty texts or
-        token lists.
+        How to treat missing sides (None, NaN, null): raise an error, or use empty texts
+        or token lists.
     add_indicator : bool, default=False
         Whether to append two columns, "missing__first" and "missing__second", that mark
         missing sides. Not used if the output is SequencePairs.
@@ -76,11 +76,11 @@ class PairEncoder(BaseColumnsAdapter):
 
     .. math:: [u;\ v;\ |u - v|;\ u \circ v].
 
-    `fit` passes all 2 n texts to the encoder at once, including repeated texts.
-    Labels are not passed on: they belong to pairs, and a sentence in pairs of several
-    labels has no label of its own. An encoder that needs labels raises an error; put
-    supervised steps such as `DynamicMetaEmbedding` after the PairEncoder, where they
-    take its SequencePairs. In `transform` a text that is repeated is embedded once.
+    `fit` passes all 2 n texts to the encoder at once, including repeated texts. Labels
+    are not passed to the encoder: they belong to pairs, not to single sentences. An
+    encoder that needs labels raises an error; put supervised steps such as
+    `DynamicMetaEmbedding` after the PairEncoder, where they take its SequencePairs. In
+    `transform` a text that is repeated is embedded once.
 
     The columns of a DataFrame must have the names and the order seen in fit, as
     elsewhere in scikit-learn, so that sides cannot be swapped by accident.
@@ -103,7 +103,7 @@ class PairEncoder(BaseColumnsAdapter):
     >>> model[0].get_feature_names_out()[-2:].tolist()
     ['product__runs', 'product__sleeps']
 
-    Word vectors or tokens stay sequences:
+    If the encoder returns tokens or word vectors, the output is SequencePairs:
 
     >>> from sk_metaembed import Tokenizer
     >>> PairEncoder(Tokenizer()).fit_transform(X)

@@ -65,8 +65,8 @@ class TokenClassifier(
         the word. It distinguishes unknown words, and positions beyond the sentence,
         from words whose vectors are near zero.
     scheme : {"IOB2", "IOBES", "BIOES"}, default=None
-        The scheme of the tags: y must follow it, and predictions that do not are
-        repaired as by `sk_metaembed.sequences.convert_tags`. None allows any tags.
+        The scheme of the tags: y must follow it, and invalid predictions are repaired
+        as by `sk_metaembed.sequences.convert_tags`. None allows any tags.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class TokenClassifier(
     distinct word is predicted once.
 
     Each token is classified separately: without a `scheme` an I may follow an O.
-    `span_f1_score` reads such spans like the scorer conlleval, and so does the repair
-    by a scheme: the score is the same. Probabilities are those of single tokens.
+    `span_f1_score` and the repair by a scheme interpret such spans like the script
+    conlleval, so the score is the same. Probabilities are per token.
 
     scikit-learn does not treat it as a classifier, because lists are not class labels:
     folds are not stratified, and searches need ``scoring=make_scorer(span_f1_score)``.
@@ -158,7 +158,7 @@ class TokenClassifier(
         y : list of lists of str, array of such lists, or TokenSequences
             One tag per token.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each token of a sentence, if the classifier takes weights.
+            Weight of all tokens of each sentence, if the classifier accepts weights.
 
         Returns
         -------

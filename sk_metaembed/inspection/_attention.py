@@ -37,8 +37,9 @@ def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
         one such branch; these may be nested. If a Pipeline has several such steps, the
         first is used.
     X : input of the estimator
-        If that is a table, the texts alone are enough: they are passed directly to the
-        branch with the step, skipping the steps before the ColumnTransformer.
+        If the estimator takes a table, the texts alone are enough: they are passed
+        directly to the branch with the step, and the steps before the ColumnTransformer
+        are skipped.
 
     Returns
     -------

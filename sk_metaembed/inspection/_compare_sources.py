@@ -60,36 +60,35 @@ def compare_sources(
     random_state: int | np.random.RandomState | None = None,
     verbose: bool = False,
 ) -> SourceComparisonDisplay:
-    """Compare each source alone with all of them, to see whether combining pays.
+    """Compare each source with all of them together by cross-validation.
 
-    Texts are classified, or numbers predicted from them, by TF-IDF, by a linear model
-    of each source, by one of all sources side by side, and by a stack of these models.
-    For a table, the candidates are its pipeline without the columns of texts, with the
-    texts encoded by each source alone, and with everything. All of them are scored on
-    the same folds.
+    The candidates for texts are TF-IDF, a linear model of each source, a linear model
+    of all sources side by side, and a stack of these models. The candidates for a table
+    are its pipeline without the columns of texts, with the texts encoded by each source
+    alone, and with all sources. All candidates are scored on the same folds.
 
     Parameters
     ----------
     sources : list of sources or of (str, source) pairs, EmbeddingUnion or Pipeline
-        The sources to compare. Of a Pipeline as of `make_text_pipeline`, its Tokenizer,
-        sources and stack are used, and one of `make_table_pipeline` is compared as a
-        whole. Nothing is fitted in place.
+        The sources to compare. For a Pipeline of `make_text_pipeline`, its Tokenizer,
+        sources and stack are used; a Pipeline of `make_table_pipeline` is compared as a
+        whole. The arguments are not modified.
     X : texts, token lists, TokenSequences or DataFrame
         The rows; a DataFrame only for a pipeline of tables. Texts are split as by
-        `make_text_pipeline`, which keeps punctuation and takes missing ones as empty.
+        `make_text_pipeline`, which keeps punctuation and treats missing texts as empty.
     y : array-like of shape (n_rows,)
         Classes or numbers.
     cv : int, cross-validation generator or an iterable, default=5
         Folds that hold out each row once. An int is a number of folds, stratified by
-        class; equal texts are in one fold, unless there are `groups`. Rows of a table
-        are divided as they are.
+        class; equal texts are in one fold, unless there are `groups`. Equal rows of a
+        table are not grouped.
     scoring : str or callable, default=None
         As in scikit-learn, greater is better. None is "roc_auc" for two classes,
         "accuracy" for more, and "r2" for numbers.
     groups : array-like of shape (n_rows,), default=None
         Rows of one group are in one fold.
     target_type : {"auto", "continuous"}, default="auto"
-        Whether y has classes or numbers, where no Pipeline says it. "auto" decides as
+        Type of y, used if no Pipeline determines it. "auto" decides as
         scikit-learn's `type_of_target` does: integers are classes.
     random_state : int, RandomState instance or None, default=None
         Determines the folds and the stack; the stack of a Pipeline has its own.
@@ -99,17 +98,17 @@ def compare_sources(
     Returns
     -------
     SourceComparisonDisplay
-        With `frame`, a row per candidate, and `plot`. The last candidate is the stack
-        or everything.
+        Its `frame` has one row per candidate, and `plot` draws them. The last candidate
+        is the stack, or the table with all sources.
 
     Raises
     ------
     TypeError
-        If `sources` is none of these.
+        If `sources` is not one of these types.
     ValueError
-        If there are fewer than two folds, a row is not held out once, a source has the
-        name of another candidate, y has several columns, or the Pipeline has other
-        steps.
+        If there are fewer than two folds, a row is not held out exactly once, a source
+        has the name of another candidate, y has several columns, or the Pipeline has
+        other steps.
 
     See Also
     --------
@@ -124,11 +123,12 @@ def compare_sources(
     concatenation is the same model of rows that have unit length in each source, or of
     vectors as they are if the stack has an `estimator`.
 
-    Seconds are those of one fit: of the model, plus embedding the training part by the
-    sources that it has. A source is embedded once per fold for all candidates; a
+    Seconds are per fit: the time of the model and of embedding the training part with
+    its sources. A source is embedded once per fold for all candidates. A
     `TransformerEmbedding` or `FunctionEmbedding` without `preprocess`, which learns
-    nothing from the fold, once in all, and counts by its share of rows. Predicting is
-    not counted.
+    nothing from the fold, is embedded once for all folds, and its time counts in
+    proportion to the rows of the training part. The time of predictions is not
+    included.
 
     Examples
     --------

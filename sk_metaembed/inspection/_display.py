@@ -1,4 +1,4 @@
-"""Axes, legends and bars, which all displays draw alike."""
+"""Axes, legends and bars shared by all displays."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ class DistanceDisplay(PairwiseDisplay):
     positions : ndarray of shape (n, 2)
         Positions of the tokens in the graph.
     stress : float
-        Share of the distances that the graph's plane loses, 0 for none.
+        Share of the distances that the plane of the graph does not preserve; 0 if all
+        are preserved.
     ax_ : matplotlib Axes
         Axes with the picture.
     figure_ : matplotlib Figure
@@ -117,8 +118,8 @@ class DistanceDisplay(PairwiseDisplay):
     classical solution, so that the picture is deterministic. Axes and directions have
     no meaning. The stress of the picture is ``sqrt(sum (d - s p)**2 / sum d**2)`` over
     the pairs, where d are the distances, p those in the picture and s the scale that
-    fits best. Below 0.1, little is lost; above 0.3, rely on the numbers rather than on
-    the positions.
+    fits best. Below 0.1, the positions are accurate; above 0.3, rely on the numbers
+    instead.
 
     Each label is above its point, so labels of near points can overlap: draw on larger
     axes, or show the heat map.
@@ -166,12 +167,12 @@ class DistanceDisplay(PairwiseDisplay):
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The distances: the name that all displays of pairs share."""
+        """The distances, under the name that all displays of pairs share."""
         return self.distances
 
     @property
     def stress(self) -> float:
-        """Kruskal's stress: share of the distances that the plane loses, 0 for none.
+        """Kruskal's stress: share of the distances that the plane does not preserve.
 
         The graph shows it below the axes. If it is large, use the heat map.
         """

@@ -1,4 +1,4 @@
-"""what the words and the sources of a text contribute to its prediction."""
+"""explain: contributions of words and sources to a prediction."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def explain(
 ) -> Explanation:
     r"""Return what each word and each source contributes to a prediction.
 
-    Takes any fitted pipeline on texts that ends in a classifier or regressor. If the
-    prediction is a sum over the words, it is split exactly: word vectors are averaged
-    and the steps after it are linear. Otherwise each word, and each source, is left out
-    in turn.
+    Accepts any fitted pipeline on texts that ends in a classifier or regressor. If word
+    vectors are averaged and all later steps are linear, the prediction is a sum over
+    the words and the contributions are exact. Otherwise each word, and each source, is
+    left out in turn.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def explain(
         A Pipeline, a search (its ``best_estimator_`` is used), or any other estimator
         whose input is `X`.
     X : list of str, TokenSequences, or data frame
-        The texts to explain: a few, since leaving words out takes as many predictions
-        as there are words. A frame or 2-D array requires `column`. Missing texts have
-        no words, if the estimator accepts them.
+        The texts to explain. Pass only a few: occlusion needs one prediction per word.
+        A frame or 2-D array requires `column`. Missing texts are explained as texts
+        without words, if the estimator accepts them.
     target : class label, default=None
         The class to explain. None explains, for each text, the class with the largest
         value, which is the predicted one.
@@ -57,17 +57,17 @@ def explain(
         The column of texts in a frame, by name, or in an array, by number. The words of
         this column are left out; the others keep their values.
     background : texts or frame, like X, default=None
-        Rows whose mean prediction is the base value, such as a hundred of the training
-        data. Of a frame, they also define the contribution of each column. None: see
-        Notes.
+        Rows whose mean prediction is the base value, such as a hundred training rows.
+        For a frame, they also define the contribution of each column. None is described
+        in Notes.
     method : {"auto", "exact", "occlusion"}, default="auto"
-        "exact" raises an error where no exact contributions exist; "auto" leaves words
-        out there.
+        "exact" raises an error if no exact contributions exist; "auto" uses occlusion
+        in this case.
 
     Returns
     -------
     Explanation
-        The contributions, as arrays and as frames; shows the texts in a notebook.
+        The contributions, as arrays and frames. In a notebook it shows the texts.
 
     Raises
     ------
@@ -104,30 +104,29 @@ def explain(
     is the value, with base :math:`f(r)`. r is the mean of `background` if that is
     passed; otherwise the training mean, if the step after the pooling stores it as
     ``mean_``, as `StandardScaler` does; otherwise zero, a text without known words. A
-    contribution compares a word to r: above 0, it speaks for the target more than an
-    average word does. These are the Shapley values of the game in which missing words
-    have the vector r, and their sum by source over its dimensions is that of
+    contribution is relative to r: if it is positive, the word supports the target more
+    than an average word. These are the Shapley values of the game in which missing
+    words have the vector r, and their sum by source over its dimensions is that of
     `shap.LinearExplainer` [1]_. If the vectors are contextual, a word's contribution is
     that of the vector at its position, which also depends on the other words; use
     ``method="occlusion"`` for the effect of the word itself.
 
     *Occlusion.* The contribution of a word is the value of the text minus that of the
     text without the word [2]_, and of a source the value minus that with all its
-    vectors unknown. They show what a single word or source changes, and do not sum to
-    the value: of two words that mean the same, each contributes little. The base value
-    is the mean prediction of `background`, or that of the text without any word.
+    vectors unknown. They measure the effect of a single word or source, and do not sum
+    to the value: if two words have the same meaning, each contributes little. The base
+    value is the mean prediction of `background`, or that of the text without any word.
 
-    Contributions of columns of a frame are those of occlusion too, and need
-    `background`: the value minus the mean value with the column's entry replaced by
-    those of the background rows. There is no value that stands for "absent" in a
-    column of numbers, hence no contribution without such rows.
+    The contribution of a column of a frame is the value minus the mean value with the
+    column's entry replaced by those of the `background` rows. It requires `background`,
+    because a column of numbers has no value that means "absent".
 
     A source is one of an `EmbeddingUnion`, or a block of vectors if there is no union.
-    Sources are split exactly, also those of whole texts, if the union, the pooling and
-    a linear model are steps of the pipeline itself, and no step between mixes their
-    dimensions. They are left out in turn otherwise, as in a pipeline of
-    `make_text_pipeline`, whose union is inside its `TextMetaEncoder`. Without a
-    union they are then not available.
+    Contributions of sources are exact, also for sources of whole texts, if the union,
+    the pooling and a linear model are steps of the pipeline itself, and no step between
+    them mixes their dimensions. Otherwise sources are left out in turn, as in a
+    pipeline of `make_text_pipeline`, whose union is inside its `TextMetaEncoder`.
+    Without a union they are then not available.
 
     References
     ----------

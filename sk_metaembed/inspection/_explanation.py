@@ -47,8 +47,8 @@ border-bottom:1px solid #8888}
 class Explanation:
     """Contributions of words and sources to predictions; the result of `explain`.
 
-    In a notebook it shows the texts with their words colored: blue and underlined what
-    speaks for the target, vermilion and dashed what speaks against it.
+    In a notebook it shows the texts with colored words: words that support the target
+    are blue and underlined, words against it vermilion and dashed.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Explanation:
     values : ndarray of shape (n_texts,)
         The values that are explained, such as decision values of the target class.
     base : ndarray of shape (n_texts,)
-        The value that contributions start from.
+        The base value of each text.
     words : ndarray of shape (n_tokens,)
         The contribution of each word. If exact, ``base`` plus those of a text is its
         value, unless it has no words.
@@ -66,7 +66,7 @@ class Explanation:
     columns : dict of ndarray of shape (n_texts,)
         The contribution of each column of a table; empty without a `background`.
     targets : ndarray of shape (n_texts,), or None
-        The class that is explained, per text; None for numbers.
+        The explained class of each text; None for numbers.
     output : {"decision_function", "predict_proba", "predict"}
         The method of the estimator that gives the values.
     word_method : {"exact", "occlusion"}
@@ -133,15 +133,15 @@ class Explanation:
         Parameters
         ----------
         part : {"words", "sources", "columns"}, default="words"
-            What the contributions are of.
+            The contributions to return.
 
         Returns
         -------
         pandas.DataFrame
-            For words, a row per word: ``sequence``, ``position``, ``token``,
-            ``contribution``. Otherwise a row per text: ``sequence``, ``target``,
-            ``value``, ``base``, and a column per source or column of the table, which
-            replaces one of these of the same name.
+            For words, one row per word: ``sequence``, ``position``, ``token``,
+            ``contribution``. Otherwise one row per text: ``sequence``, ``target``,
+            ``value``, ``base``, and one column per source or column of the table. Such
+            a column replaces one of the former with the same name.
         """
         import pandas as pd
 

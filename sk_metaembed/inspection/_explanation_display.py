@@ -31,9 +31,9 @@ _MAX_WORDS = 1000  # more are slow to draw and unreadable
 class ExplanationDisplay(BaseDisplay):
     """Contributions of words or sources to predictions.
 
-    Draws the words of some texts, shaded by what they contribute to the prediction, or
-    a bar per text and source. Create a display with `from_estimator`; the constructor
-    takes the result of `explain`.
+    Draws the words of texts, shaded by their contribution to the prediction, or one bar
+    per text and source. Create a display with `from_estimator`; the constructor takes
+    the result of `explain`.
 
     Parameters
     ----------
@@ -63,8 +63,9 @@ class ExplanationDisplay(BaseDisplay):
 
     Notes
     -----
-    Blue with a circle speaks for the target, vermilion with a triangle against it. The
-    depth of a shade is the contribution as a share of the largest one of all texts.
+    Blue and a circle mean a contribution to the target, vermilion and a triangle a
+    contribution against it. The depth of a shade is the contribution as a share of the
+    largest contribution in all texts.
 
     Examples
     --------
@@ -170,8 +171,7 @@ class ExplanationDisplay(BaseDisplay):
             Axes to draw on: the font shrinks until the words fit. None creates a figure
             as high as the texts.
         part : {"words", "sources", "columns"}, default="words"
-            What to draw the contributions of: words as shaded texts, the others as
-            bars.
+            The contributions to draw: words as shaded texts, the others as bars.
         legend : bool, default=True
             Whether to draw a legend.
         text_kw : dict, default=None
@@ -182,7 +182,7 @@ class ExplanationDisplay(BaseDisplay):
         Returns
         -------
         ExplanationDisplay
-            With `ax_`, `figure_`, `legend_` and those of the part set.
+            With `ax_`, `figure_`, `legend_` and the attributes of the part set.
         """
         if part not in PARTS:
             raise ValueError(f"part must be one of {PARTS}, got {part!r}.")

@@ -225,7 +225,7 @@ class SenseProjectionDisplay(BaseDisplay):
     labels : list of str, length n
         Labels of the occurrences.
     senses : ndarray of shape (n,), default=None
-        Sense of each occurrence. None draws all alike.
+        Sense of each occurrence. None draws all in one color.
     silhouettes : ndarray of shape (n_blocks, n), default=None
         Silhouette of each occurrence. None if undefined.
     shares : ndarray of shape (n_blocks, 2), default=None
@@ -323,7 +323,7 @@ class SenseProjectionDisplay(BaseDisplay):
     def silhouette_scores(self) -> dict[str, float]:
         """Mean silhouette of the occurrences by block, empty if undefined.
 
-        The larger, the better a layer or source separates the senses.
+        Larger values mean that a layer or source separates the senses better.
         """
         if self.silhouettes is None:
             return {}
@@ -340,7 +340,7 @@ class SenseProjectionDisplay(BaseDisplay):
     ) -> Self:
         """Embed sequences with a fitted estimator and show a word's occurrences.
 
-        Whole texts are embedded, so that a contextual source sees each word in its
+        Whole texts are embedded, so that a contextual source embeds each word in its
         context. To show several words, embed the texts once and use `from_embedded`.
 
         Parameters
@@ -351,7 +351,7 @@ class SenseProjectionDisplay(BaseDisplay):
             FeatureUnion with one such branch. The last EmbeddedSequences are shown:
             steps after them, such as `Pooling` and a classifier, are ignored.
         X : input of the estimator
-            Such as texts, token lists or TokenSequences. If the estimator takes a
+            Texts, token lists or TokenSequences, for example. If the estimator takes a
             table, the texts alone are enough.
         words : str, collection of str, or callable
             As for `from_embedded`.
@@ -400,7 +400,7 @@ class SenseProjectionDisplay(BaseDisplay):
         senses : sequence of length n, default=None
             The sense of each occurrence.
         blocks : sequence of str, default=None
-            The blocks to show, in this order. None takes all.
+            The blocks to show, in this order. None shows all.
         labels : sequence of str, length n, default=None
             Labels of the occurrences. None takes each with its adjacent words, and
             (sequence, position) if these are there more than once.
@@ -441,8 +441,8 @@ class SenseProjectionDisplay(BaseDisplay):
     ) -> Self:
         """Show the rows of arrays.
 
-        The planes are computed for each block separately, the silhouettes from the
-        vectors themselves.
+        The plane is computed for each block separately; silhouettes are computed from
+        the vectors, not from the plane.
 
         Parameters
         ----------

@@ -93,7 +93,7 @@ class SimilarityDisplay(PairwiseDisplay):
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The similarities: the name that all displays of pairs share."""
+        """The similarities, under the name that all displays of pairs share."""
         return self.similarities
 
     @classmethod

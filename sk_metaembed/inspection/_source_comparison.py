@@ -61,21 +61,21 @@ class SourceComparisonDisplay(BaseDisplay):
     Parameters
     ----------
     scores : ndarray of shape (n_candidates, n_folds)
-        Of rows that were not used for fitting. The last candidate has everything, and
-        the others are compared with it.
+        Scores on held-out rows. The last candidate uses all sources, and the others are
+        compared with it.
     seconds : ndarray of shape (n_candidates, n_folds)
-        Of embedding and fitting the training part.
+        Time to embed the training part and fit the model.
     names : list of str, length n_candidates
         Names of the candidates.
     metric : str
         Name of the score, such as "accuracy".
     predictions : ndarray of shape (n_rows,) or (n_rows, n_columns), default=None
-        Of the last candidate, out of fold.
+        Out-of-fold predictions of the last candidate.
     errors : ndarray of shape (n_rows,), default=None
-        Of those predictions: absolute errors, or 1 - probability of the class.
+        Errors of these predictions: absolute errors, or 1 - probability of the class.
     importances : dict of str to ndarray of shape (n_folds,), default=None
-        Of the columns of a table: how much the score of the last candidate drops when a
-        column of the test part is shuffled.
+        Importance of each column of a table: the decrease of the last candidate's score
+        when the column is shuffled in the test part.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class SourceComparisonDisplay(BaseDisplay):
     Intervals have a level of 95 %. With :math:`s^2` the variance of the scores of k
     folds, the variance of their mean is :math:`(1/k + 1/(k-1)) s^2`, since training
     parts overlap [1]_. Differences are taken fold by fold, so their intervals are
-    narrower than those of the scores: a candidate can be worse for certain although the
+    narrower than those of the scores: a difference can be significant although the
     intervals of the scores overlap.
 
     References
@@ -142,10 +142,10 @@ class SourceComparisonDisplay(BaseDisplay):
         Returns
         -------
         DataFrame
-            With the columns "sources"; "score", the mean over folds, and "half_width",
-            half its interval; "gain", by how much the last candidate is better, and
-            "gain_half_width", half the interval of these paired differences; and
-            "seconds" per fit.
+            The columns are "sources"; "score", the mean over folds, and "half_width",
+            half its interval; "gain", the score of the last candidate minus that of the
+            row, and "gain_half_width", half the interval of these paired differences;
+            and "seconds" per fit.
         """
         import pandas as pd
 
@@ -167,7 +167,7 @@ class SourceComparisonDisplay(BaseDisplay):
     ) -> Self:
         """Draw the mean score of each candidate with its interval.
 
-        Intervals end where a score can be no better or worse. The seconds of a fit are
+        Intervals are clipped to the range of the score. The seconds per fit are written
         at the right.
 
         Parameters

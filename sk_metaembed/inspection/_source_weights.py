@@ -261,9 +261,10 @@ class SourceWeightsDisplay(BaseDisplay):
     -----
     A mean weight shows how much a source contributes to the mixed vectors, not how much
     it improves the result: similar sources can replace each other. With the softmax
-    gate weights sum to 1, and a dashed line marks the even share. By default the
-    estimators have a weight per dimension: weights are then means over the dimensions
-    too, and can be even where sources are chosen by dimension.
+    gate weights sum to 1, and a dashed line marks equal weights. By default the
+    estimators have a weight per dimension. The weights shown are then also means over
+    the dimensions, and can be equal although different dimensions prefer different
+    sources.
 
     Examples
     --------
@@ -382,8 +383,8 @@ class SourceWeightsDisplay(BaseDisplay):
     ) -> Self:
         """Show several estimators side by side, over the same groups.
 
-        Panels share one scale. A source that an estimator lacks has no bar there, and
-        the even share of that panel is over the sources it has.
+        Panels share one scale. If an estimator does not have a source, its panel has no
+        bar for it, and equal weights are over the sources of that panel.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What `compare_sources` compares for a pipeline of tables."""
+"""Candidates of `compare_sources` for a pipeline of tables."""
 
 from sklearn.base import clone
 
@@ -6,12 +6,12 @@ _KINDS = ("numeric", "datetime", "low_cardinality", "high_cardinality")
 
 
 class TableCandidates:
-    """Pipelines without texts, with the texts by each source alone, and whole.
+    """The pipeline without texts, with texts encoded by each source, and complete.
 
     Parameters
     ----------
     pipeline : Pipeline
-        Of `make_table_pipeline`.
+        The result of `make_table_pipeline`.
     X : DataFrame of shape (n_rows, n_columns)
     """
 

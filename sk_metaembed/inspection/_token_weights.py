@@ -138,8 +138,8 @@ class TokenWeightsDisplay(BaseDisplay):
     ) -> Self:
         """Compute an estimator's attention weights for some texts and draw them.
 
-        For a few texts, such as those that a classifier gets wrong; for means over
-        many, see `SourceWeightsDisplay`.
+        Use it for a few texts, such as misclassified ones; `SourceWeightsDisplay` shows
+        means over many texts.
 
         Parameters
         ----------

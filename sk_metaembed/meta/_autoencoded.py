@@ -187,7 +187,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     Parameters
     ----------
     variant : {"averaged", "concatenated", "decoupled"}, default="averaged"
-        The form of the meta-embedding, and what is decoded:
+        The form of the meta-embedding, and the input of the decoders:
 
         - "averaged" (AAEME): the sum of the encodings, scaled to unit length; every
           source is decoded from it;
@@ -207,7 +207,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         each training step.
     alignment_weight : float, default=0.01
         Weight of the squared distance between encodings, only used by "decoupled".
-        Larger values reduce encodings to what the sources have in common.
+        With larger values, encodings keep only information shared by the sources.
     weights : dict of str to float, sequence of float, or None, default=None
         Weight of each source's error, by name or in the order of the blocks. None, and
         sources missing in a dict, mean 1. A source of weight 0 is ignored.
@@ -285,8 +285,8 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     The paper trains on the words that all sources know. Here every word of fit that any
     source knows is used: encodings of sources that lack it are zero, and so are their
     errors. Both are the same if all sources know all words. A word that no source knows
-    gets zeros and is not known; words that were not seen in fit are encoded like the
-    others.
+    has a zero vector and is not known; words that were not seen in fit are encoded like
+    the others.
 
     Without `normalize`, vectors are divided by their common root mean square length
     before training. A keyboard interrupt ends training with a warning, and keeps the

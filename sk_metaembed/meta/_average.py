@@ -36,7 +36,7 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
     dim_ : int
-        The largest of them.
+        The largest dimension of the blocks.
 
     Raises
     ------

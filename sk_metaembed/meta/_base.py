@@ -199,7 +199,7 @@ class BaseMetaEmbedding(BlocksTransformer):
 
     See Also
     --------
-    ConcatMetaEmbedding : A subclass that learns nothing.
+    ConcatMetaEmbedding : A subclass without training.
 
     Examples
     --------

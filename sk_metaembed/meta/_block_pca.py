@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 class BlockPCA(BlocksTransformer):
     r"""Reduce each source's sequence vectors by PCA, and bring them to one scale.
 
-    Sources differ in dimension and scale, and few dimensions of each are what tables of
-    numbers, trees and tabular models can use. Put it between the sources and
-    `Pooling`, or a meta-embedding.
+    Sources differ in dimension and scale, and trees and other models of tables need few
+    dimensions per source. Place it between the sources and `Pooling`, or a
+    meta-embedding.
 
     Parameters
     ----------
     n_components : int, default=30
-        Number of principal components to keep of each source; less if it has fewer, or
-        if fewer sequences are known. None keeps the dimensions, centered and scaled.
+        Number of principal components to keep of each source, limited to its dimension
+        and its number of known sequences. None keeps the dimensions, centered and
+        scaled.
 
     Attributes
     ----------
@@ -51,12 +52,12 @@ class BlockPCA(BlocksTransformer):
     Notes
     -----
     With m the mean of a source's vectors and V its first principal directions, a vector
-    becomes :math:`V (x - m) / s`, where :math:`s^2` is the mean of
-    :math:`\lVert V (x - m) \rVert^2` over the training data. So each source has a total
-    variance of 1, whatever its dimension. Vectors of words are averaged first, as by
-    `Pooling`. A sequence that a source does not know has zeros, which is the mean. So
-    does a source that knows nothing in the training data, such as one column of a table
-    or one fold; with `n_components` it keeps a single dimension.
+    becomes :math:`V (x - m) / s`, where :math:`s^2` is the mean of :math:`\lVert V (x -
+    m) \rVert^2` over the training data. Each source therefore has a total variance of
+    1, regardless of its dimension. Vectors of words are averaged first, as by
+    `Pooling`. A sequence that a source does not know becomes zeros, the mean. A source
+    that knows no training sequence, for example in one fold, returns zeros; with
+    `n_components` it has a single dimension.
 
     Examples
     --------

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class ConcatMetaEmbedding(BaseMetaEmbedding):
     """Concatenate the sources' vectors (CONC).
 
-    A strong baseline that loses nothing and learns nothing, at the cost of dimension.
+    A strong baseline that keeps all information without training, at the cost of a
+    large dimension.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
     dim_ : int
-        Their sum.
+        Sum of the dimensions of the blocks.
 
     Raises
     ------

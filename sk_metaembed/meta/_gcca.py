@@ -29,9 +29,9 @@ _MIN_AGREEMENT = 1e-10  # with smaller eigenvalues, sources cancel each other
 class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     """Map the sources into one space in which they agree most (GCCA).
 
-    What several sources have in common is likely to be meaning; what only one has may
-    be noise. Each source is centered and mapped linearly, directions on which the
-    sources agree first, and the mapped vectors are averaged.
+    Directions shared by several sources are likely to carry meaning; directions of a
+    single source may be noise. Each source is centered and mapped linearly, with the
+    directions of largest agreement first, and the mapped vectors are averaged.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         Added to the variance of every direction of a source, in units of the mean
         variance of that source (tau in Poerner et al., who used 10 for sentences; for
         words, 1 scored best at similarity among 0, 0.01, 0.1, 1 and 10). 0 is the
-        unregularized method, in which a direction of hardly any variance counts as much
-        as a leading one: it needs many more rows than dimensions.
+        unregularized method, which gives directions of very small variance the same
+        weight as leading ones and needs many more rows than dimensions.
     normalize : bool, default=True
         Whether to scale each source's vectors to unit length first.
 
@@ -53,8 +53,8 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         about the mean square of that dimension over the rows of fit. For two sources
         without regularization, canonical correlations are ``2 * eigenvalues_ - 1``.
     n_components_ : int
-        Number of dimensions kept: at most the number with any variance; 1, of zeros, if
-        nothing varies.
+        Number of dimensions kept, at most the number of dimensions with nonzero
+        variance. If there are none, 1, with zeros.
     n_learning_rows_ : int
         Number of rows known to at least two sources (or to the only one), on which the
         maps were learned.
@@ -92,9 +92,9 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     rows. Dimensions are not scaled to equal size: those with less agreement stay
     smaller, as in Poerner et al.
 
-    Rows that only one source knows are not learned from: any direction fits them.
-    Without regularization the result does not depend on invertible linear maps of a
-    source, unless rows are scaled by `normalize`. Directions without variance are
+    Rows that only one source knows are not used in fit, because any direction fits
+    them. Without regularization the result does not depend on invertible linear maps of
+    a source, unless rows are scaled by `normalize`. Directions without variance are
     ignored. A single source is rotated, and its variances are equalized, less so with
     more regularization.
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class SourceImputer(BlocksTransformer):
-    """Impute the vectors that a source lacks from the sources that know the word.
+    """Impute missing word vectors of a source from the other sources.
 
     Vocabularies differ, and most meta-embeddings ignore a source for the words it does
     not know. This transformer, placed between the sources and any meta-embedding,
-    returns the same blocks with missing vectors predicted from other sources. It helps
-    most for rare words; without missing vectors it changes nothing.
+    returns the same blocks with missing vectors predicted from other sources. The gain
+    is largest for rare words. Without missing vectors, the blocks are unchanged.
 
     Parameters
     ----------
@@ -49,13 +49,14 @@ class SourceImputer(BlocksTransformer):
     ----------
     n_shared_ : ndarray of int, shape (n_sources, n_sources)
         Number of rows of fit that both sources know with a vector other than zero; on
-        the diagonal, that one source does.
+        the diagonal, the number of such rows of the source.
     maps_ : dict of (str, str) to tuple of two ndarrays of float32
         With "mutual", per pair of source names (predictor, target): a matrix of shape
         (dim, dim of the target) and an intercept. Pairs with fewer than `min_shared`
         shared words are missing. Empty with "neighbors".
     n_imputed_ : dict of str to int
-        Per source, number of rows of fit that it lacks and others can predict.
+        Per source, number of rows of fit that it does not know and that others can
+        predict.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
 
@@ -80,11 +81,11 @@ class SourceImputer(BlocksTransformer):
                     nearest to w in j, weighted by their cosine
 
     and the mean of these over all j that know w. Known vectors are not changed. Rows
-    that no source knows stay unknown. A known vector of zeros predicts nothing. Words
-    that were not seen in fit are imputed in the same way; for this, "neighbors" stores
-    the vectors of the words that at least two sources know twice, unchanged and at unit
-    length, 4 bytes per number. Blocks of different levels are imputed token by token,
-    and returned at token level. Imputed blocks are float32.
+    that no source knows stay unknown. A known vector of zeros is not used for
+    predictions. Words that were not seen in fit are imputed in the same way; for this,
+    "neighbors" stores the vectors of the words that at least two sources know twice,
+    unchanged and at unit length, 4 bytes per number. Blocks of different levels are
+    imputed token by token, and returned at token level. Imputed blocks are float32.
 
     References
     ----------
@@ -95,7 +96,7 @@ class SourceImputer(BlocksTransformer):
 
     Examples
     --------
-    The second source is twice the first, and lacks the word "c":
+    The second source is twice the first, and does not know the word "c":
 
     >>> import numpy as np
     >>> from sk_metaembed import Block, EmbeddedSequences, SourceImputer

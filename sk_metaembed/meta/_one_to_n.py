@@ -59,9 +59,9 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         Penalty of the squared entries of the maps and of the meta vectors.
     solver : {"als", "adagrad"}, default="als"
         "als" (alternating least squares) solves for vectors and maps in turn, each
-        exactly, from second moments: it reaches the optimum, is deterministic and needs
-        no torch. "adagrad" takes gradient steps on mini-batches of words, as in the
-        paper: it stops above the optimum and takes far longer.
+        exactly, from second moments: it reaches the optimum, is deterministic and does
+        not need torch. "adagrad" takes gradient steps on mini-batches of words, as in
+        the paper; it is much slower and stops before the optimum.
     learning_rate : float, default=0.05
         Learning rate of "adagrad".
     max_iter : int, default=50
@@ -98,8 +98,8 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     n_iter_ : int
         Number of epochs or iterations.
     n_learning_rows_ : int
-        Number of rows that were learned from: rows known to every source, or with
-        `impute_missing` to any.
+        Number of rows used in fit: rows known to every source, or with `impute_missing`
+        to any source.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
     dim_ : int
@@ -129,13 +129,13 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     The last term is not in the paper. Without it there is no minimum: maps could shrink
     without bound while vectors grow.
 
-    In 1TON+ the vectors that a source lacks are unknowns too. For any m_w, their
+    In 1TON+ the missing vectors of a source are unknowns too. For any m_w, their
     optimum is ``m_w W_i + b_i``, where their term is 0. Omitting the term, as done
     here, therefore has the same optimum.
 
     Any word, seen in fit or not, gets the m that minimizes its terms of the sum, in
     closed form; at the optimum the free vectors are equal to it. A word that no source
-    knows gets zeros and is not known.
+    knows has a zero vector and is not known.
 
     The loss is invariant to rotations of the meta space. The result is rotated to
     principal axes, so that both solvers give the same vectors as far as they converge.
@@ -314,8 +314,8 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     def impute(self, X: EmbeddedSequences) -> EmbeddedSequences:
         """Return the sources with their missing vectors imputed.
 
-        To inspect imputed vectors, or to combine the sources in another way. With
-        ``impute_missing=False`` the maps are learned on the words that all sources
+        Use it to inspect imputed vectors, or to combine the sources in another way.
+        With ``impute_missing=False`` the maps are learned on the words that all sources
         know.
 
         Parameters

@@ -155,17 +155,18 @@ def _align_to_one_source(rotations, shapes):
 class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     """Rotate the sources into one space, impute missing words, and average (MetaVec).
 
-    Independently trained spaces have different axes, so an average of raw vectors blurs
-    them. Orthogonal maps, learned on shared words, align the axes and preserve all
-    lengths and angles within a source. Words that a source lacks get a vector from
-    their neighbors, so that words of few and of many sources lie in the same space.
+    Independently trained spaces have different axes, so an average of raw vectors loses
+    information. Orthogonal maps, learned on shared words, align the axes and preserve
+    all lengths and angles within a source. Words that a source does not know are
+    imputed from their neighbors, so that words known to few and to many sources have
+    comparable vectors.
 
     Parameters
     ----------
     target : str, default=None
         Name of the source that the others are rotated onto. None rotates all sources
-        onto their mean, iteratively (generalized Procrustes), and treats all sources
-        alike.
+        onto their mean, iteratively (generalized Procrustes), which treats all sources
+        equally.
     impute_missing : bool, default=True
         Whether to impute a source's missing vector from neighbors of the word. If
         False, a word is averaged over the sources that know it.
@@ -197,7 +198,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name.
     dim_ : int
-        The largest of them.
+        The largest dimension of the blocks.
 
     Raises
     ------
@@ -229,14 +230,15 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     the largest dimension keeps its axes. With fewer shared words than dimensions R_i is
     not unique; a source that shares no word is only padded.
 
-    A vector that source i lacks is the mean of the vectors in i of the word's nearest
+    A missing vector of source i is the mean of the vectors in i of the word's nearest
     neighbors in j, weighted by their cosine, among the words of fit that both know,
     averaged over the sources j that know the word and scaled to unit length. Words that
     were not seen in fit are imputed in the same way, so with `impute_missing` the
     fitted estimator stores the vectors of the words that at least two sources know: 4
     bytes per number, 126 MB for 70,000 words and a total of 450 dimensions.
 
-    A word that no source knows gets zeros, and so does a vector equal to the mean.
+    A word that no source knows has a zero vector, and so has a vector equal to the
+    mean.
 
     References
     ----------
@@ -247,7 +249,8 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     Examples
     --------
-    The second source is a rotation of the first; their average loses nothing:
+    The second source is a rotation of the first, so their average keeps all
+    information:
 
     >>> import numpy as np
     >>> from sk_metaembed import Block, EmbeddedSequences, ProcrustesMetaEmbedding

@@ -455,21 +455,21 @@ def _cosines(u, v):
 class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
-    The model of a source sees the vectors of that source alone; "concat" sees all of
-    them side by side, "words" and "chars" the sequences themselves. Their decision
-    values are summed with weights that are learned out of fold, few and not negative:
-    a useless source gets a weight near 0, a source of many dimensions does not drown
-    the others, and the sum can be any single model. With few rows it is close to one
-    model of the concatenation. It is the recommended model of whole texts.
+    There is one model per source, one of all sources side by side ("concat"), and one
+    each of the words and characters of the sequences ("words", "chars"). Their decision
+    values are summed with nonnegative weights that are learned out of fold. An
+    uninformative source gets a weight near 0, and a source with many dimensions does
+    not dominate the others. With few rows the sum is close to a model of the
+    concatenation. This is the recommended model for whole texts.
 
     Parameters
     ----------
     estimator : classifier, default=None
         The model of a source and of their concatenation; a clone is fitted on the
-        vectors as they are. None is a LogisticRegression whose scale and penalty are
-        chosen for each of them out of fold.
+        vectors without scaling. None is a LogisticRegression whose scale and penalty
+        are chosen out of fold for each source.
     models : list of (str, classifier) pairs, default=None
-        Further models that read the tokens themselves, such as a Pipeline that trains
+        Further models of the tokens, such as a Pipeline that trains
         an encoder on y. Each is cross-validated as a whole.
     concat : bool, default=True
         Whether to fit a model of all sources side by side, "concat", if there are
@@ -477,7 +477,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     tfidf : bool, default=True
         Whether to fit a model of words and pairs of adjacent words, "words", and one of
         the characters of words, "chars", on sparse TF-IDF features. They need no
-        source. Without any token, there are none.
+        source, and are omitted if there are no tokens.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three
         for 1,500 rows or more. An int is a number of folds, stratified; there are fewer
@@ -493,11 +493,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     weights_ : dict of str to float
         Weight of each model in the sum.
     scores_ : dict of str to float
-        Accuracy of each model, out of fold: what each source is worth alone. NaN if no
-        row could be held out.
+        Out-of-fold accuracy of each model alone. NaN if no row could be held out.
     estimators_ : dict of str to estimator
-        The models, fitted on all rows: of the sources, "concat", "words", "chars", and
-        `models`. The last three read tokens.
+        The models of the sources, "concat", "words", "chars" and `models`, fitted on
+        all rows. The last three are fitted on tokens.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
     classes_ : ndarray of shape (n_classes,)
@@ -506,11 +505,11 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     Raises
     ------
     TypeError
-        If X is none of the containers, or not of the kind that fit saw.
+        If X is not one of these containers, or not of the kind passed to fit.
     ValueError
         If y is missing or has one class or several columns of classes, if two models
-        have one name, if there is nothing to learn from, or if the blocks are not those
-        of fit.
+        have the same name, if there are no sources or tokens, or if the blocks are not
+        those of fit.
 
     See Also
     --------
@@ -527,46 +526,46 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     .. math:: \sum_s w_s f_s(x), \qquad w_s \geq w_s^0 / 10
 
     where w minimizes the log loss of the out-of-fold predictions of the training rows
-    plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
-    :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others; they
-    are equal if there is no source. The log loss is a sum over rows, so few rows leave
-    the weights nearly at :math:`w^0`, which is as good as the plain concatenation, and
-    many rows decide alone. No weight is negative and no further model reads the sum:
-    out-of-fold predictions of few rows run against y, since a row that is held out is
-    missing from its class, and a model with free signs learns just that.
-    Of a classifier without `decision_function`, :math:`f_s` is the logarithm of the
-    probability, at least 1e-6; of two classes, the log odds of the second.
+    plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights :math:`w^0`
+    are 1 for "concat", or for the only source, and 0 for all others; they are equal if
+    there is no source. The log loss is a sum over rows. With few rows the weights
+    therefore stay close to :math:`w^0`, the plain concatenation; with many rows the
+    second term is negligible. Weights are nonnegative and no further model is fitted on
+    the sum, because out-of-fold predictions of few rows are negatively correlated with
+    y: a held-out row is missing from its class. A model with free signs would learn
+    this correlation. For a classifier without `decision_function`, :math:`f_s` is the
+    logarithm of the probability, at least 1e-6, or the log odds of the second of two
+    classes.
 
-    By default, each source has rows of unit length, and the concatenation is of such
-    rows: one scale for all dimensions, by which a source whose vectors differ little
-    counts little. Where the rows are at least as many as the dimensions, dimensions of
-    unit variance are tried as well, and taken if their loss is less by more than two
-    standard errors. The penalty is ``C=10`` below 100 rows, where folds do not tell
-    one from another; from there it is chosen among 1, 10 and 100 out of fold: the one
-    nearest to 10 whose loss is within a standard error of the least [3]_, and from
-    1,500 rows the one of least loss in one fold. A row that is the only one of its
-    class is in every training part.
+    By default, the rows of each source have unit length, and the concatenation consists
+    of such rows. All dimensions then have one scale, so a source whose vectors differ
+    little has little weight. If there are at least as many rows as dimensions, unit
+    variance per dimension is tried as well, and used if its loss is smaller by more
+    than two standard errors. The penalty is ``C=10`` below 100 rows, where folds cannot
+    distinguish penalties. From 100 rows on it is chosen out of fold from 1, 10 and 100:
+    the value nearest to 10 whose loss is within one standard error of the smallest loss
+    [3]_. From 1,500 rows on it is the value of smallest loss in one fold. A row that is
+    the only one of its class is in every training part.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
     [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
-    for rows of unit length. A sequence that a source does not know has zeros.
+    for rows of unit length. A sequence that a source does not know is a zero vector.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
-    sequence, and in n_f of n training sequences, has the weight
-    :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have
-    unit length. "words" has the 20,000 words and 20,000 pairs that are in the most
-    sequences. Document frequencies, like means and variances of dimensions, are those
-    of all training rows, without y.
+    sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
+    \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
+    20,000 words and 20,000 pairs with the largest document frequencies. Document
+    frequencies, like means and variances of dimensions, are those of all training rows,
+    without y.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
-    two classes and for each of several labels. Since the weights minimize the log loss
-    of rows that the models have not seen, they are calibrated as far as a common factor
-    can do it.
+    two classes and for each of several labels. The weights minimize the out-of-fold log
+    loss, so their common factor calibrates the probabilities.
 
-    ``fit_transform(X, y)`` returns out-of-fold predictions of the models, so that
-    another model can learn from them; ``fit(X, y).transform(X)`` returns predictions of
-    models that have seen the rows.
+    ``fit_transform(X, y)`` returns out-of-fold predictions of the models, on which
+    another model can be fitted; ``fit(X, y).transform(X)`` returns predictions of
+    models that were fitted on the same rows.
 
     References
     ----------
@@ -617,7 +616,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         )
 
     def predict(self, X: Input) -> NDArray[Any]:
-        """Return the classes of greatest probability.
+        """Return the classes with the largest probability.
 
         Parameters
         ----------
@@ -627,8 +626,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
-            Classes; of sets of labels, an indicator matrix of those with a probability
-            above one half.
+            Classes; for sets of labels, an indicator matrix of the labels with a
+            probability above one half.
         """
         from ._stacked_targets import predicted
 
@@ -646,8 +645,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Returns
         -------
         ndarray of shape (n_sequences, n_classes)
-            In the order of `classes_`. Rows sum to 1, except of sets of labels, which
-            have a probability per label.
+            Columns are in the order of `classes_`. Rows sum to 1, except for sets of
+            labels, which have one probability per label.
         """
         from ._stacked_targets import expected
 
@@ -668,7 +667,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_classes)
-            Of two classes, the log odds of the second.
+            For two classes, the log odds of the second.
         """
         decisions = self._decide(X)
         is_binary = self._target.kind == "classes" and not self._target.is_exclusive
@@ -684,18 +683,18 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
-    The model of a source sees the vectors of that source alone; "concat" sees all of
-    them side by side, "words" and "chars" the sequences themselves. Their predictions
-    are summed with weights that are learned out of fold, few and not negative.
+    There is one model per source, one of all sources side by side ("concat"), and one
+    each of the words and characters of the sequences ("words", "chars"). Their
+    predictions are summed with nonnegative weights that are learned out of fold.
 
     Parameters
     ----------
     estimator : regressor, default=None
         The model of a source and of their concatenation; a clone is fitted on the
-        vectors as they are. None is a Ridge whose scale and penalty are chosen for
-        each of them out of fold.
+        vectors without scaling. None is a Ridge whose scale and penalty are chosen out
+        of fold for each source.
     models : list of (str, regressor) pairs, default=None
-        Further models that read the tokens themselves, such as a Pipeline that trains
+        Further models of the tokens, such as a Pipeline that trains
         an encoder on y. Each is cross-validated as a whole.
     concat : bool, default=True
         Whether to fit a model of all sources side by side, "concat", if there are
@@ -703,7 +702,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     tfidf : bool, default=True
         Whether to fit a model of words and pairs of adjacent words, "words", and one of
         the characters of words, "chars", on sparse TF-IDF features. They need no
-        source. Without any token, there are none.
+        source, and are omitted if there are no tokens.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three
         for 1,500 rows or more. An int is a number of folds; there are fewer if there
@@ -719,21 +718,21 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     weights_ : dict of str to float
         Weight of each model in the sum.
     scores_ : dict of str to float
-        Coefficient of determination of each model, out of fold: what each source is
-        worth alone. NaN if no row could be held out.
+        Out-of-fold coefficient of determination of each model alone. NaN if no row
+        could be held out.
     estimators_ : dict of str to estimator
-        The models, fitted on all rows: of the sources, "concat", "words", "chars", and
-        `models`. The last three read tokens.
+        The models of the sources, "concat", "words", "chars" and `models`, fitted on
+        all rows. The last three are fitted on tokens.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
 
     Raises
     ------
     TypeError
-        If X is none of the containers, or not of the kind that fit saw.
+        If X is not one of these containers, or not of the kind passed to fit.
     ValueError
-        If y is missing or is not numeric, if two models have one name, if there is
-        nothing to learn from, or if the blocks are not those of fit.
+        If y is missing or is not numeric, if two models have the same name, if there
+        are no sources or tokens, or if the blocks are not those of fit.
 
     See Also
     --------
@@ -749,33 +748,34 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     where w minimizes the squared error of the out-of-fold predictions of the training
     rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
     :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others; they
-    are equal if there is no source. The squared error is a sum over rows, so few rows
-    leave the weights nearly at :math:`w^0`, which is as good as the plain
-    concatenation, and many rows decide alone. No weight is negative and no further
-    model reads the sum: out-of-fold predictions of few rows run against y, since the
-    mean of the other rows is on the other side, and a model with free signs learns just
-    that. The squared error is divided by twice that of :math:`w^0`.
+    are equal if there is no source. The squared error is a sum over rows. With few rows
+    the weights therefore stay close to :math:`w^0`, the plain concatenation; with many
+    rows the second term is negligible. Weights are nonnegative and no further model is
+    fitted on the sum, because out-of-fold predictions of few rows are negatively
+    correlated with y: the mean of the other rows lies on the opposite side of the
+    overall mean. A model with free signs would learn this correlation. The squared
+    error is divided by twice that of :math:`w^0`.
 
-    By default, each source has rows of unit length, and the concatenation is of such
-    rows: one scale for all dimensions, by which a source whose vectors differ little
-    counts little. Where the rows are at least as many as the dimensions, dimensions of
-    unit variance are tried as well, and taken if their loss is less by more than two
-    standard errors. The penalty is ``alpha=0.1`` below 100 rows, where folds do not
-    tell one from another; from there it is chosen among 0.01, 0.1 and 1 out of fold:
-    the one nearest to 0.1 whose loss is within a standard error of the least [3]_, and
-    from 1,500 rows the one of least loss in one fold.
+    By default, the rows of each source have unit length, and the concatenation consists
+    of such rows. All dimensions then have one scale, so a source whose vectors differ
+    little has little weight. If there are at least as many rows as dimensions, unit
+    variance per dimension is tried as well, and used if its loss is smaller by more
+    than two standard errors. The penalty is ``alpha=0.1`` below 100 rows, where folds
+    cannot distinguish penalties. From 100 rows on it is chosen out of fold from 0.01,
+    0.1 and 1: the value nearest to 0.1 whose loss is within one standard error of the
+    smallest loss [3]_. From 1,500 rows on it is the value of smallest loss in one fold.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
     [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
-    for rows of unit length. A sequence that a source does not know has zeros.
+    for rows of unit length. A sequence that a source does not know is a zero vector.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
-    sequence, and in n_f of n training sequences, has the weight
-    :math:`(1 + \ln c)(1 + \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have
-    unit length. "words" has the 20,000 words and 20,000 pairs that are in the most
-    sequences. Document frequencies, like means and variances of dimensions, are those
-    of all training rows, without y.
+    sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
+    \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
+    20,000 words and 20,000 pairs with the largest document frequencies. Document
+    frequencies, like means and variances of dimensions, are those of all training rows,
+    without y.
 
     References
     ----------
@@ -815,7 +815,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_columns)
-            In the shape of y.
+            The predictions, in the shape of y.
         """
         from ._stacked_targets import predicted
 

@@ -39,7 +39,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
 
     Much smaller than the concatenation and, with `whiten`, better at word similarity:
     the few directions that most vectors share, which hardly distinguish words, then
-    count no more than the others.
+    have the same weight as the others.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         Orthonormal directions in the weighted concatenation (rows of V), the entry of
         largest magnitude positive.
     singular_values_ : ndarray of float64, shape (n_components_,)
-        In decreasing order.
+        Singular values of the kept directions, in decreasing order.
     explained_share_ : ndarray of float64, shape (n_components_,)
         Share of each direction in the sum of squares of the concatenation.
     n_components_ : int
-        Number of directions kept: at most the rank; 1, of zeros, if all vectors are
-        zero.
+        Number of directions kept, at most the rank. If all vectors are zero, 1, with
+        zeros.
     n_learning_rows_ : int
         Number of rows known to every source, on which the directions were learned.
     weights_ : ndarray of shape (n_sources,)
@@ -107,8 +107,8 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     source that does not know a row counts as zero. Words that were not seen in fit are
     projected in the same way.
 
-    As in the paper, rows that some source does not know are not learned from: their
-    zeros would add directions of their own. Directions whose singular value is zero
+    As in the paper, rows that some source does not know are not used in fit, because
+    their zeros would add artificial directions. Directions whose singular value is zero
     within the rounding of float32 (1.2e-6 of the largest) are dropped.
 
     References

@@ -29,8 +29,8 @@ class TruncationMixin:
     def truncate(self, n_components: int) -> Self:
         """Return this fitted meta-embedding with its first dimensions only.
 
-        They are what `transform` returns before truncation, cut, and are computed
-        without the others. Nothing is fitted again.
+        Its `transform` returns the first columns of the output before truncation,
+        without computing the others. Nothing is fitted again.
 
         Parameters
         ----------

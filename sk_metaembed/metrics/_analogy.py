@@ -84,7 +84,7 @@ def analogy_score(
     ----------
     embedding : fitted estimator or Pipeline, WordVectors, KeyedVectors or dict
         Source of the word vectors. An estimator must return one block or an array;
-        each word is a sequence of its own.
+        each word is passed as one sequence.
     questions : array-like of str, shape (n_questions, 4)
         Questions, for example of `datasets.load_analogies`.
     categories : array-like of str, shape (n_questions,), default=None
@@ -100,8 +100,8 @@ def analogy_score(
     epsilon : float, default=1e-3
         Positive constant of 3CosMul.
     ignore_case : bool, default=True
-        Whether words that differ only in case are equal: the first in the vocabulary
-        represents the word of a question, and all of them are excluded as its answer.
+        Whether to ignore case: the first matching word of the vocabulary represents a
+        word of the question, and all matching words are excluded as answers.
     missing : {"omit", "wrong"}, default="omit"
         How to treat questions with a word that is not in the vocabulary or has no
         vector: drop them or count them as wrong.
@@ -147,9 +147,9 @@ def analogy_score(
 
     Notes
     -----
-    3CosAdd maximizes cos(x, b) - cos(x, a) + cos(x, c). 3CosMul maximizes
-    cos(x, b) cos(x, c) / (cos(x, a) + epsilon), with cosines shifted to (cos + 1) / 2;
-    a single large cosine then does not dominate. The cosine with a zero vector is 0.
+    3CosAdd maximizes cos(x, b) - cos(x, a) + cos(x, c). 3CosMul maximizes cos(x, b)
+    cos(x, c) / (cos(x, a) + epsilon), with cosines shifted to (cos + 1) / 2, so that a
+    single large cosine does not dominate. The cosine with a zero vector is 0.
 
     Cosines are computed in float32, once per distinct word of the questions and
     candidate; questions only add or multiply them.

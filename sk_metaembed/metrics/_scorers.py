@@ -95,13 +95,14 @@ def make_unsupervised_scorer(
         `word_similarity_score`, `sentence_similarity_score`, `analogy_score`, or a
         function with the signature ``score_func(estimator, *data, **options)``.
     data : tuple, Bunch, array-like, or dict of str to any of them
-        What `score_func` takes after the estimator: a tuple such as (pairs, scores),
-        the result of a loader such as `datasets.load_word_similarity`,
+        The arguments of `score_func` after the estimator: a tuple such as (pairs,
+        scores), the result of a loader such as `datasets.load_word_similarity`,
         `datasets.fetch_sts_benchmark` or `datasets.load_analogies`, or an array of
         questions. A dict holds several sets by name.
     average : bool, default=True
-        Whether to return the mean score of the sets; else a dict of the scores by name
-        and their mean as "mean", for multimetric searches: ``refit="mean"``.
+        Whether to return the mean score of the sets. If False, return a dict of the
+        scores by name, with their mean as "mean", for multimetric searches with
+        ``refit="mean"``.
     **options
         Passed to `score_func`, such as ``missing="zero"``, which does not favor
         candidates that know few words. `analogy_score` needs ``vocabulary``, a list of

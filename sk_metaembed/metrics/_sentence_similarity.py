@@ -53,8 +53,8 @@ def sentence_similarity_score(
 ) -> float | Bunch:
     """Return the correlation of cosines of sentence pairs and human ratings.
 
-    Nothing is trained on the pairs, so the score measures the vectors alone. It
-    measures similarity only: vectors that classify better may score lower.
+    Nothing is trained on the pairs. The score measures similarity only: vectors that
+    are better for classification may have a lower score.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def sentence_similarity_score(
         score : float
             The score.
         n_pairs, n_missing : int
-            Number of pairs, and of pairs with a zero vector, as of a sentence without
-            known words.
+            Number of pairs, and of pairs with a zero vector, such as that of a sentence
+            without known words.
         similarities : ndarray of float64, shape (n_pairs,)
             The cosines, 0 for missing pairs, which are scored too.
 

@@ -377,9 +377,8 @@ def span_classification_report(
 ) -> str | dict[str, dict[str, float]]:
     """Report precision, recall and F1 of the spans of each label, and their averages.
 
-    It shows which labels a tagger misses or confuses; a single score hides that rare
-    labels are never predicted. The layout is that of scikit-learn's
-    ``classification_report``.
+    It shows which labels a tagger misses or confuses, such as rare labels that it never
+    predicts. The layout is that of scikit-learn's ``classification_report``.
 
     Parameters
     ----------

@@ -58,15 +58,15 @@ def word_similarity_score(
 ) -> float | Bunch:
     """Return the Spearman correlation of cosines of word pairs and human ratings.
 
-    Only the order of the pairs counts. Compare embeddings on the same pairs: one that
-    knows few words is scored on few pairs, so check the number of missing pairs, or
-    include them with ``missing="zero"``.
+    The score depends only on the order of the pairs. Compare embeddings on the same
+    pairs: an embedding that knows few words is scored on few pairs, so check the number
+    of missing pairs, or include them with ``missing="zero"``.
 
     Parameters
     ----------
     embedding : fitted estimator or Pipeline, WordVectors, KeyedVectors or dict
         Source of the word vectors. An estimator must return one block or an array;
-        each word is a sequence of its own.
+        each word is passed as one sequence.
     pairs : array-like of str, shape (n_pairs, 2)
         Word pairs, for example of `datasets.load_word_similarity`.
     scores : array-like of float, shape (n_pairs,)
@@ -112,7 +112,7 @@ def word_similarity_score(
 
     Notes
     -----
-    The cosine with a zero vector is 0. Repeated pairs count repeatedly.
+    The cosine with a zero vector is 0. Repeated pairs are counted repeatedly.
 
     Examples
     --------

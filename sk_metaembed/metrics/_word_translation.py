@@ -68,9 +68,9 @@ def word_translation_score(
 ) -> float | Bunch:
     """Compute the share of words whose nearest neighbor is a translation.
 
-    Known as precision at 1 of bilingual lexicon induction. It measures how well two
-    languages are aligned, as by `align_vectors`: use other pairs than those that the
-    alignment was learned from.
+    Known as precision at 1 of bilingual lexicon induction. It evaluates the alignment
+    of two languages, for example by `align_vectors`: use pairs that were not used to
+    learn the alignment.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ def word_translation_score(
         Words and their translations. A word with several translations has a row for
         each, and any of them is correct.
     vocabulary : int, sequence of str or None, default=50_000
-        Candidate translations: words of the target, or their number from the first;
-        None means all. CSLS searches neighbors in as many words of the source. A larger
-        vocabulary is harder: compare only scores with the same one. Estimators have no
-        words of their own and require a list.
+        Candidate translations: words of the target, or the number of its first words to
+        use; None means all. CSLS searches neighbors in the same number of words of the
+        source. A larger vocabulary is harder: compare only scores with the same one.
+        Estimators have no vocabulary and require a list.
     method : {"csls", "cosine"}, default="csls"
         How the nearest candidate is found; see Notes.
     n_neighbors : int, default=10
@@ -130,8 +130,8 @@ def word_translation_score(
         CSLS(x, y) = 2 cos(x, y) - r(x) - r(y)
 
     where r(y) is the mean cosine of the candidate y with its `n_neighbors` nearest
-    words of the source, and r(x) that of x with the target. It penalizes hubs, words
-    that are near to many others, and is mostly a few points better than "cosine".
+    words of the source, and r(x) that of x with the target. It penalizes hubs, which
+    are words near to many others, and is usually a few points better than "cosine".
 
     References
     ----------

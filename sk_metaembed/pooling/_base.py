@@ -47,8 +47,8 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
         """Learn the names and dimensions of blocks, and weights or projections.
 
-        Required even if nothing is learned, so that later data with other blocks raise
-        an error instead of giving other columns.
+        Required even if nothing is learned, so that data with other blocks raise an
+        error in `transform`.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : EmbeddedSequences
-            With blocks of the names and dimensions seen in `fit`.
+            Must have blocks of the names and dimensions seen in `fit`.
 
         Returns
         -------

@@ -88,9 +88,9 @@ class CommonComponentRemoval(
     """Remove the directions that most sentence vectors share.
 
     Averages of word vectors have a large component along the directions of frequent
-    words, which say little about a sentence. Removing it improves cosine similarity. It
-    seldom improves classification, because a linear classifier weights directions by
-    itself.
+    words, which carry little information about a sentence. Removing this component
+    improves cosine similarity. It seldom improves classification, because a linear
+    classifier learns the weights of directions.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class CommonComponentRemoval(
     components_ : ndarray of shape (n_components_, n_features_in_)
         Orthonormal directions.
     singular_values_ : ndarray of shape (n_components_,)
-        Of the training data, in decreasing order.
+        Singular values of the training data, in decreasing order.
     component_weights_ : ndarray of shape (n_components_,)
         Share of each direction that is removed; all 1 unless `weighted`.
     mean_ : ndarray of shape (n_features_in_,)
@@ -219,7 +219,7 @@ class CommonComponentRemoval(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            Of dtype float32 if X is, else float64.
+            The dtype is float32 if that of X is, else float64.
         """
         check_is_fitted(self)
         data = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -100,13 +100,14 @@ Mode: TypeAlias = Literal[
 class Pooling(BasePooling):
     """Pool the vectors of each sequence's tokens into one row of an array.
 
-    The last step before an ordinary estimator. The mean is hard to beat; several modes
-    together keep more of a sequence, at the cost of more columns.
+    Usually the last step before an ordinary estimator. The mean is a strong baseline;
+    several modes together keep more information about a sequence, at the cost of more
+    columns.
 
     Each block is pooled separately and the results are concatenated. Blocks at level
-    "sequence" are copied unchanged. A type-level block is pooled from its table: no
-    array of tokens times dimensions is built. Long texts whose tokens no step has read
-    are pooled in one pass, with the same results.
+    "sequence" are copied unchanged. A type-level block is pooled from its table,
+    without an array of shape (n_tokens, dim). Long texts whose tokens have not been
+    read by another step are pooled in one pass, with the same results.
 
     Parameters
     ----------

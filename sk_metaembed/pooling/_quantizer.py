@@ -72,23 +72,23 @@ def to_bits(X, mean, rotation):
 class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator):
     r"""Store vectors as small integers or bits: 4 to more than 100 times smaller.
 
-    Follows `Pooling`, or anything else that returns one vector per row. Bits of a
-    random rotation mostly keep similarities better than fewer dimensions of the same
-    memory.
+    Use it after `Pooling`, or after any transformer that returns one vector per row.
+    Bits of a random rotation usually preserve similarities better than fewer dimensions
+    of the same size in memory.
 
     Parameters
     ----------
     output : {"int8", "binary", "packed"}, default="int8"
-        What a number of a vector becomes:
+        Representation of each number of a vector:
 
         - "int8": an integer from -127 to 127, proportional to it;
-        - "binary": -1 or 1, the sign in a random direction, as int8: for estimators of
-          scikit-learn, whose cosines and linear models read it like any number;
-        - "packed": the same signs as bits, eight per byte, as uint8: to be stored and
-          compared by their Hamming distance.
+        - "binary": -1 or 1, the sign in a random direction, as int8, for scikit-learn's
+          estimators and metrics;
+        - "packed": the same signs as bits, eight per byte, as uint8, for storage and
+          comparison by the Hamming distance.
     n_bits : int or None, default=None
-        Number of signs, for "binary" and "packed". None means as many as features. More
-        than that are possible and more accurate.
+        Number of signs, for "binary" and "packed". None means the number of features.
+        More are possible and more accurate.
     random_state : int, RandomState instance or None, default=None
         Controls the directions of "binary" and "packed". Pass an int for codes that can
         be compared with those of another fit on the same data.
@@ -110,27 +110,27 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
     --------
     SVDMetaEmbedding : Fewer dimensions of several sources; `truncate` selects the first
         ones.
-    GCCAMetaEmbedding : The same for what the sources have in common.
+    GCCAMetaEmbedding : The same for the information shared by the sources.
 
     Notes
     -----
     "int8" is ``x / scale_`` rounded to integers, where 127 ``scale_`` is exceeded by
     one entry in 10,000 of the training data, which is clipped. All features have the
-    same scale, so cosines are those of the vectors up to rounding. A range per feature,
-    which other libraries use, changes them: it gives features of little variance the
-    size of the others.
+    same scale, so cosines are preserved up to rounding. A range per feature, as in
+    other libraries, does not preserve them: it scales features of small variance up.
 
     "binary" is ``sign((x - mean_) @ rotation_)``. Two vectors at the angle
     :math:`\theta`, seen from the mean, differ in a share :math:`\theta / \pi` of their
     bits on average, so the cosine is about :math:`\cos(\pi h / b)` for h of b bits that
     differ. The directions are orthogonal in groups of `n_features_in_`, which reduces
-    the error. Without the rotation, the signs of principal components would all count
-    alike, though the first ones vary most. Any first m bits are a valid, shorter code.
+    the error. Without the rotation, the signs of all principal components would have
+    the same weight, although the first components vary most. The first m bits are a
+    valid, shorter code for any m.
 
-    Vectors of a usual length are assumed. If lengths differ by orders of magnitude,
+    The lengths of vectors should be similar. If they differ by orders of magnitude,
     scale rows to unit length first, for example with `sklearn.preprocessing.Normalizer`
-    ("int8" keeps lengths, "binary" depends on them through the mean). The zeros of an
-    empty sequence have a code of signs like any other vector.
+    ("int8" keeps lengths, "binary" depends on them through the mean). The zero vector
+    of an empty sequence is encoded like any other vector.
 
     References
     ----------
@@ -150,7 +150,7 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
     >>> X.nbytes / codes.nbytes
     8.0
 
-    The share of bits in which two rows differ, and the cosine that it stands for:
+    The share of bits in which two rows differ, and the corresponding cosine:
 
     >>> share = np.bitwise_count(codes[0] ^ codes[1]).sum() / 256
     >>> print(f"{np.cos(np.pi * share):.1f}")
@@ -221,8 +221,8 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
         -------
         ndarray of shape (n_samples, n_features), (n_samples, n_bits) or \
                 (n_samples, ceil(n_bits / 8))
-            For "int8", "binary" and "packed"; int8, int8 and uint8. The bits of the
-            last byte that are left over are zero.
+            For "int8", "binary" and "packed"; int8, int8 and uint8. Unused bits of the
+            last byte are zero.
         """
         self._check_fitted()
         data = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -1,4 +1,4 @@
-"""Sequence vectors of each source apart."""
+"""Sequence vectors, separately for each source."""
 
 import numpy as np
 

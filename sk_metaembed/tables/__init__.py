@@ -1,4 +1,4 @@
-"""Tables: columns of texts beside numbers and categories."""
+"""Tables with columns of texts, numbers and categories."""
 
 from .._core._public_module import set_public_module
 from ._pipelines import make_table_pipeline, make_text_pipeline

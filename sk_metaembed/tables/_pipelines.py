@@ -28,15 +28,15 @@ def make_text_pipeline(
 ) -> Pipeline:
     """Make a pipeline from texts to predictions with default settings.
 
-    It is a stack of linear models: of the words and pairs of words, of their
-    characters, of each of the given sources, and of all sources side by side. It needs
-    no file and no download, accepts sets of labels, and with few rows is close to one
-    model of the sources.
+    The pipeline is a stack of linear models of words and pairs of words, of their
+    characters, of each source, and of all sources side by side. It needs no files or
+    downloads, accepts sets of labels, and with few rows is close to a single model of
+    the sources.
 
     Parameters
     ----------
     estimator : "classifier", "regressor" or estimator, default="classifier"
-        The last step. The names stand for `StackedMetaClassifier` and
+        The last step. The strings select `StackedMetaClassifier` and
         `StackedMetaRegressor`. Any other estimator receives the columns of a
         `TextMetaEncoder`, with predictions of the stack.
     sources : list of sources or of (str, source) pairs, default=None
@@ -45,23 +45,23 @@ def make_text_pipeline(
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds of the stack; an `estimator` of your own has its own.
+        Determines the folds of the stack. It is not passed to another `estimator`.
 
     Returns
     -------
     Pipeline
-        Unfitted, with the steps "tokens", "sources" if there are any, and "model"; for
-        an estimator of your own, "encoder" and "model".
+        An unfitted pipeline with the steps "tokens", "sources" if there are any, and
+        "model"; for another estimator, "encoder" and "model".
 
     Raises
     ------
     TypeError, ValueError
-        If `estimator` is none of them.
+        If `estimator` is not one of these.
 
     See Also
     --------
     make_table_pipeline : For tables with columns of other kinds.
-    search_space : What to search over.
+    search_space : Parameters to search over.
 
     Examples
     --------
@@ -98,41 +98,44 @@ def make_table_pipeline(
     """Make a pipeline from tables to predictions: texts, categories, dates, numbers.
 
     It is skrub's `tabular_pipeline` with a `TextMetaEncoder` for the columns of strings
-    with many values, which adds predictions from the texts: the other columns, missing
-    values and scales are treated as the model needs it. Columns are found by their
-    names, in any order; dates may be dates of pandas, polars or Arrow.
+    with many distinct values, including out-of-fold predictions from the texts. The
+    other columns, missing values and scales are processed as the model requires.
+    Columns are selected by name, in any order; dates can be dates of pandas, polars or
+    Arrow.
 
     Parameters
     ----------
     estimator : "classifier", "regressor" or estimator, default="classifier"
         The last step. "classifier" is `HistGradientBoostingClassifier` or
         `LogisticRegression`, and "regressor" `HistGradientBoostingRegressor` or
-        `Ridge`: the one of less loss on three folds of the encoded table. Boosting is
-        left out for sets of labels and several columns of numbers.
+        `Ridge`: the model with the smaller loss on three folds of the encoded table is
+        used. Boosting is not considered for sets of labels and several columns of
+        numbers.
     sources : list of sources or of (str, source) pairs, default=None
-        Sources besides "words" and "chars", as for `TextMetaEncoder`.
+        Sources in addition to "words" and "chars", as for `TextMetaEncoder`.
     n_jobs : int, default=None
         Number of columns that are encoded in parallel.
     random_state : int, RandomState instance or None, default=None
-        As for `TextMetaEncoder`; an `estimator` of your own has its own.
+        As for `TextMetaEncoder`. It is not passed to another `estimator`.
 
     Returns
     -------
     Pipeline
-        Unfitted. The first step, "table", is a kind of `skrub.TableVectorizer`, whose
-        parameter `high_cardinality` is the `TextMetaEncoder`; the last one is "model".
+        An unfitted pipeline. The first step, "table", is a kind of
+        `skrub.TableVectorizer`, whose parameter `high_cardinality` is the
+        `TextMetaEncoder`; the last step is "model".
 
     Raises
     ------
     ModuleNotFoundError
         If skrub is not installed.
     TypeError, ValueError
-        If `estimator` is none of them.
+        If `estimator` is not one of these.
 
     See Also
     --------
     make_text_pipeline : For texts alone.
-    search_space : What to search over.
+    search_space : Parameters to search over.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Out-of-fold predictions of a stack, as columns beside others."""
+"""Out-of-fold predictions of a stack, as additional columns."""
 
 import warnings
 
@@ -53,8 +53,8 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 return np.zeros((len(X), 0), dtype=np.float32)
             warnings.warn(
                 f"TextMetaEncoder: out-of-fold predictions of {len(X)} rows, cv="
-                f"{self.cv!r}, are likely to mislead a model that learns from them. "
-                f"Set cv='auto', which adds them from {FEWEST_ROWS} rows on.",
+                f"{self.cv!r}, are noisy and can make the next step worse. Set "
+                f"cv='auto', which adds them from {FEWEST_ROWS} rows on.",
                 stacklevel=2,
             )
         is_continuous = self.target_type == "continuous" or type_of_target(

@@ -1,4 +1,4 @@
-"""search_space: what to search over in a pipeline of texts or tables."""
+"""search_space: parameters to search over in pipelines of texts and tables."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ _N_COMPONENTS = [10, 30, 100]
 def search_space(
     pipeline: BaseEstimator, *, max_sources: int | None = None
 ) -> dict[str, list[Any]]:
-    """Return the parameters of a pipeline for texts that are worth a search.
+    """Return the parameters of a text pipeline to search over.
 
-    The sources of each `EmbeddingUnion`; whether a stack reads the words themselves; of
-    each `TextMetaEncoder` the sources, their number of dimensions, and whether
-    predictions are added. Add the parameters of other models yourself, since they
-    depend on the model.
+    These are the sources of each `EmbeddingUnion`, `tfidf` of a stack, and the sources,
+    number of dimensions and predictions of each `TextMetaEncoder`. Add the parameters
+    of other models yourself.
 
     Parameters
     ----------
     pipeline : estimator
-        Such as the result of `make_text_pipeline` or `make_table_pipeline`, or a
-        Pipeline of your own.
+        The result of `make_text_pipeline` or `make_table_pipeline`, or another
+        Pipeline.
     max_sources : int, default=None
-        Number of sources in the largest subsets, as for `source_subsets`. None searches
-        over all subsets, 2 ** n - 1 of n sources.
+        Number of sources in the largest subsets, as for `source_subsets`. None includes
+        all 2 ** n - 1 subsets of n sources.
 
     Returns
     -------
     dict of str to list
-        For `GridSearchCV`, `RandomizedSearchCV`, `HalvingGridSearchCV` and other
-        searches over lists of values.
+        Lists of values by parameter, for `GridSearchCV`, `RandomizedSearchCV`,
+        `HalvingGridSearchCV` and similar searches.
 
     Raises
     ------
     ValueError
-        If the pipeline has nothing to search over.
+        If the pipeline has no such parameters.
 
     See Also
     --------
@@ -60,7 +59,7 @@ def search_space(
     sources__active [('fasttext',), ('lsa',), ('fasttext', 'lsa')]
     model__tfidf [True, False]
 
-    Searches that sample numbers and strings, such as Optuna's, choose a position:
+    For searches that sample numbers and strings, such as Optuna's, sample a position:
 
     >>> def suggest(trial, space):
     ...     return {

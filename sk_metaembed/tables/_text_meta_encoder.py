@@ -42,39 +42,39 @@ _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     r"""Encode columns of texts as numbers, for any scikit-learn estimator.
 
-    Every column of texts is embedded by several sources: latent semantic analysis of
-    its words and of their character n-grams, which need no file and no download, and
-    any that are passed, such as a `TransformerEmbedding` or a `PretrainedEmbedding`.
-    Each source is reduced to few dimensions and brought to one scale. With `cv`, the
-    predictions of a stack of linear models of the words, their characters and all
-    dimensions of the given sources are added, out of fold, which often helps as much as
-    a further source.
+    Each column of texts is embedded by several sources: latent semantic analysis of its
+    words and of their character n-grams, which need no files or downloads, and further
+    `sources` such as a `TransformerEmbedding` or a `PretrainedEmbedding`. Each source
+    is reduced to few dimensions and scaled. With `cv`, the out-of-fold predictions of a
+    stack of linear models of words, characters and all dimensions of the sources are
+    added, which often improves results as much as a further source.
 
-    It is made of steps of this package: `to_pipeline` returns them.
+    `to_pipeline` returns the steps that it consists of.
 
     Parameters
     ----------
     sources : list of sources or of (str, source) pairs, default=None
-        Sources besides "words" and "chars", as for `EmbeddingUnion`. Without names they
-        are named after their classes. Each column has clones of its own, which share
-        files, models and caches.
+        Sources in addition to "words" and "chars", as for `EmbeddingUnion`. Without
+        names they are named after their classes. Each column has its own clones, which
+        share files, models and caches.
     active : str or sequence of str, default=None
         Names of the sources to use, among "words", "chars" and those of `sources`. None
-        uses all. A parameter to search over.
+        uses all. It can be searched over.
     combine : meta-embedding, default=None
         Combines the sources' sequence vectors after their reduction, such as
-        `AverageMetaEmbedding` or `SVDMetaEmbedding`. None keeps them side by side. One
-        that learns from y must fit its own folds: ``DynamicMetaEmbedding(cv=5)``.
+        `AverageMetaEmbedding` or `SVDMetaEmbedding`. None concatenates them. A
+        meta-embedding that learns from y must be cross-fitted:
+        ``DynamicMetaEmbedding(cv=5)``.
     n_components : int, default=30
-        Number of dimensions that are kept of each source. None keeps all, which are 100
-        of "words" and "chars".
+        Number of dimensions to keep of each source. None keeps all; "words" and "chars"
+        have 100.
     cv : "auto", int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions that are added, for which `fit` needs y.
         None adds none. "auto" lets `StackedMetaClassifier` or `StackedMetaRegressor`
-        choose the folds, and adds none for fewer than 200 rows, since predictions of
-        few rows mislead a model that learns from them; other values then warn.
+        choose the folds, and adds no predictions below 200 rows, where they are too
+        noisy for the next step; other values issue a warning in this case.
     target_type : {"auto", "continuous"}, default="auto"
-        Whether y has classes or numbers, where `cv` is set. "auto" decides as
+        Type of y, used if `cv` is set. "auto" decides as
         scikit-learn's `type_of_target` does: integers are classes. "continuous" fits
         regressors in any case.
     cardinality_threshold : int, default=40
@@ -110,16 +110,17 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     --------
     make_table_pipeline : A pipeline for tables with columns of all kinds.
     make_text_pipeline : A pipeline for texts alone.
-    sk_metaembed.ColumnsEncoder : One encoder of your own for several columns.
+    sk_metaembed.ColumnsEncoder : Encodes several columns with one encoder.
 
     Notes
     -----
-    A missing value is an empty text, and the column ``<name>__missing`` marks it if the
-    training data have any. Equal texts are computed once.
+    A missing value is treated as an empty text. If the training data have missing
+    values, the column ``<name>__missing`` indicates them. Equal texts are computed
+    once.
 
     With `cv`, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
-    scikit-learn's `TargetEncoder`: the former predicts each row by models that have not
-    seen it. A Pipeline calls the former, which is right.
+    scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by models that
+    were not fitted on it. A Pipeline calls ``fit_transform``, as intended.
 
     Examples
     --------
@@ -213,8 +214,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         Returns
         -------
         Pipeline
-            From texts to an array: tokens, sources, reduction, pooling, and models if
-            `cv` is set. After `fit`, `encoders_` has the fitted ones.
+            The steps from texts to an array: tokens, sources, reduction, pooling, and
+            models if `cv` is set. After `fit`, `encoders_` contains the fitted
+            pipelines.
         """
         from sklearn.pipeline import FeatureUnion, Pipeline
 
@@ -253,8 +255,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         Parameters
         ----------
         X : DataFrame, array of shape (n_rows, n_columns), Series or list of str
-            The texts. Token lists in a Series or frame are texts that are split
-            already; a list of lists has the cells of a row in each.
+            The texts. Token lists in a Series or frame are texts that are already
+            split; in a list of lists, each inner list contains the cells of a row.
         y : array-like of shape (n_rows,), default=None
             Classes or numbers, used only if `cv` is set or `combine` learns from them.
 
@@ -281,7 +283,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         Returns
         -------
         ndarray of float32, shape (n_rows, n_features_out)
-            As from `transform`; predictions are out of fold if `cv` is set.
+            The output of `transform`, with out-of-fold predictions if `cv` is set.
         """
         return self._fit(X, y, "fit_transform")
 
@@ -296,7 +298,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         Returns
         -------
         ndarray of float32, shape (n_rows, n_features_out)
-            With the columns of `get_feature_names_out`.
+            Columns are named by `get_feature_names_out`.
         """
         check_is_fitted(self)
         cells, absent = self._read(X, reset=False)
@@ -388,9 +390,10 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         for name, step in [("combine", self.combine), *self._named_sources]:
             if _learns_from_target(step) and getattr(step, "cv", None) is None:
                 raise ValueError(
-                    f"{caller}: {type(step).__name__}, {name!r}, learns from y, and "
-                    "would encode the rows that it has learned. Set its parameter cv, "
-                    "as in combine=DynamicMetaEmbedding(cv=5), or leave it out."
+                    f"{caller}: {type(step).__name__}, {name!r}, learns from y, so its "
+                    "vectors of the training rows would be optimistic. Set its "
+                    "parameter cv, as in combine=DynamicMetaEmbedding(cv=5), or remove "
+                    "it."
                 )
         if not self._uses_target():
             return None

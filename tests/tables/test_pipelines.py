@@ -148,7 +148,7 @@ def test_predictions_are_added_from_200_rows_on():
     many = encoder.fit(texts, y).get_feature_names_out().tolist()
     assert many == [*few, "stacked__1"]
     assert encoder.fit(texts[:199], y[:199]).transform(texts).shape == (220, 4)
-    with pytest.warns(UserWarning, match="of 199 rows, cv=5, are likely to mislead"):
+    with pytest.warns(UserWarning, match="of 199 rows, cv=5, are noisy"):
         encoder.set_params(cv=5).fit(texts[:199], y[:199])
 
 

@@ -355,7 +355,7 @@ def test_a_column_without_text(cells):
 def test_what_learns_from_the_target_must_cross_fit():
     X = texts()
     net = {"max_epochs": 1, "projection_dim": 2, "random_state": 0}
-    with pytest.raises(ValueError, match="learns from y, and would encode"):
+    with pytest.raises(ValueError, match="learns from y, so its vectors"):
         encoder(combine=DynamicMetaEmbedding(**net)).fit(X, Y)
     step = encoder(combine=DynamicMetaEmbedding(**net, cv=2))
     assert get_tags(step).target_tags.required
