@@ -64,20 +64,21 @@ def learn_noise(runs):
 
 
 def baseline(records, processor):
-    """Return, by workload, the newest record that has it, and a note or "".
+    """Return, by workload, the newest record of a processor that has it, and a note.
 
-    Records of the same processor are preferred; those of others count only if it has
-    none, which the note says.
+    Records of other processors are not compared: their ratios differ for that reason
+    alone.
     """
     same = [record for record in records if record["processor"] == processor]
     note = ""
     if records and not same:
         note = (
-            f"No record is from this processor ({processor}): compared with others, "
-            "whose ratios may differ for this reason alone."
+            f"No record is from this processor ({processor}), so nothing is compared. "
+            "To compare two commits here, measure the older one in a git worktree with "
+            "--checkout and --record."
         )
     newest = {}
-    for record in same or records:
+    for record in same:
         newest.update(dict.fromkeys(record["ratios"], record))
     return newest, note
 
