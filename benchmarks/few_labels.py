@@ -1,6 +1,6 @@
 """Few labels per class: SetFit, ContrastiveEmbedding and a frozen sentence encoder.
 
-All use MiniLM (`load_minilm`). ``setfit`` is SetFit with its default settings: one
+All use MiniLM (`minilm_path`). ``setfit`` is SetFit with its default settings: one
 epoch over pairs of texts in batches of 16, and logistic regression; ``contrastive`` is
 `ContrastiveEmbedding` with default settings and `LogisticRegression`; ``frozen`` is
 `TransformerEmbedding` and ``LogisticRegression(C=10)``. Training rows are drawn by
@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
-from sk_metaembed.datasets import load_minilm
+from sk_metaembed.datasets import minilm_path
 
 N_TEST = 500
 
@@ -44,7 +44,7 @@ class SetFit:
         from datasets import Dataset
         from setfit import SetFitModel, Trainer, TrainingArguments
 
-        self.model_ = SetFitModel.from_pretrained(load_minilm())
+        self.model_ = SetFitModel.from_pretrained(minilm_path())
         self.classes_, codes = np.unique(y, return_inverse=True)
         options = TrainingArguments(
             num_epochs=1, batch_size=16, seed=self.seed, report_to="none"
@@ -64,9 +64,9 @@ def model_of(name, seed):
     if name == "setfit":
         return SetFit(seed)
     if name == "contrastive":
-        source = ContrastiveEmbedding(load_minilm(), random_state=seed)
+        source = ContrastiveEmbedding(minilm_path(), random_state=seed)
         return make_pipeline(source, Pooling(), LogisticRegression())
-    source = TransformerEmbedding(load_minilm(), output="mean", preprocess="unit")
+    source = TransformerEmbedding(minilm_path(), output="mean", preprocess="unit")
     return make_pipeline(source, Pooling(), LogisticRegression(C=10))
 
 

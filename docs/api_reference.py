@@ -193,10 +193,10 @@ ROOMS = {
             "Texts and models, installed with pip": [
                 "load_bbc_news",
                 "load_glove_6b_50d",
-                "load_minilm",
-                "load_mpnet",
-                "load_wordllama",
-                "load_tokenlearn",
+                "minilm_path",
+                "mpnet_path",
+                "wordllama_paths",
+                "tokenlearn_path",
             ],
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [

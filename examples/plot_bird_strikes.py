@@ -46,11 +46,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 
 from sk_metaembed import PretrainedEmbedding, TransformerEmbedding, make_table_pipeline
-from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
+from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
 
 folder = tempfile.TemporaryDirectory()
 minilm = TransformerEmbedding(
-    load_minilm(),
+    minilm_path(),
     output="mean",
     cache=f"{folder.name}/minilm",
     cache_layers="selected",

@@ -77,7 +77,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
+from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
 
 fasttext = FastTextEmbedding(
     50, min_count=2, sg=True, epochs=10, bucket=20_000, random_state=0
@@ -116,7 +116,7 @@ def embed(texts, y, groups):
     return embedded
 
 
-minilm = TransformerEmbedding(load_minilm(), output="mean")
+minilm = TransformerEmbedding(minilm_path(), output="mean")
 embedded = {name: embed(*arrays) for name, arrays in data.items()}
 
 # %%

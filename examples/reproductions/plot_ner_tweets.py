@@ -52,7 +52,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TransformerEmbedding,
 )
-from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
+from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
 
 model = ElmoLanguageModel(
     architecture={
@@ -71,7 +71,7 @@ union = EmbeddingUnion(
     [
         ("glove", PretrainedEmbedding(load_glove_6b_50d())),
         ("elmo", ElmoEmbedding(*model.save(folder.name))),
-        ("minilm", TransformerEmbedding(load_minilm(), layers=(3, 4, 5, 6))),
+        ("minilm", TransformerEmbedding(minilm_path(), layers=(3, 4, 5, 6))),
     ]
 )
 X = union.fit_transform(tokens)

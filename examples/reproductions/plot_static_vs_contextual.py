@@ -46,9 +46,9 @@ tokens = TokenSequences.from_lists(sentences)
 # One forward pass computes all vectors: one block per layer with one row per token, and
 # the model's input embeddings as a block "static" with one row per word.
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.datasets import load_minilm
+from sk_metaembed.datasets import minilm_path
 
-source = TransformerEmbedding(load_minilm(), layers="all", static=True)
+source = TransformerEmbedding(minilm_path(), layers="all", static=True)
 embedded = source.fit_transform(tokens)
 print(embedded)
 

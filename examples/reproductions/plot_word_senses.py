@@ -69,12 +69,12 @@ files = model.save(folder.name)
 # by its characters; layer 0 of MiniLM is the input embedding plus the position. Each
 # source and each layer is a block.
 from sk_metaembed import EmbeddingUnion, PretrainedEmbedding, TransformerEmbedding
-from sk_metaembed.datasets import load_glove_6b_50d, load_minilm
+from sk_metaembed.datasets import load_glove_6b_50d, minilm_path
 
 sources = [
     ("glove", PretrainedEmbedding(load_glove_6b_50d())),
     ("elmo", ElmoEmbedding(*files)),
-    ("minilm", TransformerEmbedding(load_minilm(), layers="all")),
+    ("minilm", TransformerEmbedding(minilm_path(), layers="all")),
 ]
 union = EmbeddingUnion(sources)
 embedded = union.fit_transform([sentence.lower().split() for sentence in SENTENCES])

@@ -219,11 +219,11 @@ def _summary(table, X, y, task, target):
 
 def _source(name, cache):
     """Return the (name, source) that an argument of --sources names."""
-    from ..datasets import load_glove_6b_50d, load_minilm, load_mpnet
+    from ..datasets import load_glove_6b_50d, minilm_path, mpnet_path
 
     if name == "glove":
         return name, PretrainedEmbedding(load_glove_6b_50d())
-    folder = {"minilm": load_minilm, "mpnet": load_mpnet}.get(name)
+    folder = {"minilm": minilm_path, "mpnet": mpnet_path}.get(name)
     path = Path(folder() if folder else name).expanduser()
     if not path.exists():
         raise ValueError(

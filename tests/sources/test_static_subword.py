@@ -22,7 +22,7 @@ from sk_metaembed import (
     StaticSubwordEmbedding,
     Tokenizer,
 )
-from sk_metaembed.datasets import load_tokenlearn, load_wordllama
+from sk_metaembed.datasets import tokenlearn_path, wordllama_paths
 from sk_metaembed.sequences import _split
 from sk_metaembed.sources.static_subword import _characters, _model
 from sk_metaembed.sources.static_subword._model import PieceTokenizer
@@ -129,7 +129,7 @@ def test_wordllama():
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer as Fast
 
-    weights, tokenizer = load_wordllama()
+    weights, tokenizer = wordllama_paths()
     table = load_file(weights)["embedding.weight"]
     own = wordllama.WordLlamaInference(table, Fast.from_file(tokenizer))
     source = StaticSubwordEmbedding((weights, tokenizer), output="mean")
@@ -141,7 +141,7 @@ def test_wordllama():
 
 def test_tokenlearn(monkeypatch):
     pytest.importorskip("static_model")
-    source = StaticSubwordEmbedding(load_tokenlearn(), output="mean").fit(["film"])
+    source = StaticSubwordEmbedding(tokenlearn_path(), output="mean").fit(["film"])
     monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
     monkeypatch.setattr(_model, "_FEW", 0)
     model = source._model
@@ -225,7 +225,7 @@ def test_added_tokens_with_spaces(tmp_path, monkeypatch):
     monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
     monkeypatch.setattr(_model, "_FEW", 0)
     own = tiny_static.unigram()
-    path = Path(load_tokenlearn(), "tokenizer.json")
+    path = Path(tokenlearn_path(), "tokenizer.json")
     own.normalizer = Fast.from_file(str(path)).normalizer  # a tab becomes a space
     own.add_tokens(["the film"])
     own.save(str(tmp_path / "tokenizer.json"))

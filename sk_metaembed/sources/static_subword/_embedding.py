@@ -30,7 +30,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
     model : str, path-like or (weights, tokenizer)
         A folder of model2vec or sentence-transformers, a name on the Hugging Face hub,
         or the paths of a safetensors file and its tokenizer.json, as WordLlama has
-        them: see `load_wordllama`. No code of a model is executed.
+        them: see `wordllama_paths`. No code of a model is executed.
     output : {"words", "mean"}, default="words"
         "words" returns one vector per distinct token, the mean of its pieces, like
         every source of word vectors. "mean" returns the vector of each whole text that
