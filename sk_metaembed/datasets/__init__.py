@@ -43,10 +43,10 @@ __all__ = [
     "load_conll",
     "load_food_reviews",
     "load_glove_6b_50d",
+    "load_word_similarity",
     "minilm_path",
     "mpnet_path",
     "tokenlearn_path",
-    "load_word_similarity",
     "wordllama_paths",
 ]
 
