@@ -47,11 +47,11 @@ def report_html(pipeline, table, X, y, comparison, metric, options, task, minute
     y : ndarray of shape (n_rows,)
         The target.
     comparison : SourceComparisonDisplay
-        Of the sources.
+        Comparison of the sources.
     metric : str
         The name of the score.
     options : dict
-        Of the command.
+        Options of the command.
     task : str
         "classifier" or "regressor".
     minutes : float

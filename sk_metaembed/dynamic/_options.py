@@ -40,7 +40,7 @@ class OptionGroup:
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     kind : type
         The NamedTuple.
     constraints : dict

@@ -36,7 +36,7 @@ class TagTarget(PerSequence):
     Parameters
     ----------
     y : TokenSequences
-        Of tags.
+        The tags.
     classes : array-like of str, default=None
         All tags; those of y if None.
     loss : {"crf", "softmax"}
@@ -79,7 +79,7 @@ def tag_weights(class_weight, y, classes, *, caller):
     ----------
     class_weight : dict, "balanced" or None
     y : TokenSequences
-        Of tags, all among the classes.
+        The tags, all among the classes.
     classes : ndarray of str, shape (n_classes,)
     caller : str
         Name of the estimator.

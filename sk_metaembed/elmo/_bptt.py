@@ -38,7 +38,7 @@ class Batch:
     any_first : list of bool
         Whether any row starts, for each step.
     characters : int64 tensor of shape (n_distinct, max_characters)
-        Of the distinct words of the batch.
+        Characters of the distinct words of the batch.
     lengths : ndarray of int64, shape (n_distinct,)
         Characters before padding.
     n_targets : int

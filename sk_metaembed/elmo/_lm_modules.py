@@ -184,7 +184,7 @@ class TrainableBiLM(nn.Module):
     ----------
     options : ElmoOptions
     dropout : float
-        Of the input of each LSTM layer and of the output of the last.
+        Dropout rate of the input of each LSTM layer and of the output of the last.
     weights : dict of str to ndarray, default=None
         From `read_weights`; None for random weights.
 
@@ -211,7 +211,7 @@ class TrainableBiLM(nn.Module):
         states : list of (hidden, cell), or None
             Per direction and layer, from the batch before; None for zeros.
         dtype : torch dtype
-            Of the products.
+            Precision of matrix products.
 
         Returns
         -------

@@ -36,7 +36,7 @@ class LanguageModule(nn.Module):
     softmax : {"auto", "full", "sampled", "adaptive"}
     n_samples : int
     weights : dict of str to ndarray, default=None
-        Of the network; None for random weights.
+        Initial weights; None for random ones.
     """
 
     def __init__(self, options, dropout, n_words, softmax, n_samples, weights=None):
@@ -53,7 +53,7 @@ class LanguageModule(nn.Module):
         states : list or None
             From the batch before; None for zeros.
         dtype : torch dtype
-            Of the products.
+            Precision of matrix products.
 
         Returns
         -------

@@ -78,7 +78,7 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
         For training and for validation.
     counts : tuple of CorpusCount and CorpusCount or None
     seed : int
-        Of the order of rows and of dropout.
+        Seeds the order of rows and dropout.
     epochs : int
     checkpoint : (path-like, dict) or None
         File, and identity of the fit.

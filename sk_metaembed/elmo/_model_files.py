@@ -73,14 +73,14 @@ class SavedModel(NamedTuple):
     ----------
     options : ElmoOptions
     weights : dict of str to ndarray
-        Of the network.
+        Weights of the network.
     words : list of str, or None
         The vocabulary; None without a vocabulary or a softmax.
     softmax : dict of str to ndarray
         Arrays by their parameter names in the module; empty without a softmax.
     is_adaptive : bool
     file : Path
-        Of the weights.
+        File of the weights.
     """
 
     options: ElmoOptions

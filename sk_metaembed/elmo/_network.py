@@ -86,7 +86,7 @@ class TokenEncoder:
     options : ElmoOptions
     device : str
     dtype : torch dtype
-        Of the products.
+        Precision of matrix products.
     """
 
     def __init__(self, weights, options, device, dtype):
@@ -174,7 +174,7 @@ class LSTMLayer:
     directions : tuple of int
     device : torch device
     dtype : torch dtype
-        Of the products. Cells and sums are float32.
+        Precision of matrix products; cells and sums are float32.
 
     Attributes
     ----------
@@ -373,7 +373,7 @@ class BiLanguageModel:
     options : ElmoOptions
     device : str
     dtype : str
-        Of the products: "float32", "float16" or "bfloat16".
+        Precision of matrix products: "float32", "float16" or "bfloat16".
     """
 
     def __init__(self, weights, options, device="cpu", dtype="float32"):

@@ -18,7 +18,7 @@ class ElmoOptions(NamedTuple):
     Parameters
     ----------
     projection_dim, cell_dim, n_layers : int
-        Of the LSTMs, per direction.
+        Sizes and number of the LSTM layers, per direction.
     cell_clip, proj_clip : float or None
         Maximum absolute value of cells and of projections; None for no limit.
     skip_connections : bool
@@ -29,7 +29,7 @@ class ElmoOptions(NamedTuple):
     filters : tuple of (width, number)
     n_highway : int
     activation : {"relu", "tanh"}
-        Of the filters.
+        Activation of the filters.
     """
 
     projection_dim: int = 128

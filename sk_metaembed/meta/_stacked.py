@@ -176,7 +176,7 @@ class _BaseStacked(
         Returns
         -------
         ndarray of str objects
-            Of two classes, the second is named; of one column of numbers, the model
+            With two classes, the second is named; with one column of numbers, the model
             alone.
         """
         check_is_fitted(self)

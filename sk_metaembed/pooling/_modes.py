@@ -77,7 +77,7 @@ def write_power_mean(bags, out, column, *, power):
 def dct_weights(offsets, coefficient, n_coefficients):
     """Return the factor of each token's vector in a cosine coefficient, (n_tokens,).
 
-    Of a sequence of N vectors, padded to M = max(N, n_coefficients), the orthonormal
+    For a sequence of N vectors, padded to M = max(N, n_coefficients), the orthonormal
     DCT-II has ``c_k = sqrt(g / M) * sum_n v_n cos(pi (2n + 1) k / 2M)``, g = 1 for k =
     0 and 2 otherwise. It grows with the root of the length; ``c_k * sqrt(M) / N`` does
     not, and is the mean for k = 0.

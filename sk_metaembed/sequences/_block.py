@@ -244,7 +244,7 @@ class Block:
         Returns
         -------
         Block
-            Of the same name.
+            Has the same name.
         """
         level = level or self.level
         table, own_rows = self._source

@@ -100,7 +100,7 @@ class SequencePairs:
         Returns
         -------
         SequencePairs
-            Of TokenSequences, over the distinct tokens of both sides.
+            Holds TokenSequences over the distinct tokens of both sides.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class SequencePairs:
         Returns
         -------
         list of tuple
-            Of two token lists, or of two arrays (n_tokens, dim).
+            Pairs of token lists, or of arrays (n_tokens, dim).
         """
         sides = self.sequences.to_list()
         return list(zip(sides[: len(self)], sides[len(self) :], strict=True))
@@ -228,7 +228,7 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
     Parameters
     ----------
     X : array of shape (n_pairs, 2), DataFrame, iterable of pairs, or SequencePairs
-        Of texts or of token lists.
+        Pairs of texts or of token lists.
     caller : str, default="X"
         Begins the error messages, for example an estimator's name.
     texts : bool, default=True

@@ -38,7 +38,7 @@ def read_tags(y, tokens=None, *, caller, name="y"):
     Returns
     -------
     TokenSequences
-        Of tags, with the offsets of `tokens`.
+        The tags, with the offsets of `tokens`.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def contextual_to_static(
     Returns
     -------
     WordVectors
-        Of float32. Words are sorted by the number of known occurrences, ties by first
+        In float32. Words are sorted by the number of known occurrences, ties by first
         occurrence.
 
     Raises

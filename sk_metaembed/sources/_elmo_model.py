@@ -46,7 +46,7 @@ class ElmoModel:
     ----------
     options : ElmoOptions
     fingerprint : str
-        Of weights, options and precision.
+        Digest of weights, options and precision.
     lock : RLock
     """
 

@@ -221,7 +221,7 @@ class SentenceRows:
     all_layers : list of Layer
         What `compute` returns: `layers`, then `extra_layers`.
     bytes_per_token : int
-        Of all that is computed.
+        Size of all that is computed.
     results : list of (values, known)
         One per layer; rows that were not filled are zeros and not known.
     """

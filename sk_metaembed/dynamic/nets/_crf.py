@@ -51,7 +51,7 @@ class Chain(NamedTuple):
     transitions : float32 tensor of shape (n_tags, n_tags)
         From the tag of the row to that of the column.
     starts, ends : float32 tensors of shape (n_tags,)
-        Of the first and the last tag of a sentence.
+        Scores of the first and the last tag of a sentence.
     """
 
     transitions: torch.Tensor

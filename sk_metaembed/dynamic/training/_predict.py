@@ -292,7 +292,7 @@ def alignment(source, target, weights):
     Returns
     -------
     callable
-        Of vectors (n, dim), returns float32 (n, dim).
+        Maps vectors (n, dim) to float32 (n, dim).
     """
     if not len(source):
         return lambda vectors: vectors

@@ -58,8 +58,8 @@ class SentenceCache:
         A directory on a local disk, created if it is missing. Write-ahead logging needs
         memory that is shared between the processes, which network drives lack.
     fingerprint : str
-        Of everything that vectors depend on except tokens and layer: weights, options,
-        precision. See `fingerprint_of`.
+        Digest of everything that vectors depend on except tokens and layer: weights,
+        options, precision. See `fingerprint_of`.
     dtype : {"float32", "float16"}, default="float32"
         Precision of stored and returned vectors. Part of the key.
     size_limit : int, default=None

@@ -52,7 +52,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
     Attributes
     ----------
     fingerprint_ : str
-        Of weights, tokenizer and options.
+        Digest of weights, tokenizer and options.
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int

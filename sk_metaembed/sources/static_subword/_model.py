@@ -42,7 +42,7 @@ class StaticSpec(NamedTuple):
     model : str or tuple of (str, str)
         A folder, a name on the Hugging Face hub, or files of weights and tokenizer.
     revision : str or None
-        Of the hub.
+        Revision on the hub.
     dim : int or None
         Number of leading dimensions to use.
     """
@@ -151,7 +151,7 @@ class StaticModel:
     Attributes
     ----------
     fingerprint : str
-        Of the files and the options of the spec.
+        Digest of the files and the options of the spec.
     dim : int
     """
 

@@ -75,7 +75,7 @@ def train_contrastively(
     Parameters
     ----------
     module : FineTunedModule
-        Of one output at the sequence level, on its device.
+        Has one output at the sequence level, and is on its device.
     pieces : SentencePieces
     rows : ndarray of int, shape (n,)
         Sequences with pieces.

@@ -167,7 +167,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     n_long_ : int
         Number of sequences of the training fold that exceed one window.
     fingerprint_ : str
-        Of weights, tokenizer and options; part of the cache's keys.
+        Digest of weights, tokenizer and options; part of the cache's keys.
     coverage_ : dict
         Share of the training fold's ``"types"`` and ``"tokens"`` of which the tokenizer
         knows a piece: words that consist of the unknown piece only do not count.

@@ -162,7 +162,7 @@ class TransformerModel(_Handle):
     tokenizer : transformers tokenizer
     config : transformers config
     fingerprint : str
-        Of weights, configuration, tokenizer and precision.
+        Digest of weights, configuration, tokenizer and precision.
     lock : RLock
     """
 

@@ -104,7 +104,7 @@ class SentenceModules(NamedTuple):
 
     @property
     def fingerprint(self):
-        """Of the steps and their weights."""
+        """Digest of the steps and their weights."""
         return fingerprint_of({"steps": self.steps}, self.weights.items())
 
     def packed(self):
@@ -296,7 +296,7 @@ def sentence_modules(parts, settings, weights_of):
     ----------
     parts : list of (kind, options, place)
     settings : dict
-        Of config_sentence_transformers.json.
+        Content of config_sentence_transformers.json.
     weights_of : callable
         From a place to a dict of arrays.
     """
@@ -476,7 +476,7 @@ def as_arrays(tensors):
 def _kind(reference):
     """Return the class of a module: the rooms of classes changed between versions.
 
-    Of classes that do not belong to sentence-transformers, the whole name.
+    Classes that do not belong to sentence-transformers keep their whole name.
     """
     room, _, kind = reference.rpartition(".")
     return kind if room.partition(".")[0] == "sentence_transformers" else reference

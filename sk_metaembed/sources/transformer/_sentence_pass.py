@@ -118,7 +118,7 @@ class SentencePass:
     ----------
     model : TransformerModel or LoadedModel
     fingerprint : str
-        Of the modules in fit.
+        Digest of the modules in fit.
     prompt : str
     spec : OutputSpec
         With the number of dimensions that are returned.
