@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -185,9 +186,10 @@ def test_meta_encoder_in_apply_to_cols(kind):
 def test_index_and_series():
     frame = reviews().set_index(np.arange(N_ROWS)[::-1] * 3)
     assert vectorizer(cv=2).fit_transform(frame, Y).index.equals(frame.index)
-    series = frame["title"].rename(None)
-    step = meta().set_output(transform="pandas")
-    assert step.fit_transform(series).index.equals(frame.index)
+    if sklearn.__version__ >= "1.7":  # before, only that of a frame
+        series = frame["title"].rename(None)
+        step = meta().set_output(transform="pandas")
+        assert step.fit_transform(series).index.equals(frame.index)
 
 
 @FRAMES
@@ -211,7 +213,11 @@ def test_other_columns_are_refused():
             step.transform(frame)
 
 
-@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+# Before pandas 3, "str" makes text of None.
+DTYPES = ["string", "category", "object", "str"][: 4 if pd.__version__ >= "3" else 2]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes_of_pandas(dtype):
     frame = reviews()
     texts = frame[["review", "title"]].astype(dtype)

@@ -58,7 +58,8 @@ def ngram_weights(tokens, ngrams):
     places = tuple(places.astype(np.int32) for places in _features(tokens, ngrams))
     shape = len(tokens), len(ngrams.idf)
     ones = np.ones(len(places[0]), dtype=np.float32)
-    weights = csr_array((ones, places), shape=shape)  # sums what repeats
+    weights = csr_array((ones, places), shape=shape)
+    weights.sum_duplicates()  # the constructor of SciPy 1.13 does not
     weights.data = (1 + np.log(weights.data)) * ngrams.idf[weights.indices]
     filled = np.diff(weights.indptr) > 0
     squares = np.add.reduceat(weights.data**2, weights.indptr[:-1][filled])

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+import transformers
 from sklearn.base import clone
 from transformers import AutoModel
 
@@ -224,6 +225,9 @@ def test_threads_compute_equal_vectors(folder):
         np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.skipif(
+    transformers.__version__.startswith("5.0."), reason="asks the hub for a list"
+)
 def test_a_name_on_the_hub_is_read_from_its_cache(folder, tmp_path, monkeypatch):
     from huggingface_hub import constants
 
