@@ -64,6 +64,12 @@ def _check_source(name, source):
             f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which "
             "takes EmbeddedSequences. Add it after the union in the Pipeline."
         )
+    if hasattr(source, "prepare") and not hasattr(source, "transform"):
+        raise TypeError(
+            f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which is "
+            "trained with a network. Pass it as trainable= to a Dynamic* estimator, "
+            "which takes it in addition to the sources of the union."
+        )
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
             f"EmbeddingUnion: source {name!r} must have fit and transform, or be "

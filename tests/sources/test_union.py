@@ -8,6 +8,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
+    CharEmbedding,
     ConcatMetaEmbedding,
     EmbeddingUnion,
     FastTextEmbedding,
@@ -130,6 +131,7 @@ def test_faulty_choices(union, texts, params, message):
         ([("a", Word2VecEmbedding)], r"an instance, Word2VecEmbedding\(\.\.\.\)"),
         ([("a", "w2v")], "must have fit and transform"),
         ([("a", None)], "must have fit and transform"),
+        ([("a", CharEmbedding())], "'a' is a CharEmbedding.*as trainable= to a Dyn"),
         ([w2v(), w2v()], "make_embedding_union"),
         ([("a", Pooling())], "'a' is a Pooling.*after the union"),
         ([("a", ConcatMetaEmbedding())], "'a' is a Concat.*after the union"),
