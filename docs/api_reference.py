@@ -69,7 +69,7 @@ ROOMS = {
                 "source_subsets",
                 "SourceSelector",
             ],
-            "The sentence cache": ["cache_info", "limit_cache", "clear_cache"],
+            "The sentence cache": ["EmbeddingCache"],
             "From contextual to static": ["contextual_to_static"],
             "For custom sources": ["BaseEmbedding", "BaseWordEmbedding"],
         },

@@ -126,7 +126,7 @@ import time
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from sk_metaembed import cache_info, clear_cache
+from sk_metaembed import EmbeddingCache
 
 dme = DynamicMetaEmbedding(
     projection_dim=64,
@@ -158,11 +158,11 @@ search = GridSearchCV(
     cv=StratifiedKFold(3, shuffle=True, random_state=0),
     refit=False,
 )
-clear_cache(cache.name)
+EmbeddingCache(cache.name).clear()
 for run in ("first", "second"):
     begin = time.perf_counter()
     search.fit(headlines[train], classes[train])
-    seconds, info = time.perf_counter() - begin, cache_info(cache.name)
+    seconds, info = time.perf_counter() - begin, EmbeddingCache(cache.name).info()
     size = f"{info.entries:,} entries, {info.bytes / 2**20:.0f} MiB"
     print(f"{run} run: {seconds:.0f} s; the cache has {size}")
 

@@ -19,7 +19,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer, cache_info, load, save
+from sk_metaembed import (
+    EmbeddingCache,
+    FunctionEmbedding,
+    Pooling,
+    Tokenizer,
+    load,
+    save,
+)
 
 from .file_server import LocalServer
 
@@ -174,7 +181,7 @@ def test_a_search_requests_each_text_once(recipe, server, tmp_path):
     other = clone(source).set_params(func=recipe.RemoteEncoder(server.url, "large"))
     other.fit(TEXTS)
     assert set(server.texts.values()) == {2}
-    assert len(cache_info(tmp_path / "cache").sources) == 2
+    assert len(EmbeddingCache(tmp_path / "cache").info().sources) == 2
 
 
 @pytest.mark.slow  # two processes import everything
@@ -289,7 +296,7 @@ def test_malformed_answers(recipe, server, tmp_path, change, message):
     with pytest.raises(RuntimeError, match=f"did not answer as.*{message}"):
         source.fit(["a b", "c d"])
     assert len(server.requests) == 1
-    assert cache_info(tmp_path / "cache").entries == 0
+    assert EmbeddingCache(tmp_path / "cache").info().entries == 0
     server.failures = [answers(lambda answer: answer)]
     with pytest.raises(RuntimeError, match=r"shape \(3,\).*dimensions"):
         server.failures = [lambda h, a: h.reply(200, {**a, "data": _wide(a)})]
@@ -305,7 +312,7 @@ def test_an_interrupted_run_keeps_what_was_paid_for(recipe, server, tmp_path):
     server.failures = [answers(lambda answer: answer), says(500)]
     with pytest.raises(RuntimeError, match="texts in the cache are not requested"):
         source.fit(TEXTS)
-    assert cache_info(tmp_path / "cache").entries == 8
+    assert EmbeddingCache(tmp_path / "cache").info().entries == 8
     source.fit(TEXTS)
     assert sum(server.texts.values()) == 12
     assert recipe.spent(tmp_path / "usage.jsonl")["texts"] == 20

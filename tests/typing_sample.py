@@ -19,6 +19,7 @@ from sk_metaembed import (
     DynamicMetaTagger,
     ElmoLanguageModel,
     EmbeddedSequences,
+    EmbeddingCache,
     EmbeddingQuantizer,
     EmbeddingUnion,
     FunctionEmbedding,
@@ -32,9 +33,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     WordVectors,
     align_vectors,
-    cache_info,
     export_vectors,
-    limit_cache,
     load,
     make_embedding_union,
     save,
@@ -215,8 +214,8 @@ def misuse() -> None:
     word_similarity_score(vectors, pairs, [1], missing="skip")  # type: ignore[call-overload]
     FunctionEmbedding(len, level="word")  # type: ignore[arg-type]
     TransformerEmbedding("bert", subword="meen")  # type: ignore[arg-type]
-    limit_cache("cache", "10 GB")  # type: ignore[arg-type]
-    assert_type(cache_info("cache").limit, int | None)
+    EmbeddingCache("cache").set_limit("10 GB")  # type: ignore[arg-type]
+    assert_type(EmbeddingCache("cache").info().limit, int | None)
     source_subsets([1, 2])  # type: ignore[list-item]
     analogy_score(12, questions)  # type: ignore[call-overload]
     analogy_score(vectors, questions, n_words=5)  # type: ignore[call-overload]

@@ -20,7 +20,7 @@ from ._source_subsets import source_subsets
 from ._union import EmbeddingUnion, make_embedding_union
 from ._word2vec import Word2VecEmbedding
 from ._word_base import BaseWordEmbedding, OOVPolicy
-from .cache._admin import cache_info, clear_cache, limit_cache
+from .cache._embedding_cache import EmbeddingCache
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._contrastive import ContrastiveEmbedding
 from .transformer._embedding import TransformerEmbedding
@@ -35,6 +35,7 @@ __all__ = [
     "ContrastiveEmbedding",
     "DistilledEmbedding",
     "ElmoEmbedding",
+    "EmbeddingCache",
     "EmbeddingUnion",
     "EstimatorEmbedding",
     "FastTextEmbedding",
@@ -46,10 +47,7 @@ __all__ = [
     "StaticSubwordEmbedding",
     "TransformerEmbedding",
     "Word2VecEmbedding",
-    "cache_info",
-    "clear_cache",
     "contextual_to_static",
-    "limit_cache",
     "make_embedding",
     "make_embedding_union",
     "source_subsets",

@@ -94,7 +94,7 @@ class ElmoEmbedding(BaseEmbedding):
         Tokens per batch. None uses 8192 on a CPU and 65536 elsewhere.
     cache : path-like, default=None
         Directory that stores vectors for other folds, candidates, processes and runs.
-        See `cache_info` and `limit_cache`.
+        See `EmbeddingCache`.
     cache_dtype : {"float32", "float16"}, default="float32"
         Type of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None

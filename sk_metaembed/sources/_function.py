@@ -295,7 +295,7 @@ class FunctionEmbedding(BaseEmbedding):
 
     See Also
     --------
-    cache_info : Number and size of the entries of a cache.
+    EmbeddingCache : Content and size of a cache.
     BaseEmbedding : Base class for sources with parameters of their own.
     EstimatorEmbedding : A source made from a scikit-learn transformer.
 

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from sk_metaembed import FunctionEmbedding, TokenSequences, cache_info, clear_cache
+from sk_metaembed import EmbeddingCache, FunctionEmbedding, TokenSequences
 from sk_metaembed.sources._sentences import Layer, SentenceRows
 from sk_metaembed.sources.cache._sentence_blocks import compute_missing
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
@@ -156,9 +156,9 @@ def use_as_nobody(directory):
             warnings.simplefilter("always")
             assert len(run(cache)[1]) == 3
         assert len(caught) == 1, caught
-    assert cache_info(directory).entries == 5
+    assert EmbeddingCache(directory).info().entries == 5
     try:
-        clear_cache(directory)
+        EmbeddingCache(directory).clear()
     except OSError as error:
         assert "cannot be cleared" in str(error), error
     else:

@@ -15,11 +15,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
+    EmbeddingCache,
     FunctionEmbedding,
     Pooling,
     Tokenizer,
-    cache_info,
-    clear_cache,
 )
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
@@ -93,7 +92,7 @@ def test_batches_are_stored_when_they_return(tmp_path):
     source = FunctionEmbedding(failing, cache=tmp_path, batch_size=2)
     with pytest.raises(OSError, match="connection lost"):
         source.fit(["a bb ccc dddd eeeee"])
-    assert cache_info(tmp_path).entries == 4
+    assert EmbeddingCache(tmp_path).info().entries == 4
     again = FunctionEmbedding(func, cache=tmp_path, batch_size=2)
     assert again.fit_transform(["a bb ccc dddd eeeee"])[0][:, 0].tolist() == [
         *range(1, 6)
@@ -141,8 +140,8 @@ def test_key_level_and_text_are_part_of_the_key(tmp_path):
         FunctionEmbedding(each, "sequence", as_text=True, cache=tmp_path).fit(["a b"])
         FunctionEmbedding(each, cache=tmp_path).fit(["a b"])
     assert func.entries == other.entries == [["a", "b"], "a b", "a", "b"]
-    assert len(cache_info(tmp_path).sources) == 2
-    clear_cache(tmp_path)
+    assert len(EmbeddingCache(tmp_path).info().sources) == 2
+    EmbeddingCache(tmp_path).clear()
     FunctionEmbedding(func, cache=tmp_path).fit(["a"])
     assert func.entries[4:] == ["a"]
 
@@ -174,7 +173,7 @@ def test_faulty_results_are_named_and_not_stored(tmp_path):
     func.vector = lambda word: [np.nan if word == "b" else 1.0]
     with pytest.raises(ValueError, match="result 1, for 'b', contains NaN"):
         FunctionEmbedding(func, cache=tmp_path).fit(["a b"])
-    assert cache_info(tmp_path).entries == 0
+    assert EmbeddingCache(tmp_path).info().entries == 0
 
 
 def test_a_cache_that_cannot_be_written_computes(tmp_path, monkeypatch):

@@ -15,10 +15,8 @@ import numpy as np
 import pytest
 
 from sk_metaembed import (
+    EmbeddingCache,
     TokenSequences,
-    cache_info,
-    clear_cache,
-    limit_cache,
 )
 from sk_metaembed.sources._fingerprint import fingerprint_of
 from sk_metaembed.sources._sentences import Layer, SentenceRows
@@ -200,7 +198,7 @@ def test_invalid_output_of_a_source_raises(tmp_path, returned, match):
     with SentenceCache(tmp_path, "m") as cache, pytest.raises(ValueError, match=match):
         rows = SentenceRows(TOKENS[:1], LAYERS)
         compute_missing(cache, rows, lambda sentences: returned)
-    assert cache_info(tmp_path).entries == 0
+    assert EmbeddingCache(tmp_path).info().entries == 0
 
 
 def test_a_failing_source_leaves_entries_stored_before(tmp_path):
@@ -215,7 +213,7 @@ def test_a_failing_source_leaves_entries_stored_before(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         with pytest.raises(RuntimeError, match="out of memory"):
             compute_missing(cache, SentenceRows(TOKENS, LAYERS), failing, 2)
-        assert cache_info(tmp_path).entries == 4
+        assert EmbeddingCache(tmp_path).info().entries == 4
         assert len(run(cache)[1]) == 1
 
 
@@ -382,9 +380,9 @@ def test_a_corrupt_file_is_set_aside(tmp_path, how):
     with SentenceCache(tmp_path, "m") as cache:
         assert run(cache)[1] == []
     assert any(path.suffix == ".damaged" for path in cache_files(tmp_path))
-    clear_cache(tmp_path)
+    EmbeddingCache(tmp_path).clear()
     assert not any(path.suffix == ".damaged" for path in cache_files(tmp_path))
-    assert cache_info(tmp_path).entries == 0
+    assert EmbeddingCache(tmp_path).info().entries == 0
 
 
 # --- limit
@@ -405,23 +403,23 @@ def test_the_oldest_entries_go_first(tmp_path):
             last = fill(cache, 10, start=start, dim=2500)
         assert not any(cache.get_many(first))
         assert all(cache.get_many(last))
-        assert cache_info(tmp_path).bytes < limit
+        assert EmbeddingCache(tmp_path).info().bytes < limit
     assert current_file(tmp_path).stat().st_size < 1.5 * limit
-    assert cache_info(tmp_path).limit == limit
+    assert EmbeddingCache(tmp_path).info().limit == limit
 
 
 def test_the_limit_belongs_to_the_directory_and_can_change(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         fill(cache, 100, dim=2500)
-        assert cache_info(tmp_path).limit is None
+        assert EmbeddingCache(tmp_path).info().limit is None
     with SentenceCache(tmp_path, "m", size_limit=2**19):
         pass
     assert current_file(tmp_path).stat().st_size <= 2**19
     with SentenceCache(tmp_path, "other") as cache:
         fill(cache, 200, dim=2500)
-        assert cache_info(tmp_path).bytes < 2**19
+        assert EmbeddingCache(tmp_path).info().bytes < 2**19
     with SentenceCache(tmp_path, "m", size_limit=float("inf")):
-        assert cache_info(tmp_path).limit is None
+        assert EmbeddingCache(tmp_path).info().limit is None
 
 
 def test_an_entry_larger_than_the_limit_does_no_harm(tmp_path):
@@ -539,7 +537,7 @@ def test_threads_share_a_handle(tmp_path):
         for thread in threads:
             thread.join()
     assert failed == []
-    assert cache_info(tmp_path).entries == 200
+    assert EmbeddingCache(tmp_path).info().entries == 200
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -668,17 +666,17 @@ def test_a_file_in_place_of_the_directory_raises(tmp_path):
         with pytest.raises(NotADirectoryError, match="a file has this name"):
             SentenceCache(tmp_path / place, "m")
     with pytest.raises(NotADirectoryError, match="is a file"):
-        cache_info(tmp_path / "file")
+        EmbeddingCache(tmp_path / "file").info()
 
 
-# --- cache_info and clear_cache
+# --- info and clear
 
 
 def test_info_counts_by_source(tmp_path):
     for name, n in (("a", 3), ("b", 5)):
         with SentenceCache(tmp_path, name) as cache:
             fill(cache, n)
-    info = cache_info(tmp_path)
+    info = EmbeddingCache(tmp_path).info()
     assert info.entries == 8
     assert info.sources["b"].entries == 5
     assert info.sources["b"].bytes == 5 * info.bytes // 8
@@ -690,32 +688,32 @@ def test_clearing_changes_only_the_cache_while_it_is_in_use(tmp_path):
     with SentenceCache(tmp_path, "m", size_limit=10**9) as cache:
         keys = fill(cache, 300)
         large = sum(file.stat().st_size for file in cache_files(tmp_path))
-        clear_cache(tmp_path)
+        EmbeddingCache(tmp_path).clear()
         assert sum(file.stat().st_size for file in cache_files(tmp_path)) < large / 2
         assert cache.get_many(keys) == [None] * 300
         assert all(cache.get_many(fill(cache, 5)))
     assert (tmp_path / "mine.sqlite").read_text() == "precious"
-    assert cache_info(tmp_path).entries == 5
-    assert cache_info(tmp_path).limit == 10**9
+    assert EmbeddingCache(tmp_path).info().entries == 5
+    assert EmbeddingCache(tmp_path).info().limit == 10**9
 
 
 def test_a_limit_is_set_before_and_after_there_are_entries(tmp_path, monkeypatch):
-    limit_cache(tmp_path / "new", 2e9)
-    assert cache_info(tmp_path / "new").limit == 2 * 10**9
+    EmbeddingCache(tmp_path / "new").set_limit(2e9)
+    assert EmbeddingCache(tmp_path / "new").info().limit == 2 * 10**9
     with SentenceCache(tmp_path / "new", "m") as cache:
         fill(cache, 100, dim=2500)
-        limit_cache(tmp_path / "new", 2**19)
-        assert 0 < cache_info(tmp_path / "new").bytes <= 2**19
-        limit_cache(tmp_path / "new", None)
+        EmbeddingCache(tmp_path / "new").set_limit(2**19)
+        assert 0 < EmbeddingCache(tmp_path / "new").info().bytes <= 2**19
+        EmbeddingCache(tmp_path / "new").set_limit(None)
         fill(cache, 100, dim=2500)
-    info = cache_info(tmp_path / "new")
+    info = EmbeddingCache(tmp_path / "new").info()
     assert (info.entries, info.limit) == (100, None)
     for size in (0, -1, float("nan"), float("inf"), "2 GB"):
         with pytest.raises(ValueError, match="positive number of bytes"):
-            limit_cache(tmp_path / "new", size)
+            EmbeddingCache(tmp_path / "new").set_limit(size)
     no_rights(monkeypatch)
     with pytest.raises(PermissionError, match="the cache is read-only"):
-        limit_cache(tmp_path / "new", 10**9)
+        EmbeddingCache(tmp_path / "new").set_limit(10**9)
 
 
 def full(store):
@@ -727,7 +725,7 @@ def full(store):
 
 @pytest.mark.parametrize("how", ["full disk", "table lacks"])
 def test_files_that_sqlite_cannot_empty_are_removed(tmp_path, monkeypatch, how):
-    limit_cache(tmp_path, 10**9)
+    EmbeddingCache(tmp_path).set_limit(10**9)
     with SentenceCache(tmp_path, "m") as cache:
         fill(cache, 300)
         if how == "table lacks":
@@ -735,16 +733,18 @@ def test_files_that_sqlite_cannot_empty_are_removed(tmp_path, monkeypatch, how):
     if how == "full disk":
         monkeypatch.setattr(_sqlite.CacheStore, "clear", full)
     large = sum(file.stat().st_size for file in cache_files(tmp_path))
-    clear_cache(tmp_path)
+    EmbeddingCache(tmp_path).clear()
     assert sum(file.stat().st_size for file in cache_files(tmp_path)) < large / 2
     assert [file.suffix for file in cache_files(tmp_path)] == [".sqlite"]
-    info = cache_info(tmp_path)
+    info = EmbeddingCache(tmp_path).info()
     assert (info.entries, info.limit) == (0, 10**9)
     with SentenceCache(tmp_path, "m") as cache:
         assert all(cache.get_many(fill(cache, 5)))
 
 
-@pytest.mark.parametrize("call", [cache_info, clear_cache])
+@pytest.mark.parametrize(
+    "call", [lambda d: EmbeddingCache(d).info(), lambda d: EmbeddingCache(d).clear()]
+)
 def test_directories_without_a_cache_raise(tmp_path, call):
     with pytest.raises(FileNotFoundError, match="There is no directory"):
         call(tmp_path / "nowhere")

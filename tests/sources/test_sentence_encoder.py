@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies
 from sklearn.base import clone
 from transformers import AutoModel
 
-from sk_metaembed import FineTuned, TransformerEmbedding, cache_info, load, save
+from sk_metaembed import EmbeddingCache, FineTuned, TransformerEmbedding, load, save
 from sk_metaembed.sources.transformer._network import Network
 
 from .. import tiny_bert
@@ -405,7 +405,7 @@ def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     source = TransformerEmbedding(folder, cache=cache)
     first = source.fit_transform(TEXTS)
-    assert len(seen) == cache_info(cache).entries == len(TEXTS)
+    assert len(seen) == EmbeddingCache(cache).info().entries == len(TEXTS)
     path = save(source, tmp_path / "source.skm")
     bundle = save(source, tmp_path / "bundle.skm", bundle=True)
     others = [

@@ -14,7 +14,7 @@ import transformers
 from sklearn.base import clone
 from transformers import AutoModel
 
-from sk_metaembed import TransformerEmbedding, cache_info
+from sk_metaembed import EmbeddingCache, TransformerEmbedding
 from sk_metaembed.sources.transformer import _model as models
 from sk_metaembed.sources.transformer._network import Network, piece_limit
 
@@ -73,7 +73,7 @@ def test_nothing_is_loaded_before_fit_nor_by_a_warm_cache(folder, tmp_path, pass
     assert len(passes) == 2
     assert warm._model is not source._model
     assert warm._model._network is None
-    assert cache_info(tmp_path / "cache").entries == 6
+    assert EmbeddingCache(tmp_path / "cache").info().entries == 6
 
 
 def test_folds_and_candidates_compute_a_sentence_once(folder, tmp_path, passes):
@@ -117,7 +117,7 @@ def test_processes_of_a_search_load_their_own_model(tmp_path):
     for a, b in zip(*(s.cv_results_["mean_test_score"] for s in searches), strict=True):
         assert a == b
     # Both processes may compute a sentence before either has stored it.
-    assert cache_info(tmp_path / "cache").entries == 6 * 3  # hidden states
+    assert EmbeddingCache(tmp_path / "cache").info().entries == 6 * 3  # hidden states
 
 
 def test_options_that_change_vectors_are_part_of_the_key(folder):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed import TransformerEmbedding, cache_info, load, save
+from sk_metaembed import EmbeddingCache, TransformerEmbedding, load, save
 from sk_metaembed._training import _onednn
 from sk_metaembed._training._onednn import PackedLayer, pack_weight
 from sk_metaembed.sources.transformer import _precision
@@ -80,11 +80,11 @@ def test_the_choice_is_part_of_a_saved_source(trial, tmp_path):
 
 def test_precisions_do_not_share_entries_of_a_cache(trial, tmp_path):
     first = auto(cache=tmp_path)
-    n_entries = cache_info(tmp_path).entries
+    n_entries = EmbeddingCache(tmp_path).info().entries
     _precision._chosen.clear()
     trial["speedup"] = 0.5
     second = auto(cache=tmp_path)
-    assert cache_info(tmp_path).entries == 2 * n_entries
+    assert EmbeddingCache(tmp_path).info().entries == 2 * n_entries
     assert first.transform(ROWS) != second.transform(ROWS)
 
 

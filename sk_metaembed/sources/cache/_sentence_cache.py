@@ -245,7 +245,7 @@ class SentenceCache:
             f"Sentence cache {self.directory}: the file {file.name} is corrupt "
             f"({error}). It was renamed to {aside.name} and is no longer used; a new "
             "file was created, and its content is computed again. "
-            "sk_metaembed.clear_cache removes the corrupt file."
+            "EmbeddingCache(directory).clear() removes the corrupt file."
         )
         return True
 

@@ -133,7 +133,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         other devices.
     cache : path-like, default=None
         Directory that stores vectors for other folds, candidates, processes and runs.
-        See `cache_info` and `limit_cache`.
+        See `EmbeddingCache`.
     cache_layers : {"all", "selected"}, default="all"
         What is stored for a computed sentence: all hidden states, so that a grid over
         `layers` costs one pass, or only those in `layers`, which takes less space.
@@ -193,7 +193,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     contextual_to_static : Mean vectors of a contextual source over a corpus.
     ContrastiveEmbedding : Trains a sentence encoder on few labels.
     FineTuned : Trains the transformer on labels.
-    cache_info : Content of a cache.
+    EmbeddingCache : Content and size of a cache.
 
     Notes
     -----
