@@ -42,12 +42,13 @@ test: lint
 test-all: lint
 	$(PYTEST) -m ""
 
-# Run the tests with the oldest versions of the dependencies, those in lowest.txt.
+# Run the tests with the oldest versions of the dependencies, those in lowest.txt. The
+# examples of docstrings show the figures of the newest.
 LOWEST := .venv-lowest
 test-lowest:
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --constraint lowest.txt ".[test]"
-	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n logical --maxprocesses 4
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest tests -n logical --maxprocesses 4
 
 # Run the tests with the kernels of other processors: make processors SETTING="--setting avx2"
 processors: $(READY)

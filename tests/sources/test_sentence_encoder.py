@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies
 from sklearn.base import clone
-from transformers import AutoModel
+from transformers import AutoConfig, AutoModel
 
 from sk_metaembed import EmbeddingCache, FineTuned, TransformerEmbedding, load, save
 from sk_metaembed.sources.transformer._network import Network
@@ -58,6 +58,10 @@ def embed(folder, texts=TEXTS, **options):
 def test_each_architecture_and_pooling(tmp_path, family):
     folder = tiny.save(tmp_path, family, [tiny.pooling(*MODES), tiny.NORMALIZE])
     network = tiny.network(family)
+    window = getattr(network.config, "sliding_window", None)
+    loaded = AutoConfig.from_pretrained(folder)
+    if getattr(loaded, "sliding_window", None) != window:
+        pytest.skip("this version of transformers loads another window than it saves")
     source = TransformerEmbedding(folder)
     block = source.fit_transform(TEXTS).blocks[0]
     assert (block.name, block.level, source.output_) == (
