@@ -64,8 +64,10 @@ $(VENV)/.ready-docs: $(READY)
 	$(INSTALL) ".[docs]"
 	touch $@
 
+# Windows opens text files in another encoding: each call of open names one.
 lint: $(READY)
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 

@@ -136,7 +136,7 @@ def _packed(texts):
 
 def _c_functions(folder):
     source, library = Path(folder, "bare.c"), Path(folder, "bare.so")
-    source.write_text(C_SOURCE)
+    source.write_text(C_SOURCE, encoding="utf-8")
     flags = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, "-o", library, source], check=True)
     loaded = ctypes.CDLL(str(library))

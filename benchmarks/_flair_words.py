@@ -21,7 +21,7 @@ def main():
     path, sentences, out, device, threads = sys.argv[1:]
     flair.device = torch.device(device)
     torch.set_num_threads(int(threads))
-    rows = json.loads(Path(sentences).read_text())
+    rows = json.loads(Path(sentences).read_text(encoding="utf-8"))
     embedding = TransformerWordEmbeddings(
         path, layers="-1", subtoken_pooling="mean", fine_tune=False
     ).eval()

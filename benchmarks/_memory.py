@@ -8,7 +8,7 @@ _STATUS = Path("/proc/self/status")
 
 
 def _kibibytes(field):
-    for line in _STATUS.read_text().splitlines():
+    for line in _STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1])
     raise RuntimeError(f"{_STATUS} has no {field}.")
@@ -21,7 +21,8 @@ def peak_of():
     if not _STATUS.exists():
         yield peak
         return
-    Path("/proc/self/clear_refs").write_text("5")  # reset the high-water mark
+    # Resets the high-water mark.
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = _kibibytes("VmRSS")
     yield peak
     peak.mebibytes = (_kibibytes("VmHWM") - before) / 1024

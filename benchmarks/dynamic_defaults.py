@@ -102,7 +102,7 @@ def evaluate(name, method, parameters, n, seed, options):
 def measure(options):
     """Append what is missing in the file of results."""
     file = Path(options.results)
-    records = file.read_text().splitlines() if file.exists() else []
+    records = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     keys = ("set", "rows", "seed", "method", "minilm")
     done = {tuple(json.loads(line)[key] for key in keys) for line in records}
     methods = dict.fromkeys(BASELINES, {}) | NETS[options.part]
@@ -119,7 +119,7 @@ def measure(options):
                 record["accuracy"] = 100 * right.mean()
                 record["right"] = "".join(map(str, right.astype(int)))
                 record["seconds"] = round(time.perf_counter() - begin, 1)
-                with file.open("a") as out:
+                with file.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(record) + "\n")
 
 

@@ -289,7 +289,7 @@ def _version(package):
 
 def _processor():
     try:
-        with open("/proc/cpuinfo") as stream:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
             return re.search(r"model name\s*: (.*)", stream.read())[1]
     except (OSError, TypeError):
         return platform.processor()
@@ -332,7 +332,7 @@ def main():
         print(f"\nFailed: {', '.join(failed)}")
     if args.output:
         content = {"hardware": facts, "quick": args.quick, "rows": records}
-        with open(args.output, "w") as stream:
+        with open(args.output, "w", encoding="utf-8") as stream:
             json.dump(content, stream, indent=1)
     return bool(failed)
 

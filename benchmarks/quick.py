@@ -149,7 +149,7 @@ def in_worker(name, options):
 def processor():
     """Return the model of the processor."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return platform.processor() or platform.machine()
     facts = {}

@@ -122,7 +122,7 @@ def memory():
     """Return the peak resident memory and the current PSS, in MiB."""
     results = {}
     for file in ("/proc/self/status", "/proc/self/smaps_rollup"):
-        for line in Path(file).read_text().splitlines():
+        for line in Path(file).read_text(encoding="utf-8").splitlines():
             field, _, value = line.partition(":")
             if field in ("VmHWM", "Pss"):
                 results[field] = int(value.split()[0]) / 1024

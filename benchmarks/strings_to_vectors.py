@@ -184,7 +184,7 @@ def stages(steps, texts):
 def peak_memory():
     """Return this process's peak resident memory in MB."""
     try:
-        status = Path("/proc/self/status").read_text()
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
         return int(status.split("VmHWM:")[1].split()[0]) / 1000 * 1.024
     except FileNotFoundError:
         import resource

@@ -99,7 +99,7 @@ class Flair:
     def __init__(self, python, path, tokens, device, folder):
         self.file = Path(folder, "vectors.npy")
         sentences = Path(folder, "sentences.json")
-        sentences.write_text(json.dumps(tokens.to_list()))
+        sentences.write_text(json.dumps(tokens.to_list()), encoding="utf-8")
         script = Path(__file__).with_name("_flair_words.py")
         threads = str(torch.get_num_threads())
         self.process = subprocess.Popen(

@@ -87,7 +87,9 @@ def save_sentence_encoder(folder, tokenizer=None, *, normalize=False, prompt=Non
     (Path(folder) / "1_Normalize").mkdir()
     (Path(folder) / "modules.json").write_text(json.dumps(modules))
     options = {"prompts": {"query": prompt}, "default_prompt_name": prompt and "query"}
-    Path(folder, "config_sentence_transformers.json").write_text(json.dumps(options))
+    Path(folder, "config_sentence_transformers.json").write_text(
+        json.dumps(options), encoding="utf-8"
+    )
     return Path(folder)
 
 

@@ -1,6 +1,7 @@
 """The commands, their options, and errors without a traceback."""
 
 import argparse
+import io
 import sys
 import warnings
 
@@ -29,6 +30,9 @@ def main(arguments=None):
         0, or 2 with a message on stderr if the arguments or the data are invalid.
     """
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names and texts of a table may not exist in the encoding of a console.
+        sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

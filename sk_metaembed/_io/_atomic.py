@@ -22,9 +22,27 @@ def atomic_path(target):
     part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     try:
         yield part
-        os.replace(part, target)
+        replace(part, target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def replace(source, target):
+    """Move a file or directory to a path, where an existing file is replaced.
+
+    Windows refuses to replace or rename what any process has open or mapped; the error
+    says so. Everywhere, a directory is only moved to a path that does not exist.
+    """
+    try:
+        os.replace(source, target)
+    except PermissionError as error:
+        raise PermissionError(
+            error.errno,
+            "The existing file cannot be replaced. Close it in all programs (on "
+            "Windows, arrays and stores that are mapped from it, too), or pass a "
+            "different path",
+            os.fspath(target),
+        ) from error
 
 
 @contextlib.contextmanager

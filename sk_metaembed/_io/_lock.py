@@ -5,19 +5,25 @@ from contextlib import suppress
 
 
 def lock_file(path, *, wait):
-    """Return an open file that is locked for this process until it is closed.
+    """Return a held `filelock.FileLock` on a path, which `release_lock` ends.
 
-    None if another process has locked it, unless `wait`, or removed it since it was
-    opened here. On systems without such locks the file is only opened.
+    None if another process holds it, unless `wait`.
     """
-    file = open(path, "ab")  # noqa: SIM115 - closed by the caller
+    import filelock
+
+    lock = filelock.FileLock(path, thread_local=False)
     try:
-        import fcntl
-    except ImportError:  # not a POSIX system
-        return file
-    with suppress(BlockingIOError, FileNotFoundError):
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
-            return file
-    file.close()
-    return None
+        return lock.acquire(blocking=wait).lock
+    except filelock.Timeout:
+        return None
+
+
+def release_lock(lock):
+    """Release a lock, and remove its file.
+
+    A process that waits for it notices that the file is gone, and creates another one.
+    Windows does not remove an open file.
+    """
+    with suppress(OSError):
+        os.unlink(lock.lock_file)
+    lock.release()

@@ -13,12 +13,12 @@ closed, so a killed call could not resume.
 import errno
 import json
 import os
-import shutil
 import zlib
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from .._io._lock import lock_file
+from .._io._atomic import replace
+from .._io._lock import lock_file, release_lock
 
 VERSION = 3
 
@@ -163,12 +163,15 @@ class PartialOutput:
                 whole = self._output.finish(
                     self.spec, self.folder / "data", sizes, self.n_rows
                 )
-                with open(whole, "rb") as file:
+                # Windows syncs only what is open for writing.
+                with open(whole, "r+b") as file:
                     os.fsync(file.fileno())
-                os.replace(whole, self.out)
+                if whole == self.folder / "data":
+                    self._data.close()
+                replace(whole, self.out)
             finally:
                 (self.folder / "whole").unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._remove()
 
     @contextmanager
     def _explain_errors(self, action):
@@ -181,13 +184,26 @@ class PartialOutput:
     def close(self):
         """Release the lock; finished batches stay."""
         if not self.chunks and self._expected is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove()
         self._release()
 
+    def _remove(self):
+        """Remove the folder; Windows removes files only once they are closed."""
+        self._data.close()
+        self._journal.close()
+        for name in ("data", "journal"):
+            (self.folder / name).unlink(missing_ok=True)
+        self._release()
+        with suppress(OSError):  # another process has started
+            self.folder.rmdir()
+
     def _release(self):
-        for file in (self._data, self._journal, self._lock):
+        for file in (self._data, self._journal):
             if file is not None:
                 file.close()
+        if self._lock is not None:
+            release_lock(self._lock)
+            self._lock = None
 
 
 def _open(path):
@@ -230,6 +246,9 @@ def _explained(error, partial, action):
             f"transform_in_batches: no space left for {out}. {finished}free some space "
             "and call it again to resume. A Parquet file needs twice its size"
         )
+    elif error.filename == os.fspath(out):  # it exists, and cannot be replaced
+        message = f"transform_in_batches: {out}: {error.strerror}. {finished}call it "
+        message += "again to resume"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         message = (
             f"transform_in_batches: {out.parent} is not writable. Fix its permissions "

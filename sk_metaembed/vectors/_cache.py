@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from .._io._atomic import atomic_path, cache_home
-from .._io._lock import lock_file
+from .._io._lock import lock_file, release_lock
 
 # A file modified this recently may be modified again with an equal time stamp.
 _SETTLED_NS = 2_000_000_000
@@ -75,20 +75,17 @@ def publish(target, write):
         False if the target existed when the lock was acquired.
     """
     target = Path(target)
-    with exclusive_lock(target) as locked:
+    with exclusive_lock(target):
         if target.exists():
             return False
-        _remove_partial(target, locked)
+        _remove_partial(target)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
         temporary.mkdir()
         try:
             write(temporary)
             os.rename(temporary, target)
         except OSError as error:
-            # Without locks, another process may have created the target meanwhile.
-            if not target.exists():
-                raise _with_hint(error, target) from error
-            return False
+            raise _with_hint(error, target) from error
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return True
@@ -107,25 +104,15 @@ def _with_hint(error, target):
 
 @contextlib.contextmanager
 def exclusive_lock(target):
-    """Hold a lock file next to the target; yield False where locks do not exist."""
+    """Hold a lock file next to the target, which one process at a time can."""
+    lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
     try:
-        import fcntl
-    except ImportError:  # not a POSIX system: the final rename alone decides
-        yield False
-        return
-    path = target.with_name(f".{target.name}.lock")
-    while (file := lock_file(path, wait=True)) is None:
-        pass  # the previous holder removed it in the meantime
-    with file:
-        try:
-            yield True
-        finally:
-            path.unlink(missing_ok=True)
-            fcntl.flock(file, fcntl.LOCK_UN)  # for forked processes too
+        yield
+    finally:
+        release_lock(lock)
 
 
-def _remove_partial(target, locked):
+def _remove_partial(target):
     for path in target.parent.iterdir():
-        ours = path.name.startswith(f".{target.name}.") and path.suffix == ".part"
-        if ours and (locked or time.time() - path.stat().st_mtime > 86_400):
+        if path.name.startswith(f".{target.name}.") and path.suffix == ".part":
             shutil.rmtree(path, ignore_errors=True)

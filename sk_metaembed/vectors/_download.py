@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import warnings
 from http.client import HTTPException
 from pathlib import Path
@@ -16,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
-from .._io._atomic import cache_home
+from .._io._atomic import cache_home, replace
 from ._cache import exclusive_lock
 
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
@@ -137,12 +136,10 @@ def download(urls, digest, target, *, caller, hint):
             f"{caller}: the directory {target.parent} cannot be created ({error}). Set "
             "SK_METAEMBED_CACHE to a writable directory."
         ) from error
-    with exclusive_lock(target) as locked:
+    with exclusive_lock(target):
         if target.is_file():
             return sha256(target)
-        # Without a lock no other process may write to the same file.
-        token = "" if locked else f".{secrets.token_hex(4)}"
-        part = target.with_name(f".{target.name}{token}.part")
+        part = target.with_name(f".{target.name}.part")
         failures, last, kind = [], None, FileNotFoundError
         for url in urls:
             try:
@@ -154,7 +151,7 @@ def download(urls, digest, target, *, caller, hint):
             actual = sha256(part)
             _origin_file(part).unlink(missing_ok=True)
             if digest in (None, actual):
-                os.replace(part, target)
+                replace(part, target)
                 return actual
             part.unlink()
             failures.append(

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from .._io._atomic import atomic_path
+from .._io._atomic import atomic_path, replace
 from ._convert import store_arrays
 from ._gensim import to_keyed_vectors
 from ._word_index import pack
@@ -52,11 +52,11 @@ def write_folder(path, write):
 
 
 def _swap(new, path, old):
-    """Rename a directory to its final path; restore the existing one on failure."""
+    """Move a directory to its final path; restore the existing one on failure."""
     if path.exists():  # a directory cannot be replaced in one step
-        os.rename(path, old)
+        replace(path, old)
     try:
-        os.rename(new, path)
+        replace(new, path)
     except OSError:
         if old.exists():
             os.rename(old, path)

@@ -100,7 +100,7 @@ def test_what_a_kill_leaves_of_a_batch(name, cut, pipe, texts, whole, out):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 9), out)
     names = {path.name for path in parts(out).iterdir()}
-    assert names == {"lock", "data", "journal"}
+    assert names == {"data", "journal"}
     assert run(pipe, texts, out).resumed == 8
     assert is_like(out, whole)
 

@@ -44,7 +44,9 @@ def open_spills():
             count += "(deleted)" in os.readlink(link)
         except FileNotFoundError:
             continue
-    return count + Path("/proc/self/maps").read_text().count("(deleted)")
+    return count + Path("/proc/self/maps").read_text(encoding="utf-8").count(
+        "(deleted)"
+    )
 
 
 needs_proc = pytest.mark.skipif(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors
+from sk_metaembed._io._lock import lock_file, release_lock
 from sk_metaembed.vectors import _cache, _convert
 from sk_metaembed.vectors._cache import exclusive_lock, publish
 
@@ -156,6 +157,7 @@ def test_failed_conversion_leaves_nothing(tmp_path):
 KILLED = """
 import sys, time
 from pathlib import Path
+from sk_metaembed._io._lock import lock_file, release_lock
 from sk_metaembed.vectors._cache import publish
 
 def write(folder):
@@ -214,13 +216,10 @@ def test_change_with_the_clock_set_back_is_noticed(write, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_lock_is_released_despite_a_forked_child(tmp_path):
-    fcntl = pytest.importorskip("fcntl")
     process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
     with ExitStack() as stack:
         with exclusive_lock(tmp_path / "a"):
-            # As another process does that waits.
-            waiting = stack.enter_context(open(tmp_path / ".a.lock", "w"))
             process.start()
             stack.callback(process.join)
             stack.callback(process.kill)
-        fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        release_lock(lock_file(tmp_path / ".a.lock", wait=False))

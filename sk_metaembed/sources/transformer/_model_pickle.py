@@ -65,7 +65,7 @@ class LoadedPair:
         import transformers
         from safetensors.torch import load_file
 
-        settings = json.loads(Path(folder, _SETTINGS).read_text())
+        settings = json.loads(Path(folder, _SETTINGS).read_text(encoding="utf-8"))
         model_class = getattr(transformers, settings["class"])
         if not issubclass(model_class, transformers.PreTrainedModel):
             raise ValueError(f"{settings['class']} is not a model of transformers.")

@@ -1,0 +1,134 @@
+"""What differs on Windows and macOS, as far as Linux can simulate it."""
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    EmbeddingCache,
+    FunctionEmbedding,
+    Pooling,
+    PretrainedEmbedding,
+    WordVectors,
+    export_vectors,
+    load,
+    save,
+    transform_in_batches,
+)
+from tests.windows_files import refuse_files_in_use
+
+TEXTS = ["tea with milk", "coffee", "milk tea"]
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("the files that are in use are read from /proc")
+    gc.collect()
+    refuse_files_in_use(monkeypatch)
+
+
+@pytest.fixture
+def store():
+    words = ["tea", "milk", "coffee"]
+    return WordVectors.from_arrays(words, np.eye(3, dtype=np.float32))
+
+
+@pytest.fixture
+def pipe(store):
+    return make_pipeline(PretrainedEmbedding(store), Pooling()).fit(TEXTS)
+
+
+def test_an_output_that_is_mapped_is_replaced_once_it_is_closed(
+    windows, pipe, tmp_path
+):
+    out = tmp_path / "out.npy"
+    transform_in_batches(pipe, TEXTS, out)
+    mapped = np.load(out, mmap_mode="r")
+    more = [*TEXTS, "tea"]
+    with pytest.raises(PermissionError, match="mapped") as caught:
+        transform_in_batches(pipe, more, out, batch_size=1)
+    assert "out.npy" in str(caught.value)
+    assert mapped.shape == (3, 3)
+    del mapped, caught
+    gc.collect()
+    assert transform_in_batches(pipe, more, out, batch_size=1).resumed == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["out.npy"]
+    np.testing.assert_array_equal(np.load(out), pipe.transform(more))
+
+
+@pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
+def test_outputs_leave_no_files(name, windows, pipe, tmp_path):
+    transform_in_batches(pipe, TEXTS, tmp_path / name, batch_size=2)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_store_that_is_mapped_is_replaced_once_it_is_closed(windows, store, tmp_path):
+    path = tmp_path / "store"
+    export_vectors(store, store.words, path, format="store")
+    opened = WordVectors.open(path)
+    rows = opened.vectors[:2]
+    with pytest.raises(PermissionError, match="mapped"):
+        export_vectors(store, store.words, path, format="store", overwrite=True)
+    np.testing.assert_array_equal(rows, np.eye(3)[:2])
+    assert [found.name for found in tmp_path.iterdir()] == ["store"]
+
+
+def test_stores_and_files_are_written_and_replaced(windows, store, pipe, tmp_path):
+    source = tmp_path / "vectors.txt"
+    source.write_text("tea 1 0\nmilk 0 1\n", "utf-8")
+    assert WordVectors.convert(source, tmp_path / "converted")["milk"].tolist() == [
+        0,
+        1,
+    ]
+    for _ in range(2):
+        export_vectors(store, store.words, tmp_path / "exported.vec", overwrite=True)
+        save(pipe, tmp_path / "pipe.skm")
+    np.testing.assert_array_equal(
+        load(tmp_path / "pipe.skm").transform(TEXTS), pipe.transform(TEXTS)
+    )
+    names = {"vectors.txt", "converted", "exported.vec", "pipe.skm"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def length(texts):
+    return np.array([[len(text)] for text in texts], np.float32)
+
+
+length.cache_key = "1"
+
+
+def test_a_cache_is_filled_and_cleared(windows, tmp_path):
+    source = FunctionEmbedding(length, level="sequence", cache=tmp_path)
+    source.fit_transform(TEXTS)
+    source.fit_transform(TEXTS)
+    EmbeddingCache(tmp_path).clear()
+    assert EmbeddingCache(tmp_path).info()
+
+
+def run(*arguments, **environment):
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done
+
+
+# The code page of a Western European Windows console, and one without accents.
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_commands_write_to_a_console_of_few_characters(encoding, tmp_path):
+    table = tmp_path / "table.csv"
+    rows = [f"молоко ☕ {i},{i % 2}" for i in range(40)]
+    table.write_text("\n".join(["Текст,label", *rows]), "utf-8")
+    variables = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    shown = run("-m", "sk_metaembed", "describe", str(table), **variables).stdout
+    assert shown.decode(encoding)
