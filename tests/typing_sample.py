@@ -1,4 +1,4 @@
-"""Calls of the public API: mypy checks their types, `test_types.py` runs them."""
+"""Calls of the public API: mypy checks their types, `test_public.py` runs them."""
 
 from pathlib import Path
 from typing import Any, assert_type
