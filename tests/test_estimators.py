@@ -132,7 +132,7 @@ ESTIMATORS = [
     DistilledEmbedding(SENTENCES, random_state=0),
     StaticSubwordEmbedding(TinyStatic()),
     TransformerEmbedding(TinyBert()),
-    ContrastiveEmbedding(TinyBert(), n_steps=3, lr=1e-2, random_state=0),
+    ContrastiveEmbedding(TinyBert(), n_steps=1, lr=1e-2, random_state=0),
     ElmoEmbedding(**ELMO),
     ElmoLanguageModel(**LANGUAGE_MODEL),
     EmbeddingUnion(SOURCES),
