@@ -2,6 +2,7 @@
 
 import ast
 import re
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 
@@ -52,48 +53,33 @@ def modules():
     return sources
 
 
-def imports(source, name, is_package, *, late=True):
-    """Yield the dotted names below the package that a module imports.
-
-    With ``late=False``, without those inside functions.
-    """
+def imports(source, name, is_package):
+    """Yield the dotted names below the package that a module imports, also late."""
     package = name.split(".") if is_package else name.split(".")[:-1]
-    package = [part for part in package if part]
-    for node in _nodes(ast.parse(source), late):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
-            yield from _from_import(node, package)
+            yield from _from_import(node, [part for part in package if part])
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _below(alias.name)
-        elif isinstance(node, ast.Call) and _last_name(node.func) in (
-            "import_module",
-            "__import__",
+            yield from _below(*[alias.name for alias in node.names])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+            ("import_module", "__import__")
         ):
-            target = node.args[0]
-            if isinstance(target, ast.Constant):
-                yield from _below(target.value)
+            yield from _below(getattr(node.args[0], "value", ""))
 
 
-def _nodes(tree, late):
-    for node in ast.iter_child_nodes(tree):
-        yield node
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if late or not is_function:
-            yield from _nodes(node, late)
-
-
-def _below(dotted):
-    first, _, rest = dotted.partition(".")
-    if first == PACKAGE:
-        yield rest
+def _below(*dotted):
+    for name in dotted:
+        first, _, rest = str(name).partition(".")
+        if first == PACKAGE:
+            yield rest
 
 
 def _from_import(node, package):
+    base = (node.module or "").split(".")
     if node.level:
-        base = package[: len(package) - node.level + 1]
-        base = [*base, *(node.module or "").split(".")]
-    elif (node.module or "").split(".")[0] == PACKAGE:
-        base = node.module.split(".")[1:]
+        base = package[: len(package) - node.level + 1] + base
+    elif base[0] == PACKAGE:
+        base = base[1:]
     else:
         return
     base = [part for part in base if part]
@@ -133,31 +119,19 @@ def exported(sources):
     }
 
 
-def circles(sources):
-    """Return the modules that import each other in a circle, late imports included."""
-    names = dict(sources.keys())
-    homes = exported(sources)
+def circle(sources):
+    """Return modules that import each other in a circle, late imports included."""
+    names, homes = dict(sources.keys()), exported(sources)
     graph = {}
     for (name, is_package), source in sources.items():
-        targets = set(imports(source, name, is_package))
+        targets = {homes.get(t, t) for t in imports(source, name, is_package)}
         # A package's __init__ loads its modules: only they can form circles.
-        targets = {homes.get(t, t) for t in targets} - {name}
-        graph[name] = {t for t in targets if t in names and not names[t]}
-    while True:
-        imported = set().union(*graph.values()) if graph else set()
-        left = {
-            name: targets & graph.keys()
-            for name, targets in graph.items()
-            if name in imported and targets & graph.keys()
-        }
-        if left == graph:
-            return sorted(graph)
-        graph = left
-
-
-# Importing one of these takes longer, or more memory, than all of the package.
-def _last_name(node):
-    return getattr(node, "id", getattr(node, "attr", ""))
+        graph[name] = {t for t in targets - {name} if not names.get(t, True)}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return sorted(set(error.args[1]))
+    return []
 
 
 def test_imports_go_down_only():
@@ -165,36 +139,7 @@ def test_imports_go_down_only():
 
 
 def test_no_modules_import_each_other():
-    assert circles(modules()) == []
-
-
-def test_sequences_import_scikit_learn_in_three_modules():
-    result = {
-        name
-        for (name, _), source in modules().items()
-        if name.startswith("sequences") and "sklearn" in _third_parties(source)
-    }
-    steps = ("_mixins", "_pipeline_steps", "_tokenizer")
-    assert result <= {f"sequences.{name}" for name in steps}
-
-
-def test_vectors_know_no_estimators():
-    results = [
-        name
-        for (name, _), source in modules().items()
-        if name.startswith("vectors") and "sklearn" in _third_parties(source)
-    ]
-    assert results == []
-
-
-def _third_parties(source):
-    result = set()
-    for node in _nodes(ast.parse(source), late=True):
-        if isinstance(node, ast.Import):
-            result |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            result.add(node.module.partition(".")[0])
-    return result
+    assert circle(modules()) == []
 
 
 @pytest.mark.parametrize(
@@ -203,13 +148,9 @@ def _third_parties(source):
         ("sequences", "from ..sources import Word2VecEmbedding"),
         ("sequences", "from sk_metaembed.vectors import WordVectors"),
         ("sequences", "from .. import vectors"),
-        ("vectors", "from ..sources._base import BaseEmbedding"),
-        ("meta", "from ..vectors import WordVectors"),
         ("meta", "def late():\n    from ..dynamic import DynamicMetaEmbedding"),
         ("pooling", "import sk_metaembed.meta"),
         ("pooling", "from sk_metaembed import ConcatMetaEmbedding"),
-        ("utils", "class A:\n    def b(self):\n        from .. import Pooling"),
-        ("dynamic", "from importlib import import_module as i\nimport_module"),
         ("dynamic", "importlib.import_module('sk_metaembed.pooling')"),
         ("", "from .sources import EmbeddingUnion"),
         ("attic", "import numpy"),
@@ -217,28 +158,24 @@ def _third_parties(source):
 )
 def test_planted_violation_is_caught(room, planted):
     name = f"{room}._planted" if room else ""
-    sources = {(name, not room): planted}
-    harmless = planted.endswith("\nimport_module")
-    assert bool(violations(sources)) is not harmless
+    assert violations({(name, not room): planted})
 
 
-@pytest.mark.parametrize(
-    "allowed",
-    ["from ..sequences import Block", "from ._oov import fill", "import numpy"],
-)
-def test_downward_imports_are_allowed(allowed):
+def test_downward_imports_are_allowed():
+    allowed = "from ..sequences import Block\nfrom ._oov import fill\nimport numpy"
     assert violations({("sources._planted", False): allowed}) == []
 
 
-def test_planted_circle_is_caught():
-    sources = {
-        ("meta._a", False): "from ._b import f",
-        ("meta._b", False): "from . import _c",
-        ("meta._c", False): "from ._a import f",
-        ("meta._d", False): "from ._a import f",
-        ("meta._e", False): "from ._d import f",
-    }
-    assert circles(sources) == ["meta._a", "meta._b", "meta._c"]
+def test_planted_circles_are_caught():
+    late = "def late():\n    from ._a import f"
+    a, b, c = (("meta._a", False), ("meta._b", False), ("meta._c", False))
+    sources = {a: "from ._b import f", b: "from . import _c", c: late}
+    assert circle(sources) == ["meta._a", "meta._b", "meta._c"]
+    assert circle({**sources, c: ""}) == []
+    through_the_room = "def late():\n    from . import A"
+    room = {("meta", True): "from ._a import A"}
+    sources = {**room, a: "from ._b import B", b: through_the_room}
+    assert circle(sources) == ["meta._a", "meta._b"]
 
 
 FILES = {"", "_version", "__main__"}  # no folders
@@ -249,23 +186,6 @@ def test_the_guide_lists_what_each_room_may_import():
     rows = re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", GUIDE, flags=re.MULTILINE)
     report = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
     assert report == {room: BELOW[room] for room in BELOW if room not in FILES}
-
-
-def test_planted_late_circle_is_caught():
-    sources = {
-        ("meta._a", False): "from ._b import f",
-        ("meta._b", False): "def late():\n    from ._a import f",
-    }
-    assert circles(sources) == ["meta._a", "meta._b"]
-
-
-def test_planted_circle_through_a_room_is_caught():
-    sources = {
-        ("meta", True): "from ._a import A",
-        ("meta._a", False): "from ._b import B",
-        ("meta._b", False): "def late():\n    from . import A",
-    }
-    assert circles(sources) == ["meta._a", "meta._b"]
 
 
 def test_the_map_shows_every_room_and_only_imports_that_are_allowed():

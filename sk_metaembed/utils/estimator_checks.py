@@ -106,10 +106,11 @@ def parametrize_with_checks(
     params = []
     for estimator in estimators:
         expected = expected_failed_checks(estimator) if expected_failed_checks else {}
+        text = _short_repr(estimator)
         for check in _collect(estimator, expected):
             reason = _reason(check, expected)
             marks = [pytest.mark.xfail(reason=reason)] if reason else []
-            name = f"{_short_repr(estimator)}-{_check_id(check)}"
+            name = f"{text}-{_check_id(check)}"
             params.append(pytest.param(estimator, check, marks=marks, id=name))
     return pytest.mark.parametrize("estimator, check", params)
 

@@ -47,7 +47,6 @@ def autoencoded(variant, **options):
 
 VARIANTS = {
     "concat": ConcatMetaEmbedding(),
-    "concat-as-is": ConcatMetaEmbedding(normalize=False),
     "average": AverageMetaEmbedding(),
     "average-as-is": AverageMetaEmbedding(normalize=False),
     "procrustes": ProcrustesMetaEmbedding(),
@@ -55,18 +54,17 @@ VARIANTS = {
     "imputer": SourceImputer(min_shared=1),
     "imputer-neighbors": SourceImputer("neighbors", min_shared=1),
     "svd": SVDMetaEmbedding(),
-    "svd-scaled-as-is": SVDMetaEmbedding(whiten=False, normalize=False),
-    "svd-randomized": SVDMetaEmbedding(4, solver="randomized", random_state=0),
+    "svd-as-is": SVDMetaEmbedding(
+        4, whiten=False, normalize=False, solver="randomized", random_state=0
+    ),
     "gcca": GCCAMetaEmbedding(),
     "gcca-pure-as-is": GCCAMetaEmbedding(regularization=0, normalize=False),
     "1ton": one_to_n(normalize=False),
     "1ton+": one_to_n(impute_missing=True, alpha=0),
-    "1ton-steps": one_to_n(solver="adagrad"),
     "1ton-steps+": one_to_n(solver="adagrad", impute_missing=True, normalize=False),
     "averaged": autoencoded("averaged"),
     "concatenated-as-is": autoencoded("concatenated", normalize=False),
     "decoupled": autoencoded("decoupled"),
-    "decoupled-as-is": autoencoded("decoupled", normalize=False),
 }
 N = 24
 RNG = np.random.default_rng(0)
@@ -157,7 +155,6 @@ REFUSALS = {
     "one shared word": {
         (SVDMetaEmbedding, GCCAMetaEmbedding): TOO_FEW,
         "1ton": TOO_FEW,
-        "1ton-steps": TOO_FEW,
     },
     "nobody knows anything": NOTHING,
     "no rows": {LEARNED: r"Found array with 0 sample\(s\): X has no tokens"},
@@ -203,24 +200,25 @@ def check_sound(step, X):
 
 
 @pytest.mark.parametrize("case", CASES)
-@every
-def test_awkward_input(variant, case):
-    step, X, sentence = clone(VARIANTS[variant]), CASES[case], refusal(variant, case)
-    if sentence is None:
-        check_sound(step, X)
-        return
-    with pytest.raises(ValueError, match=f"^{type(step).__name__}: .*{sentence}"):
-        step.fit(X)
+def test_awkward_input(case):
+    X = CASES[case]
+    for variant in VARIANTS:
+        step, sentence = clone(VARIANTS[variant]), refusal(variant, case)
+        if sentence is None:
+            check_sound(step, X)
+            continue
+        with pytest.raises(ValueError, match=f"^{type(step).__name__}: .*{sentence}"):
+            step.fit(X)
 
 
-@pytest.mark.parametrize("level", ["type", "token", "sequence"])
 @every
-def test_values_of_unknown_words_are_never_used(variant, level):
+def test_values_of_unknown_words_are_never_used(variant):
     nobody = [KNOW_A & (PLACE > 0), KNOW_B & (PLACE > 0)]
-    X = embedded(A, B, known=nobody, level=level)
-    other = embedded(A, B, known=nobody, level=level, unknown=7e30)
-    clean, junk = (clone(VARIANTS[variant]) for _ in range(2))
-    assert junk.fit_transform(other) == clean.fit_transform(X)
+    for level in ("type", "token", "sequence"):
+        X = embedded(A, B, known=nobody, level=level)
+        other = embedded(A, B, known=nobody, level=level, unknown=7e30)
+        clean, junk = (clone(VARIANTS[variant]) for _ in range(2))
+        assert junk.fit_transform(other) == clean.fit_transform(X)
 
 
 @every
