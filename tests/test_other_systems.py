@@ -74,10 +74,14 @@ def test_a_store_that_is_mapped_is_replaced_once_it_is_closed(windows, store, tm
     export_vectors(store, store.words, path, format="store")
     opened = WordVectors.open(path)
     rows = opened.vectors[:2]
-    with pytest.raises(PermissionError, match="mapped"):
+    with pytest.raises(PermissionError, match=f"mapped.*{path}'"):
         export_vectors(store, store.words, path, format="store", overwrite=True)
     np.testing.assert_array_equal(rows, np.eye(3)[:2])
     assert [found.name for found in tmp_path.iterdir()] == ["store"]
+    del opened, rows
+    gc.collect()
+    export_vectors(store, ["tea"], path, format="store", overwrite=True)
+    assert len(WordVectors.open(path)) == 1
 
 
 def test_stores_and_files_are_written_and_replaced(windows, store, pipe, tmp_path):

@@ -47,7 +47,8 @@ def refuse(path):
 def is_in_use(path):
     """Return whether this process has a file, or one in a directory, open or mapped."""
     path = os.path.realpath(path)
-    if path.endswith("lock"):  # which filelock removes on Windows after it is closed
+    # filelock removes its files on Windows after they are closed.
+    if path.endswith("lock") or not os.path.exists(path):
         return False
     return any(used == path or used.startswith(f"{path}/") for used in _used_files())
 

@@ -5,6 +5,8 @@ import os
 import secrets
 from pathlib import Path
 
+from ._handle_cache import drop_unused_handles
+
 
 @contextlib.contextmanager
 def atomic_path(target):
@@ -30,18 +32,25 @@ def atomic_path(target):
 def replace(source, target):
     """Move a file or directory to a path, where an existing file is replaced.
 
-    Windows refuses to replace or rename what any process has open or mapped; the error
-    says so. Everywhere, a directory is only moved to a path that does not exist.
+    Windows refuses this while any process has a file open or mapped. Files that this
+    process keeps open for later use are closed; for others, the error says so.
     """
     try:
         os.replace(source, target)
+    except PermissionError:
+        drop_unused_handles()
+    else:
+        return
+    try:
+        os.replace(source, target)
     except PermissionError as error:
+        existing = target if os.path.exists(target) else source
         raise PermissionError(
             error.errno,
             "The existing file cannot be replaced. Close it in all programs (on "
             "Windows, arrays and stores that are mapped from it, too), or pass a "
             "different path",
-            os.fspath(target),
+            os.fspath(existing),
         ) from error
 
 

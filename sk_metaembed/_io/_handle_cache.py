@@ -2,7 +2,9 @@
 
 import threading
 from collections import deque
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
+
+_caches = WeakSet()
 
 
 class HandleCache:
@@ -16,6 +18,7 @@ class HandleCache:
         self._lock = threading.RLock()
         self._maxsize = maxsize
         self.clear()
+        _caches.add(self)
 
     def get(self, key, make):
         """Return the handle of a key, created by ``make()`` if there is none."""
@@ -37,3 +40,14 @@ class HandleCache:
         with self._lock:
             self._in_use = WeakValueDictionary()
             self._recent = deque(maxlen=self._maxsize)
+
+    def drop_unused(self):
+        """Drop the handles that nobody uses."""
+        with self._lock:
+            self._recent.clear()
+
+
+def drop_unused_handles():
+    """Drop the handles that nobody uses from all caches, which closes their files."""
+    for cache in list(_caches):
+        cache.drop_unused()

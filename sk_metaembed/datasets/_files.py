@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core._gensim import import_gensim
 from .._core._messages import short_repr
 from .._io._atomic import atomic_path
 from .._io._compression import MAX_RATIO, is_decompression_bomb
@@ -182,9 +183,8 @@ def package_folder(name, *parts, install):
 
 def gensim_file(name):
     """Return the path of a test file of gensim, which its wheel contains."""
-    from gensim.test.utils import datapath
-
-    return datapath(name)
+    gensim = import_gensim(f"The test file {name}")
+    return os.path.join(os.path.dirname(gensim.__file__), "test", "test_data", name)
 
 
 def read_rows(path, n_columns, expected, *, separator="\t", header=0):

@@ -322,9 +322,8 @@ def _is_pair(value):
 
 
 def _is_keyed_vectors(value):
-    from gensim.models import KeyedVectors
-
-    return isinstance(value, KeyedVectors)
+    models = sys.modules.get("gensim.models")
+    return models is not None and isinstance(value, models.KeyedVectors)
 
 
 def _check_supported(value, where):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .._core._gensim import import_gensim
 from .._core._sklearn import Interval
 from ..vectors._word_index import loops_for, ngram_ids, pack
 from ._base import Preprocess
@@ -317,9 +318,7 @@ class FastTextEmbedding(Word2VecEmbedding):
         self.bucket = bucket
 
     def _make_model(self, **options):
-        from gensim.models import FastText
-
-        return FastText(
+        return import_gensim("FastTextEmbedding").models.FastText(
             **options, min_n=self.min_n, max_n=self.max_n, bucket=self.bucket
         )
 

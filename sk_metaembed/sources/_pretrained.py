@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block, EmbeddedSequences
 from ..sequences._mixins import MISSING_CONSTRAINT
@@ -61,16 +62,20 @@ def resolve_path(path):
     return _local_model(path) or _download(path)
 
 
-def _local_model(name):
+def _downloader(name):
+    import_gensim(f"The model {name!r}, which is not a file in {os.getcwd()!r},")
     from gensim import downloader
 
-    file = os.path.join(downloader.BASE_DIR, name, f"{name}.gz")
+    return downloader
+
+
+def _local_model(name):
+    file = os.path.join(_downloader(name).BASE_DIR, name, f"{name}.gz")
     return file if os.path.exists(file) else None
 
 
 def _download(name):
-    from gensim import downloader
-
+    downloader = _downloader(name)
     try:
         with quiet_gensim:
             models = downloader.info()["models"]
@@ -89,9 +94,7 @@ def _download(name):
 
 
 def _download_error(name, error):
-    from gensim import downloader
-
-    file = os.path.join(downloader.BASE_DIR, name, f"{name}.gz")
+    file = os.path.join(_downloader(name).BASE_DIR, name, f"{name}.gz")
     return FileNotFoundError(
         f"{name!r} is not a file (in {os.getcwd()!r}), and gensim-downloader could not "
         f"be queried for a model of that name ({error}). Without network access, "

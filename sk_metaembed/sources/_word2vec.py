@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, Options
 from ..sequences._mixins import MISSING_CONSTRAINT
 from ._base import PREPROCESS_CONSTRAINT, Preprocess
@@ -348,6 +349,4 @@ class Word2VecEmbedding(BaseWordEmbedding):
         raise ValueError(message)
 
     def _make_model(self, **options):
-        from gensim.models import Word2Vec
-
-        return Word2Vec(**options)
+        return import_gensim("Word2VecEmbedding").models.Word2Vec(**options)

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from .._core._gensim import import_gensim
 from ._word_index import pack
 
 _CHUNK_BYTES = 1 << 24
@@ -31,10 +32,9 @@ def refuse_untrusted(path):
 
 def load(path):
     """Unpickle KeyedVectors, or a model with KeyedVectors in ``wv``."""
-    from gensim.utils import SaveLoad
-
+    gensim = import_gensim("Opening a file saved by gensim")
     try:
-        loaded = SaveLoad.load(os.fspath(path))
+        loaded = gensim.utils.SaveLoad.load(os.fspath(path))
     except Exception as error:
         raise ValueError(
             f"{path}: gensim cannot load this pickle ({type(error).__name__}: "
@@ -89,16 +89,16 @@ def read_gensim(path, writer):
 
 def to_keyed_vectors(words, vectors, buckets=None):
     """Return KeyedVectors in memory; FastTextKeyedVectors if there are n-grams."""
-    from gensim.models import KeyedVectors
-    from gensim.models.fasttext import FastTextKeyedVectors
-
+    models = import_gensim("to_keyed_vectors").models
     vectors = np.array(vectors, np.float32)
     if buckets is None:
-        kv = KeyedVectors(vectors.shape[1])
+        kv = models.KeyedVectors(vectors.shape[1])
         kv.add_vectors(words, vectors)
         return kv
     table, min_n, max_n = buckets
-    kv = FastTextKeyedVectors(vectors.shape[1], min_n, max_n, len(table))
+    kv = models.fasttext.FastTextKeyedVectors(
+        vectors.shape[1], min_n, max_n, len(table)
+    )
     kv.index_to_key = list(words)
     kv.key_to_index = {word: row for row, word in enumerate(words)}
     kv.vectors, kv.vectors_ngrams = vectors, np.array(table, np.float32)

@@ -246,18 +246,16 @@ def test_failed_export_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
-    from sk_metaembed.vectors import _export_writers
-
     path = tmp_path / "a.store"
     export_vectors(TABLE, WORDS, path)
-    rename = os.rename
+    replace = os.replace
 
     def fail(source, target):
         if str(source).endswith(".new"):
             raise OSError("no such luck")
-        rename(source, target)
+        replace(source, target)
 
-    monkeypatch.setattr(_export_writers.os, "rename", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no such luck"):
         export_vectors(TABLE, ["tea"], path, overwrite=True)
     assert os.listdir(tmp_path) == ["a.store"]
