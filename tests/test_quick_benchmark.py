@@ -92,22 +92,21 @@ def test_runs_of_one_commit_raise_no_alarm(logic):
     assert moved <= 2  # of 2,475 comparisons
 
 
-@pytest.mark.parametrize(("factor", "word"), [(1.2, "slower"), (1 / 1.2, "faster")])
-def test_a_planted_change_is_found(logic, factor, word):
+def test_a_planted_change_is_found(logic):
     rng = np.random.default_rng(1)
     noise = logic.learn_noise([generated_run(logic, rng) for _ in range(6)])
-    planted = {"w3": factor, "w20": factor}
-    found = []
+    planted = {"w3": 1.2, "w20": 1 / 1.2}
     for _ in range(20):
         before = generated_run(logic, rng)
         runs = [generated_run(logic, rng, planted) for _ in range(2)]
         first, again = (logic.compare(run, against(before), noise) for run in runs)
-        changes = logic.confirmed(first, again)
-        assert {c.name for c in changes if c.moved} <= set(planted)
-        found += [c for c in changes if c.moved]
-    assert len(found) == 40
-    assert all(change.verdict.startswith(word) for change in found)
-    assert all(change.moved == (1 if factor > 1 else -1) for change in found)
+        moved = {c.name: c for c in logic.confirmed(first, again) if c.moved}
+        assert {name: change.moved for name, change in moved.items()} == {
+            "w3": 1,
+            "w20": -1,
+        }
+        assert moved["w3"].verdict.startswith("slower")
+        assert moved["w20"].verdict.startswith("faster")
 
 
 def test_verdicts_give_the_size_and_need_intervals_apart(logic):
