@@ -21,6 +21,8 @@ from sklearn.utils import Bunch
 import sk_metaembed
 from sk_metaembed.datasets import load_bbc_news
 
+from .test_public import ROOMS
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 BUILT = {"_build", "_generated", "api", "gallery", "_templates"}
@@ -67,12 +69,17 @@ def dedented(lines):
     return textwrap.dedent("\n".join(lines)).strip() + "\n"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_a_page_has_a_title(path):
-    lines = [line for line in path.read_text("utf-8").split("\n") if line.strip()]
-    lines = [line for line in lines if not line.startswith((".. _", ":"))]
-    is_underlined = set(lines[1]) <= set("=") and len(lines[1]) >= len(lines[0])
-    assert lines[0].startswith(("# ", "```{include}")) or is_underlined
+def test_every_page_has_a_title_and_is_in_a_toctree():
+    text = "\n".join(path.read_text("utf-8") for path in PAGES)
+    named = set(re.findall(r"^ {3}(?:.*<)?([\w/]+)>?$", text, re.MULTILINE))
+    for path in PAGES:
+        lines = [line for line in path.read_text("utf-8").split("\n") if line.strip()]
+        lines = [line for line in lines if not line.startswith((".. _", ":"))]
+        underlined = set(lines[1]) <= set("=") and len(lines[1]) >= len(lines[0])
+        assert lines[0].startswith(("# ", "```{include}")) or underlined, path
+        page = relative(path).rpartition(".")[0]
+        below = page.rpartition("/")[2]
+        assert page == "index" or {page, below} & named, f"{page} is in no toctree"
 
 
 @pytest.fixture
@@ -134,31 +141,23 @@ def test_a_wrong_page_is_found(page, module, tmp_path):
         test_code_of_a_page_runs(path, module)
 
 
-def public():
-    """Return (room, name) of every public name."""
-    for room in sk_metaembed._ROOMS:
-        home = "utils.estimator_checks" if room == "utils" else room
-        for name in import_module(f"sk_metaembed.{home}").__all__:
-            yield home, name
-
-
 @pytest.fixture
 def reference(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     return import_module("api_reference")
 
 
-def test_reference_has_every_public_name(reference):
-    shown = set(reference.entries())
-    expected = {reference.path(room, name) for room, name in public()}
-    assert shown == expected
-
-
-def test_reference_names_only_what_is_public(reference):
+def test_reference_has_every_public_name_and_no_other(reference):
+    public = {home: import_module(f"sk_metaembed.{home}").__all__ for home in ROOMS}
+    entries = [reference.path(home, n) for home in public for n in public[home]]
+    assert {*reference.entries()} == {*entries}
     for room, (_, sections) in reference.ROOMS.items():
         names = [name for section in sections.values() for name in section]
         assert len(names) == len(set(names))
-        assert set(names) <= set(import_module(f"sk_metaembed.{room}").__all__)
+        assert set(names) <= set(public[room])
+    page = reference.page()
+    for dotted in entries:
+        assert re.search(rf"{re.escape(dotted)}$", page, re.MULTILINE), dotted
 
 
 def test_experimental_names_are_public_and_marked(reference):
@@ -170,21 +169,6 @@ def test_experimental_names_are_public_and_marked(reference):
         note = ".. note:: Experimental, see :doc:`/stability`."
         assert (note in lines) == (name != "sk_metaembed.Pooling")
         assert lines[0] == "One line." and lines[-2:] == ["", "More."]
-
-
-def test_reference_shows_each_first_line(reference):
-    page = reference.page()
-    for dotted in reference.entries():
-        assert re.search(rf"{re.escape(dotted)}$", page, re.MULTILINE), dotted
-
-
-def test_every_page_is_in_a_toctree():
-    text = "\n".join(path.read_text("utf-8") for path in PAGES)
-    named = set(re.findall(r"^ {3}(?:.*<)?([\w/]+)>?$", text, re.MULTILINE))
-    for path in PAGES:
-        page = relative(path).rpartition(".")[0]
-        below = page.rpartition("/")[2]
-        assert page == "index" or {page, below} & named, f"{page} is in no toctree"
 
 
 def test_a_page_of_figures_is_named_after_its_script():

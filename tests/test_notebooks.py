@@ -1,4 +1,4 @@
-"""The notebooks that the gallery offers work, and scripts survive jupytext."""
+"""The notebooks that the gallery offers have all code and readable text."""
 
 import ast
 import json
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-jupytext = pytest.importorskip("jupytext")
 nbformat = pytest.importorskip("nbformat")
 gallery = pytest.importorskip("sphinx_gallery.gen_gallery")
 
@@ -17,7 +16,6 @@ from sphinx_gallery.py_source_parser import split_code_and_text_blocks  # noqa: 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PLOTS = sorted(EXAMPLES.rglob("plot_*.py"))
 LEFT_OVER = re.compile(r":\w+:`|`_(?!\w)|^\.\. \w+::", re.MULTILINE)
-by_name = pytest.mark.parametrize("path", PLOTS, ids=lambda path: path.name)
 
 
 def of_the_gallery(path):
@@ -42,7 +40,7 @@ def statements(code):
     return [ast.dump(statement) for statement in body]
 
 
-@by_name
+@pytest.mark.parametrize("path", PLOTS, ids=lambda path: path.name)
 def test_the_gallerys_notebook_has_all_code_and_readable_text(path):
     notebook = of_the_gallery(path)
     nbformat.validate(notebook)
@@ -51,21 +49,3 @@ def test_the_gallerys_notebook_has_all_code_and_readable_text(path):
     assert texts[0].lstrip().startswith("# ")
     for text in texts:
         assert not LEFT_OVER.search(text), "a mark-up that Markdown does not know"
-
-
-@by_name
-def test_jupytext_makes_a_notebook_and_the_script_again(path):
-    script = path.read_text("utf-8")
-    notebook = jupytext.reads(script, "py")
-    read_as = notebook.metadata["jupytext"]["text_representation"]
-    assert read_as["format_name"] == "percent"
-    nbformat.validate(notebook)
-    assert len(notebook.cells) > 2
-    saved = jupytext.writes(notebook, "ipynb")  # what --to notebook writes
-    again = jupytext.writes(jupytext.reads(saved, "ipynb"), "py:percent")
-    assert without_header(again).strip() == script.strip()
-
-
-def without_header(script):
-    """Return a script less what jupytext writes above a first cell."""
-    return re.sub(r"\A(# ---\n(#.*\n)*?# ---\n\n?)?# %%\n", "", script)
