@@ -4,10 +4,9 @@ Documents are 20 to 40 random Zipf-distributed words each, in a text file create
 Each run is a process of its own; peak memory is measured by the kernel. The in-memory
 rate is that of the same fitted pipeline on lists of str that are in memory already:
 all documents, each once, in batches of the same size, without reading or writing. Runs
-of both alternate. A table shows what each part of a batch takes alone, and in a
-streaming run of one core, where the parts add up to all of its CPU time. The complete
-job in memory reads all documents, computes and writes one table. Then the streaming run
-is repeated and killed at random times, and the files are compared.
+of both alternate. The complete job in memory reads all documents, computes and writes
+one table. Then the streaming run is repeated and killed at random times, and the files
+are compared.
 
     python benchmarks/streaming.py                         # 2 million: minutes
     python benchmarks/streaming.py --documents 300000      # smaller
@@ -26,8 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
-import zlib
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -40,12 +38,8 @@ from sk_metaembed import (
     WordVectors,
     transform_in_batches,
 )
-from sk_metaembed.scale import _partial_output, _transform
-from sk_metaembed.scale._file_sources import LineReader, TextLines
-from sk_metaembed.scale._results import Result
-from sk_metaembed.scale._transform import _output_for
+from sk_metaembed.scale import _partial_output
 
-N_NEW = 40  # files
 PIECE = 20_000
 SHORTEST, LONGEST = 20, 40
 
@@ -100,18 +94,6 @@ def drop_pages_of_finished_batches():
     cls.add = add_and_drop
 
 
-def run_pages(folder, options):
-    """Print the CPU time of writing new files of 20 MB, in ms."""
-    data, times = np.ones(20_000_000, dtype=np.uint8), []
-    for i in range(N_NEW):
-        begin = time.process_time()
-        (folder / f"new{i}").write_bytes(data)
-        times.append(1000 * (time.process_time() - begin))
-    for i in range(N_NEW):
-        (folder / f"new{i}").unlink()
-    print(json.dumps(times))
-
-
 def run_streaming(folder, options):
     """Stream once in this process and print time and memory."""
     if options.drop_pages:
@@ -134,8 +116,9 @@ def run_streaming(folder, options):
 
 def batches_of(folder, options):
     """Return all documents as the streaming run reads them: lists of a batch each."""
-    source = TextLines([folder / "documents.txt"])
-    return [list(batch.rows) for batch in source.batches(options.batch_size)]
+    with open(folder / "documents.txt", encoding="utf-8") as file:
+        lines = map(str.rstrip, file)
+        return list(iter(lambda: list(islice(lines, options.batch_size)), []))
 
 
 def run_in_memory(folder, options):
@@ -149,95 +132,6 @@ def run_in_memory(folder, options):
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     figures = {"rows": sum(map(len, batches)), "seconds": seconds, "cpu": cpu}
     print(json.dumps({**figures, "peak": peak_memory()}))
-
-
-def run_accounted(folder, options):
-    """Stream once and print the CPU time of each part, in ms for every batch."""
-    if options.drop_pages:
-        drop_pages_of_finished_batches()
-    pipe = make_pipeline(folder)
-    warm(pipe, folder)
-    times = {}
-
-    def timed(name, function):
-        def call(*args):
-            begin = time.thread_time()
-            try:
-                return function(*args)
-            finally:
-                times.setdefault(name, []).append(1000 * (time.thread_time() - begin))
-
-        return call
-
-    output = type(_output_for(folder / options.out, "vector"))
-    crc32 = timed("checksum", zlib.crc32)
-    _partial_output.zlib = types.SimpleNamespace(crc32=crc32)
-    for name, cls, method in [
-        ("compute", _transform.Task, "result"),
-        ("read lines", LineReader, "take"),
-        ("read lines", TextLines, "_parse"),
-        ("read lines", TextLines, "_batch"),
-        ("encode the batch", output, "encode"),
-        ("append it to the data", _partial_output.PartialOutput, "add"),
-        ("make the output of the data", output, "finish"),
-    ]:
-        setattr(cls, method, timed(name, getattr(cls, method)))
-    begin = time.process_time()
-    result = transform_in_batches(
-        pipe,
-        folder / "documents.txt",
-        folder / options.out,
-        batch_size=options.batch_size,
-    )
-    total = 1000 * (time.process_time() - begin)
-    n_batches = -(-result.rows // options.batch_size)
-    print(json.dumps({"times": times, "total": total, "batches": n_batches}))
-
-
-def run_parts(folder, options):
-    """Print what each part of a batch takes alone, in ms of wall and CPU time."""
-    pipe = make_pipeline(folder)
-    warm(pipe, folder)
-    file, size = folder / "documents.txt", options.batch_size
-    first = next(TextLines([file]).batches(size))
-    length = len(first.rows.data)
-    part = folder / "data"
-
-    def alone(call):
-        times = []
-        for _ in range(5):
-            begin, cpu = time.perf_counter(), time.process_time()
-            value = call()
-            ends = time.perf_counter() - begin, time.process_time() - cpu
-            times.append(ends)
-        return value, [1000 * min(kind) for kind in zip(*times, strict=True)]
-
-    def read_bytes():
-        with open(file, "rb") as opened:
-            return opened.read(length)
-
-    def encode():
-        return output.encode(spec, result, None)
-
-    def write_part():
-        part.write_bytes(output.header(spec) + bytes(data))
-
-    def assemble():
-        output.finish(spec, part, [len(data)], size)
-
-    values, times = alone(lambda: pipe.transform(list(first.rows)))
-    rows = {"compute": times}
-    text, rows["bytes of the file only"] = alone(read_bytes)
-    read = alone(lambda: next(TextLines([file]).batches(size)))[1]
-    rows["read lines"] = read
-    output, result = _output_for(folder / options.out, "vector"), Result("", values, [])
-    spec = output.spec(result, None)
-    data, rows["encode the batch"] = alone(encode)
-    _, rows["checksum"] = alone(lambda: zlib.crc32(data))
-    _, rows["append it to the data"] = alone(write_part)
-    _, rows["make the output of the data"] = alone(assemble)
-    sizes = {"text": len(text), "batch": len(data)}
-    print(json.dumps({"parts": rows, "sizes": sizes}))
 
 
 def run_whole(folder, options):
@@ -282,26 +176,22 @@ def command(what, folder, options, out=None):
     return [sys.executable, __file__, "--run", what, *flags]
 
 
-def in_a_process(*args, n_threads=None, **kwargs):
+def in_a_process(*args, **kwargs):
     """Run a command and return its output."""
-    threads = {} if n_threads is None else {"NUMBA_NUM_THREADS": str(n_threads)}
     printed = subprocess.run(
         command(*args, **kwargs),
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, **threads},
     )
     return json.loads(printed.stdout.splitlines()[-1])
 
 
 def killed_and_resumed(folder, options, seconds):
-    """Kill the streaming at random times and resume it; return the figures."""
+    """Kill the streaming at random times and return the figures of the last run."""
     rng = random.Random(options.seed)
     moments = sorted(rng.uniform(0.05, 0.95) for _ in range(options.kills))
-    last, finished = 0.0, []
-    out = f"killed{options.out_type}"
-    parts = folder / f".{out}.parts"
+    last, out = 0.0, f"killed{options.out_type}"
     for moment in moments:
         process = subprocess.Popen(
             command("stream", folder, options, out=out),
@@ -312,9 +202,7 @@ def killed_and_resumed(folder, options, seconds):
         process.send_signal(signal.SIGKILL)
         process.wait()
         last = moment
-        finished.append(len([*parts.glob("*.json")]))
-    result = in_a_process("stream", folder, options, out=out)
-    return finished, result
+    return in_a_process("stream", folder, options, out=out)
 
 
 def prepare(folder, options):
@@ -360,39 +248,10 @@ def compare_rates(folder, options):
     return runs["stream"][-1]
 
 
-def print_parts(folder, options):
-    """Print the CPU time of each part of a batch, alone and in a streaming run."""
-    alone = in_a_process("parts", folder, options, n_threads=1)
-    streamed = in_a_process("accounted", folder, options, n_threads=1)
-    text, size = alone["sizes"]["text"] / 1e6, alone["sizes"]["batch"] / 1e6
-    print(f"\none batch, {text:.1f} MB of text, {size:.1f} MB of vectors, CPU ms:")
-    print("| part | alone | streamed: median | mean |\n|---|---|---|---|")
-    rest = streamed["total"] / streamed["batches"]
-    for name, (_, cpu) in alone["parts"].items():
-        times = np.array(streamed["times"].get(name, []))
-        if not len(times):
-            print(f"| {name} | {cpu:.1f} | | |")
-            continue
-        # Several calls per batch are one part of it.
-        mean = times.sum() / streamed["batches"]
-        n_calls = max(1, len(times) // streamed["batches"])
-        batches = times[: n_calls * streamed["batches"]].reshape(-1, n_calls).sum(1)
-        print(f"| {name} | {cpu:.1f} | {np.median(batches):.1f} | {mean:.1f} |")
-        rest -= mean
-    print(f"| the rest: start, end, threads | | | {rest:.1f} |")
-    print(f"| all | | | {streamed['total'] / streamed['batches']:.1f} |")
-
-
 def report(folder, options):
     """Print the figures."""
     prepare(folder, options)
     streamed = compare_rates(folder, options)
-    print_parts(folder, options)
-    pages = np.quantile(in_a_process("pages", folder, options), [0, 0.5, 1])
-    print(
-        f"\n20 MB written to each of {N_NEW} new files, CPU ms: least "
-        f"{pages[0]:.1f}, median {pages[1]:.1f}, most {pages[2]:.1f}"
-    )
     if options.whole:
         whole = in_a_process("whole", folder, options)
         print(
@@ -400,16 +259,15 @@ def report(folder, options):
             f"reading and writing {whole['whole']:,.0f}; peak {whole['peak']:,.0f} MB"
         )
     if options.kills:
-        finished, last = killed_and_resumed(folder, options, streamed["seconds"])
+        last = killed_and_resumed(folder, options, streamed["seconds"])
         same = filecmp.cmp(
             folder / f"streamed{options.out_type}",
             folder / f"killed{options.out_type}",
             shallow=False,
         )
         print(
-            f"killed {len(finished)} times, with {finished} batches finished; "
-            f"the last run found {last['resumed']:,} rows and took "
-            f"{last['seconds']:,.1f} s. "
+            f"killed {options.kills} times; the last run found {last['resumed']:,} "
+            f"rows and took {last['seconds']:,.1f} s. "
             f"Output equal byte for byte: {same}"
         )
         if not same:
@@ -419,9 +277,6 @@ def report(folder, options):
 RUNS = {
     "stream": run_streaming,
     "memory": run_in_memory,
-    "accounted": run_accounted,
-    "pages": run_pages,
-    "parts": run_parts,
     "whole": run_whole,
 }
 

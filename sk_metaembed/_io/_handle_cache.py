@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from weakref import WeakSet, WeakValueDictionary
 
-_caches = WeakSet()
+_caches: WeakSet["HandleCache"] = WeakSet()
 
 
 class HandleCache:

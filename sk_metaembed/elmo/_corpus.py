@@ -4,7 +4,6 @@ A corpus is read once per epoch: from memory, from files line by line, or from a
 iterable. Only its distinct words are kept.
 """
 
-import codecs
 import os
 import zlib
 from collections import Counter
@@ -13,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from .._io._text_lines import read_lines
 from ..sequences import TokenSequences, check_tokens
 
 _BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
@@ -79,13 +79,9 @@ class FilesCorpus:
 
     def _lines(self, files):
         for file in files:
-            with open(file, "rb") as lines:
-                for number, line in enumerate(lines, start=1):
-                    if number == 1:  # some editors write a byte order mark
-                        line = line.removeprefix(codecs.BOM_UTF8)
-                    words = _decode(line, file, number).split()
-                    if words:
-                        yield words
+            for line in read_lines(file):
+                if words := line.split():
+                    yield words
 
 
 class StreamCorpus:
@@ -146,17 +142,6 @@ def _files(path):
     if not path.is_file():
         raise FileNotFoundError(f"no file or folder {str(path)!r}.")
     return [path]
-
-
-def _decode(line, file, number):
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{file}, line {number}: byte {line[error.start]:#04x} at position "
-            f"{error.start} is not valid UTF-8. Convert the file to UTF-8, or decode "
-            "its lines and pass them as a list."
-        ) from error
 
 
 BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from ._batches import accepts_missing, check_rows
-from ._pipeline_ref import make_reference
-from ._results import check_method, compute, compute_empty, explain_rows
+from .._core._named_errors import names_errors
+from ._fingerprint import pipeline_fingerprint
+from ._results import check_options, column_names, compute, compute_empty, explain_rows
 from ._sources import column_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._core._typing import StrPath
     from ._results import Method
 
-_ALLOWED = (
-    "Allowed are a dask DataFrame with column=, a dask Series, a dask Bag of texts or "
-    "token lists, and a one-dimensional dask Array of texts. "
-    "dask.dataframe.from_pandas and dask.bag.from_sequence create them from data in "
-    "memory; transform_in_batches reads files and streams without dask"
-)
 
-
+@names_errors
 def transform_partitions(
     pipeline: Any,
     data: Any,
@@ -31,7 +26,6 @@ def transform_partitions(
     method: Method = "transform",
     keep: str | Sequence[str] = (),
     dtype: Literal["float16", "float32", "float64"] | None = "float32",
-    folder: StrPath | None = None,
 ) -> Any:
     """Run a fitted pipeline over the partitions of a dask collection, lazily.
 
@@ -45,11 +39,11 @@ def transform_partitions(
     pipeline : estimator
         A fitted estimator that returns one row per document. Fitting it again does not
         change collections that were created before.
-    data : dask DataFrame, Series, Bag or Array
-        The documents: texts or token lists. Arrays must have one dimension.
+    data : dask DataFrame, Series or Bag
+        The documents: texts or token lists.
     column : str or list of str, default=None
-        The column with the texts, for a DataFrame or a bag of dicts. With a list of
-        names, the pipeline receives DataFrames of these columns.
+        The column with the texts, for a DataFrame. With a list of names, the pipeline
+        receives DataFrames of these columns.
     method : str, default="transform"
         The method of the pipeline to call: "transform", "predict", "predict_proba",
         "predict_log_proba" or "decision_function".
@@ -58,25 +52,19 @@ def transform_partitions(
     dtype : {"float16", "float32", "float64", None}, default="float32"
         Type of floats in the result; None for the type that the pipeline returns.
         Predictions are not converted.
-    folder : path-like, default=None
-        Where a pipeline of more than 1 MiB is written, for workers to map into memory:
-        a folder that all workers can read. Its files are not removed. None sends a
-        pipeline of any size with the graph.
 
     Returns
     -------
-    dask DataFrame, Series, Bag or Array
+    dask DataFrame, Series or Bag
         For a DataFrame or a Series, a DataFrame with the columns of
         ``get_feature_names_out``, or a Series of predictions; for a Bag, a Bag of
-        one-dimensional arrays or of predictions; for an Array, an Array of shape
-        (n, n_features) or (n,).
+        one-dimensional arrays or of predictions.
 
     Raises
     ------
     TypeError
-        If `data` is not a supported collection; when computed, if a row is neither a
-        text nor a token list, or is missing and no step of the pipeline has
-        ``missing="empty"``. The message gives the partition and the row's index.
+        If `data` is not a supported collection. Errors of the pipeline are raised when
+        the result is computed, with a note that names the partition and its index.
     ValueError
         If a column is missing or an option is invalid.
     sklearn.exceptions.NotFittedError
@@ -89,12 +77,11 @@ def transform_partitions(
 
     Notes
     -----
-    The pipeline is a single node of the graph. Each worker fetches it once and each
-    process reads it once. Word vectors, transformers and ELMo files are sent by
-    reference, so a pipeline with vectors of any size takes a few kilobytes. What the
-    pipeline has learned itself, such as the matrix of a `Word2VecEmbedding`, is sent
-    with the graph. With `folder`, a large pipeline is mapped from a file instead, one
-    copy per machine.
+    The pipeline is a single node of the graph, which each worker fetches once. Word
+    vectors, transformers and ELMo files are sent by reference, so a pipeline with
+    vectors of any size takes a few kilobytes. What the pipeline has learned itself,
+    such as the matrix of a `Word2VecEmbedding`, is sent with the graph; use its
+    exported vectors (`export_vectors`) instead.
 
     Names and types of the columns are determined from one empty document, which is
     processed here.
@@ -123,71 +110,60 @@ def transform_partitions(
     [0.5, 0.5]
     >>> folder.cleanup()
     """
-    caller = "transform_partitions"
-    check_method(pipeline, method, dtype, caller)
-    build = _builder_for(data)
+    check_options("transform_partitions", pipeline, method=method, dtype=dtype)
+    is_bag = _is_bag(data)
+    from dask import bag as db
+    from dask import delayed
+    from dask.base import tokenize
+
     if not (column is None or isinstance(column, str)):
-        column = column_list(column, "column", caller)
-    keep_columns = column_list(keep, "keep", caller)
-    _check_columns(data, column, keep_columns)
-    note = (
-        "transform_partitions: names and types of the columns are determined from one "
-        "empty document, which the pipeline does not accept."
-    )
+        column = column_list(column, "column")
+    kept = column_list(keep, "keep")
+    _check_columns(data, column, kept, is_bag)
     documents: tuple[Any, ...] = ([""], [[]])
     if isinstance(column, list):
         documents = (data._meta_nonempty[column],)
-    empty = compute_empty(pipeline, method, dtype, documents, note)
-    names = empty.columns if empty.values.ndim == 2 else None
-    _check_names(names or ["prediction"], keep_columns)
-    task = _Task(
-        reference=make_reference(pipeline, folder),
-        method=method,
-        dtype=dtype,
-        column=column,
-        keep=keep_columns,
-        names=names,
-        empty=empty.values,
-        missing=accepts_missing(pipeline),
-    )
-    return build(data, task)
+    empty = compute_empty(pipeline, method, dtype, documents)
+    names = None
+    if empty.ndim == 2 and not is_bag:
+        names = column_names(pipeline, method, empty.shape[1])
+    _check_names(names or ["prediction"], kept)
+    # A copy, which does not change if the pipeline is fitted again.
+    task = _Task(deepcopy(pipeline), method, dtype, column, kept, names, empty)
+    name = tokenize(pipeline_fingerprint(pipeline), method, dtype, column, kept)
+    node = delayed(task, name=f"pipeline-{name}", traverse=False)
+    if is_bag:
+        numbers = db.from_sequence(
+            range(data.npartitions), npartitions=data.npartitions
+        )
+        return data.map_partitions(transform_bag, node, numbers)
+    meta = task.to_frame(empty, data._meta.iloc[:0])
+    # With enforce_metadata=True, dask sends the meta with every task.
+    return data.map_partitions(transform_frame, node, meta=meta, enforce_metadata=False)
 
 
-class _Task(NamedTuple):
+@dataclass(frozen=True)
+class _Task:
     """What is computed for every partition.
 
     `names` are those of the columns of a frame, None for a Series; `empty` is the
     result for no rows.
     """
 
-    reference: Any
+    pipeline: Any
     method: str
     dtype: str | None
     column: Any
     keep: list
     names: list | None
     empty: Any
-    missing: bool
 
-    def values(self, rows, where, index=None):
-        """Return the values of the pipeline for the rows of a partition.
-
-        `where` names the partition, `index` is that of a frame.
-        """
+    def values(self, rows, where):
+        """Return the array of the pipeline for the rows of a partition."""
         if not len(rows):
             return self.empty
-
-        def place(i):
-            row = f"row {i}" if index is None else f"index {index[i]!r} (row {i} of it)"
-            return f"transform_partitions: {where}, {row},"
-
-        if isinstance(rows, list):
-            check_rows(rows, place, self.missing)
-        if index is not None:
-            where += f", index {index[0]!r} to {index[-1]!r}"
-        with explain_rows("transform_partitions", where):
-            pipeline = self.reference.pipeline()
-            return compute(pipeline, self.method, self.dtype, rows).values
+        with explain_rows(where):
+            return compute(self.pipeline, self.method, self.dtype, rows)
 
     def to_frame(self, values, frame):
         """Return values of the pipeline with the index of their rows in `frame`."""
@@ -208,117 +184,53 @@ def transform_frame(frame, task, partition_info=None):
     if not isinstance(task.column, list):
         rows = rows.tolist()
     where = f"partition {(partition_info or {}).get('number', 0)}"
-    return task.to_frame(task.values(rows, where, frame.index), frame)
+    if len(rows):
+        where += f", index {frame.index[0]!r} to {frame.index[-1]!r}"
+    return task.to_frame(task.values(rows, where), frame)
 
 
 def transform_bag(items, task, number):
-    """Return a list with a row per item (str, token list or dict with the column).
-
-    `number` yields the number of the partition.
-    """
-    rows, where = list(items), f"partition {next(iter(number))}"
-    if task.column is not None:
-        rows = [_field(item, task.column, where, i) for i, item in enumerate(rows)]
-    return list(task.values(rows, where))
+    """Return a list with a row per item; `number` yields that of the partition."""
+    return list(task.values(list(items), f"partition {next(iter(number))}"))
 
 
-def transform_block(block, task, block_id=None):
-    """Return the values for a block of texts, (n,) -> (n, n_features) or (n,)."""
-    return task.values(block.tolist(), f"block {block_id[0] if block_id else 0}")
-
-
-def _field(item, column, where, i):
-    try:
-        return item[column]
-    except (KeyError, TypeError, IndexError):
-        has = f"keys {list(item)}" if isinstance(item, dict) else f"{item!r:.60}"
-        raise ValueError(
-            f"transform_partitions: {where}, row {i}, has no {column!r}; it is {has}. "
-            "Omit column for a bag of texts or token lists."
-        ) from None
-
-
-def _builder_for(data):
-    """Return the function that builds the result for a collection."""
-    partitioned = hasattr(data, "map_partitions") and hasattr(data, "npartitions")
-    if partitioned and hasattr(data, "divisions") and hasattr(data, "_meta"):
-        if data.ndim in (1, 2):
-            return _build_frame
-    elif partitioned and hasattr(data, "to_delayed"):
-        return _build_bag
-    elif hasattr(data, "map_blocks") and getattr(data, "ndim", 0) == 1:
-        return _build_array
-    shape = f" with {data.ndim} dimensions" if hasattr(data, "map_blocks") else ""
+def _is_bag(data):
+    """Return whether a collection is a Bag and not a DataFrame or Series."""
+    if hasattr(data, "map_partitions"):
+        return not hasattr(data, "_meta")
     raise TypeError(
-        f"transform_partitions got a {type(data).__name__}{shape}. {_ALLOWED}."
+        f"data is a {type(data).__name__}. Allowed are a dask DataFrame with column=, "
+        "a dask Series, and a dask Bag of texts or token lists. "
+        "dask.dataframe.from_pandas, dask.dataframe.from_dask_array and "
+        "dask.bag.from_sequence create them; transform_in_batches reads files and "
+        "streams without dask."
     )
 
 
-def _build_frame(data, task):
-    meta = task.to_frame(task.empty, data._meta.iloc[:0])
-    # With enforce_metadata=True, dask sends the meta with every task.
-    return data.map_partitions(
-        transform_frame, _node(task), meta=meta, enforce_metadata=False
-    )
-
-
-def _build_bag(data, task):
-    from dask.bag import from_sequence
-
-    count = data.npartitions
-    numbers = from_sequence(range(count), npartitions=count)
-    return data.map_partitions(transform_bag, _node(task), numbers)
-
-
-def _build_array(data, task):
-    shape = {}
-    if task.empty.ndim == 2:
-        width = task.empty.shape[1]
-        shape = {"chunks": (*data.chunks, (width,)), "new_axis": 1}
-    return data.map_blocks(
-        transform_block, _node(task), dtype=task.empty.dtype, meta=task.empty, **shape
-    )
-
-
-def _node(task):
-    """Return a node of a graph, which each worker fetches once."""
-    from dask import delayed
-    from dask.base import tokenize
-
-    return delayed(task, name=f"pipeline-{tokenize(task)}", traverse=False)
-
-
-def _check_columns(data, column, keep):
-    is_frame = hasattr(data, "divisions") and data.ndim == 2
-    if is_frame:
-        has = list(data.columns)
-        if column is None:
+def _check_columns(data, column, keep, is_bag):
+    if is_bag or data.ndim == 1:
+        if column is not None or keep:
             raise ValueError(
-                "transform_partitions: set column to the name of the column with the "
-                "texts, or to a list of names for a step that accepts DataFrames; the "
-                f"DataFrame has {has}."
-            )
-        names = [column] if isinstance(column, str) else column
-        missing = [name for name in (*names, *keep) if name not in has]
-        if missing:
-            raise ValueError(
-                f"transform_partitions: the DataFrame has no column {missing[0]!r}; it "
-                f"has {has}."
+                f"a {type(data).__name__} has no columns, but column={column!r} and "
+                f"keep={keep} were passed. Omit both, or pass a DataFrame; select the "
+                "texts of a bag of dicts with bag.pluck(name)."
             )
         return
-    is_bag = not hasattr(data, "ndim")
-    if keep or not (column is None or is_bag and isinstance(column, str)):
+    has = list(data.columns)
+    if column is None:
         raise ValueError(
-            f"transform_partitions: a {type(data).__name__} has no columns, but "
-            f"column={column!r} and keep={keep} were passed. Omit both, pass a "
-            "DataFrame, or for a bag of dicts pass one name as column."
+            "set column to the name of the column with the texts, or to a list of "
+            f"names for a step that accepts DataFrames; the DataFrame has {has}."
         )
+    for name in [*([column] if isinstance(column, str) else column), *keep]:
+        if name not in has:
+            raise ValueError(f"the DataFrame has no column {name!r}; it has {has}.")
 
 
 def _check_names(names, keep):
     duplicates = sorted(set(names) & set(keep))
     if duplicates:
         raise ValueError(
-            f"transform_partitions: keep names columns {duplicates} that the pipeline "
-            "returns as well. Rename them in the DataFrame."
+            f"keep names columns {duplicates} that the pipeline returns as well. "
+            "Rename them in the DataFrame."
         )

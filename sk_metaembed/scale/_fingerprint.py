@@ -1,10 +1,16 @@
 """Fingerprint of a fitted pipeline, the same in every process."""
 
 import pickle
+from hashlib import sha1
 
 import numpy as np
 from joblib.hashing import NumpyHasher
 from sklearn.utils import Bunch
+
+try:
+    import cloudpickle
+except ImportError:  # joblib contains it, except as some distributions package it
+    from joblib.externals import cloudpickle
 
 
 class _Hasher(NumpyHasher):
@@ -57,7 +63,7 @@ def _tensor_content(tensor):
 
 
 def pipeline_fingerprint(pipeline):
-    """Return 40 hexadecimal digits for a fitted pipeline, None if it has no pickle.
+    """Return hexadecimal digits for a fitted pipeline, None if it cannot be pickled.
 
     Parameters and all that was learned count; vectors by their own fingerprint.
 
@@ -69,4 +75,5 @@ def pipeline_fingerprint(pipeline):
     try:
         return _Hasher("sha1").hash(pipeline)
     except (pickle.PicklingError, AttributeError, TypeError):
-        return None  # a lambda, for example
+        # A lambda, for example: its pickle contains its code.
+        return sha1(cloudpickle.dumps(pipeline)).hexdigest()

@@ -1,7 +1,7 @@
 """Outputs of `transform_in_batches`: a .npy file, or a Parquet file.
 
 An output encodes each batch as bytes, which are appended to one file, after a header,
-and `finish` makes the output of that file.
+and `finish` makes the output of that file. `spec` is what all batches have in common.
 """
 
 import base64
@@ -15,35 +15,29 @@ class NpyOutput:
 
     version = "numpy"  # every release writes the same bytes
 
-    def __init__(self, path):
+    def __init__(self, path, keep):
         self._path = path
-
-    def check(self, keep):
-        """Raise ValueError if columns are to be copied."""
         if keep:
             raise ValueError(
-                f"transform_in_batches: {self._path.name} is a single array and cannot "
-                f"hold the columns keep={keep!r}. Write .parquet or do not pass keep."
+                f"{path.name} is a single array and cannot hold the columns "
+                f"keep={keep!r}. Write .parquet or do not pass keep."
             )
 
-    def spec(self, result, copied):
+    def spec(self, values, copied):
         """Return what all batches have in common, for JSON, from the first one."""
-        dtype = result.values.dtype
-        if dtype.hasobject:
+        if values.dtype.hasobject:
             raise ValueError(
-                f"transform_in_batches: {self._path.name} cannot hold {result.name}s "
-                "of Python objects. Write .parquet, or fit on labels that are a NumPy "
-                "array of str or numbers."
+                f"{self._path.name} cannot hold Python objects. Write .parquet, or fit "
+                "on labels that are a NumPy array of str or numbers."
             )
-        return {"dtype": dtype.str, "shape": list(result.values.shape[1:])}
+        return {"dtype": values.dtype.str, "shape": list(values.shape[1:])}
 
-    def encode(self, spec, result, copied):
+    def encode(self, spec, values, copied):
         """Return the bytes of a batch."""
-        values, dtype = result.values, np.dtype(spec["dtype"])
-        if list(values.shape[1:]) != spec["shape"] or values.dtype != dtype:
+        if self.spec(values, copied) != spec:
             raise ValueError(
                 f"The pipeline returned {values.dtype} of shape {values.shape} after "
-                f"{dtype} with rows of shape {tuple(spec['shape'])}. All batches must "
+                f"{spec['dtype']} with rows of shape {spec['shape']}. All batches must "
                 "have the same type; .parquet can hold labels of any length."
             )
         return memoryview(np.ascontiguousarray(values)).cast("B")
@@ -54,11 +48,8 @@ class NpyOutput:
         NumPy pads a header, so its size does not depend on the number of rows.
         """
         file = BytesIO()
-        header = {
-            "descr": np.lib.format.dtype_to_descr(np.dtype(spec["dtype"])),
-            "fortran_order": False,
-            "shape": (n_rows, *spec["shape"]),
-        }
+        shape = (n_rows, *spec["shape"])
+        header = {"descr": spec["dtype"], "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, header)
         return file.getvalue()
 
@@ -72,41 +63,31 @@ class NpyOutput:
 class ParquetOutput:
     """A Parquet file with a row group per batch.
 
-    With the layout "vector", vectors are one column of lists of equal length; with
-    "columns", each dimension is a column.
+    Vectors are one column `name` of lists of equal length, or a column per dimension,
+    which ``columns(width)`` names.
     """
 
-    def __init__(self, path, layout):
-        self._path, self._layout = path, layout
-
-    @property
-    def version(self):
-        """The library that writes; another release may write other bytes."""
-        from pyarrow import __version__
-
-        return f"pyarrow {__version__}"
-
-    def check(self, keep):
-        """Raise ImportError if pyarrow is not installed."""
+    def __init__(self, path, name, columns=None):
         try:
-            import pyarrow.parquet  # noqa: F401
+            import pyarrow.parquet
         except ImportError as error:
             raise ImportError(
-                f"transform_in_batches requires pyarrow to write {self._path.name}: "
-                "pip install pyarrow. Writing .npy does not."
+                f"pyarrow is required to write {path.name}: pip install pyarrow. "
+                "Writing .npy does not require it."
             ) from error
+        self.version = f"pyarrow {pyarrow.__version__}"  # which may change the bytes
+        self._path, self._name, self._columns = path, name, columns
 
-    def spec(self, result, copied):
+    def spec(self, values, copied):
         """Return what all batches have in common, for JSON, from the first one."""
-        schema = self._table(result, copied, None).schema.remove_metadata()
+        schema = self._table(values, copied).schema
         return {"schema": base64.b64encode(schema.serialize()).decode()}
 
-    def encode(self, spec, result, copied):
+    def encode(self, spec, values, copied):
         """Return the bytes of a batch, as a stream of Arrow."""
         import pyarrow as pa
 
-        # In one chunk: batches of a source are cut differently by workers.
-        table = self._table(result, copied, _schema_of(spec)).combine_chunks()
+        table = self._table(values, copied).cast(_schema_of(spec)).combine_chunks()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -119,78 +100,49 @@ class ParquetOutput:
     def finish(self, spec, data, sizes, n_rows):
         """Write each batch of a file as a row group; return the path of the output."""
         import pyarrow as pa
+        from pyarrow import parquet
 
-        whole = data.with_name("whole")
+        whole, schema = data.with_name("whole"), _schema_of(spec)
+        vectors = [field.name for field in schema if _holds_vectors(field.type)]
+        others = [name for name in schema.names if name not in vectors]
+        options = {
+            # Vectors hardly compress and do not repeat.
+            "compression": {
+                name: "NONE" if name in vectors else "SNAPPY" for name in schema.names
+            },
+            "use_dictionary": others or False,
+            "write_statistics": others or False,
+        }
         with (
             open(data, "rb") as batches,
             open(whole, "wb") as file,
-            _parquet_writer(file, _schema_of(spec)) as writer,
+            parquet.ParquetWriter(file, schema, **options) as writer,
         ):
             for size in sizes:
                 table = pa.ipc.open_stream(batches.read(size)).read_all()
-                writer.write_table(table, row_group_size=max(1, table.num_rows))
+                writer.write_table(table, row_group_size=table.num_rows)
         return whole
 
-    def _table(self, result, copied, schema):
-        """Return a table of a schema, None for the first batch."""
+    def _table(self, values, copied):
         import pyarrow as pa
 
-        columns = _copied_columns(copied)
-        n_copied, values = len(columns), result.values
         if values.ndim == 1:
-            columns.append((result.name, pa.array(values)))
-        elif self._layout == "columns" or values.dtype.kind not in "fiu":
-            # pyarrow would copy each strided column as well.
-            arrays = [np.ascontiguousarray(column) for column in values.T]
-            columns += zip(result.columns, arrays, strict=True)
+            names, arrays = [self._name], [pa.array(values)]
+        elif self._columns is None and values.dtype.kind in "fiu":
+            flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+            names = [self._name]
+            arrays = [pa.FixedSizeListArray.from_arrays(flat, values.shape[1])]
         else:
-            columns.append((result.name, _vector_array(values)))
-        names = [name for name, _ in columns]
-        repeated = {name for name in names if names.count(name) > 1}
+            names = self._columns(values.shape[1])
+            # pyarrow would copy each strided column as well.
+            arrays = [pa.array(np.ascontiguousarray(column)) for column in values.T]
+        repeated = sorted(set(names) & set(copied))
         if repeated:
             raise ValueError(
-                f"{self._path.name} would have duplicate columns {sorted(repeated)}. "
+                f"{self._path.name} would have duplicate columns {repeated}. "
                 "Rename the columns passed as keep."
             )
-        table = pa.table(dict(columns))
-        if schema is not None:
-            return _cast(table, schema)
-        fields = enumerate(table.schema)  # the pipeline's columns are never null
-        schema = pa.schema([field.with_nullable(i < n_copied) for i, field in fields])
-        return pa.table(table.columns, schema=schema)
-
-
-def _vector_array(values):
-    """Return a pyarrow FixedSizeListArray of rows, (n, dim)."""
-    import pyarrow as pa
-
-    dim = values.shape[1]
-    kind = pa.from_numpy_dtype(values.dtype)
-    listed = pa.list_(pa.field("element", kind, nullable=False), dim)
-    flat = pa.array(np.ascontiguousarray(values).reshape(-1))
-    return pa.FixedSizeListArray.from_arrays(flat, type=listed)
-
-
-def _copied_columns(copied):
-    if copied is None:
-        return []
-    if isinstance(copied, dict):
-        return list(copied.items())
-    return list(zip(copied.column_names, copied.columns, strict=True))
-
-
-def _cast(table, schema):
-    import pyarrow as pa
-
-    try:
-        if table.column_names == schema.names:
-            return table.cast(schema)
-        problem = f"columns {table.column_names} after {schema.names}"
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        problem = f"types {table.schema.types} after {schema.types} ({error})"
-    raise ValueError(
-        f"The batch has {problem}. All batches must have the same columns and types."
-    )
+        return pa.table({**copied, **dict(zip(names, arrays, strict=True))})
 
 
 def _schema_of(spec):
@@ -199,26 +151,7 @@ def _schema_of(spec):
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(spec["schema"])))
 
 
-def _parquet_writer(file, schema):
+def _holds_vectors(data_type):
     import pyarrow as pa
-    from pyarrow import parquet
 
-    is_vector = {
-        field.name: pa.types.is_floating(field.type)
-        or pa.types.is_fixed_size_list(field.type)
-        for field in schema
-    }
-    others = [name for name, vector in is_vector.items() if not vector]
-    return parquet.ParquetWriter(
-        file,
-        schema,
-        # Vectors hardly compress and do not repeat.
-        compression={
-            name: "NONE" if vector else "SNAPPY" for name, vector in is_vector.items()
-        },
-        use_dictionary=others or False,
-        write_statistics=others or False,
-        write_page_index=False,
-        store_schema=True,
-        version="2.6",
-    )
+    return pa.types.is_floating(data_type) or pa.types.is_fixed_size_list(data_type)

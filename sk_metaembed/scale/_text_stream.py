@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._batches import accepts_missing, pipeline_rows
-from ._file_sources import TextLines
+from .._core._named_errors import names_errors
+from .._io._compression import detect_compression
 from ._fingerprint import pipeline_fingerprint
 from ._sources import open_source
 
@@ -69,14 +70,13 @@ class TextStream:
     >>> stream = TextStream(file)
     >>> next(iter(stream)), sum(1 for _ in stream)
     ('the cat sat', 20)
-    >>> [batch.rows for batch in TextStream(["a", "b", "c"]).open_source().batches(2)]
-    [['a', 'b'], ['c']]
     >>> source = Word2VecEmbedding(vector_size=4, random_state=0).fit(stream)
     >>> sorted(source.vocabulary_)
     ['cat', 'dog', 'sat', 'the']
     >>> folder.cleanup()
     """
 
+    @names_errors
     def __init__(
         self,
         source: Any,
@@ -86,14 +86,13 @@ class TextStream:
     ) -> None:
         if isinstance(source, Iterator) or hasattr(source, "read_next_batch"):
             raise TypeError(
-                f"TextStream: source is a {type(source).__name__}, which can be "
-                "iterated over only once, and training needs several passes. Pass a "
-                "function that returns it, TextStream(lambda: generate()), a file, or "
-                "a list."
+                f"source is a {type(source).__name__}, which can be iterated over only "
+                "once, and training needs several passes. Pass a function that returns "
+                "it, TextStream(lambda: generate()), a file, or a list."
             )
         if tokenizer not in (None, "spaces") and not hasattr(tokenizer, "transform"):
             raise TypeError(
-                "TextStream: tokenizer must be a transformer such as Tokenizer(), "
+                "tokenizer must be a transformer such as Tokenizer(), "
                 f'"spaces" or None, got {tokenizer!r}.'
             )
         self.source = source
@@ -109,17 +108,13 @@ class TextStream:
         The threads of gensim read such a file themselves; any other source is read
         by this process.
         """
-        if self.tokenizer != "spaces" or self._is_function():
+        if self.tokenizer != "spaces" or self._is_function() or self.column:
             return None
-        opened = self._opened()
-        return opened.plain_file if type(opened) is TextLines else None
+        files = self.open_source().files
+        is_plain = len(files) == 1 and detect_compression(files[0])[0] is None
+        return str(files[0]) if is_plain else None
 
-    def open_source(
-        self,
-        columns: Sequence[str] = (),
-        keep: Sequence[str] = (),
-        missing: bool = False,
-    ) -> Any:
+    def open_source(self, columns: Sequence[str] = (), keep: Sequence[str] = ()) -> Any:
         """Open the source from its first row, as `transform_in_batches` reads it.
 
         Parameters
@@ -128,60 +123,37 @@ class TextStream:
             Columns with texts, instead of `column`.
         keep : list of str, default=()
             Columns to be copied.
-        missing : bool, default=False
-            Whether rows may be missing (None, NaN, null). An estimator as `tokenizer`
-            decides this instead, by its parameter ``missing``.
 
         Returns
         -------
         object
             Its method ``batches(size)`` yields batches of rows.
         """
-        if self.tokenizer not in (None, "spaces"):
-            missing = accepts_missing(self.tokenizer)
-        opened = self._opened(columns, keep, missing)
+        source = self.source() if self._is_function() else self.source
+        opened = open_source(source, list(columns) or self.column, keep)
         if self.tokenizer is None:
             return opened
-        return _TokenizedSource(opened, self.tokenizer)
+        tokenizer = self.tokenizer
+        if tokenizer != "spaces":
+            tokenizer = pipeline_fingerprint(tokenizer)
 
-    def _opened(self, columns=(), keep=(), missing=False):
-        source = self.source() if self._is_function() else self.source
-        return open_source(source, list(columns) or self.column, keep, missing)
+        def read(size):
+            return ((self._split(rows), kept) for rows, kept in opened.read(size))
+
+        return replace(opened, read=read, tokenizer=tokenizer)
 
     def __iter__(self) -> Iterator[str | list[str]]:
         for batch in self.open_source().batches(_BATCH_SIZE):
             yield from batch.rows
+
+    def _split(self, rows):
+        if self.tokenizer == "spaces":
+            return [row.split() if isinstance(row, str) else row for row in rows]
+        tokens = self.tokenizer.transform(rows)
+        return tokens.to_list() if hasattr(tokens, "to_list") else tokens
 
     def _is_function(self):
         return callable(self.source) and not isinstance(self.source, os.PathLike)
 
     def __repr__(self):
         return f"TextStream({self.source!r:.60})"
-
-
-class _TokenizedSource:
-    """A source whose texts are split into tokens."""
-
-    def __init__(self, source, tokenizer):
-        self._source, self._tokenizer = source, tokenizer
-
-    def __getattr__(self, name):
-        return getattr(self._source, name)
-
-    def identity(self):
-        """Return what identifies the source and its tokenizer, for JSON."""
-        splits = self._tokenizer
-        if splits != "spaces":
-            splits = pipeline_fingerprint(splits)
-        return [*self._source.identity(), "tokenizer", splits]
-
-    def batches(self, *args, **kwargs):
-        """Yield the batches of the source, with tokens."""
-        for batch in self._source.batches(*args, **kwargs):
-            yield batch._replace(rows=self._split(batch.rows))
-
-    def _split(self, rows):
-        if self._tokenizer == "spaces":
-            return [row.split() if isinstance(row, str) else row for row in rows]
-        tokens = self._tokenizer.transform(pipeline_rows(rows, self._tokenizer))
-        return tokens.to_list() if hasattr(tokens, "to_list") else tokens

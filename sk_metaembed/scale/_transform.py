@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+import secrets
 import time
-from concurrent.futures import ThreadPoolExecutor
+import zlib
 from contextlib import closing
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import joblib
+import numpy as np
 from joblib import effective_n_jobs
+from tqdm import tqdm
 
-from .._core._checked_parameters import is_integer
-from ._arrow import compact
-from ._batches import accepts_missing, pipeline_rows, unfinished
-from ._fingerprint import pipeline_fingerprint
+from .._core._named_errors import names_errors
+from .._core._sklearn import Interval, StrOptions
+from ._fingerprint import cloudpickle, pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
-from ._pipeline_ref import PipelineRef, make_reference
-from ._results import check_method, compute, compute_empty, explain_rows
+from ._results import (
+    NAMES,
+    check_options,
+    column_names,
+    compute,
+    compute_empty,
+    explain_rows,
+)
 from ._sources import column_list, open_source
 
 if TYPE_CHECKING:
@@ -28,7 +38,11 @@ if TYPE_CHECKING:
     from .._core._typing import StrPath
     from ._results import Method
 
-_LAYOUTS = ("vector", "columns")
+_CONSTRAINTS = {
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "layout": [StrOptions({"vector", "columns"})],
+    "n_jobs": [Integral, None],
+}
 _BATCHES_PER_WORKER = 8  # in flight, which bounds memory
 
 
@@ -66,6 +80,7 @@ class StreamResult(NamedTuple):
     resumed: int
 
 
+@names_errors
 def transform_in_batches(
     pipeline: Any,
     source: Any,
@@ -122,9 +137,9 @@ def transform_in_batches(
         Type of floats in the output; None for the type that the pipeline returns.
         Predictions are not converted.
     n_jobs : int, default=None
-        Number of processes that compute batches. None for this process and a thread
-        that writes, which is faster if the steps of the pipeline use all cores anyway,
-        as with static vectors. Each worker has up to eight batches in flight.
+        Number of processes that compute batches. None for this process, which is
+        faster if the steps of the pipeline use all cores anyway, as with static
+        vectors. Each worker has up to eight batches in flight.
     resume : bool, default=True
         Whether to continue with what an earlier call finished; it is discarded
         otherwise.
@@ -143,12 +158,11 @@ def transform_in_batches(
     ValueError
         If the output was started with another pipeline, source or option; if batches
         have different types; if an option is invalid.
-    TypeError
-        If a row is neither a text nor a token list, or is missing and no step of the
-        pipeline has ``missing="empty"``. The message gives its number in the source,
-        from 0.
     OSError
         If the disk is full or the directory is not writable.
+    Exception
+        Errors of the pipeline, for example about a row that is missing, have a note
+        with the rows of the batch.
 
     See Also
     --------
@@ -192,180 +206,164 @@ def transform_in_batches(
     """
     start = time.perf_counter()
     out = Path(out).expanduser()
-    check_method(pipeline, method, dtype, "transform_in_batches")
-    _check_options(batch_size, layout, n_jobs)
-    column = column_list(column, "column", "transform_in_batches")
-    keep = column_list(keep, "keep", "transform_in_batches")
-    output = _output_for(out, layout)
-    opened = open_source(source, column, keep, accepts_missing(pipeline))
-    output.check(keep)
+    check_options(
+        "transform_in_batches",
+        pipeline,
+        method=method,
+        dtype=dtype,
+        batch_size=batch_size,
+        layout=layout,
+        n_jobs=n_jobs,
+        constraints=_CONSTRAINTS,
+    )
+    column, keep = column_list(column, "column"), column_list(keep, "keep")
+    output = _output_for(out, keep, layout, pipeline, method)
+    opened = open_source(source, column, keep)
     identity = {
+        "version of the format": 4,
+        "version of pyarrow or numpy": output.version,
         "pipeline": pipeline_fingerprint(pipeline),
         "source": opened.identity(),
         "method": method,
         "batch_size": int(batch_size),
+        "column": column,
         "keep": keep,
         "layout": layout,
         "dtype": dtype,
-        "column": column,
-        "version of pyarrow or numpy": output.version,
     }
-    task = Task(pipeline, method, dtype, layout, output)
+    task = Task(pipeline, method, dtype)
     partial = PartialOutput(out, identity, resume, output)
     try:
-        if identity["pipeline"] is None:
-            partial.recheck_last()
         resumed = partial.n_rows
         _run(task, opened, partial, int(batch_size), n_jobs, verbose)
         if opened.identity() != identity["source"]:
             raise ValueError(
-                f"transform_in_batches: {opened.name} was modified while being read, "
-                "so the output would mix two versions. Call it again with resume=False."
+                f"{opened.name} was modified while being read, so the output would "
+                "mix two versions. Call it again with resume=False."
             )
         partial.finish()
-        rows = partial.n_rows
+    except OSError as error:
+        if error.errno is not None:
+            error.add_note(
+                f"transform_in_batches: the {partial.n_rows:,} finished rows of {out} "
+                f"are kept in {partial.folder}. Fix the cause, for example free some "
+                "space, and call it again to resume."
+            )
+        raise
     finally:
         partial.close()
-    return StreamResult(rows, [out], time.perf_counter() - start, resumed)
+    return StreamResult(partial.n_rows, [out], time.perf_counter() - start, resumed)
 
 
-def _check_options(batch_size, layout, n_jobs):
-    if not is_integer(batch_size) or batch_size < 1:
-        raise ValueError(
-            f"transform_in_batches: batch_size must be an int of at least 1, got "
-            f"{batch_size!r}."
-        )
-    if layout not in _LAYOUTS:
-        raise ValueError(
-            f"transform_in_batches: layout must be one of {_LAYOUTS}, got {layout!r}."
-        )
-    if not (n_jobs is None or is_integer(n_jobs) and n_jobs):
-        raise ValueError(
-            "transform_in_batches: n_jobs must be None or an int other than 0, got "
-            f"{n_jobs!r}."
-        )
-
-
-def _output_for(out, layout):
+def _output_for(out, keep, layout, pipeline, method):
     if out.suffix == ".npy":
-        return NpyOutput(out)
+        return NpyOutput(out, keep)
     if out.suffix in (".parquet", ".pq"):
-        return ParquetOutput(out, layout)
-    raise ValueError(
-        "transform_in_batches: the suffix of out must be .npy or .parquet, got "
-        f"{out.name!r}."
-    )
+        names = functools.partial(column_names, pipeline, method)
+        columns = names if layout == "columns" else None
+        return ParquetOutput(out, NAMES[method], columns)
+    raise ValueError(f"The suffix of out must be .npy or .parquet, got {out.name!r}.")
 
 
 class Task(NamedTuple):
-    """What is computed for every batch, by a pipeline or a PipelineRef."""
+    """What is computed for every batch."""
 
     pipeline: Any
     method: str
     dtype: str | None
-    layout: str
-    output: Any
 
     def result(self, batch):
-        """Return the Result of the pipeline for a batch."""
-        pipeline = self.pipeline
-        if isinstance(pipeline, PipelineRef):
-            pipeline = pipeline.pipeline()
+        """Return the array of the pipeline for a Batch."""
+        if not len(batch.rows):
+            return compute_empty(*self, ([""], [[]]))
         with _explain_rows(batch):
-            rows = pipeline_rows(batch.rows, pipeline)
-            return compute(pipeline, self.method, self.dtype, rows, self.layout)
-
-    def empty_result(self):
-        """Return the Result of the pipeline for no rows."""
-        note = (
-            "transform_in_batches: the source has no rows, and the pipeline does not "
-            "accept an empty document, so the columns are unknown."
-        )
-        options = self.pipeline, self.method, self.dtype
-        return compute_empty(*options, ([""], [[]]), note)
-
-    def encode(self, spec, result, batch):
-        """Return a result in the format of the output."""
-        with _explain_rows(batch):
-            return self.output.encode(spec, result, batch.copied)
+            return compute(*self, batch.rows)
 
 
 def _explain_rows(batch):
     stop = batch.start + len(batch.rows) - 1
-    where = f"rows {batch.start:,} to {stop:,} of the source ({batch.where})"
-    return explain_rows("transform_in_batches", where, batch.start)
+    return explain_rows(f"rows {batch.start:,} to {stop:,} of the source", batch.start)
 
 
 def _run(task, source, partial, batch_size, n_jobs, verbose):
-    """Compute and write every batch that is not finished.
-
-    A thread writes each batch while the next one is computed.
-    """
-    from tqdm import tqdm
-
-    batches = unfinished(source, batch_size, partial.finished)
-    if partial.spec is None:
-        _start(task, source, partial, next(batches, (None, None)))
+    """Compute and write every batch that is not finished."""
+    batches = _unfinished(source, batch_size, partial.chunks)
     if effective_n_jobs(n_jobs) == 1:
-        encoded = _encode_here(task, partial.spec, batches)
+        computed = ((batch, digest, task.result(batch)) for batch, digest in batches)
     else:
-        encoded = _encode_on_workers(task, partial, batches, n_jobs)
+        computed = _compute_on_workers(task, batches, n_jobs, partial.folder)
     bar = tqdm(
-        total=source.n_rows if verbose else None,
+        total=source.count() if verbose else None,
         initial=partial.n_rows,
         unit=" rows",
         desc="transform_in_batches",
         disable=not verbose,
     )
-    with closing(encoded), bar, ThreadPoolExecutor(1) as thread:
-        writing = None
-        for rows, data, digest in encoded:
-            if writing is not None:
-                writing.result()
-            writing = thread.submit(partial.add, rows, data, digest)
-            bar.update(rows)
-        if writing is not None:
-            writing.result()
+    with closing(computed), bar:
+        for batch, digest, values in computed:
+            with _explain_rows(batch):
+                partial.add(values, batch.copied, digest)
+            bar.update(len(values))
 
 
-def _start(task, source, partial, first):
-    """Start the output from the first batch and its digest, or from no rows (None)."""
-    batch, digest = first
-    if batch is None:
-        result, copied = task.empty_result(), source.no_rows()
+def _unfinished(source, size, finished):
+    """Yield a Batch and its digest for each batch of a source that is not finished.
+
+    `finished` are the Chunks of the others. The rows of a file are known by its
+    identity; other rows are read again and compared.
+    """
+    number = 0
+    for number, batch in enumerate(source.batches(size), start=1):
+        digest = None if source.files else _digest_rows(batch.rows)
+        if number > len(finished):
+            yield batch, digest
+            continue
+        chunk = finished[number - 1]
+        if (chunk.rows, chunk.digest) != (len(batch.rows), digest):
+            raise _changed_rows_error(source.name, batch.start, chunk.rows)
+    if number < len(finished):
+        start = sum(chunk.rows for chunk in finished[:number])
+        raise _changed_rows_error(source.name, start, finished[number].rows)
+
+
+def _digest_rows(rows):
+    """Return a checksum of texts, token lists or a DataFrame."""
+    if hasattr(rows, "codes"):  # a TokenSequences
+        arrays = (rows.texts, rows.missing)
+        rows = [rows.to_list(), *(np.asarray(array).tolist() for array in arrays)]
+    elif hasattr(rows, "columns"):
+        rows = rows.to_numpy().tolist()
     else:
-        result, copied = task.result(batch), batch.copied
-    partial.start(task.output.spec(result, copied))
-    if batch is not None:
-        data = task.encode(partial.spec, result, batch)
-        partial.add(len(batch.rows), data, digest)
+        rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
+    return zlib.crc32(repr(rows).encode())
 
 
-def _encode_here(task, spec, batches):
-    """Yield the number of rows, the bytes and the digest of each batch."""
-    for batch, digest in batches:
-        yield len(batch.rows), task.encode(spec, task.result(batch), batch), digest
+def _changed_rows_error(name, start, count):
+    return ValueError(
+        f"{name} has other rows than before among rows {start:,} to "
+        f"{start + count - 1:,}. To resume, it must return the same rows in the same "
+        "order, from the first one on. Pass resume=False to start over."
+    )
 
 
-def _encode_on_workers(task, partial, batches, n_jobs):
-    """Yield the same as `_encode_here`, computed by joblib's workers."""
-    task = task._replace(pipeline=make_reference(task.pipeline, partial.folder))
-    run = joblib.delayed(_encode_detached)
+def _compute_on_workers(task, batches, n_jobs, folder):
+    """Yield each batch, its digest and its result, computed by joblib's workers."""
+    path = folder / f"pipeline-{secrets.token_hex(8)}"
+    path.write_bytes(cloudpickle.dumps(task))
+    run = joblib.delayed(_result_on_worker)
     window_size = _BATCHES_PER_WORKER * effective_n_jobs(n_jobs)
     with joblib.Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
         # In windows: joblib computes ahead even if results are written slowly.
         while window := list(islice(batches, window_size)):
-            tasks = (run(task, partial.spec, _detached(batch)) for batch, _ in window)
-            for (batch, digest), data in zip(window, parallel(tasks), strict=True):
-                yield len(batch.rows), data, digest
+            tasks = (run(path, batch._replace(copied={})) for batch, _ in window)
+            for (batch, digest), values in zip(window, parallel(tasks), strict=True):
+                yield batch, digest, values
 
 
-def _detached(batch):
-    """Return a batch that is pickled without the rest of its source."""
-    if hasattr(batch.copied, "schema"):  # a pyarrow Table
-        return batch._replace(copied=compact(batch.copied))
-    return batch
+def _result_on_worker(path, batch):
+    return _read_task(path).result(batch)
 
 
-def _encode_detached(task, spec, batch):
-    return bytes(task.encode(spec, task.result(batch), batch))
+@functools.lru_cache(maxsize=1)
+def _read_task(path):
+    return cloudpickle.loads(path.read_bytes())

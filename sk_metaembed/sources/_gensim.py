@@ -2,12 +2,13 @@
 
 import logging
 import os
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
+from .._io._text_lines import read_lines
 from ..elmo._corpus import is_stream
 from ..sequences import TokenSequences, check_tokens
 from ..sequences._validation import count_missing
@@ -60,7 +61,7 @@ class TokenStream:
     def batches(self):
         """Yield the rows as TokenSequences."""
         self.n_rows = self.n_tokens = self.n_missing = 0
-        rows = iter(self._all_rows())
+        rows = iter(self._rows)
         while batch := list(islice(rows, _ROWS)):
             first = self.n_rows
             try:
@@ -74,13 +75,6 @@ class TokenStream:
             self.n_tokens += tokens.n_tokens
             self.n_missing += count_missing(tokens)
             yield tokens
-
-    def _all_rows(self):
-        # A TextStream raises for missing rows by default.
-        if self._missing == "empty" and hasattr(self._rows, "open_source"):
-            batches = self._rows.open_source(missing=True).batches(_ROWS)
-            return chain.from_iterable(batch.rows for batch in batches)
-        return self._rows
 
     def guarded(self):
         """Yield the batches until an error occurs, and store the error."""
@@ -117,18 +111,7 @@ class _Lines:
             )
 
     def __iter__(self):
-        with open(self._path, "rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError as error:
-                    raise ValueError(
-                        f"{self._path}, line {number:,}: byte "
-                        f"{line[error.start]:#04x} at position {error.start} is not "
-                        "valid UTF-8. Convert the file to UTF-8; for a compressed file "
-                        "use TextStream."
-                    ) from error
-                yield text.rstrip("\r\n")
+        return read_lines(self._path)
 
 
 def types_with_counts(counts):

@@ -1,6 +1,5 @@
 """An interrupted output has the same bytes as an uninterrupted one."""
 
-import errno
 import os
 import pickle
 import shutil
@@ -9,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -120,32 +118,13 @@ def test_batches_after_a_corrupt_one_are_computed_again(pipe, texts, whole, out)
         assert is_like(out, whole)
 
 
-def remove(path):
-    path.unlink()
-
-
-def empty(path):
-    path.write_bytes(b"")
-
-
-@pytest.mark.parametrize("name", ["data", "journal"])
-@pytest.mark.parametrize("damage", [remove, empty])
-def test_nothing_is_left_to_resume(name, damage, pipe, texts, whole, out):
-    with pytest.raises(Stop):
-        run(pipe, interrupted(texts, 14), out)
-    damage(parts(out) / name)
-    assert run(pipe, texts, out).resumed == 0
-    assert is_like(out, whole)
-
-
-def test_another_version_of_the_format_is_refused(pipe, texts, out):
-    with pytest.raises(Stop):
-        run(pipe, interrupted(texts, 14), out)
-    journal = parts(out) / "journal"
-    journal.write_bytes(journal.read_bytes().replace(b'"version":', b'"version":9', 1))
-    with pytest.raises(ValueError, match="a different version of the format"):
-        run(pipe, texts, out)
-    assert run(pipe, texts, out, resume=False).rows == 23
+def test_nothing_is_left_to_resume(pipe, texts, whole, out):
+    for name in ("data", "journal"):
+        with pytest.raises(Stop):
+            run(pipe, interrupted(texts, 14), out)
+        (parts(out) / name).write_bytes(b"")
+        assert run(pipe, texts, out).resumed == 0
+        assert is_like(out, whole)
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace"])
@@ -164,19 +143,6 @@ def test_killed_around_the_last_rename(name, pipe, texts, whole, out, monkeypatc
     # As if killed after the output was renamed and before its folder was removed.
     (out.parent / "copy").rename(parts(out))
     assert run(pipe, texts, out).rows == 23
-    assert is_like(out, whole)
-
-
-def test_a_corrupt_batch_of_a_complete_output(pipe, texts, whole, out, monkeypatch):
-    def stop(*args):
-        raise Stop
-
-    with monkeypatch.context() as patched:
-        patched.setattr(_partial_output.os, "fsync", stop)
-        with pytest.raises(Stop):
-            run(pipe, texts, out)
-    flip_bit(parts(out) / "data", 0.99)
-    assert run(pipe, texts, out).resumed == 20
     assert is_like(out, whole)
 
 
@@ -241,15 +207,14 @@ def test_another_pipeline_or_source_or_option_is_refused(
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
     other = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("max"))
-    with pytest.raises(ValueError, match=r"with a different pipeline\. Resume with"):
+    with pytest.raises(ValueError, match=r"with a different pipeline \(was"):
         run(other.fit(["tea"]), texts, out)
-    with pytest.raises(ValueError, match=r"a different batch_size \(4, now 5\)"):
+    with pytest.raises(ValueError, match=r"a different batch_size \(was 4\)"):
         run(pipe, texts, out, batch_size=5)
-    with pytest.raises(ValueError, match="a different dtype"):
-        run(pipe, texts, out, dtype="float16")
     changed = [*texts[:5], "snow snow", *texts[6:]]
-    with pytest.raises(ValueError, match="has other rows than before among rows 4"):
-        run(pipe, iter(changed), out)
+    for other_rows in (changed, Tokenizer().transform(texts)):
+        with pytest.raises(ValueError, match="has other rows than before among rows"):
+            run(pipe, other_rows, out)
     assert run(pipe, texts, out).resumed == 12
     assert is_like(out, whole)
 
@@ -263,42 +228,11 @@ def test_resume_false_starts_over(pipe, texts, whole, out):
 
 def test_a_file_that_changed_is_refused(folder, pipe, tmp_path):
     source, out = folder / "texts.txt", tmp_path / "out" / "a.npy"
-    stop_after(pipe, source, out, 8)
+    with pytest.raises(Stop):
+        run(StoppingPipe(pipe, 8), source, out)
     os.utime(source, (0, 0))
     with pytest.raises(ValueError, match="started with a different source"):
-        run(pipe, source, out)
-
-
-def stop_after(pipe, source, out, rows):
-    """Run over a source until an error after a number of rows."""
-    seen = []
-
-    class Stopping(type(pipe)):
-        def transform(self, X):
-            seen.extend(X)
-            if len(seen) > rows:
-                raise Stop
-            return super().transform(X)
-
-    original = type(pipe)
-    pipe.__class__ = Stopping
-    fingerprint = sys.modules["sk_metaembed.scale._transform"]
-    held = fingerprint.pipeline_fingerprint
-    fingerprint.pipeline_fingerprint = lambda pipe: _as(pipe, original, held)
-    try:
-        with pytest.raises(Stop):
-            run(pipe, source, out)
-    finally:
-        pipe.__class__ = original
-        fingerprint.pipeline_fingerprint = held
-
-
-def _as(pipe, cls, function):
-    own, pipe.__class__ = pipe.__class__, cls
-    try:
-        return function(pipe)
-    finally:
-        pipe.__class__ = own
+        run(StoppingPipe(pipe, None), source, out)
 
 
 def test_error_if_the_source_is_modified_while_read(folder, pipe, tmp_path):
@@ -339,7 +273,7 @@ def test_resuming_file_sources(kind, pipe, texts, whole, out, tmp_path):
             table = pa.table({"text": texts[i : i + 6]})
             parquet.write_table(table, source / f"{i:02d}.parquet", row_group_size=4)
         column = "text"
-    text = make_stopping(pipe, 14)
+    text = StoppingPipe(pipe, 14)
     with pytest.raises(Stop):
         run(text, source, out, column=column)
     text.stops_at = None
@@ -364,11 +298,7 @@ class StoppingPipe:
         return {"pipe": self.pipe}
 
 
-def make_stopping(pipe, at):
-    return StoppingPipe(pipe, at)
-
-
-def test_unpicklable_pipeline_is_identified_by_its_last_batch(texts, tmp_path):
+def test_a_pipeline_with_a_lambda_is_identified_by_its_code(texts, tmp_path):
     def make(power):
         return FunctionTransformer(
             lambda rows: np.array([[len(text) ** power] for text in rows]) * 1.0
@@ -377,11 +307,9 @@ def test_unpicklable_pipeline_is_identified_by_its_last_batch(texts, tmp_path):
     out = tmp_path / "out" / "a.npy"
     with pytest.raises(Stop):
         run(make(1), interrupted(texts, 14), out)
-    with pytest.raises(
-        ValueError, match="returns other values than before for rows 8 to"
-    ):
+    with pytest.raises(ValueError, match="started with a different pipeline"):
         run(make(2), texts, out)
-    assert run(make(1), texts, out).resumed == 8
+    assert run(make(1), texts, out).resumed == 12
     assert np.load(out)[:, 0].tolist() == [len(text) for text in texts]
 
 
@@ -397,24 +325,6 @@ def test_one_process_at_a_time(pipe, texts, tmp_path):
     assert run(pipe, rows(), out).rows == 23
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs limits of POSIX")
-@pytest.mark.parametrize("size", [720, 1100])
-def test_a_full_disk(size, pipe, texts, whole, out):
-    import resource
-
-    texts = texts * 2
-    run(pipe, texts, whole)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        with pytest.raises(OSError, match="no space left for .* free some space"):
-            run(pipe, texts, out)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert run(pipe, texts, out).rows == 46
-    assert is_like(out, whole)
-
-
 @pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0, reason="mounting is root's"
 )
@@ -427,9 +337,9 @@ def test_a_disk_that_is_really_full(pipe, texts, whole, tmp_path):
     try:
         (disk / "ballast").write_bytes(bytes(308 * 1024))
         out = disk / whole.name
-        with pytest.raises(OSError, match="no space left for") as caught:
+        with pytest.raises(OSError, match="No space left") as caught:
             run(pipe, texts * 40, out, batch_size=40)
-        assert caught.value.errno == errno.ENOSPC
+        assert "free some space, and call it again" in caught.value.__notes__[-1]
         (disk / "ballast").unlink()
         assert run(pipe, texts * 40, out, batch_size=40).resumed > 0
         run(pipe, texts * 40, whole, batch_size=40)
@@ -438,18 +348,9 @@ def test_a_disk_that_is_really_full(pipe, texts, whole, tmp_path):
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_folder_that_may_not_be_written(pipe, texts, tmp_path, monkeypatch):
-    def denied(*args, **kwargs):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "mkdir", denied)
-        with pytest.raises(
-            PermissionError, match="is not writable. Fix its permissions"
-        ):
-            run(pipe, texts, tmp_path / "a.npy")
+def test_an_output_that_is_a_folder(pipe, texts, tmp_path):
     (tmp_path / "b.npy").mkdir()
-    with pytest.raises(IsADirectoryError, match="b.npy is a directory"):
+    with pytest.raises(IsADirectoryError, match=r"pass the path of a file.*b\.npy"):
         run(pipe, texts, tmp_path / "b.npy")
 
 

@@ -9,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -253,9 +252,9 @@ def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
     written, ahead = [0], []
     add = PartialOutput.add
 
-    def counting(self, rows, *args):
-        add(self, rows, *args)
-        written[0] += rows
+    def counting(self, values, *args):
+        add(self, values, *args)
+        written[0] += len(values)
 
     def rows():
         for i in range(400):
@@ -281,10 +280,11 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
     ("changes", "error", "message"),
     [
         ({"out": "a.csv"}, ValueError, r"must be \.npy or \.parquet, got 'a\.csv'"),
-        ({"batch_size": 0}, ValueError, "batch_size must be an int of at least 1"),
-        ({"layout": "rows"}, ValueError, "layout must be one of"),
-        ({"dtype": "int8"}, ValueError, "dtype must be one of"),
-        ({"method": "fit"}, ValueError, "method must be one of"),
+        ({"batch_size": 0}, ValueError, "'batch_size' parameter"),
+        ({"n_jobs": 1.5}, ValueError, "'n_jobs' parameter"),
+        ({"layout": "rows"}, ValueError, "'layout' parameter"),
+        ({"dtype": "int8"}, ValueError, "'dtype' parameter"),
+        ({"method": "fit"}, ValueError, "'method' parameter"),
         (
             {"method": "predict"},
             ValueError,
@@ -305,11 +305,6 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
             r"no column 'b'; it has \['a'\]",
         ),
         (
-            {"source": pa.table({"a": [1]}), "column": "a"},
-            TypeError,
-            "Column 'a' of the Table has type int64",
-        ),
-        (
             {"source": pa.table({"a": ["x"], "b": [1]}), "column": "a", "keep": "b"},
             ValueError,
             "is a single array and cannot hold the columns",
@@ -326,21 +321,17 @@ def test_invalid_arguments(changes, error, message, pipe, tmp_path):
 
 def test_errors_name_the_row_and_the_file(pipe, texts, tmp_path):
     out = tmp_path / "a.npy"
-    with pytest.raises(TypeError, match="row 17 is None, of type NoneType"):
+    with pytest.raises(TypeError, match="row 2 is missing") as caught:
         transform_in_batches(pipe, [*texts[:17], None], out, batch_size=5)
-    table = pa.table({"text": [*texts[:17], None]})
-    with pytest.raises(TypeError, match="column 'text': row 17 is None"):
-        transform_in_batches(
-            pipe, table, out, batch_size=5, column="text", resume=False
-        )
+    assert (
+        "In rows 15 to 17 of the source. Row numbers in the message count from 15"
+        in (caught.value.__notes__[-1])
+    )
     file = tmp_path / "a.txt"
     file.write_bytes("\n".join(texts[:17]).encode() + b"\ncaf\xe9\n")
     with pytest.raises(ValueError, match=r"a\.txt, line 18: byte 0xe9 at position 3"):
         transform_in_batches(pipe, file, out, batch_size=5, resume=False)
     file = tmp_path / "a.jsonl"
-    file.write_text('{"text": "tea"}\n\n{"text": 3}\n')
-    with pytest.raises(TypeError, match=r"a\.jsonl, line 3: 'text' must be .* got 3"):
-        transform_in_batches(pipe, file, out, column="text", resume=False)
     file.write_text('{"text": "tea"}\n{"title": "tea"}\n')
     with pytest.raises(
         ValueError, match=r"line 2 has no key 'text'; it has \['title'\]"
@@ -369,52 +360,11 @@ def test_errors_of_the_pipeline_name_the_rows(texts, pipe, tmp_path):
                 resume=False,
             )
         notes = "".join(getattr(caught.value, "__notes__", [])) or str(caught.value)
-        assert "in rows 15 to 16 of the source" in notes
+        assert "In rows 15 to 16 of the source" in notes
     with pytest.raises(TypeError, match="returns EmbeddedSequences, not one row"):
         transform_in_batches(pipe[:2], texts, tmp_path / "b.npy")
     with pytest.raises(TypeError, match="returns TokenSequences"):
         transform_in_batches(Tokenizer(), texts, tmp_path / "b.npy")
-
-
-@pytest.mark.parametrize("block", [1, 2, 7, 1000])
-@pytest.mark.parametrize("end", ["", "\n", "\n\n", "é"])
-def test_lines_are_whole_wherever_blocks_end(block, end, tmp_path, monkeypatch):
-    from sk_metaembed.scale import _file_sources
-    from sk_metaembed.scale._file_sources import TextLines
-
-    monkeypatch.setattr(_file_sources, "_BLOCK", block)
-    text = "\ufefftea\n\nmilk é\r\nsnow" + end
-    path = tmp_path / "a.txt"
-    path.write_text(text, encoding="utf-8", newline="")
-    expected = text[1:].replace("\r", "").split("\n")
-    expected = expected[:-1] if end.startswith("\n") else expected
-    for size in (1, 2, 3, 10):
-        batches = list(TextLines([path]).batches(size))
-        assert [row for batch in batches for row in batch.rows] == expected
-        again = TextLines([path]).batches(size, skip=size)
-        assert [row for batch in again for row in batch.rows] == expected[size:]
-
-
-def test_only_a_tokenizer_takes_undecoded_lines(pipe, texts, tmp_path):
-    """Other steps receive the lines of a file as a list of str."""
-    kinds = []
-
-    def keep(X):
-        kinds.append(type(X))
-        return X
-
-    path = text_file(texts, tmp_path, "t.txt")
-    steps = FunctionTransformer(keep, feature_names_out="one-to-one"), *pipe
-    function = make_pipeline(*steps).fit(texts)
-    outs = [tmp_path / "a.npy", tmp_path / "b.npy"]
-    kinds.clear()
-    for steps, out in zip((function, pipe), outs, strict=True):
-        transform_in_batches(steps, path, out, batch_size=4)
-    assert set(kinds) == {list}
-    assert outs[0].read_bytes() == outs[1].read_bytes()
-    tokenized = TextStream(path, tokenizer=FunctionTransformer(keep))
-    assert list(tokenized) == texts
-    assert set(kinds) == {list}
 
 
 def test_error_on_a_truncated_compressed_file(pipe, texts, tmp_path):
@@ -422,20 +372,3 @@ def test_error_on_a_truncated_compressed_file(pipe, texts, tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match=r"t\.txt\.gz is corrupt or truncated"):
         transform_in_batches(pipe, path, tmp_path / "a.npy")
-
-
-class HasSteps(TransformerMixin, BaseEstimator):
-    def __init__(self, steps=10):
-        self.steps = steps
-
-    def fit(self, X, y=None):
-        return self
-
-    def transform(self, X):
-        return np.array([[float(len(text))] for text in X])
-
-
-def test_an_estimator_with_another_parameter_named_steps(tmp_path):
-    (tmp_path / "a.txt").write_text("to be\nor\n", encoding="utf-8")
-    transform_in_batches(HasSteps(), tmp_path / "a.txt", tmp_path / "a.npy")
-    assert np.load(tmp_path / "a.npy").ravel().tolist() == [5, 2]

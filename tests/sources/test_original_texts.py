@@ -20,12 +20,10 @@ from sk_metaembed import (
     PretrainedEmbedding,
     SourceSelector,
     Tokenizer,
-    TokenSequences,
     TransformerEmbedding,
     WordVectors,
     contextual_to_static,
 )
-from sk_metaembed.scale._batches import digest_rows
 from sk_metaembed.sources._sentences import (
     OriginalText,
     distinct_texts,
@@ -500,12 +498,3 @@ def test_words_over_contexts_of_texts(pair, tmp_path):
         king = embedded.tokens.types[embedded.tokens.codes] == "king"
         expected = embedded.blocks[0].values[king].mean(0)
         np.testing.assert_allclose(vectors["king"], expected, atol=1e-5)
-
-
-def test_checksums_of_rows_tell_texts_apart():
-    first, second = (Tokenizer().transform([text]) for text in TEXTS[3:])
-    assert first == second
-    assert digest_rows(first) != digest_rows(second)
-    assert digest_rows(first) == digest_rows(Tokenizer().transform(TEXTS[3:4]))
-    X = [[*row] for row in first]
-    assert digest_rows(TokenSequences.from_lists(X)) == digest_rows(X)
