@@ -159,8 +159,8 @@ assert_type(UntrustedError("A function.", {"mylib.f"}).names, tuple[str, ...])
 # Displays store arrays; `plot` and the from_* constructors return the display.
 similarity = SimilarityDisplay(np.eye(2), labels=["a", "b"])
 assert_type(similarity.frame(), pd.DataFrame)
-assert_type(similarity.matrix, NDArray[np.float64])
-assert_type(DistanceDisplay(1 - np.eye(2), labels=["a", "b"]).stress, float)
+assert_type(similarity.values, NDArray[np.float64])
+assert_type(DistanceDisplay(1 - np.eye(2), labels=["a", "b"]).metric, str)
 weights = TokenWeightsDisplay(tokens, np.full((3, 2), 0.5), sources=["x", "y"])
 assert_type(weights.to_html(), str)
 results = check_estimator(Tokenizer(), on_skip=None, on_fail=None)
@@ -230,7 +230,7 @@ def misuse() -> None:
     DynamicMetaClassifier(mixer="dme")  # type: ignore[arg-type]
     StackedMetaClassifier(models=[1])  # type: ignore[list-item]
     DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
-    DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(kind="tree")  # type: ignore[arg-type]
+    DistanceDisplay(np.eye(2), labels=["a", "b"]).plot(values_format=2)  # type: ignore[arg-type]
     check_estimator(Tokenizer(), on_fail="ignore")  # type: ignore[arg-type]
     TextStream(["a"], tokenizer="words")  # type: ignore[arg-type]
     transform_in_batches(source, ["a"], "out.npy", layout="rows")  # type: ignore[arg-type]
