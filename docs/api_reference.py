@@ -175,7 +175,6 @@ ROOMS = {
                 "attention_weights",
                 "explain",
                 "Explanation",
-                "ExplanationDisplay",
             ]
         },
     ),

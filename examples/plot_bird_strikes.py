@@ -182,7 +182,7 @@ for name, model in {"best": best, "without remarks": without}.items():
 # Three held-out reports of 8 to 14 words: the surest correct prediction of an effect,
 # the surest of none, and the surest mistake. `explain` leaves each word out in turn;
 # with rows to compare with, it also replaces each column of the table by their values.
-from sk_metaembed.inspection import ExplanationDisplay, explain
+from sk_metaembed.inspection import explain
 
 p = pd.Series(best.predict_proba(X_test)[:, 1], index=X_test.index)
 p = p[X_test["remarks"].str.split().str.len().between(8, 14)]
@@ -190,18 +190,17 @@ error = (p - y_test[p.index]).abs()
 chosen = [error[y_test == 1].idxmin(), error[y_test == 0].idxmin(), error.idxmax()]
 reports = X_test.loc[chosen]
 explanation = explain(best, reports, column="remarks", background=X[:100], target=1)
-labels = [
-    f"predicted {p[row]:.0%}, {'an' if y_test[row] else 'no'} effect" for row in chosen
-]
-ExplanationDisplay(explanation, labels=labels).plot()
-plt.show()
+explanation  # noqa: B018
 
 # %%
 # Contributions of the columns to the same predictions. Result: the remarks decide, then
 # the phase of the flight. An aborted take-off is an effect by the definition of the
 # target, which the words and the phase tell together; the mistake is a report whose
 # remarks do not mention the effect.
-columns = explanation.to_frame("columns").set_axis(labels)
+labels = [
+    f"predicted {p[row]:.0%}, {'an' if y_test[row] else 'no'} effect" for row in chosen
+]
+columns = explanation.frame("columns").set_axis(labels)
 columns = columns.drop(columns=["sequence", "target"]).T
 print(columns.round(2).to_string())
 folder.cleanup()

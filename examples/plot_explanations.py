@@ -55,30 +55,30 @@ print(f"accuracy: {pipe.score(test_texts, y_test):.3f}")
 
 # %%
 # Three headlines that it gets right, and three that it gets wrong. Blue words speak for
-# the predicted class, vermilion ones against it. The numbers and the base value sum to
-# the decision value. The headline on the Da Vinci Code is taken for technology because
-# of "code", and the one on food advertisements for politics because of "children".
+# the predicted class, vermilion ones against it. Their contributions, in the table
+# below, and the base value sum to the decision value. The headline on the Da Vinci Code
+# is taken for technology because of "code", and the one on food advertisements for
+# politics because of "children".
 import numpy as np
 
-from sk_metaembed.inspection import ExplanationDisplay, explain
+from sk_metaembed.inspection import explain
 
 predicted = pipe.predict(test_texts)
 rng = np.random.default_rng(3)
 right, wrong = np.flatnonzero(predicted == y_test), np.flatnonzero(predicted != y_test)
 rows = [*rng.choice(right, 3), *rng.choice(wrong, 3)]
 shown = [test_texts[i] for i in rows]
-labels = [f"{predicted[i]} (true: {y_test[i]})" for i in rows]
-_ = ExplanationDisplay.from_estimator(pipe, shown, labels=labels)
-
-# %%
-# The same as a table, and shown as a notebook shows it.
+print("true classes:", *(y_test[i] for i in rows))
 explanation = explain(pipe, shown)
-print(explanation.to_frame().head(8).round(3))
 explanation  # noqa: B018
 
 # %%
+# The same as a table. ``explanation.to_html("why.html")`` writes the texts to a file.
+print(explanation.frame().head(8).round(3))
+
+# %%
 # What each source contributes: of these headlines, GloVe decides all.
-_ = ExplanationDisplay(explanation, labels=labels).plot(part="sources")
+_ = explanation.plot()
 
 # %%
 # Trees are not sums over words, so words are left out one at a time.
@@ -88,8 +88,7 @@ trees = make_pipeline(*(step for _, step in pipe.steps[:3]))
 trees.steps.append(("trees", HistGradientBoostingClassifier(max_iter=30)))
 trees.fit(texts, y)
 left_out = explain(trees, shown[:3])
-print(left_out)
-_ = ExplanationDisplay(left_out).plot()
+left_out  # noqa: B018
 
 # %%
 # In a table, the words of one column are left out. A column contributes the value minus
@@ -113,4 +112,4 @@ background = table.iloc[rng.choice(train, 100)]
 explanation = explain(
     model, table.iloc[test[rows]], column="title", background=background
 )
-print(explanation.to_frame("columns").round(2))
+print(explanation.frame("columns").round(2))

@@ -110,4 +110,4 @@ _ = display.ax_.set_title("Mean weight of each source by class")
 # %%
 # The weights of the words of the two headlines. There is one per dimension, so their
 # means, which are shown, are close to even.
-_ = TokenWeightsDisplay.from_estimator(pipe, headlines, labels=pipe.predict(headlines))
+TokenWeightsDisplay.from_estimator(pipe, headlines, labels=pipe.predict(headlines))

@@ -148,12 +148,18 @@ import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
 
+counts = dict(zip(X.tokens.types, X.tokens.type_counts().tolist(), strict=True))
+
+
+def frequency(word):
+    """Return the powers of ten between which the word's number of occurrences lies."""
+    digits = len(str(counts[word]))
+    return f"{10 ** (digits - 1):,} to {10**digits - 1:,}"
+
+
 mixtures = {name: nets[name] for name in ("DME", "CDME")}
 display = SourceWeightsDisplay.from_estimators(
-    mixtures,
-    X[test],
-    groups="frequency",
-    frequencies=dict(zip(X.tokens.types, X.tokens.type_counts(), strict=True)),
+    mixtures, X[test], groups=frequency, group_label="occurrences of the word"
 )
 print(display.frame().round(2).to_string(index=False))
 
@@ -166,8 +172,8 @@ print(display.frame().round(2).to_string(index=False))
 # The weights of single words in three of the sentences, with DME:
 shown = [row for row in test if 8 <= len(X.tokens[row]) <= 12][:3]
 labels = ["for" if y[row] else "against" for row in shown]
-TokenWeightsDisplay.from_estimator(nets["DME"], X[shown], labels=labels)
 plt.show()
+TokenWeightsDisplay.from_estimator(nets["DME"], X[shown], labels=labels)
 
 # %%
 # MiniLM has most weight for most words, GloVe for "smutty", "pleasure" and "works".

@@ -155,8 +155,8 @@ groups_of_tags = [
 ]
 SourceWeightsDisplay.from_estimator(net, X_test, groups=groups_of_tags)
 rows = [i for i, row in enumerate(test.target) if 2 <= sum(t != "O" for t in row) <= 4]
-TokenWeightsDisplay.from_estimator(net, X_test[rows[:3]])
 plt.show()
+TokenWeightsDisplay.from_estimator(net, X_test[rows[:3]])
 
 # %%
 # MiniLM has most weight for "Waltengoo Nar" and "Colonel Rajesh Kalia", and ELMo's

@@ -126,8 +126,7 @@ for name in embedded.names:
 #
 # Distances
 # ---------
-# The cosine distances of all ten occurrences, as a graph that connects each occurrence
-# with its two nearest neighbours, and as a heat map.
+# The cosine distances of all ten occurrences, as a heat map.
 names = [f"{word} {context}" for context in (1, 2) for word in WORDS]
 display = DistanceDisplay.from_embedded(
     embedded,
@@ -136,7 +135,6 @@ display = DistanceDisplay.from_embedded(
     labels=names,
     title="last layer, contexts 1 and 2",
 )
-_ = display.plot(kind="matrix")
 distances = display.frame()
 for word in WORDS:
     print(f"{word} 1 to {word} 2: {distances.loc[f'{word} 1', f'{word} 2']:.2f}")
@@ -147,7 +145,3 @@ for word in WORDS:
 # .12, although one is a person and one a band: the distance of the band to the kings is
 # only slightly larger, .58 and .56 compared with .48 and .49. Women are closer to
 # queens, .68 to .75, than to men, .87 to .99.
-#
-# The positions in the graph are a projection to a plane; a stress of .17 means that
-# they approximate the distances only roughly. The numbers on the edges are the exact
-# distances.

@@ -23,13 +23,10 @@ from .. import (
     save,
 )
 from ..inspection import compare_sources
-from ..inspection._compare_sources import default_scoring
-from ..inspection._source_comparison import METRICS, interval
 from ..inspection._table_candidates import find_kinds
 from ..persistence import UntrustedError
 from ..persistence._errors import check_packages, check_parent, file_path
 from ._data import (
-    EXCEL,
     MISSING,
     READERS,
     check_columns,
@@ -47,11 +44,6 @@ from ._data import (
 from ._report import report_html
 
 _OWN = ("words", "chars")  # sources of TextMetaEncoder
-# What is predicted, and names of scores that work for each such target.
-_TARGETS = {
-    "classifier": ("classes", "accuracy, f1_macro, roc_auc_ovr and neg_log_loss"),
-    "regressor": ("numbers", "r2, neg_mean_absolute_error and neg_max_error"),
-}
 _PREDICT_ROWS = 5000
 
 
@@ -59,10 +51,9 @@ def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
     start = time.perf_counter()
     check_packages("skops", "safetensors")
-    output = _output(
-        options.output or split_suffix(options.table)[0] + ".skm", "--output"
-    )
-    report = _output(options.report, "--report") if options.report else None
+    output = options.output or split_suffix(options.table)[0] + ".skm"
+    output = _writable(output, "--output")
+    report = _writable(options.report, "--report") if options.report else None
     table = read_table(options.table)
     X, target = split_target(table, options.target, [*options.drop, *options.id])
     check_texts(X, options.text)
@@ -71,43 +62,45 @@ def fit(options):
     task = choose_task(target) if options.task == "auto" else options.task
     n_rows = max(options.folds, 3) if report else 3
     y = target_values(target, task, n_rows, len(table) - len(X))
-    metric = options.metric or default_scoring(y, task == "regressor")
-    _check_metric(metric, task, y)
-    _say(_summary(table, X, y, task, options.target))
+    if options.metric is not None:
+        _check_metric(options.metric, task == "regressor", y)
+    _say(f"{len(X):,} rows, {X.shape[1]} columns; {task} of {options.target!r}")
+    if len(X) < len(table):
+        _say(f"left out, without a target ({MISSING}): {len(table) - len(X):,} rows")
+    sources = [_source(name) for name in options.sources]
+    pipeline = _pipeline(task, sources, options)
+    _say("Fitting on all rows ...")
+    save(pipeline.fit(X, y), output, bundle=options.bundle)
+    _say(f"Wrote {output}")
+    if report is None:
+        return
     with tempfile.TemporaryDirectory(prefix="sk_metaembed-") as cache:
-        sources = [_source(name, cache) for name in options.sources]
-        own = [(name, clone(source)) for name, source in sources]
-        pipeline = _pipeline(task, own, options)
-        _say("Fitting on all rows ...")
-        pipeline.fit(X, y)
-        _forget_cache(pipeline)
-        _save(pipeline, output, bundle=options.bundle)
-        if not report:
-            return
+        for _, source in sources:
+            if isinstance(source, TransformerEmbedding):
+                source.set_params(cache=cache, cache_layers="selected")
         comparison = compare_sources(
             _pipeline(task, sources, options),
             X,
             y,
             cv=options.folds,
-            scoring=metric,
+            scoring=options.metric,
             random_state=options.seed,
             verbose=True,
         )
     minutes = (time.perf_counter() - start) / 60
+    settings = {**vars(options), "task": task}
     rows = table.loc[X.index]
-    page = report_html(
-        pipeline, rows, X, y, comparison, metric, vars(options), task, minutes
-    )
+    page = report_html(pipeline, rows, X, y, comparison, settings, minutes)
     report.write_text(page, encoding="utf-8")
-    mean, width = interval(comparison.scores[-1])
-    _say(f"{METRICS.get(metric, metric)}: {mean:.3f} ± {width:.3f}")
+    score = comparison.frame().iloc[-1]
+    _say(f"{comparison.metric}: {score['score']:.3f} ± {score['half_width']:.3f}")
     _say(f"Wrote {report}")
 
 
 def predict(options):
     """Write the predictions of a model for the rows of a table."""
-    default = split_suffix(options.table)[0] + ".predictions.csv"
-    output = _output(options.output or default, "--output")
+    output = options.output or split_suffix(options.table)[0] + ".predictions.csv"
+    output = _writable(output, "--output")
     model = _load(options.model)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
@@ -118,7 +111,8 @@ def predict(options):
     for text in unread_values(model, table):
         _say(f"warning: {text}")
     parts = []
-    for start in _progress(range(0, len(table), _PREDICT_ROWS), "predict"):
+    starts = range(0, len(table), _PREDICT_ROWS)
+    for start in tqdm(starts, desc="predict", disable=None):
         X = table.iloc[start : start + _PREDICT_ROWS][columns]
         parts.append(pd.DataFrame({"prediction": model.predict(X)}))
         if hasattr(model, "predict_proba"):
@@ -132,51 +126,42 @@ def predict(options):
 
 def describe(options):
     """Write the columns of a table, or the contents of a model, to stdout."""
-    if split_suffix(options.file)[1] in (*READERS, *EXCEL):
+    if split_suffix(options.file)[1] in READERS:
         lines = _describe_table(read_table(options.file))
     else:
         lines = _describe_model(_load(options.file))
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def _describe_table(table):
     vectorizer = find_kinds(make_table_pipeline()["table"], table)
     summary = summarize(table, column_kinds(vectorizer, table))
     yield f"{len(table):,} rows, {table.shape[1]} columns"
-    cells = [list(summary), *summary.to_numpy().tolist()]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        yield "  ".join(padded).rstrip()
+    cells = np.array([[*summary], *summary.to_numpy()], dtype=str)
+    for row in np.strings.ljust(cells, np.strings.str_len(cells).max(axis=0)):
+        yield "  ".join(row).rstrip()
 
 
 def _describe_model(model):
-    if hasattr(model, "classes_"):
-        yield f"predicts: {', '.join(shorten(label) for label in model.classes_)}"
-    else:
-        yield "predicts: a number"
+    labels = map(shorten, getattr(model, "classes_", ["a number"]))
+    yield f"predicts: {', '.join(labels)}"
     if hasattr(model, "named_steps") and "table" in model.named_steps:
         kinds = column_kinds(model["table"], model.feature_names_in_)
         for kind in dict.fromkeys(kinds.values()):
             names = [name for name, other in kinds.items() if other == kind]
             yield f"{kind}: {', '.join(names)}"
-        sources = model["table"].high_cardinality.sources or ()
         if "text" in kinds.values():
+            sources = model["table"].high_cardinality.sources or ()
             names = [*_OWN, *(name for name, _ in sources)]
             yield f"sources of texts: {', '.join(names)}"
     yield repr(model)
 
 
-def _output(path, option):
+def _writable(path, option):
     """Return the path of a file to write, in a folder that exists."""
     path = file_path(path, option)
     check_parent(path, option)
     return path
-
-
-def _save(pipeline, path, bundle):
-    save(pipeline, path, bundle=bundle)
-    _say(f"Wrote {path}")
 
 
 def _load(path):
@@ -192,32 +177,21 @@ def _load(path):
         ) from None
 
 
-def _check_metric(metric, task, y):
+def _check_metric(metric, is_number, y):
     """Raise ValueError unless a metric can score predictions of the target."""
     scorer = get_scorer(metric)  # raises ValueError
-    dummy = DummyRegressor() if task == "regressor" else DummyClassifier()
+    dummy = DummyRegressor() if is_number else DummyClassifier()
     X = np.zeros((len(y), 1))
     try:
         with warnings.catch_warnings(action="ignore"):
             scorer(dummy.fit(X, y), X, y)
     except (AttributeError, TypeError, ValueError) as error:
-        kind, names = _TARGETS[task]
         raise ValueError(
-            f"--metric: {metric!r} does not score predictions of {kind} as in this "
-            f"target: {error}. Scores of {kind} are, for example, {names}; --task "
-            "changes what is predicted."
+            f"--metric: {metric!r} cannot score predictions of this target: {error}"
         ) from None
 
 
-def _summary(table, X, y, task, target):
-    kind = "a number" if task == "regressor" else f"one of {len(np.unique(y))} classes"
-    dropped = len(table) - len(X)
-    note = f"; without {target!r} ({MISSING}), and left out: {dropped:,}"
-    summary = f"{len(X):,} rows, {X.shape[1]} columns; {target!r} is {kind}"
-    return summary + note if dropped else summary
-
-
-def _source(name, cache):
+def _source(name):
     """Return the (name, source) that an argument of --sources names."""
     from ..datasets import load_glove_6b_50d, minilm_path, mpnet_path
 
@@ -234,8 +208,7 @@ def _source(name, cache):
     source = make_embedding(path)
     if isinstance(source, TransformerEmbedding):
         other = folder or not (path / "modules.json").exists()
-        output = "mean" if other else "sentence"
-        source.set_params(output=output, cache=cache, cache_layers="selected")
+        source.set_params(output="mean" if other else "sentence")
     return label, source
 
 
@@ -245,32 +218,11 @@ def _pipeline(task, sources, options):
         task, sources, n_jobs=options.jobs, random_state=options.seed
     )
     pipeline["model"].set_params(random_state=options.seed)
-    encoder = pipeline["table"].high_cardinality
     if options.text:
+        encoder = pipeline["table"].high_cardinality
         always = clone(encoder).set_params(cardinality_threshold=2)
-        texts = [(always, options.text)]
-        pipeline["table"].set_params(specific_transformers=texts)
+        pipeline["table"].set_params(specific_transformers=[(always, options.text)])
     return pipeline
-
-
-def _forget_cache(pipeline):
-    """Set cache=None in the sources of a fitted pipeline: the folder is temporary."""
-    table = pipeline["table"]
-    encoders = [table.high_cardinality, *table.transformers_.values()]
-    encoders += [encoder for encoder, _ in table.specific_transformers]
-    for encoder in encoders:
-        sources = list(getattr(encoder, "sources", None) or ())
-        for steps in getattr(encoder, "encoders_", {}).values():
-            if hasattr(steps, "named_steps"):
-                union = steps["sources"]
-                sources += [*union.sources, *union.sources_]
-        for _, source in sources:
-            if isinstance(source, TransformerEmbedding):
-                source.set_params(cache=None)
-
-
-def _progress(iterable, text, **options):
-    return tqdm(iterable, desc=text, disable=None, **options)
 
 
 def _say(text):

@@ -1,5 +1,6 @@
 """Tables: read from files, split into columns and target, and summarized."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,23 +33,17 @@ def read_table(path):
     path = Path(path).expanduser()
     suffix = split_suffix(path)[1]
     reader = READERS.get(suffix)
-    if suffix in EXCEL:
-        raise ValueError(
-            f"{str(path)!r}: Excel files are not read. Save the sheet as CSV UTF-8."
-        )
     if reader is None:
         raise ValueError(
-            f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}."
+            f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
+            "Save Excel sheets as CSV UTF-8."
         )
     try:
         table = reader(path)
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{str(path)!r} is not UTF-8: {error}. In Excel, save the sheet as "
-            "CSV UTF-8."
-        ) from error
     except ValueError as error:
-        raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
+        # The decoder's message does not say what to do.
+        hint = " Save it as UTF-8." if isinstance(error, UnicodeError) else ""
+        raise ValueError(f"{str(path)!r} cannot be read: {error}.{hint}") from error
     if not len(table):
         raise ValueError(f"{str(path)!r} has no rows.")
     return table.set_axis(table.columns.astype(str), axis=1)
@@ -69,18 +64,13 @@ def _read_csv(path):
     return pd.read_csv(path, sep=separator, low_memory=False)
 
 
-def _read_lines(path):
-    return pd.read_json(path, lines=True)
-
-
 READERS = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
     ".parquet": pd.read_parquet,
     ".json": pd.read_json,
-    ".jsonl": _read_lines,
+    ".jsonl": partial(pd.read_json, lines=True),
 }
-EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls")
 
 
 def check_columns(table, names, option):

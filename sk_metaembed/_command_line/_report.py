@@ -1,12 +1,13 @@
-"""The page of a fit: an HTML file without scripts, links or other files."""
+"""The report of a fit: an HTML page without scripts, links or other files."""
 
+import warnings
 from html import escape
+from io import StringIO
 
 import numpy as np
 import pandas as pd
 
 from .._version import __version__
-from ..inspection._source_comparison import METRICS, bounds, interval
 from ._data import column_kinds, shorten, summarize
 
 # What the default scores mean.
@@ -20,27 +21,26 @@ _MEANINGS = {
 _N_WORST = 20
 _LONGEST = 200  # characters of a shown text
 _STYLE = """
-:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}
 h1{font-size:1.5em;margin-bottom:0}h2{font-size:1.15em;margin:2em 0 .3em}
 p{margin:.4em 0}.wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:14px;margin:.6em 0}
 th,td{padding:3px 14px 3px 0;text-align:left;vertical-align:top;max-width:36em;
-border-bottom:1px solid rgba(128,128,128,.4);overflow-wrap:break-word}
-.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+border-bottom:1px solid #8886;overflow-wrap:break-word}
+.numbers :is(th,td):not(:first-child){text-align:right}
 svg{max-width:100%;height:auto;display:block;margin:.6em 0}
 pre{font-size:12px;overflow-x:auto}
 """
 
 
-def report_html(pipeline, table, X, y, comparison, metric, options, task, minutes):
+def report_html(pipeline, rows, X, y, comparison, options, minutes):
     """Return the page.
 
     Parameters
     ----------
     pipeline : Pipeline
         Fitted on all rows.
-    table : DataFrame
+    rows : DataFrame
         The rows of X, with all columns of the file.
     X : DataFrame
         The columns that are used.
@@ -48,252 +48,158 @@ def report_html(pipeline, table, X, y, comparison, metric, options, task, minute
         The target.
     comparison : SourceComparisonDisplay
         Comparison of the sources.
-    metric : str
-        The name of the score.
     options : dict
         Options of the command.
-    task : str
-        "classifier" or "regressor".
     minutes : float
         Duration of the command.
     """
     kinds = column_kinds(pipeline["table"], X)
-    target = options["target"]
-    counts = pd.Series(y).value_counts(normalize=True)
-    meaning = _MEANINGS.get(metric, "").format(most_frequent=counts.iloc[0])
+    title = escape(f"Predicting {shorten(options['target'])}")
     sections = [
-        f"<h1>Predicting {escape(shorten(target))}</h1>",
+        f"<h1>{title}</h1>",
         f"<p>{len(X):,} rows, {X.shape[1]} columns of {escape(options['table'])}</p>",
-        *_score_section(comparison, metric, meaning, options),
-        *_importance_section(comparison.importances, kinds),
-        *_worst_section(comparison, table, y, kinds, options, task),
+        *_score_section(comparison, y, options["folds"]),
+        *_worst_section(comparison, rows, y, kinds, options["id"]),
         "<h2>Columns</h2>",
-        _table_html(summarize(X, kinds), numeric=("missing", "distinct")),
-        *_target_section(y, task, target),
-        *_settings_section(pipeline, options, task, metric, minutes),
+        _table_html(summarize(X, kinds)),
+        *_target_section(y, options["target"]),
+        *_settings_section(pipeline, options, comparison.metric, minutes),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width">'
-        f"<title>Predicting {escape(shorten(target))}</title>"
-        f"<style>{_STYLE}</style></head><body>\n" + "\n".join(sections) + "\n"
-        "</body></html>\n"
+        f"<title>{title}</title><style>{_STYLE}</style></head><body>\n"
+        + "\n".join(sections)
+        + "\n</body></html>\n"
     )
 
 
-def _score_section(comparison, metric, meaning, options):
-    """Yield the scores of the candidates, as a chart and as a table."""
+def _score_section(comparison, y, folds):
+    """Yield the scores of the candidates and the importances of the columns."""
     table = comparison.frame()
-    has_texts, last = len(table) > 1, len(table) - 1
-    rows = [
+    gains = _with_intervals(table["gain"], table["gain_half_width"], "+.4f")
+    scores = pd.DataFrame(
         {
-            "columns and sources": row.sources,
-            "score": f"{row.score:.4f} ± {row.half_width:.4f}",
-            "everything is better by": ""
-            if i == last
-            else f"{row.gain:+.4f} ± {row.gain_half_width:.4f}",
-            "seconds per fit": f"{row.seconds:.1f}",
+            "columns and sources": table["sources"],
+            "score": _with_intervals(table["score"], table["half_width"], ".4f"),
+            "everything is better by": [*gains[:-1], ""],
+            "seconds per fit": [f"{seconds:.1f}" for seconds in table["seconds"]],
         }
-        for i, row in enumerate(table.itertuples())
-    ]
-    question = ", and what does each source bring" if has_texts else ""
-    lines = " Each line with texts has all columns." if has_texts else ""
+    )
+    question = ", and what does each source bring" if len(table) > 1 else ""
+    lines = " Each line with texts has all columns." if len(table) > 1 else ""
+    shares = pd.Series(y).value_counts(normalize=True)
+    meaning = _MEANINGS.get(comparison.metric, f"The score is {comparison.metric}.")
+    meaning = meaning.format(most_frequent=shares.iloc[0])
     yield f"<h2>How good are the predictions{question}?</h2>"
     yield (
-        f"<p>{escape(METRICS.get(metric, metric))} of rows that were not used for "
-        f"fitting, in {options['folds']} folds. {escape(meaning)}{lines}</p>"
+        f"<p>Scores of rows that were not used for fitting, in {folds} folds. "
+        f"{escape(meaning)}{lines}</p>"
     )
-    results = zip(table["score"], table["half_width"], strict=True)
-    intervals = dict(zip(table["sources"], results, strict=True))
-    yield _chart(intervals, limits=bounds(metric))
-    yield _table_html(pd.DataFrame(rows), numeric=list(rows[0])[1:])
+    yield _chart(comparison, "sources")
+    yield _table_html(scores, "numbers")
     yield (
         "<p>± is half a 95% interval over the folds, corrected for training parts that "
         "overlap (Nadeau and Bengio, 2003); differences are paired by fold.</p>"
     )
-
-
-def _importance_section(importances, kinds):
-    """Yield a chart of how much the score drops without each column."""
-    results = {
-        f"{name} ({kinds[name]})": interval(drops)
-        for name, drops in importances.items()
-    }
-    ordered = dict(sorted(results.items(), key=lambda item: -item[1][0]))
     yield "<h2>Which columns matter?</h2>"
     yield (
         "<p>How much the score of everything drops when the values of a column are "
-        "shuffled. Columns that tell the same count for little, since each replaces "
-        "the other.</p>"
+        "shuffled. Columns with the same information have a small drop, since each "
+        "replaces the other.</p>"
     )
-    yield _chart(ordered, baseline=0.0)
+    yield _chart(comparison, "columns")
 
 
-def _worst_section(comparison, table, y, kinds, options, task):
+def _with_intervals(values, widths, spec):
+    return [f"{x:{spec}} ± {w:.4f}" for x, w in zip(values, widths, strict=True)]
+
+
+def _worst_section(comparison, rows, y, kinds, identifiers):
     """Yield the rows with the largest errors, out of fold."""
     worst = np.argsort(-comparison.errors, kind="stable")[:_N_WORST]
-    if task == "classifier":
+    errors, label = [f"{comparison.errors[i]:.4g}" for i in worst], "error"
+    if not _is_number(y):
         worst = [i for i in worst if comparison.predictions[i] != y[i]]
+        errors = [f"{1 - comparison.errors[i]:.2g}" for i in worst]
+        label = "probability of actual"
     yield "<h2>Where is the model most wrong?</h2>"
     if not len(worst):
         yield "<p>Every row is predicted correctly by models that have not seen it.</p>"
         return
     texts = [name for name, kind in kinds.items() if kind == "text"]
-    shown = {"row": [f"{table.index[i] + 1:,}" for i in worst]}
-    for name in [*options["id"], *texts]:
-        shown[name] = [_cell(value) for value in table[name].iloc[worst]]
-    shown["actual"] = [_cell(y[i]) for i in worst]
-    shown["predicted"] = [_cell(comparison.predictions[i]) for i in worst]
-    if task == "classifier":
-        label = "probability of actual"
-        shown[label] = [f"{1 - comparison.errors[i]:.2g}" for i in worst]
-    else:
-        label = "error"
-        shown[label] = [f"{comparison.errors[i]:.4g}" for i in worst]
+    shown = rows[[*identifiers, *texts]].iloc[worst]
+    shown.insert(0, "row", [f"{i + 1:,}" for i in shown.index])
+    shown["actual"], shown["predicted"] = y[worst], comparison.predictions[worst]
+    shown[label] = errors
     yield (
         "<p>Predicted by models that have not seen the row. Some of these rows may "
         "have a wrong target. Rows are numbered from 1, without the header.</p>"
     )
-    yield _table_html(pd.DataFrame(shown), numeric=("row", label))
+    yield _table_html(shown)
 
 
-def _target_section(y, task, target):
+def _target_section(y, target):
     """Yield how the target is distributed."""
     yield f"<h2>Target: {escape(shorten(target))}</h2>"
-    if task == "classifier":
-        counts = pd.Series(y).value_counts()
-        rows = {
-            "class": [shorten(label) for label in counts.index],
-            "rows": [f"{count:,}" for count in counts],
-            "share": [f"{count / len(y):.1%}" for count in counts],
-        }
-        yield _table_html(pd.DataFrame(rows), numeric=("rows", "share"))
+    if _is_number(y):
+        statistics = pd.Series(y).describe().rename({"50%": "median"})
+        yield _table_html(statistics.to_frame().T)
     else:
-        places = {"minimum": 0, "median": 0.5, "maximum": 1}
-        rows = {name: [f"{np.quantile(y, q):.6g}"] for name, q in places.items()}
-        yield _table_html(pd.DataFrame({"mean": [f"{y.mean():.6g}"], **rows}))
+        counts = pd.Series(y).value_counts()
+        shares = [f"{count / len(y):.1%}" for count in counts]
+        table = pd.DataFrame({"class": counts.index, "rows": counts.array})
+        yield _table_html(table.assign(share=shares), "numbers")
 
 
-def _settings_section(pipeline, options, task, metric, minutes):
+def _settings_section(pipeline, options, metric, minutes):
     """Yield the options, versions and the pipeline."""
     import sklearn
     import skrub
 
-    settings = {**options, "task": task, "metric": metric}
-    rows = [
-        (key, _setting(value))
-        for key, value in settings.items()
+    settings = {
+        name: " ".join(value) if isinstance(value, list) else value
+        for name, value in {**options, "metric": metric}.items()
         if value or type(value) is int  # a seed of 0
-    ]
-    rows += [
-        ("minutes", f"{minutes:.1f}"),
-        ("sk_metaembed", __version__),
-        ("scikit-learn", sklearn.__version__),
-        ("skrub", skrub.__version__),
-    ]
+    }
+    settings |= {"minutes": f"{minutes:.1f}", "sk_metaembed": __version__}
+    settings |= {"scikit-learn": sklearn.__version__, "skrub": skrub.__version__}
     yield "<h2>Settings</h2>"
-    yield _table_html(pd.DataFrame(rows, columns=["setting", "value"]))
+    yield _table_html(pd.DataFrame(settings.items(), columns=["setting", "value"]))
     yield f"<pre>{escape(repr(pipeline))}</pre>"
 
 
-def _setting(value):
-    return " ".join(value) if isinstance(value, list) else str(value)
+def _is_number(y):
+    return y.dtype.kind == "f"
+
+
+def _table_html(table, classes=None):
+    """Return a DataFrame as HTML, without its index and with long texts cut."""
+    cells = table.rename(columns=shorten).astype(object).map(_cell)
+    with pd.option_context("display.max_colwidth", None):
+        html = cells.to_html(index=False, border=0, classes=classes)
+    return f'<div class="wide">{html}</div>'
 
 
 def _cell(value):
-    if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else f"{value:.6g}"
-    return "" if value is None or value is pd.NA else shorten(value, _LONGEST)
+    if pd.isna(value):
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else shorten(value, _LONGEST)
 
 
-def _table_html(table, numeric=()):
-    """Return a DataFrame of str as HTML, columns in `numeric` to the right."""
-    tags = ['<td class="n">' if name in numeric else "<td>" for name in table]
-    head = "".join(
-        f"{tag.replace('<td', '<th')}{escape(shorten(name))}</th>"
-        for tag, name in zip(tags, table, strict=True)
-    )
-    body = "\n".join(
-        "<tr>"
-        + "".join(
-            f"{tag}{escape(cell)}</td>" for tag, cell in zip(tags, row, strict=True)
-        )
-        + "</tr>"
-        for row in table.itertuples(index=False, name=None)
-    )
-    return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+def _chart(comparison, part):
+    """Return a part of the comparison as SVG."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-
-_WIDTH, _LABELS, _ROW, _AXIS = 760, 260, 24, 26  # pixels
-
-
-def _chart(intervals, baseline=None, limits=(-np.inf, np.inf)):
-    """Return an SVG of points with intervals, one row per name.
-
-    Parameters
-    ----------
-    intervals : dict of str to (float, float)
-        Mean and half the width.
-    baseline : float, default=None
-        A value with a vertical line.
-    limits : tuple of (float, float), default=(-inf, inf)
-        Where intervals are cut.
-    """
-    means, widths = np.array(list(intervals.values())).T
-    starts, stops = np.clip([means - widths, means + widths], *limits)
-    ends = [*starts, *stops, *([] if baseline is None else [baseline])]
-    low, high = min(ends), max(ends)
-    margin = 0.04 * (high - low) or 0.01
-    low, high = low - margin, high + margin
-    left, right = _LABELS, _WIDTH - 70
-
-    def place(value):
-        return left + (value - low) / (high - low) * (right - left)
-
-    bottom = _ROW * len(intervals)
-    parts = []
-    for tick in _ticks(low, high):
-        x = place(tick)
-        parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}" '
-            'stroke="currentColor" stroke-opacity="0.15"/>'
-            f'<text x="{x:.1f}" y="{bottom + 17}" text-anchor="middle" '
-            f'fill="currentColor">{tick:.4g}</text>'
-        )
-    if baseline is not None:
-        x = place(baseline)
-        parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{bottom}" '
-            'stroke="currentColor" stroke-opacity="0.7" stroke-dasharray="3 3"/>'
-        )
-    lines = zip(intervals, means, starts, stops, strict=True)
-    for i, (name, mean, start, stop) in enumerate(lines):
-        y = _ROW * (i + 0.5)
-        parts.append(
-            f'<text x="{left - 12}" y="{y + 4:.1f}" text-anchor="end" '
-            f'fill="currentColor">{escape(shorten(name, 36))}</text>'
-            f'<line x1="{place(start):.1f}" x2="{place(stop):.1f}" '
-            f'y1="{y}" y2="{y}" stroke="#2a78d6" stroke-width="2"/>'
-            f'<circle cx="{place(mean):.1f}" cy="{y}" r="4.5" fill="#2a78d6"/>'
-            f'<text x="{_WIDTH}" y="{y + 4:.1f}" text-anchor="end" '
-            f'fill="currentColor">{round(mean, 3) + 0.0:.3f}</text>'
-        )
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {bottom + _AXIS}" width="{_WIDTH}" '
-        f'height="{bottom + _AXIS}" font-size="13" role="img" '
-        f'aria-label="Points with intervals">{"".join(parts)}</svg>'
-    )
-
-
-def _ticks(low, high):
-    """Return about five round numbers between two."""
-    raw = (high - low) / 5
-    power = 10.0 ** np.floor(np.log10(raw))
-    step = power * min((1, 2, 5, 10), key=lambda factor: abs(factor - raw / power))
-    first = np.ceil(low / step)
-    return [step * i + 0.0 for i in np.arange(first, np.floor(high / step) + 1)]
+    n_rows = len(comparison.frame(part))
+    figure = Figure((7.6, 1 + 0.3 * n_rows), layout="constrained")
+    page = StringIO()
+    # Text stays text, for search and screen readers.
+    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the browser has more fonts
+        comparison.plot(figure.subplots(), part=part)
+        figure.savefig(page, format="svg", metadata={"Date": None})
+    return page.getvalue().partition("<!DOCTYPE")[2].partition(">")[2]

@@ -103,7 +103,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     DynamicMetaEmbedding : The same mixing as a transformer; its Notes give the formula.
     DynamicMetaRegressor : The same network for numbers.
     PairEncoder : Makes pairs from two columns of texts.
-    sk_metaembed.inspection.TokenWeightsDisplay : Plots attention weights per word.
+    sk_metaembed.inspection.TokenWeightsDisplay : Shows attention weights per word.
 
     Notes
     -----

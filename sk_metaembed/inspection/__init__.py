@@ -6,7 +6,6 @@ from ._compare_sources import compare_sources
 from ._distance import DistanceDisplay
 from ._explain import explain
 from ._explanation import Explanation
-from ._explanation_display import ExplanationDisplay
 from ._sense_projection import SenseProjectionDisplay
 from ._similarity import SimilarityDisplay
 from ._source_comparison import SourceComparisonDisplay
@@ -16,7 +15,6 @@ from ._token_weights import TokenWeightsDisplay
 __all__ = [
     "DistanceDisplay",
     "Explanation",
-    "ExplanationDisplay",
     "SenseProjectionDisplay",
     "SimilarityDisplay",
     "SourceComparisonDisplay",

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 _INDEX_COLUMNS = ("sequence", "position", "token")
 # Weights that differ by less are a tie.
 _TIE_TOLERANCE = 1e-6
-# Opacity of a tint at strength 0, and what strength 1 adds.
-_MIN_OPACITY, _OPACITY_RANGE = 0.10, 0.45
-SYMBOLS = "●▲■◆✚▼✖"  # as the markers of `point_style`, in the same order
 
 
 @names_errors
@@ -55,7 +52,7 @@ def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
 
     See Also
     --------
-    TokenWeightsDisplay : Draws the weights, word by word.
+    TokenWeightsDisplay : Shows the weights, word by word.
     SourceWeightsDisplay : Draws their means, by class or frequency.
 
     Examples
@@ -136,19 +133,3 @@ def dominant_source(weights):
     even = 1 / weights.shape[1]
     strength = (largest - even) / (1 - even) if even < 1 else largest
     return source, np.where(source < 0, 0.0, strength)
-
-
-def blend_with_white(color, strength):
-    """Return a tint of a #rrggbb color, on which black is readable at any strength.
-
-    >>> blend_with_white("#000000", 0.0), blend_with_white("#000000", 1.0)
-    ('#e6e6e6', '#737373')
-    """
-    opacity = _MIN_OPACITY + _OPACITY_RANGE * strength
-    parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(255 - opacity * (255 - part)):02x}" for part in parts)
-
-
-def format_weight(weight):
-    """Return a weight in three characters, such as ".80"."""
-    return f"{weight:.2f}".removeprefix("0")[:3]  # a fourth would touch the symbol

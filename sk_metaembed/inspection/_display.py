@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._core._named_errors import NamedErrorsMixin
-from ._style import bar_style, point_style
+from ._style import bar_style
 
 _BAR_LABEL = {
     "fontsize": "small",
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
-}
-_PLACES: dict[str, dict[str, Any]] = {
-    "right": {"loc": "upper left", "bbox_to_anchor": (1.01, 1)},
-    "above": {"loc": "lower left", "bbox_to_anchor": (0, 1.0)},
 }
 
 
@@ -31,92 +27,47 @@ class BaseDisplay(NamedErrorsMixin):
 
         They are stored as `ax_`, and their figure as `figure_`.
         """
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    f"{type(self).__name__}.plot requires matplotlib: pip install "
-                    "'sk_metaembed[plot]'."
-                ) from error
-            ax = plt.subplots(figsize=size, layout="constrained")[1]
-        self.ax_, self.figure_ = ax, ax.figure
+        (ax,) = self._make_panels(ax, 1, 1, size)
         return ax
 
-    def _make_panels(self, ax, n, n_cols, size):
-        """Return n Axes (n,): those given, or a grid that replaces a single one.
+    def _make_panels(self, axes, n, n_cols, size):
+        """Return n Axes (n,): those given, or those of a new figure.
 
         `size` is the width and height of one panel of a new figure in inches. They are
         stored as `axes_`, the first as `ax_`, and their figure as `figure_`.
         """
         if n_cols < 1:
             raise ValueError(f"n_cols must be 1 or more; got {n_cols}.")
-        if ax is not None and not hasattr(ax, "get_subplotspec"):
-            axes = np.asarray(ax, dtype=object).ravel()
-            if len(axes) != n:
-                raise ValueError(
-                    f"got {len(axes)} axes for {n} panels. Pass one axes per "
-                    "panel, or a single one, which is divided."
-                )
-        else:
-            axes = self._divide(ax, n, min(n, n_cols), size)
+        if axes is None:
+            axes = _new_axes(n, min(n, n_cols), size)
+        axes = np.asarray(axes, dtype=object).ravel()
+        if len(axes) != n:
+            raise ValueError(f"got {len(axes)} axes for {n} panels.")
         self.axes_, self.ax_, self.figure_ = axes, axes[0], axes[0].figure
         return axes
 
-    def _divide(self, ax, n, n_cols, size):
-        n_rows = -(-n // n_cols)
-        # A new figure gets one axes too, which is divided as a given one.
-        whole = self._make_axes(ax, (size[0] * n_cols, size[1] * n_rows))
-        if n == 1:
-            return np.array([whole], dtype=object)
-        spec = whole.get_subplotspec()
-        if spec is None:
-            raise ValueError(
-                f"axes placed by hand cannot be divided into "
-                f"{n} panels. Create the axes with plt.subplots, or pass {n} axes."
-            )
-        figure, grid = whole.figure, spec.subgridspec(n_rows, n_cols)
-        if ax is None:
-            whole.remove()
-        else:
-            whole.set_axis_off()
-        cells = (grid[number // n_cols, number % n_cols] for number in range(n))
-        return np.array([figure.add_subplot(cell) for cell in cells], dtype=object)
+
+def _new_axes(n, n_cols, size):
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "Displays require matplotlib: pip install 'sk_metaembed[plot]'."
+        ) from error
+    n_rows = -(-n // n_cols)
+    figure = plt.figure(
+        figsize=(size[0] * n_cols, size[1] * n_rows), layout="constrained"
+    )
+    return [figure.add_subplot(n_rows, n_cols, i + 1) for i in range(n)]
 
 
-def draw_legend(ax, handles, names, *, place="right", **style):
-    """Draw a legend outside of axes, in which dollar signs do not mark formulas."""
-    legend = ax.legend(handles, names, frameon=False, **_PLACES[place] | style)
-    for text in [legend.get_title(), *legend.get_texts()]:
+def draw_legend(ax, handles, names, **style):
+    """Draw a legend to the right of axes; dollar signs do not mark formulas."""
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
+    legend = ax.legend(handles, names, **place | style)
+    for text in legend.get_texts():
         text.set_parse_math(False)
     return legend
-
-
-def draw_wide_legend(ax, handles, names):
-    """Draw a legend above axes, with as many rows as needed to fit their width."""
-    style = {"borderaxespad": 0.3, "columnspacing": 1.2, "handletextpad": 0.3}
-    for n_cols in range(len(names), 0, -1):
-        legend = draw_legend(ax, handles, names, place="above", ncols=n_cols, **style)
-        # Inside the layout the legend would make the axes narrower.
-        legend.set_in_layout(False)
-        ax.figure.canvas.figure.draw_without_rendering()
-        if legend.get_window_extent().width <= ax.bbox.width:
-            break
-    legend.set_in_layout(True)
-    return legend
-
-
-def marker_handles(n):
-    """Return handles of a legend with the first n colors and markers."""
-    from matplotlib.lines import Line2D
-
-    handles = []
-    for number in range(n):
-        style = point_style(number)
-        marker = {"marker": style["marker"], "markerfacecolor": style["color"]}
-        marker |= {"linestyle": "", "markeredgecolor": "black", "markersize": 7}
-        handles.append(Line2D([], [], **marker))
-    return handles
 
 
 def draw_bars(ax, values, numbers, names, rows, bar_kw):
@@ -141,13 +92,8 @@ def draw_bars(ax, values, numbers, names, rows, bar_kw):
     return containers
 
 
-def set_limits(ax, positions):
-    """Set limits of axes that are laid out: equal scales, and a margin for labels."""
-    size = np.array([ax.bbox.width, ax.bbox.height])
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    # A quarter of a side stays free, an eighth at each end.
-    scale = ((high - low) / (0.75 * size)).max() or 1 / size.max()
-    half = scale * size / 2
-    (x0, y0), (x1, y1) = (low + high) / 2 - half, (low + high) / 2 + half
-    ax.set(xlim=(x0, x1), ylim=(y0, y1))
-    ax.set_aspect("equal", adjustable="box")
+def readable_on(color):
+    """Return "black" or "white", whichever has more contrast with a color."""
+    parts = np.asarray(color[:3])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"

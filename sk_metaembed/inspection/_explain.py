@@ -67,7 +67,7 @@ def explain(
     Returns
     -------
     Explanation
-        The contributions, as arrays and frames. In a notebook it shows the texts.
+        The contributions, as arrays and tables. In a notebook it shows the texts.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def explain(
 
     See Also
     --------
-    ExplanationDisplay : Draws the contributions.
+    Explanation : The result, as tables, bars and shaded texts.
     attention_weights : The weights of sources inside a network.
 
     Notes

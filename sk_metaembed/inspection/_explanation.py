@@ -4,51 +4,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
 from ..sequences._html import display_word
-from ._attention import blend_with_white
-from ._style import point_style
-from ._token_rendering import token_columns, write_page
+from ._display import BaseDisplay, draw_bars, draw_legend
+from ._words_html import (
+    html_fragment,
+    html_table,
+    paragraph,
+    shaded,
+    token_columns,
+    write_page,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from .._core._typing import StrPath
     from ..sequences import TokenSequences
 
-PARTS = ("words", "sources", "columns")
+_PARTS = ("words", "sources", "columns")
 _OUTPUTS = {
     "decision_function": "decision value",
     "predict_proba": "probability",
     "predict": "prediction",
 }
-FOR, AGAINST = 0, 5  # point styles: a blue circle, a vermilion triangle
+_FOR, _AGAINST = 0, 5  # point styles: blue, vermilion
 _MAX_TEXTS = 20
 
-_STYLE = """
-.skme-why{font-family:sans-serif;font-size:14px;line-height:1.5;max-width:60em}
-.skme-why h4{margin:.9em 0 .2em;font-size:1em}
-.skme-why p{margin:.3em 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.skme-why .w{color:#000;border-radius:3px;padding:0 1px}
-.skme-why .f{border-bottom:2px solid #0072B2}
-.skme-why .a{border-bottom:2px dashed #D55E00}
-.skme-why table{border-collapse:collapse;margin:.4em 0}
-.skme-why th,.skme-why td{padding:1px 8px;text-align:right;
-border-bottom:1px solid #8888}
-.skme-why th:first-child,.skme-why td:first-child{text-align:left}
-"""
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+@dataclass(eq=False, repr=False)
+class Explanation(BaseDisplay):
     """Contributions of words and sources to predictions; the result of `explain`.
 
     In a notebook it shows the texts with colored words: words that support the target
-    are blue and underlined, words against it vermilion and dashed.
+    are blue, words against it vermilion with a dashed line; the depth of the shade is
+    the contribution as a share of the largest one. `plot` draws the contributions of
+    sources or columns as bars.
 
     Parameters
     ----------
@@ -74,10 +71,19 @@ class Explanation:
     source_method : {"exact", "occlusion"} or None
         The same for sources; None if there are none.
 
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the bars, set by `plot` as are the following.
+    figure_ : matplotlib Figure
+    bars_ : list of matplotlib BarContainer
+        One per source or column.
+    legend_ : matplotlib Legend
+
     See Also
     --------
     explain : Computes an explanation; its Notes define contributions.
-    ExplanationDisplay : Draws it with matplotlib.
+    TokenWeightsDisplay : The source that a network attends to, word by word.
 
     Examples
     --------
@@ -94,11 +100,11 @@ class Explanation:
     ... )
     >>> explanation
     Explanation(1 text, 2 words, 1 source; words exact, sources exact)
-    >>> explanation.to_frame()
+    >>> explanation.frame()
        sequence  position token  contribution
     0         0         0  good          0.75
     1         0         1  film         -0.25
-    >>> explanation.to_frame("sources")
+    >>> explanation.frame("sources")
        sequence target  value  base  glove
     0         0    pos   0.75  0.25    0.5
     """
@@ -125,7 +131,7 @@ class Explanation:
             methods += f", sources {self.source_method}"
         return f"Explanation({', '.join(sizes)}; {methods})"
 
-    def to_frame(
+    def frame(
         self, part: Literal["words", "sources", "columns"] = "words"
     ) -> pd.DataFrame:
         """Return contributions as a table; requires pandas.
@@ -145,8 +151,8 @@ class Explanation:
         """
         import pandas as pd
 
-        if part not in PARTS:
-            raise ValueError(f"part must be one of {PARTS}, got {part!r}.")
+        if part not in _PARTS:
+            raise ValueError(f"part must be one of {_PARTS}, got {part!r}.")
         if part == "words":
             return pd.DataFrame(
                 token_columns(self.tokens) | {"contribution": self.words}
@@ -165,12 +171,56 @@ class Explanation:
             Such as "pos: decision value 0.75, base 0.25".
         """
         targets = [None] * len(self.values) if self.targets is None else self.targets
-        name = value_name(self)
+        name = _OUTPUTS[self.output]
         return [
             ("" if self.targets is None else f"{target}: ")
             + f"{name} {value:.3g}, base {base:.3g}"
             for target, value, base in zip(targets, self.values, self.base, strict=True)
         ]
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        part: Literal["sources", "columns"] = "sources",
+        bar_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw the contributions of sources or columns as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None creates a figure.
+        part : {"sources", "columns"}, default="sources"
+            The contributions to draw.
+        bar_kw : dict, default=None
+            Passed to ``Axes.barh``.
+
+        Returns
+        -------
+        Explanation
+            With `ax_`, `figure_`, `bars_` and `legend_` set.
+        """
+        if part not in _PARTS[1:]:
+            raise ValueError(
+                f"part must be one of {_PARTS[1:]}, got {part!r}; to_html shows words."
+            )
+        effects = self.sources if part == "sources" else self.columns
+        if not effects:
+            raise ValueError(f"the explanation has no {part}.")
+        values = np.stack(list(effects.values()), axis=1)
+        height = 1.0 + len(values) * (0.19 * len(effects) + 0.16)
+        ax = self._make_axes(ax, (7.2, height))
+        numbers = [[f"{value:+.2f}" for value in row] for row in values]
+        names, rows = [str(name) for name in effects], self.headings()
+        self.bars_ = draw_bars(ax, values, numbers, names, rows, dict(bar_kw or {}))
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.margins(x=0.2)  # for the numbers
+        ax.set_xlabel(f"contribution to the {_OUTPUTS[self.output]}")
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        self.legend_ = draw_legend(ax, self.bars_, names, handleheight=1.2)
+        return self
 
     @overload
     def to_html(self, path: None = ...) -> str: ...
@@ -199,21 +249,21 @@ class Explanation:
         n_shown = min(len(self.values), _MAX_TEXTS)
         largest = np.abs(self.words).max(initial=0) or 1.0
         spans = self.tokens.spans()
-        parts = [_legend()]
+        legend = [_word("for the target", 1.0, 1.0), _word("against it", -1.0, 1.0)]
+        parts = [f"<p>{' '.join(legend)} deeper shade: larger contribution</p>"]
+        effects = {**self.sources, **self.columns}
         for i, heading in enumerate(self.headings()[:n_shown]):
-            parts.append(f'<h4 dir="auto">{escape(heading)}</h4>')
-            parts.append(f'<p dir="auto">{self._text(i, spans, largest)}</p>')
-            effects = {**self.sources, **self.columns}
-            parts.append(_effects({k: float(v[i]) for k, v in effects.items()}))
+            parts.append(paragraph(heading, self._text(i, spans, largest)))
+            if effects:
+                own = {name: [float(each[i])] for name, each in effects.items()}
+                parts.append(html_table(own))
         if n_shown < len(self.values):
             parts.append(f"<p>… and {len(self.values) - n_shown} more texts</p>")
         n_words = self.tokens.offsets[n_shown]
         words = map(display_word, self.tokens.types[self.tokens.codes[:n_words]])
-        parts.append(_table(words, self.words))
-        # Notebooks would typeset text between dollar signs as formulas.
-        root = '<div class="skme-why tex2jax_ignore mathjax_ignore">'
-        html = f"{root}<style>{_STYLE}</style>{''.join(parts)}</div>"
-        return html.encode("utf-8", "backslashreplace").decode()
+        columns = {"word": [*words], "contribution": self.words[:n_words].tolist()}
+        parts.append(html_table(columns, "All contributions as a table"))
+        return html_fragment(parts)
 
     def _text(self, i, spans, largest):
         """Return a text with its words marked, or its words if it is not known."""
@@ -234,59 +284,14 @@ class Explanation:
         return "".join(parts) + escape(_printable(text[last:]))
 
 
-def value_name(explanation):
-    """Return what the values of an explanation are, in words."""
-    return _OUTPUTS[explanation.output]
-
-
 def _printable(text):
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
-def word_style(effect, largest):
-    """Return the point style and the strength of a contribution; -1 and 0 of none."""
-    if effect == 0:
-        return -1, 0.0
-    return FOR if effect > 0 else AGAINST, abs(effect) / largest
-
-
 def _word(word, effect, largest):
-    style, strength = word_style(effect, largest)
-    if style < 0:
-        return f'<span title="0">{escape(word)}</span>'
-    color = blend_with_white(point_style(style)["color"], strength)
-    kind = "f" if style == FOR else "a"
-    return (
-        f'<span class="w {kind}" style="background:{color}" '
-        f'title="{effect:+.3g}">{escape(word)}</span>'
-    )
-
-
-def _legend():
-    kinds = [("for the target", 1.0), ("against it", -1.0)]
-    words = " ".join(_word(name, effect, 1.0) for name, effect in kinds)
-    return f"<p>{words} deeper shade: larger contribution</p>"
-
-
-def _table(words, effects):
-    """Return a table of the words and their contributions, which opens by a click."""
-    rows = "".join(
-        f"<tr><td><bdi>{escape(word)}</bdi></td><td>{effect:+.3g}</td></tr>"
-        for word, effect in zip(words, effects.tolist(), strict=False)
-    )
-    return (
-        "<details><summary>All contributions as a table</summary><table><thead><tr>"
-        '<th scope="col">word</th><th scope="col">contribution</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></details>"
-    )
-
-
-def _effects(effects):
-    """Return a table of the contributions of sources or columns to one text."""
-    if not effects:
-        return ""
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in effects)
-    cells = "".join(f"<td>{effect:+.3g}</td>" for effect in effects.values())
-    return (
-        f"<table><thead><tr>{head}</tr></thead><tbody><tr>{cells}</tr></tbody></table>"
-    )
+    title = f"{effect:+.3g}"
+    if effect == 0:
+        return shaded(word, -1, 0.0, title=title)
+    if effect > 0:
+        return shaded(word, _FOR, effect / largest, title=title)
+    return shaded(word, _AGAINST, -effect / largest, title=title, line="dashed")

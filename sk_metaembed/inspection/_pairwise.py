@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics.pairwise import cosine_distances
 
 from ..sequences._word_lookup import lookup_vectors
-from ._display import BaseDisplay
+from ._display import BaseDisplay, readable_on
 from ._token_selection import (
     check_count,
     embed_until_last,
@@ -16,7 +18,7 @@ from ._token_selection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -25,14 +27,31 @@ if TYPE_CHECKING:
     from ..sequences import EmbeddedSequences
 
 
+_MAX_ROWS_WITH_VALUES = 12  # more do not fit into the cells
+_MAX_LABELS = 50  # more do not fit beside the rows
+_MAX_SLANTED_LABELS = 30
+
+
 class PairwiseDisplay(BaseDisplay):
-    """Select what is compared; a subclass has `from_vectors`, `plot` and `matrix`."""
+    """A heat map of a number per pair of tokens; a subclass has `from_vectors`."""
+
+    _kind: ClassVar[str]  # of the numbers, in the label of the color bar
+    _image: ClassVar[dict[str, Any]]  # options of imshow
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        *,
+        labels: Sequence[str],
+        metric: str = "cosine",
+        title: str | None = None,
+    ) -> None:
+        self.values = values
+        self.labels = labels
+        self.metric = metric
+        self.title = title
 
     if TYPE_CHECKING:
-        labels: Sequence[str]
-
-        @property
-        def matrix(self) -> NDArray[np.float64]: ...
 
         @classmethod
         def from_vectors(
@@ -164,8 +183,77 @@ class PairwiseDisplay(BaseDisplay):
         refuse_unknown(known, words)
         return cls.from_vectors(values, words if labels is None else labels, **options)
 
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        include_values: bool | None = None,
+        values_format: str = ".2f",
+        colorbar: bool = True,
+        im_kw: Mapping[str, Any] | None = None,
+        text_kw: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw the heat map.
+
+        The artists are stored as attributes and can be changed afterwards.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None creates a figure.
+        include_values : bool, default=None
+            Whether to write the values into the cells. None writes those of up to 12
+            tokens.
+        values_format : str, default=".2f"
+            Format of the values.
+        colorbar : bool, default=True
+            Whether to draw a color bar.
+        im_kw : dict, default=None
+            Passed to ``Axes.imshow``: ``cmap``, ``vmin`` and ``vmax`` among others.
+        text_kw : dict, default=None
+            Passed to ``Axes.text`` for the values.
+
+        Returns
+        -------
+        display
+            With `ax_`, `figure_`, `im_` and `text_` set.
+        """
+        n = len(self.labels)
+        side = float(np.clip(0.55 * n, 1.6, 8.0))
+        margin = 0.09 * max(map(len, self.labels))
+        ax = self._make_axes(ax, (side + margin + 1.3, side + 0.8 * margin + 0.5))
+        if self.title is not None:
+            ax.set_title(self.title, parse_math=False)
+        self.im_ = ax.imshow(self.values, **self._image | dict(im_kw or {}))
+        if colorbar:
+            label = f"{self.metric} {self._kind}"
+            ax.figure.colorbar(self.im_, ax=ax, label=label)
+        step = -(-n // _MAX_LABELS)
+        places, shown = range(0, n, step), self.labels[::step]
+        style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        style = style if n <= _MAX_SLANTED_LABELS else {"rotation": 90}
+        ax.set_xticks(places, shown, parse_math=False, **style)
+        ax.set_yticks(places, shown, parse_math=False)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if include_values is None:
+            include_values = n <= _MAX_ROWS_WITH_VALUES
+        self.text_ = None
+        if include_values:
+            style = {"ha": "center", "va": "center"} | dict(text_kw or {})
+            self.text_ = self._write_values(ax, values_format, style)
+        return self
+
+    def _write_values(self, ax, values_format, style):
+        texts = np.empty(self.values.shape, dtype=object)
+        for (i, j), value in np.ndenumerate(self.values):
+            color = readable_on(self.im_.cmap(self.im_.norm(value)))
+            text = format(value, values_format)
+            texts[i, j] = ax.text(j, i, text, **{"color": color} | style)
+        return texts
+
     def frame(self) -> pd.DataFrame:
-        """Return the numbers as a square table, without drawing.
+        """Return the values as a square table, without drawing.
 
         Returns
         -------
@@ -175,19 +263,21 @@ class PairwiseDisplay(BaseDisplay):
         import pandas as pd
 
         labels = list(self.labels)
-        return pd.DataFrame(self.matrix, index=labels, columns=labels)
+        return pd.DataFrame(self.values, index=labels, columns=labels)
 
 
-def cosine_matrix(vectors):
-    """Return the cosines between nonzero rows, (n, dim) -> symmetric (n, n)."""
-    unit = np.asarray(vectors, dtype=np.float64)
-    # Squares of very large and very small entries overflow and underflow.
-    unit = unit / abs(unit).max(axis=1, keepdims=True)
-    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    product = np.clip(unit @ unit.T, -1, 1)
-    product = (product + product.T) / 2
-    np.fill_diagonal(product, 1)
-    return product
+def distance_matrix(vectors, metric):
+    """Return the distances between rows, (n, dim) -> (n, n)."""
+    if metric == "cosine":
+        return cosine_distances(vectors)
+    # Exactly 0 between equal rows, unlike scikit-learn's Euclidean distances.
+    distances = squareform(pdist(vectors, metric=metric))
+    if not np.isfinite(distances).all() or (distances < 0).any():
+        raise ValueError(
+            f"with metric={metric!r} some distances between these vectors "
+            "are negative or not finite. Choose another metric, such as 'euclidean'."
+        )
+    return distances
 
 
 def check_vectors(vectors, labels, *, need_direction):

@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
+from .._core._messages import plural
 from ..sequences._row_errors import is_missing
-from ._display import BaseDisplay, draw_legend, set_limits
-from ._mds import pairwise_distances, project
-from ._pairwise import check_vectors
+from ._display import BaseDisplay, draw_legend
+from ._pairwise import check_vectors, distance_matrix
 from ._style import point_style
 from ._token_selection import (
     check_embedded,
@@ -37,16 +37,12 @@ _PANEL_SIZE, _SINGLE_SIZE = (3.6, 3.3), (6.8, 4.8)  # inches
 _MAX_LABELLED = 20  # occurrences; more labels are unreadable in a panel
 # Smaller differences, relative to the longest vector, are rounding errors.
 _ROUNDING = 1e-6
-_MARKER_AREA = 44  # points squared
-_GROWTH = 1.4  # of a marker's area per marker on top of it
-_MAX_LABELS = 3  # written at one spot
 _LEGEND_ROWS = 12  # per column
 
 
-def merge_near_duplicates(vectors):
+def _merge_near_duplicates(vectors):
     """Replace each vector (n, dim) by the first that equals it up to rounding."""
-    scale = abs(vectors).max(initial=0.0) or 1.0
-    scaled = vectors / scale  # squares of very large and small numbers overflow
+    scaled = vectors / (abs(vectors).max(initial=0.0) or 1.0)  # squares overflow
     longest = np.linalg.norm(scaled, axis=1).max()
     same = squareform(pdist(scaled)) <= _ROUNDING * longest
     members = connected_components(same, directed=False)[1]
@@ -54,61 +50,66 @@ def merge_near_duplicates(vectors):
     return vectors[first[members]]
 
 
-def silhouettes(vectors, senses, metric):
+def _silhouettes(vectors, senses, metric):
     """Return the silhouettes of vectors (n, dim) -> (n,), or None if undefined.
 
     They are 0 for a sense with one occurrence and where all distances are 0.
     """
     if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
         return None
-    distances = pairwise_distances(vectors, metric)
+    distances = distance_matrix(vectors, metric)
     if metric == "cosine":
         distances[distances < _ROUNDING**2] = 0  # of equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
-def project_to_plane(vectors, projector, metric):
+def _project(vectors, projector, metric):
     """Return positions, (n, dim) -> (n, 2), and shares of the variance (2,).
 
-    The shares are None if the projector does not report them.
+    Equal vectors have equal positions. The shares are None if the projector does not
+    report them.
     """
+    n, dim = vectors.shape
     distinct, first, members = np.unique(
         vectors, axis=0, return_index=True, return_inverse=True
     )
-    n, dim = vectors.shape
+    positions, shares = np.zeros((n, 2)), np.zeros(2)
     if len(distinct) == 1:
-        return np.zeros((n, 2)), np.zeros(2)
+        return positions, shares
     if projector is None:
         pca = PCA(min(2, n, dim), svd_solver="full")
-        positions, shares = np.zeros((n, 2)), np.zeros(2)
         positions[:, : pca.n_components] = pca.fit_transform(vectors)
         shares[: pca.n_components] = pca.explained_variance_ratio_
     else:
         own = clone(projector)
-        precomputed = getattr(own, "metric", None) == "precomputed"
-        distances = pairwise_distances(vectors, metric) if precomputed else None
-        positions = project(own, vectors, distances)
+        is_precomputed = getattr(own, "metric", None) == "precomputed"
+        inputs = distance_matrix(vectors, metric) if is_precomputed else vectors
+        positions = np.asarray(own.fit_transform(inputs))
         shares = getattr(own, "explained_variance_ratio_", None)
+    if positions.shape != (n, 2) or not np.isfinite(positions).all():
+        raise ValueError(
+            f"{type(projector).__name__}.fit_transform must return finite positions of "
+            f"shape ({n}, 2); got shape {positions.shape}. Set its n_components to 2."
+        )
     return positions[first[members.ravel()]], shares
 
 
-def check_length(name, values, labels):
+def _check_length(name, values, labels):
     """Raise a ValueError that lists the occurrences unless the lengths are equal."""
     if values is None or len(values) == len(labels):
         return
-    listed = ", ".join(map(repr, labels[:10]))
-    listed += ", ..." * (len(labels) > 10)
+    listed = ", ".join(map(repr, labels[:10])) + ", ..." * (len(labels) > 10)
     raise ValueError(
         f"got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
         f"Pass {name} of the same length, in this order."
     )
 
 
-def check_senses(senses, labels):
+def _check_senses(senses, labels):
     """Return senses as a sortable array (n,); raise a ValueError on missing ones."""
     if senses is None:
         return None
-    check_length("senses", senses, labels)
+    _check_length("senses", senses, labels)
     senses = list(senses)
     missing = [i for i, sense in enumerate(senses) if is_missing(sense)]
     if missing:
@@ -121,90 +122,17 @@ def check_senses(senses, labels):
     return np.asarray(senses)
 
 
-def silhouette_text(values, senses):
-    """Return the mean silhouette as text, or why it is undefined."""
-    if values is not None:
-        return f"silhouette {round(float(np.mean(values)), 2) + 0.0:.2f}"
-    one = len(np.unique(senses)) == 1
-    return f"no silhouette: {'one sense' if one else 'no sense occurs twice'}"
-
-
-def group_by_spot(positions):
-    """Return the first point per spot (n_spots,) and the spot of each point (n,)."""
-    _, first, members = np.unique(
-        positions, axis=0, return_index=True, return_inverse=True
+def _write_labels(ax, positions, labels, style):
+    """Write one label above each position, and return the Annotations."""
+    _, first, counts = np.unique(
+        positions, axis=0, return_index=True, return_counts=True
     )
-    order = np.argsort(first)
-    rank = np.argsort(order)
-    return first[order], rank[members.ravel()]
-
-
-def marker_sizes(positions, groups):
-    """Return marker areas (n,) with which no marker hides one of another group."""
-    members = group_by_spot(positions)[1]
-    occupied = np.zeros((members.max() + 1, groups.max() + 1), dtype=bool)
-    occupied[members, groups] = True
-    # Groups are drawn in order: later ones are on top.
-    above = occupied.sum(axis=1, keepdims=True) - occupied.cumsum(axis=1)
-    return _MARKER_AREA * (1 + _GROWTH * above[members, groups])
-
-
-def draw_points(ax, positions, groups, names, scatter_kw):
-    """Draw one PathCollection per group; markers below others are larger."""
-    sizes = marker_sizes(positions, groups)
-    points = []
-    for number, name in enumerate(names):
-        own = groups == number
-        style = {"zorder": 2, "label": str(name), **point_style(number)}
-        style["s"] = sizes[own]
-        points.append(ax.scatter(*positions[own].T, **style | scatter_kw))
-    return points
-
-
-def spot_labels(labels, members):
-    """Return the text of each spot: the labels of its points, or the first of many."""
+    style = {"textcoords": "offset points", "ha": "center", "parse_math": False} | style
     texts = []
-    for spot in range(members.max() + 1):
-        own = [label for label, at in zip(labels, members, strict=True) if at == spot]
-        more = len(own) - _MAX_LABELS
-        if more > 1:
-            own = [*own[:_MAX_LABELS], f"and {more} more"]
-        texts.append("\n".join(own))
+    for i, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
+        more = f" and {count - 1} more" if count > 1 else ""
+        texts.append(ax.annotate(labels[i] + more, positions[i], (0, 6), **style))
     return texts
-
-
-def coincidence_text(positions):
-    """Return the numbers of points and spots as text, empty if no points coincide."""
-    n, n_spots = len(positions), len(group_by_spot(positions)[0])
-    if n_spots == 1 < n:
-        return f"all {n} occurrences coincide"
-    return f"{n} occurrences at {n_spots} spots" if n_spots < n else ""
-
-
-def axis_labels(projector, shares, number):
-    """Return the labels of a panel's axes, with shares of the variance if known."""
-    names = [f"{projector} {axis}" for axis in (1, 2)]
-    if shares is None:
-        return names
-    notes = [f"{share:.0%} of the variance" for share in shares[number]]
-    if not np.any(shares[number]):
-        notes = ["no variance"] * 2
-    return [": ".join(pair) for pair in zip(names, notes, strict=True)]
-
-
-def write_labels(ax, positions, groups, labels, text_kw):
-    """Write one label above each spot, and return the Annotations."""
-    if not len(labels):
-        return []
-    first, members = group_by_spot(positions)
-    texts = spot_labels(labels, members)
-    largest = np.zeros(len(first))
-    np.maximum.at(largest, members, marker_sizes(positions, groups))
-    style = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 4}
-    style |= {"parse_math": False} | text_kw
-    heights = np.sqrt(largest) / 2 + 2
-    spots = zip(texts, positions[first], heights, strict=True)
-    return [ax.annotate(text, spot, (0, gap), **style) for text, spot, gap in spots]
 
 
 class SenseProjectionDisplay(BaseDisplay):
@@ -243,7 +171,8 @@ class SenseProjectionDisplay(BaseDisplay):
     points_ : list of list of matplotlib PathCollection
         For each panel the points of each sense.
     labels_ : list of list of matplotlib Annotation
-        For each panel one label per position. Empty lists without labels.
+        For each panel one label per position, that of the first occurrence there.
+        Empty lists without labels.
     legend_ : matplotlib Legend or None
         To the right of the panels.
 
@@ -262,9 +191,10 @@ class SenseProjectionDisplay(BaseDisplay):
     twice.
 
     A static block has one vector per word, so that all occurrences of a word have one
-    position and a silhouette of 0. Where occurrences of several senses coincide, the
-    larger marker is the lower one. Each panel has its own axes and scale: distances in
-    different panels are not comparable, silhouettes are.
+    position and a silhouette of 0. Where occurrences of several senses coincide, only
+    the last sense is visible; the title contains the number of positions. Each panel
+    has its own axes and scale: distances in different panels are not comparable,
+    silhouettes are.
 
     References
     ----------
@@ -422,8 +352,8 @@ class SenseProjectionDisplay(BaseDisplay):
         rows = find_occurrences(embedded.tokens, words)
         contexts = context_labels(embedded.tokens, rows)
         vectors = occurrence_vectors(embedded, blocks, rows, contexts)
-        check_length("senses", senses, contexts)
-        check_length("labels", labels, contexts)
+        _check_length("senses", senses, contexts)
+        _check_length("labels", labels, contexts)
         labels = contexts if labels is None else labels
         return cls.from_vectors(vectors, labels, senses=senses, **options)
 
@@ -482,11 +412,11 @@ class SenseProjectionDisplay(BaseDisplay):
         parts = []
         for block in blocks.values():
             values, names = check_vectors(block, names, need_direction=need_direction)
-            parts.append(merge_near_duplicates(values))
-        groups = check_senses(senses, names)
-        planes = [project_to_plane(values, projector, metric) for values in parts]
+            parts.append(_merge_near_duplicates(values))
+        groups = _check_senses(senses, names)
+        planes = [_project(values, projector, metric) for values in parts]
         positions, shares = zip(*planes, strict=True)
-        scores = [silhouettes(values, groups, metric) for values in parts]
+        scores = [_silhouettes(values, groups, metric) for values in parts]
         display = cls(
             np.stack(positions),
             blocks=list(blocks),
@@ -510,14 +440,12 @@ class SenseProjectionDisplay(BaseDisplay):
     ) -> Self:
         """Draw one panel per block.
 
-        Occurrences of one sense at one position share a marker; the panel's title
-        contains the number of positions.
+        Labels are above the points and may overlap where points are near each other.
 
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
-            One axes per panel, or a single one, which is replaced by a grid of panels.
-            None creates a figure.
+            One axes per panel. None creates a figure.
         include_labels : bool, default=None
             Whether to write labels. None writes those of up to 20 occurrences.
         n_cols : int, default=4
@@ -538,39 +466,49 @@ class SenseProjectionDisplay(BaseDisplay):
         names, groups = np.unique(np.asarray(senses), return_inverse=True)
         size = _SINGLE_SIZE if len(self.blocks) == 1 else _PANEL_SIZE
         self._make_panels(ax, len(self.blocks), n_cols, size)
-        self.points_ = []
+        if include_labels is None:
+            include_labels = len(self.labels) <= _MAX_LABELLED
+        text_style = {"fontsize": "small", **(text_kw or {})}
+        self.points_, self.labels_, self.legend_ = [], [], None
         for number, panel in enumerate(self.axes_):
             panel.set_title(self._title(number), fontsize="medium", parse_math=False)
-            xlabel, ylabel = axis_labels(self.projector, self.shares, number)
+            xlabel, ylabel = (self._axis_label(number, axis) for axis in (0, 1))
             panel.set(xticks=[], yticks=[], xlabel=xlabel, ylabel=ylabel)
-            positions, style = self.positions[number], dict(scatter_kw or {})
-            self.points_.append(draw_points(panel, positions, groups, names, style))
-        self.legend_ = None
+            panel.set_aspect("equal", adjustable="datalim")
+            panel.margins(0.2)  # for labels
+            positions, labels = self.positions[number], []
+            points = []
+            for group, name in enumerate(names):
+                style = {"label": str(name), **point_style(group), **(scatter_kw or {})}
+                points.append(panel.scatter(*positions[groups == group].T, **style))
+            if include_labels:
+                labels = _write_labels(panel, positions, self.labels, text_style)
+            self.points_.append(points)
+            self.labels_.append(labels)
         if legend and self.senses is not None:
             last = self.axes_[:n_cols][-1]
             handles, shown = last.get_legend_handles_labels()
             n_columns = -(-len(shown) // _LEGEND_ROWS)
             self.legend_ = draw_legend(last, handles, shown, ncols=n_columns)
-            for handle in self.legend_.legend_handles:
-                handle.set_sizes([_MARKER_AREA])
-        if include_labels is None:
-            include_labels = len(self.labels) <= _MAX_LABELLED
-        self.figure_.canvas.figure.draw_without_rendering()
-        self.labels_ = []
-        for panel, positions in zip(self.axes_, self.positions, strict=True):
-            set_limits(panel, positions)
-            labels = self.labels if include_labels else []
-            style = {"fontsize": "small"} | dict(text_kw or {})
-            self.labels_.append(write_labels(panel, positions, groups, labels, style))
         return self
 
     def _title(self, number):
-        """Return the block's name, the mean silhouette, and the number of spots."""
-        lines = [self.blocks[number], coincidence_text(self.positions[number])]
-        if self.senses is not None:
-            own = None if self.silhouettes is None else self.silhouettes[number]
-            lines.insert(1, silhouette_text(own, self.senses))
+        """Return the block's name, the mean silhouette, and the number of positions."""
+        lines = [self.blocks[number]]
+        if self.silhouettes is not None:
+            mean = float(np.mean(self.silhouettes[number]))
+            lines.append(f"silhouette {round(mean, 2) + 0.0:.2f}")
+        n, n_spots = len(self.labels), len(np.unique(self.positions[number], axis=0))
+        if n_spots < n:
+            lines.append(f"{n} occurrences at {plural(n_spots, 'position')}")
         return "\n".join(filter(None, lines))
+
+    def _axis_label(self, number, axis):
+        """Return the label of a panel's axis, with its share of the variance."""
+        name = f"{self.projector} {axis + 1}"
+        if self.shares is None:
+            return name
+        return f"{name}: {self.shares[number][axis]:.0%} of the variance"
 
     def frame(self) -> pd.DataFrame:
         """Return the occurrences as a table, without drawing.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ._heat_map import draw_heat_map, heat_map_size, write_values
-from ._pairwise import PairwiseDisplay, check_vectors, cosine_matrix
+from sklearn.metrics.pairwise import cosine_similarity
+
+from ._pairwise import PairwiseDisplay, check_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-# The lightness of this map is monotonic, so that it is readable in gray, and it looks
-# the same with red-green color blindness.
-_IMAGE = {"cmap": "cividis", "vmin": -1, "vmax": 1}
+    from numpy.typing import ArrayLike
 
 
 class SimilarityDisplay(PairwiseDisplay):
@@ -28,10 +24,12 @@ class SimilarityDisplay(PairwiseDisplay):
 
     Parameters
     ----------
-    similarities : ndarray of shape (n, n)
+    values : ndarray of shape (n, n)
         Similarities within [-1, 1].
     labels : list of str, length n
         Labels of rows and columns.
+    metric : str, default="cosine"
+        Name of the similarity.
     title : str, default=None
         Title of the heat map.
 
@@ -42,11 +40,11 @@ class SimilarityDisplay(PairwiseDisplay):
     figure_ : matplotlib Figure
     im_ : matplotlib AxesImage
     text_ : ndarray of matplotlib Text, shape (n, n), or None
-        The values in the cells, None if they do not fit.
+        The values in the cells.
 
     See Also
     --------
-    DistanceDisplay : Distances, as a graph or a heat map.
+    DistanceDisplay : Distances under any metric.
 
     Notes
     -----
@@ -80,21 +78,10 @@ class SimilarityDisplay(PairwiseDisplay):
     ['a (0, 1)', 'a (1, 0)']
     """
 
-    def __init__(
-        self,
-        similarities: NDArray[np.float64],
-        *,
-        labels: Sequence[str],
-        title: str | None = None,
-    ) -> None:
-        self.similarities = similarities
-        self.labels = labels
-        self.title = title
-
-    @property
-    def matrix(self) -> NDArray[np.float64]:
-        """The similarities, under the name that all displays of pairs share."""
-        return self.similarities
+    _kind = "similarity"
+    # The lightness of this map is monotonic, so that it is readable in gray, and it
+    # looks the same with red-green color blindness.
+    _image: ClassVar = {"cmap": "cividis", "vmin": -1, "vmax": 1}
 
     @classmethod
     def from_vectors(
@@ -132,60 +119,6 @@ class SimilarityDisplay(PairwiseDisplay):
             If a vector is zero or not finite, or shapes do not match.
         """
         values, names = check_vectors(vectors, labels, need_direction=True)
-        display = cls(cosine_matrix(values), labels=names, title=title)
+        cosines = cosine_similarity(values).clip(-1, 1)
+        display = cls(cosines, labels=names, title=title)
         return display.plot(ax, **plot_kw)
-
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        include_values: bool | None = None,
-        values_format: str | None = None,
-        colorbar: bool = True,
-        im_kw: Mapping[str, Any] | None = None,
-        text_kw: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Draw the heat map.
-
-        The artists are stored as attributes and can be changed afterwards.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None creates a figure.
-        include_values : bool, default=None
-            Whether to write the values into the cells. None writes them if they fit at
-            a readable size.
-        values_format : str, default=None
-            Format of the values, such as ``".1f"``. None writes two decimals.
-        colorbar : bool, default=True
-            Whether to draw a color bar.
-        im_kw : dict, default=None
-            Passed to ``Axes.imshow``: ``cmap``, ``vmin`` and ``vmax`` among others.
-        text_kw : dict, default=None
-            Passed to ``Axes.text`` for the values.
-
-        Returns
-        -------
-        SimilarityDisplay
-            With `ax_`, `figure_`, `im_` and `text_` set.
-        """
-        ax = self._make_axes(ax, heat_map_size(self.labels))
-        if self.title is not None:
-            ax.set_title(self.title, parse_math=False)
-        self.im_ = draw_heat_map(
-            ax,
-            self.similarities,
-            self.labels,
-            colorbar="cosine similarity" if colorbar else None,
-            im_kw=_IMAGE | dict(im_kw or {}),
-        )
-        self.text_ = write_values(
-            ax,
-            self.im_,
-            self.similarities,
-            include_values=include_values,
-            values_format=values_format,
-            text_kw=dict(text_kw or {}),
-        )
-        return self

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from ._display import BaseDisplay
-from ._style import point_style
+from ._style import point_style, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # What the default scores are called.
-METRICS = {
+_LABELS = {
     "roc_auc": "Area under the ROC curve",
     "accuracy": "Accuracy",
     "r2": "R²",
@@ -28,9 +28,10 @@ _SHARES = (
 )
 _EXPLAINED = ("r2", "d2", "explained_variance", "matthews_corrcoef")
 _LEVEL = 0.95
+_LONGEST = 36  # characters of a label
 
 
-def interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
+def _interval(values):
     r"""Return (mean, half the width) of the interval of scores on k folds.
 
     The training parts of folds overlap, which the plain interval of a mean ignores.
@@ -44,7 +45,7 @@ def interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, floa
     return float(np.mean(values)), float(t.ppf((1 + _LEVEL) / 2, k - 1) * scale)
 
 
-def bounds(metric):
+def _bounds(metric):
     """Return the lowest and the highest value that a score can have."""
     if metric.startswith(_SHARES):
         return 0, 1
@@ -136,44 +137,64 @@ class SourceComparisonDisplay(BaseDisplay):
         self.errors = errors
         self.importances = importances
 
-    def frame(self) -> pd.DataFrame:
-        """Return a row per candidate.
+    def frame(self, part: Literal["sources", "columns"] = "sources") -> pd.DataFrame:
+        """Return a row per candidate, or per column of a table.
+
+        Parameters
+        ----------
+        part : {"sources", "columns"}, default="sources"
+            The scores of the candidates, or the importances of the columns.
 
         Returns
         -------
         DataFrame
-            The columns are "sources"; "score", the mean over folds, and "half_width",
-            half its interval; "gain", the score of the last candidate minus that of the
-            row, and "gain_half_width", half the interval of these paired differences;
-            and "seconds" per fit.
+            For sources, the columns are "sources"; "score", the mean over folds, and
+            "half_width", half its interval; "gain", the score of the last candidate
+            minus that of the row, and "gain_half_width", half the interval of these
+            paired differences; and "seconds" per fit. For columns, they are "column",
+            "importance" and "half_width", by descending importance.
+
+        Raises
+        ------
+        ValueError
+            If `part` is "columns" and there are no importances.
         """
         import pandas as pd
 
-        means = [interval(scores) for scores in self.scores]
-        gains = [interval(self.scores[-1] - scores) for scores in self.scores]
-        return pd.DataFrame(
-            {
-                "sources": [*self.names],
-                "score": [mean for mean, _ in means],
-                "half_width": [width for _, width in means],
-                "gain": [gain for gain, _ in gains],
-                "gain_half_width": [width for _, width in gains],
-                "seconds": self.seconds.mean(axis=1),
-            }
-        )
+        if part not in ("sources", "columns"):
+            raise ValueError(f"part must be 'sources' or 'columns', got {part!r}.")
+        if part == "columns":
+            if self.importances is None:
+                raise ValueError("only pipelines of tables have importances.")
+            rows = [(name, *_interval(x)) for name, x in self.importances.items()]
+            table = pd.DataFrame(rows, columns=["column", "importance", "half_width"])
+            return table.sort_values("importance", ascending=False, ignore_index=True)
+        rows = [
+            (name, *_interval(scores), *_interval(self.scores[-1] - scores))
+            for name, scores in zip(self.names, self.scores, strict=True)
+        ]
+        columns = ["sources", "score", "half_width", "gain", "gain_half_width"]
+        table = pd.DataFrame(rows, columns=columns)
+        return table.assign(seconds=self.seconds.mean(axis=1))
 
     def plot(
-        self, ax: Any = None, *, errorbar_kw: Mapping[str, Any] | None = None
+        self,
+        ax: Any = None,
+        *,
+        part: Literal["sources", "columns"] = "sources",
+        errorbar_kw: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw the mean score of each candidate with its interval.
+        """Draw the mean score of each candidate, or the importance of each column.
 
         Intervals are clipped to the range of the score. The seconds per fit are written
-        at the right.
+        to the right of each candidate.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None creates a figure.
+        part : {"sources", "columns"}, default="sources"
+            As for `frame`.
         errorbar_kw : dict, default=None
             Passed to ``Axes.errorbar``.
 
@@ -182,29 +203,32 @@ class SourceComparisonDisplay(BaseDisplay):
         SourceComparisonDisplay
             The display itself.
         """
-        table = self.frame()
-        size = (7, 1.2 + 0.36 * len(table))
-        ax = self._make_axes(ax, size)
-        low, high = bounds(self.metric)
+        table = self.frame(part)
+        ax = self._make_axes(ax, (7, 1.2 + 0.36 * len(table)))
+        names, means, widths = (table.iloc[:, i].to_numpy() for i in range(3))
+        label, (low, high) = _LABELS.get(self.metric, self.metric), _bounds(self.metric)
+        if part == "columns":
+            label, low, high = f"{label}: decrease when shuffled", -np.inf, np.inf
+        room = np.maximum([means - low, high - means], 0)
+        ends = np.clip(widths, 0, room)  # (2, n_rows)
         self.lines_ = []
-        for i, row in enumerate(table.itertuples()):
+        for i, mean in enumerate(means):
             # The last candidate is what the others are compared with.
-            style = point_style(0 if i + 1 < len(table) else 5)
-            line = {
-                "color": style["color"],
-                "marker": style["marker"],
-                "capsize": 3,
-                **(errorbar_kw or {}),
-            }
-            ends = np.array([row.score - low, high - row.score])
-            width = np.clip(row.half_width, 0, np.maximum(ends, 0))[:, None]
-            self.lines_.append(ax.errorbar(row.score, i, xerr=width, **line))
-            _write_beside(ax, f"{row.seconds:.2g} s", i)
-        _write_beside(ax, "per fit", -0.5)
-        ax.axvline(table["score"].iloc[-1], color="gray", linewidth=0.8, zorder=0.5)
-        ax.set_yticks(range(len(table)), [*self.names], parse_math=False)
-        ax.set_ylim(len(table) - 0.5, -0.5)  # the first candidate on top
-        ax.set_xlabel(METRICS.get(self.metric, self.metric))
+            is_last = part == "sources" and i + 1 == len(means)
+            style = point_style(5 if is_last else 0)
+            line = {key: style[key] for key in ("color", "marker")} | {"capsize": 3}
+            line |= errorbar_kw or {}
+            self.lines_.append(ax.errorbar(mean, i, xerr=ends[:, [i]], **line))
+        if part == "sources":
+            _write_beside(ax, "per fit", -0.5)
+            for i, seconds in enumerate(table["seconds"]):
+                _write_beside(ax, f"{seconds:.2g} s", i)
+        reference = means[-1] if part == "sources" else 0.0
+        ax.axvline(reference, color="gray", linewidth=0.8, zorder=0.5)
+        labels = [shorten(str(name), _LONGEST) for name in names]
+        ax.set_yticks(range(len(table)), labels, parse_math=False)
+        ax.set_ylim(len(table) - 0.5, -0.5)  # the first row on top
+        ax.set_xlabel(label)
         ax.spines[["top", "right"]].set_visible(False)
         return self
 

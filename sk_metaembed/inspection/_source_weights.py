@@ -1,17 +1,13 @@
-"""SourceWeightsDisplay: mean attention weights of sources by group.
-
-Groups are those of sequences, of tags, of a function of the word, or of frequencies.
-"""
+"""SourceWeightsDisplay: mean attention weights of sources by group."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from ..sequences import TokenSequences
-from ..sequences._row_errors import is_missing
 from ..sequences._tags import read_tags
 from ._attention import find_attention_step, weight_columns
 from ._display import BaseDisplay, draw_bars, draw_legend
@@ -24,11 +20,8 @@ if TYPE_CHECKING:
 
     from .._core._typing import Tags
 
-    Groups: TypeAlias = (
-        ArrayLike | Tags | Callable[[str], object] | Literal["frequency"] | None
-    )
+    Groups: TypeAlias = ArrayLike | Tags | Callable[[str], object] | None
 
-_FREQUENCY_LABEL = "occurrences of the word"
 # The line is behind the bars and the numbers.
 _EVEN_SHARE = {
     "label": "even share",
@@ -39,7 +32,7 @@ _EVEN_SHARE = {
 }
 
 
-def draw_panel(ax, weights, sources, groups, largest, bar_kw):
+def _draw_panel(ax, weights, sources, groups, largest, bar_kw):
     """Draw one estimator's bars and return one BarContainer per source.
 
     `largest` is the largest weight of any panel, for a common scale.
@@ -61,139 +54,82 @@ def draw_panel(ax, weights, sources, groups, largest, bar_kw):
     return containers
 
 
-def token_groups(groups, frame, n_sequences, frequencies):
-    """Return sorted names of groups (n_groups,) and the group of each row (n_rows,).
+def _read_groups(groups, frame, n_sequences):
+    """Return the group of each row of a table of weights as a Categorical (n_rows,).
 
-    `groups` is as for `SourceWeightsDisplay.from_estimator`; rows are those of a table
-    of weights.
+    `groups` is as for `SourceWeightsDisplay.from_estimator`.
     """
+    import pandas as pd
+
     rows = frame["sequence"].to_numpy()
-    if frequencies is not None and not _is_frequency(groups):
-        raise ValueError(
-            f"frequencies requires groups='frequency'; got groups={groups!r}."
-        )
     if groups is None:
-        return np.array(["all"]), np.zeros(len(frame), dtype=np.int64)
-    if isinstance(groups, str) and groups != "frequency":
+        return pd.Categorical(np.full(len(frame), "all"), categories=["all"])
+    if _is_per_token(groups):
+        if "token" not in frame:
+            raise ValueError(
+                "the estimator has one weight per sequence and source, so that "
+                "words cannot be grouped. Pass one group per sequence."
+            )
+        types, codes = np.unique(frame["token"].to_numpy(object), return_inverse=True)
+        if callable(groups):
+            members = pd.Categorical([groups(word) for word in types])[codes]
+        else:
+            lengths = np.bincount(rows, minlength=n_sequences)
+            offsets = np.concatenate([[0], np.cumsum(lengths)])
+            tokens = TokenSequences(types, codes, offsets)
+            tags = read_tags(
+                groups, tokens, caller="SourceWeightsDisplay", name="groups"
+            )
+            members = pd.Categorical(tags.types[tags.codes])
+    else:
+        groups = np.asarray(groups)
+        if groups.shape != (n_sequences,):
+            raise ValueError(
+                f"groups must have an entry for each of the {n_sequences} sequences of "
+                f"X, or be a function of the word; got an array of shape "
+                f"{groups.shape}."
+            )
+        members = pd.Categorical(groups)[rows]
+    missing = pd.isna(members)
+    if missing.any():
+        first = frame.iloc[int(missing.argmax())]
+        word = f"{first['token']!r} in " if "token" in frame else ""
         raise ValueError(
-            f"groups must be one per sequence, one per token, a function of "
-            f"the word, or 'frequency'; got {groups!r}."
+            f"groups has no group for {missing.sum()} of {len(frame)} weights, the "
+            f"first is that of {word}sequence {first['sequence']}. Pass a group for "
+            "each, such as 'other'."
         )
-    if isinstance(groups, str) or callable(groups) or _has_entry_per_token(groups):
-        return _groups_of_tokens(groups, frame, n_sequences, frequencies)
-    names, members = np.unique(_check_groups(groups, n_sequences), return_inverse=True)
-    return names, members[rows]
+    return members
 
 
-def _is_frequency(groups):
-    return isinstance(groups, str) and groups == "frequency"
-
-
-def _has_entry_per_token(groups):
-    if isinstance(groups, TokenSequences):
+def _is_per_token(groups):
+    if callable(groups) or isinstance(groups, TokenSequences):
         return True
-    rows = groups if isinstance(groups, list | tuple) else np.asarray(groups)
+    rows = groups if isinstance(groups, list | tuple) else np.atleast_1d(groups)
     return len(rows) > 0 and isinstance(next(iter(rows)), list | tuple | np.ndarray)
 
 
-def _groups_of_tokens(groups, frame, n_sequences, frequencies):
-    if "token" not in frame:
-        raise ValueError(
-            "the estimator has one weight per sequence and source, so that "
-            "words cannot be grouped. Pass one group per sequence."
-        )
-    types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
-    if isinstance(groups, str):
-        counts = np.bincount(codes, minlength=len(types))
-        if frequencies is not None:
-            counts = np.array([int(frequencies.get(word, 0)) for word in types])
-        names, members = powers_of_ten(counts)
-        return names, members[codes]
-    if callable(groups):
-        names, members = np.unique(_apply(groups, types), return_inverse=True)
-        return names, members[codes]
-    lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_sequences)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    tokens = TokenSequences(types, codes, offsets)
-    tags = read_tags(groups, tokens, caller="SourceWeightsDisplay", name="groups")
-    names, members = np.unique(tags.types[tags.codes], return_inverse=True)
-    return names, members
-
-
-def powers_of_ten(counts):
-    """Return the powers of ten that counts lie between, and the range of each count.
-
-    >>> names, members = powers_of_ten(np.array([3, 120, 0, 10]))
-    >>> names.tolist(), members.tolist()
-    (['0', '1 to 9', '10 to 99', '100 to 999'], [1, 3, 0, 2])
-    """
-    digits = np.array(
-        [len(str(count)) if count > 0 else 0 for count in counts.tolist()]
-    )
-    distinct, members = np.unique(digits, return_inverse=True)
-    names = [
-        f"{10 ** (n - 1):,} to {10**n - 1:,}" if n else "0" for n in distinct.tolist()
-    ]
-    return np.array(names, dtype=object), members
-
-
-def mean_by_group(values, members, n_groups):
-    """Return means (n_groups, d) and counts (n_groups,) of rows (n_rows, d) by group.
-
-    Groups without rows have a mean of zero.
-    """
-    counts = np.bincount(members, minlength=n_groups)
-    sums = [np.bincount(members, weights=v, minlength=n_groups) for v in values.T]
-    return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None], counts
-
-
-def _apply(function, types):
-    names = [function(word) for word in types]
-    missing = [
-        word for word, name in zip(types, names, strict=True) if is_missing(name)
-    ]
-    if missing:
-        raise ValueError(
-            f"groups returned no group for {len(missing)} words, the first "
-            f"is {missing[0]!r}. Return a name for every word, such as 'other'."
-        )
-    return np.array(names)
-
-
-def _check_groups(groups, n):
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise ValueError(
-            f"groups must have an entry for each of the {n} sequences of X; got an "
-            f"array of shape {groups.shape}."
-        )
-    missing = np.array([is_missing(group) for group in groups.tolist()], dtype=bool)
-    if missing.any():
-        raise ValueError(
-            f"groups has {int(missing.sum())} missing entries, the first at row "
-            f"{int(missing.argmax())}. Pass a group for every sequence."
-        )
-    return groups
-
-
-def mean_weights(estimator, X, groups, frequencies):
+def _mean_weights(estimator, X, groups):
     """Return the parameters of `SourceWeightsDisplay` for one estimator."""
+    import pandas as pd
+
     step, X = find_attention_step(estimator, X)
     frame = step.attention_weights(X)
-    names, members = token_groups(groups, frame, len(X), frequencies)
     sources, values = weight_columns(frame)
     known = values.any(axis=1)
-    weights, counts = mean_by_group(values[known], members[known], len(names))
+    table = pd.DataFrame(np.where(known[:, None], values, np.nan))
+    by_group = table.groupby(_read_groups(groups, frame, len(X)), observed=False)
+    means = by_group.mean().fillna(0.0)  # groups without known words
     return {
-        "weights": weights,
+        "weights": means.to_numpy(),
         "sources": sources,
-        "groups": names,
-        "counts": counts,
+        "groups": np.asarray(means.index),
+        "counts": by_group[0].count().to_numpy(),
         "n_unknown": int((~known).sum()),
     }
 
 
-def stack_means(means):
+def _stack_means(means):
     """Return the parameters of `SourceWeightsDisplay` for several estimators."""
     groups = means[0]["groups"]
     if not all(np.array_equal(other["groups"], groups) for other in means):
@@ -321,7 +257,6 @@ class SourceWeightsDisplay(BaseDisplay):
         X: Any,
         *,
         groups: Groups = None,
-        frequencies: Mapping[str, int] | None = None,
         group_label: str | None = None,
         ax: Any = None,
         bar_kw: Mapping[str, Any] | None = None,
@@ -337,14 +272,10 @@ class SourceWeightsDisplay(BaseDisplay):
             such a step, as for `sk_metaembed.inspection.attention_weights`.
         X : input of the estimator
             Sequences with the tokens to average over.
-        groups : array-like, list of lists, callable or "frequency", default=None
+        groups : array-like, list of lists or callable, default=None
             One entry per sequence, such as its class; one entry per token, as lists of
-            str or TokenSequences, such as parts of speech; a function from a word to
-            its group; or "frequency", which groups words by their number of occurrences
-            between powers of ten. None makes one group.
-        frequencies : mapping of str to int, default=None
-            Occurrences of words for ``groups="frequency"``, 0 for words that are not in
-            it. None counts those in X.
+            str or TokenSequences, such as parts of speech; or a function from a word to
+            its group, such as its frequency. None makes one group.
         group_label : str, default=None
             Axis label of the groups.
         ax : matplotlib Axes, default=None
@@ -355,7 +286,7 @@ class SourceWeightsDisplay(BaseDisplay):
         Returns
         -------
         SourceWeightsDisplay
-            With sorted groups, frequencies in ascending order.
+            With sorted groups.
 
         Raises
         ------
@@ -365,9 +296,8 @@ class SourceWeightsDisplay(BaseDisplay):
             If several branches have it, `groups` has another length than X, or a group
             is missing.
         """
-        means = mean_weights(estimator, X, groups, frequencies)
-        display = cls(**means, group_label=_group_label(group_label, groups))
-        return display.plot(ax, bar_kw=bar_kw)
+        means = _mean_weights(estimator, X, groups)
+        return cls(**means, group_label=group_label).plot(ax, bar_kw=bar_kw)
 
     @classmethod
     def from_estimators(
@@ -376,7 +306,6 @@ class SourceWeightsDisplay(BaseDisplay):
         X: Any,
         *,
         groups: Groups = None,
-        frequencies: Mapping[str, int] | None = None,
         group_label: str | None = None,
         ax: Any = None,
         **plot_kw: Any,
@@ -393,9 +322,7 @@ class SourceWeightsDisplay(BaseDisplay):
             as for `from_estimator`. They may have different sources.
         X : input of the estimators
             Sequences with the tokens to average over.
-        groups : array-like, list of lists, callable or "frequency", default=None
-            As for `from_estimator`.
-        frequencies : mapping of str to int, default=None
+        groups : array-like, list of lists or callable, default=None
             As for `from_estimator`.
         group_label : str, default=None
             Axis label of the groups.
@@ -423,15 +350,9 @@ class SourceWeightsDisplay(BaseDisplay):
             )
         if not estimators:
             raise ValueError("requires at least one estimator; got none.")
-        means = [
-            mean_weights(estimator, X, groups, frequencies)
-            for estimator in estimators.values()
-        ]
-        label = _group_label(group_label, groups)
+        means = [_mean_weights(each, X, groups) for each in estimators.values()]
         display = cls(
-            **stack_means(means),
-            estimators=list(estimators),
-            group_label=label,
+            **_stack_means(means), estimators=list(estimators), group_label=group_label
         )
         return display.plot(ax, **plot_kw)
 
@@ -471,14 +392,13 @@ class SourceWeightsDisplay(BaseDisplay):
         largest = np.nanmax(np.nan_to_num(panels), initial=0.0)
         options = self.sources, self.groups, largest, dict(bar_kw or {})
         self.bars_ = [
-            draw_panel(panel, weights, *options)
+            _draw_panel(panel, weights, *options)
             for panel, weights in zip(self.axes_, panels, strict=True)
         ]
-        is_grid = ax is None or hasattr(ax, "get_subplotspec")
         for number, panel in enumerate(self.axes_):
             if self.estimators is not None:
                 panel.set_title(self.estimators[number], parse_math=False)
-            if is_grid and number % n_cols:
+            if ax is None and number % n_cols:
                 panel.tick_params(labelleft=False)
             elif self.group_label is not None:
                 panel.set_ylabel(self.group_label)
@@ -514,7 +434,3 @@ class SourceWeightsDisplay(BaseDisplay):
         flat = panels.reshape(-1, len(self.sources))
         columns |= dict(zip(self.sources, flat.T, strict=True))
         return pd.DataFrame({**columns, "n_tokens": np.ravel(self.counts)})
-
-
-def _group_label(label, groups):
-    return _FREQUENCY_LABEL if label is None and _is_frequency(groups) else label

@@ -6,43 +6,44 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from .._core._named_errors import NamedErrorsMixin
 from ..sequences import TokenSequences
+from ..sequences._html import display_word
 from ._attention import (
     dominant_source,
     find_attention_step,
-    format_weight,
     has_pairs,
     weight_columns,
 )
-from ._display import BaseDisplay, draw_wide_legend, marker_handles
-from ._token_rendering import (
-    Texts,
-    display_words,
-    draw_texts,
+from ._words_html import (
+    SYMBOLS,
+    html_fragment,
+    html_table,
+    paragraph,
+    shaded,
     token_columns,
-    words_html,
     write_page,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from .._core._typing import StrPath
 
-_MAX_WORDS = 1000  # more are slow to draw and unreadable
+_MAX_WORDS = 1000  # more are unreadable
 
 
-class TokenWeightsDisplay(BaseDisplay):
+class TokenWeightsDisplay(NamedErrorsMixin):
     """Words of some texts, shaded by their dominant source.
 
     Shows the attention of `DynamicMetaEmbedding`, `DynamicMetaClassifier` and the other
     ``Dynamic*`` estimators for single words: color and symbol stand for the source
     with the largest weight, the depth of the shade and the number for that weight.
-    Create a display with `from_estimator`; the constructor takes precomputed weights.
-    Draw it with matplotlib, or show it in a notebook or a page as HTML.
+    In a notebook, the display shows the texts; `to_html` writes them to a file. Create
+    a display with `from_estimator`; the constructor takes precomputed weights.
 
     Parameters
     ----------
@@ -54,17 +55,6 @@ class TokenWeightsDisplay(BaseDisplay):
         Names of the sources.
     labels : list of str, length n_sequences, default=None
         Headings of the texts, such as their classes. None numbers several texts.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes with the texts.
-    figure_ : matplotlib Figure
-    words_ : list of matplotlib Text, length n_tokens
-    notes_ : list of matplotlib Text, length n_tokens
-        Below each word the weight, "even", or "?" if no source has a vector for it.
-    boxes_ : list of matplotlib Rectangle, length n_tokens
-    legend_ : matplotlib Legend
 
     See Also
     --------
@@ -78,10 +68,8 @@ class TokenWeightsDisplay(BaseDisplay):
     the estimator has a weight per dimension, as by default, the weight of a source is
     its mean over the dimensions.
 
-    The HTML is self-contained, without scripts or external resources, and all text is
-    escaped. Sources are marked by symbol, color and words, and a table contains all
-    weights. The boxes have their own colors, so that they are readable on dark and
-    light pages.
+    The HTML contains neither scripts nor external resources, and all text is escaped. A
+    table below the texts contains all weights.
 
     Examples
     --------
@@ -97,17 +85,17 @@ class TokenWeightsDisplay(BaseDisplay):
        sequence  position token dominant_source  word2vec  glove
     0         0         0   the            None       0.5    0.5
     1         0         1  goal           glove       0.2    0.8
-    >>> display.to_html().count("<p")
-    1
+    >>> "<bdi>goal</bdi> <small>▲ 0.80</small>" in display.to_html()
+    True
 
-    The weights of a fitted estimator, without matplotlib:
+    The weights of a fitted estimator:
 
     >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
     >>> dme = DynamicMetaClassifier(
     ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
     ...     encoder="mean", max_epochs=1, early_stopping=False,
     ... ).fit(["good", "bad"], [1, 0])
-    >>> display = TokenWeightsDisplay.from_estimator(dme, ["good day"], plot=False)
+    >>> display = TokenWeightsDisplay.from_estimator(dme, ["good day"])
     >>> display.sources, display.weights.shape
     (['a', 'b'], (2, 2))
     """
@@ -132,11 +120,8 @@ class TokenWeightsDisplay(BaseDisplay):
         X: Any,
         *,
         labels: Sequence[object] | None = None,
-        plot: bool = True,
-        ax: Any = None,
-        **plot_kw: Any,
     ) -> Self:
-        """Compute an estimator's attention weights for some texts and draw them.
+        """Compute an estimator's attention weights for some texts.
 
         Use it for a few texts, such as misclassified ones; `SourceWeightsDisplay` shows
         means over many texts.
@@ -150,17 +135,11 @@ class TokenWeightsDisplay(BaseDisplay):
             The texts, at most 1000 words. Each side of a pair is a text.
         labels : sequence of length n_sequences, default=None
             Headings of the texts, such as their classes. None numbers several texts.
-        plot : bool, default=True
-            Whether to draw with matplotlib, which the HTML does not require.
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None creates a figure.
-        **plot_kw
-            Passed to `plot`.
 
         Returns
         -------
         TokenWeightsDisplay
-            Plotted if ``plot=True``.
+            Shown by notebooks.
 
         Raises
         ------
@@ -183,64 +162,7 @@ class TokenWeightsDisplay(BaseDisplay):
             frame, n_texts, headings = _split_pairs(frame, n_texts, headings)
         tokens = _to_tokens(frame, n_texts)
         sources, weights = weight_columns(frame)
-        display = cls(tokens, weights, sources=sources, labels=headings)
-        return display.plot(ax, **plot_kw) if plot else display
-
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        legend: bool = True,
-        text_kw: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Write the texts, with the largest weight below each word.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on: the font shrinks until the words fit. Words that do not fit
-            at half the size are left out and counted. None creates a figure as high as
-            the texts.
-        legend : bool, default=True
-            Whether to draw a legend of the sources above the texts.
-        text_kw : dict, default=None
-            Passed to ``Axes.text`` for the words.
-
-        Returns
-        -------
-        TokenWeightsDisplay
-            With `ax_`, `figure_`, `words_`, `notes_`, `boxes_` and `legend_` set.
-        """
-        grows = ax is None
-        ax = self._make_axes(ax, (7.2, 2.0))
-        texts = self._texts()
-        self.legend_ = self._write_legend(ax, texts) if legend else None
-        self.words_, self.notes_, self.boxes_ = draw_texts(
-            ax, texts, grows=grows, text_kw=dict(text_kw or {})
-        )
-        return self
-
-    def _texts(self):
-        n_texts = len(self.tokens)
-        labels = self.labels
-        if labels is None:
-            numbers = [f"text {i}" for i in range(n_texts)]
-            labels = numbers if n_texts > 1 else [None] * n_texts
-        weights = np.asarray(self.weights, dtype=np.float64)
-        source, strength = dominant_source(weights)
-        offsets, words = self.tokens.offsets, display_words(self.tokens)
-        notes = _notes(source, weights)
-        return Texts(words, offsets, labels, source, strength, weights, notes)
-
-    def _write_legend(self, ax, texts):
-        from matplotlib.lines import Line2D
-
-        handles = marker_handles(len(self.sources))
-        names = list(self.sources)
-        if not texts.weights.any(axis=1).all():
-            handles.append(Line2D([], [], linestyle="", marker="$?$", color="black"))
-            names.append("no source knows it")
-        return draw_wide_legend(ax, handles, names)
+        return cls(tokens, weights, sources=sources, labels=headings)
 
     def frame(self) -> pd.DataFrame:
         """Return the weights as a table, without drawing.
@@ -286,19 +208,35 @@ class TokenWeightsDisplay(BaseDisplay):
         return write_page(self._repr_html_(), "Dominant source of each word", path)
 
     def _repr_html_(self):
-        return words_html(self._texts(), list(self.sources))
+        sources, weights = list(self.sources), np.asarray(self.weights)
+        legend = [
+            shaded(name, i, 1.0, note=_symbol(i)) for i, name in enumerate(sources)
+        ]
+        note = "deeper shade: larger share; number: weight; ?: no source knows the word"
+        parts = [f"<p>{' '.join(legend)}\n<small>{note}</small></p>"]
+        n_texts, offsets = len(self.tokens), self.tokens.offsets
+        labels = self.labels
+        if labels is None:
+            labels = [f"text {i}" for i in range(n_texts)] if n_texts > 1 else [None]
+        words = [display_word(word) for word in self.tokens.types[self.tokens.codes]]
+        styles = zip(*dominant_source(weights), strict=True)
+        rows = zip(words, styles, weights.tolist(), strict=True)
+        marked = [_marked(word, *style, row, sources) for word, style, row in rows]
+        for label, start, end in zip(labels, offsets[:-1], offsets[1:], strict=True):
+            parts.append(paragraph(label, " ".join(marked[start:end])))
+        columns = {"word": words, **dict(zip(sources, weights.T, strict=True))}
+        parts.append(html_table(columns, "All weights as a table"))
+        return html_fragment(parts)
 
 
-def _notes(source, weights):
-    """Return the text below each word, with space for the symbol before it."""
-    return [
-        f"    {format_weight(row[number])}"
-        if number >= 0
-        else "even"
-        if row.any()
-        else "?"
-        for number, row in zip(source, weights, strict=True)
-    ]
+def _marked(word, number, strength, weights, sources):
+    """Return a word as HTML with its largest weight, "even" or "?"."""
+    note = "even" if any(weights) else "?"
+    if number >= 0:
+        note = f"{_symbol(number)} {weights[number]:.2f}"
+    pairs = zip(sources, weights, strict=True)
+    title = ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
+    return shaded(word, number, strength, title=title, note=note)
 
 
 def _split_pairs(frame, n_pairs, labels):
@@ -324,3 +262,7 @@ def _to_tokens(frame, n_texts):
     types, codes = np.unique(frame["token"].to_numpy(dtype=object), return_inverse=True)
     lengths = np.bincount(frame["sequence"].to_numpy(), minlength=n_texts)
     return TokenSequences(types, codes, np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _symbol(number):
+    return SYMBOLS[number % len(SYMBOLS)]

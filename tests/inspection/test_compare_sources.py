@@ -20,7 +20,6 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
-from sk_metaembed.inspection._source_comparison import bounds, interval
 
 N_ROWS = 120
 CV = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -103,40 +102,65 @@ def test_a_useless_source_is_worse_and_the_stack_is_not(display):
     assert table.seconds["stack"] > table.seconds["TF-IDF"]
 
 
+def of_scores(scores, metric="r2", **options):
+    shape = np.shape(scores)
+    names = [f"s{i}" for i in range(shape[0])]
+    options = {"seconds": np.ones(shape), "names": names, "metric": metric, **options}
+    return SourceComparisonDisplay(np.array(scores), **options)
+
+
 def test_interval_has_the_variance_of_nadeau_and_bengio():
     values = np.array([0.8, 0.7, 0.9, 0.85])
-    mean, half = interval(values)
-    assert mean == pytest.approx(values.mean())
+    table = of_scores([values]).frame()
+    assert table.score[0] == pytest.approx(values.mean())
     scale = np.sqrt((1 / 4 + 1 / 3) * values.var(ddof=1))
-    assert half == pytest.approx(t.interval(0.95, 3, 0, scale)[1])
+    assert table.half_width[0] == pytest.approx(t.interval(0.95, 3, 0, scale)[1])
 
 
 @pytest.mark.parametrize(
-    ("metric", "expected"),
+    ("metric", "lowest", "highest"),
     [
-        ("roc_auc_ovr", (0, 1)),
-        ("f1_macro", (0, 1)),
-        ("r2", (-np.inf, 1)),
-        ("neg_log_loss", (-np.inf, 0)),
-        ("mutual_info_score", (-np.inf, np.inf)),
+        ("f1_macro", 0, 1),
+        ("r2", -np.inf, 1),
+        ("neg_log_loss", -np.inf, 0),
+        ("mutual_info_score", -np.inf, np.inf),
     ],
 )
-def test_bounds_of_scores(metric, expected):
-    assert bounds(metric) == expected
+def test_intervals_are_cut_at_the_bounds_of_the_score(metric, lowest, highest):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    scores = np.array([[0.1, 0.5, 0.9]]) - (metric == "neg_log_loss")
+    display = of_scores(scores, metric).plot()
+    row = display.frame().iloc[0]
+    ends = [row.score - row.half_width, row.score + row.half_width]
+    (low, high) = display.lines_[0].lines[1]
+    drawn = [low.get_xdata()[0], high.get_xdata()[0]]
+    np.testing.assert_allclose(drawn, np.clip(ends, lowest, highest))
+    pyplot.close(display.figure_)
 
 
 def test_differences_are_paired_by_fold():
     scores = np.array([[0.5, 0.7, 0.9], [0.6, 0.8, 1.0]])
-    table = SourceComparisonDisplay(
-        scores,
-        seconds=np.array([[1.0, 2, 3], [2, 2, 2]]),
-        names=["a", "b"],
-        metric="r2",
-    ).frame()
+    table = of_scores(scores, seconds=np.array([[1.0, 2, 3], [2, 2, 2]])).frame()
     np.testing.assert_allclose(table.gain, [0.1, 0])
     np.testing.assert_allclose(table.gain_half_width, [0, 0], atol=1e-12)
     assert (table.half_width > 0.4).all()
     assert table.seconds.tolist() == [2, 2]
+
+
+def test_columns_are_in_the_order_of_their_importance():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    importances = {"a": np.array([0.0, 0.2]), "b": np.array([0.5, 0.7])}
+    display = of_scores(np.ones((1, 2)), importances=importances)
+    table = display.frame("columns")
+    assert table["column"].tolist() == ["b", "a"]
+    np.testing.assert_allclose(table["importance"], [0.6, 0.1])
+    labels = display.plot(part="columns").ax_.get_yticklabels()
+    assert [label.get_text() for label in labels] == ["b", "a"]
+    assert display.ax_.get_xlabel() == "R²: decrease when shuffled"
+    pyplot.close("all")
+    for part, match in [("rows", "part must be"), ("columns", "only pipelines of")]:
+        with pytest.raises(ValueError, match=match):
+            of_scores(np.ones((1, 2))).frame(part)
 
 
 def test_equal_texts_are_in_one_fold():
@@ -301,10 +325,6 @@ def test_plot(display):
     ] == display.names
     points = [line.lines[0].get_xdata()[0] for line in display.lines_]
     np.testing.assert_allclose(points, display.frame()["score"])
-    stops = [line.lines[1][1].get_xdata()[0] for line in display.lines_]
-    table = display.frame()
-    expected = np.minimum(table["score"] + table["half_width"], 1)
-    np.testing.assert_allclose(stops, expected)
     ax = pyplot.figure().add_subplot()
     assert display.plot(ax).ax_ is ax
     pyplot.close("all")

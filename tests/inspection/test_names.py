@@ -11,6 +11,7 @@ from sk_metaembed.inspection import (
     DistanceDisplay,
     SenseProjectionDisplay,
     SimilarityDisplay,
+    SourceWeightsDisplay,
 )
 
 matplotlib.use("Agg")
@@ -29,10 +30,12 @@ def close_figures():
     [
         lambda: SimilarityDisplay.from_vectors(VECTORS, NAMES, title="$$"),
         lambda: DistanceDisplay.from_vectors(VECTORS, NAMES, title="$$"),
-        lambda: DistanceDisplay.from_vectors(VECTORS, NAMES, kind="matrix"),
         lambda: SenseProjectionDisplay.from_vectors(
             {"$$": VECTORS}, NAMES, senses=["$$", "$$", "b", "b"]
         ),
+        lambda: SourceWeightsDisplay(
+            np.full((4, 2), 0.5), sources=NAMES[:2], groups=NAMES, counts=[1] * 4
+        ).plot(),
     ],
 )
 def test_dollar_signs_are_drawn(draw):

@@ -226,7 +226,7 @@ def test_every_display_takes_whole_pipelines(whole, searches, columns, kind):
     known = weights[["table", "shape"]]
     np.testing.assert_allclose(total, known.mean(), atol=1e-5)
 
-    words = TokenWeightsDisplay.from_estimator(estimator, X[:2], plot=False)
+    words = TokenWeightsDisplay.from_estimator(estimator, X[:2])
     np.testing.assert_allclose(words.weights, known[:6], atol=1e-5)
 
     for display in (SimilarityDisplay, DistanceDisplay):
