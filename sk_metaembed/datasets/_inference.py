@@ -108,7 +108,7 @@ def fetch_snli(
     The data is read from ``snli/`` in the folder in ``SK_METAEMBED_DATA`` if
     ``snli_1.0_<split>.jsonl`` or ``snli_1.0.zip`` is there. Otherwise the archive
     (95 MB) is downloaded once into the cache, below ``SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``; an interrupted download is resumed.
+    ``~/.cache/sk_metaembed``.
 
     References
     ----------
