@@ -17,7 +17,7 @@ _SHA256 = re.compile(r"sha256=([0-9a-f]{64})", re.IGNORECASE)
 _TIMEOUT = 60  # seconds without a byte
 
 
-def local_file(place, *, caller):
+def local_file(place):
     """Return the local path of a path or URL; a URL is downloaded once into the cache.
 
     Parameters
@@ -25,8 +25,6 @@ def local_file(place, *, caller):
     place : str or path-like
         A URL may end in ``#sha256=`` and 64 hexadecimal digits; a file with another
         checksum is refused. Local paths are returned without a check.
-    caller : str
-        Prefix of the error messages.
 
     Raises
     ------
@@ -37,7 +35,7 @@ def local_file(place, *, caller):
 
     Examples
     --------
-    >>> local_file("models/options.json", caller="ElmoEmbedding").name
+    >>> local_file("models/options.json").name
     'options.json'
     """
     place = os.fspath(place)
@@ -46,16 +44,16 @@ def local_file(place, *, caller):
     url, fragment, digest = _split_checksum(place)
     if fragment and not digest:
         raise ValueError(
-            f"{caller}: the fragment of {place!r} must be sha256= and the SHA-256 of "
+            f"The fragment of {place!r} must be sha256= and the SHA-256 of "
             "the file, 64 hexadecimal digits."
         )
     target = cached_path(place)
     if not target.is_file():
         hint = "Without network access, copy the file from elsewhere and pass its path."
-        actual = download([url], digest, target, caller=caller, hint=hint)
+        actual = download([url], digest, target, hint=hint)
         if digest is None:
             warnings.warn(
-                f"{caller}: downloaded {url} without a checksum. Its SHA-256 is "
+                f"Downloaded {url} without a checksum. Its SHA-256 is "
                 f"{actual}: use '{url}#sha256={actual}' to get the same file "
                 "everywhere.",
                 UserWarning,
@@ -98,7 +96,7 @@ def url_name(url):
     return Path(unquote(urlsplit(url).path)).name or "file"
 
 
-def download(urls, digest, target, *, caller, hint):
+def download(urls, digest, target, *, hint):
     """Download a file from the first URL that has it, and return its SHA-256.
 
     One of several processes downloads; the others wait for it.
@@ -111,8 +109,8 @@ def download(urls, digest, target, *, caller, hint):
         Expected SHA-256; None accepts any file.
     target : Path
         Exists only when the file is complete.
-    caller, hint : str
-        Prefix and end of the error messages.
+    hint : str
+        End of the error messages.
 
     Raises
     ------
@@ -127,7 +125,7 @@ def download(urls, digest, target, *, caller, hint):
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"{caller}: the directory {target.parent} cannot be created ({error}). Set "
+            f"The directory {target.parent} cannot be created ({error}). Set "
             "SK_METAEMBED_CACHE to a writable directory."
         ) from error
     failures, last, kind = [], None, FileNotFoundError
@@ -146,12 +144,12 @@ def download(urls, digest, target, *, caller, hint):
                 os.replace(part, target)
                 return actual
             failures.append(
-                f"the file at {url} has SHA-256 {actual}; expected {digest}. It was "
+                f"The file at {url} has SHA-256 {actual}; expected {digest}. It was "
                 "deleted. Check that it is the right file and complete."
             )
             kind = ValueError
         part.unlink(missing_ok=True)
-    raise kind(f"{caller}: {' '.join(failures)} {hint}") from last
+    raise kind(f"{' '.join(failures)} {hint}") from last
 
 
 def _fetch(url, path):

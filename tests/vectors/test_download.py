@@ -33,7 +33,7 @@ def digest(content):
 def get(server, target, content=CONTENT, names=("corpus.zip",)):
     urls = [f"{server.url}/{name}" for name in names]
     known = None if content is None else digest(content)
-    return download(urls, known, target, caller="fetch_it", hint="Bring it.")
+    return download(urls, known, target, hint="Bring it.")
 
 
 def left(target):
@@ -79,10 +79,8 @@ def test_mirrors_are_tried_in_order(server, target):
 
 
 def test_error_without_network_says_what_to_do(target):
-    with pytest.raises(FileNotFoundError, match=r"fetch_it: http.*refused.*Bring it"):
-        download(
-            ["http://127.0.0.1:9/x"], None, target, caller="fetch_it", hint="Bring it"
-        )
+    with pytest.raises(FileNotFoundError, match=r"http.*refused.*Bring it"):
+        download(["http://127.0.0.1:9/x"], None, target, hint="Bring it")
 
 
 def test_concurrent_callers_download_once(server, target):
