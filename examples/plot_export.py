@@ -45,7 +45,7 @@ counts = tokens.type_counts()
 words = tokens.types[np.argsort(-counts, kind="stable")[:20_000]]
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name)
-report = export_vectors(meta, words, path / "meta.kv", unknown="skip")
+report = export_vectors(meta, words, path / "meta.bin", unknown="skip")
 print(f"{report.n_words} words of {report.dim} dimensions in {report.format} format")
 print(f"{report.n_unknown} unknown words, such as {', '.join(report.unknown[:3])}")
 
@@ -53,7 +53,7 @@ print(f"{report.n_unknown} unknown words, such as {', '.join(report.unknown[:3])
 # gensim loads the file. The table shows the nearest neighbours of three words.
 from gensim.models import KeyedVectors
 
-kv = KeyedVectors.load(str(path / "meta.kv"))
+kv = KeyedVectors.load_word2vec_format(path / "meta.bin", binary=True)
 queries = ["striker", "shares", "broadband"]
 for word in queries:
     near = [f"{other} {cosine:.2f}" for other, cosine in kv.most_similar(word, topn=4)]

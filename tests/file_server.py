@@ -28,22 +28,19 @@ class LocalServer:
 
 
 class FileServer(LocalServer):
-    """Serves byte strings by their path, parts of them too.
+    """Serves byte strings by their path.
 
     Attributes
     ----------
     files : dict of str to bytes
-    requests : list of (str, str or None)
-        Path and range of each request.
+    requests : list of str
+        Path of each request.
     cut : int or None
-        Break the connection behind that many bytes.
-    ranges, tags : bool
-        Whether parts are served, and whether files have an ETag.
+        Break the connection after that many bytes.
     """
 
     def __init__(self):
-        self.files, self.requests = {}, []
-        self.cut, self.ranges, self.tags = None, True, True
+        self.files, self.requests, self.cut = {}, [], None
         super().__init__(_Handler)
 
 
@@ -51,28 +48,16 @@ class _Handler(BaseHTTPRequestHandler):
     own: FileServer
 
     def do_GET(self):
-        path, requested = self.path.partition("?")[0], self.headers.get("Range")
-        self.own.requests.append((path, requested))
+        path = self.path.partition("?")[0]
+        self.own.requests.append(path)
         content = self.own.files.get(path)
         if content is None:
             self.send_error(404)
             return
-        tag = f'"{hash(content)}"'
-        start = int(requested.removeprefix("bytes=").rstrip("-")) if requested else 0
-        if not self.own.ranges or self.headers.get("If-Range", tag) != tag:
-            start = 0
-        if start and start >= len(content):
-            self.send_error(416)
-            return
-        self.send_response(206 if start else 200)
-        if start:
-            last = len(content) - 1
-            self.send_header("Content-Range", f"bytes {start}-{last}/{len(content)}")
-        self.send_header("Content-Length", str(len(content) - start))
-        if self.own.tags:
-            self.send_header("ETag", tag)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content[start:][: self.own.cut])
+        self.wfile.write(content[: self.own.cut])
 
     def log_message(self, *args):
         pass

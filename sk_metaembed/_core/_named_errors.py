@@ -43,13 +43,18 @@ class NamedErrorsMixin:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        for name, value in list(vars(cls).items()):
-            if name.startswith("_"):
-                continue
-            if isinstance(value, classmethod):
-                setattr(cls, name, classmethod(names_errors(value.__func__)))
-            elif callable(value) and not isinstance(value, type):
-                setattr(cls, name, names_errors(value))
+        name_errors_of_methods(cls)
+
+
+def name_errors_of_methods(cls):
+    """Name a class in the errors of its public methods."""
+    for name, value in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, classmethod):
+            setattr(cls, name, classmethod(names_errors(value.__func__)))
+        elif callable(value) and not isinstance(value, type | staticmethod):
+            setattr(cls, name, names_errors(value))
 
 
 def _begin_with(error, name):

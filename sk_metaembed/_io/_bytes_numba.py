@@ -43,27 +43,6 @@ def word_at(typing_context, buffer, i):
 
 
 @intrinsic
-def word_in_memory(typing_context, address):
-    """Return the native uint64 at an address."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.load(builder.inttoptr(arguments[0], _WORD.as_pointer()))
-
-    return types.uint64(types.int64), generate
-
-
-@intrinsic
-def byte_in_memory(typing_context, address, i):
-    """Return the byte at an address plus i."""
-
-    def generate(context, builder, signature, arguments):
-        data = builder.inttoptr(arguments[0], _BYTE.as_pointer())
-        return builder.load(builder.gep(data, [arguments[1]]))
-
-    return types.uint8(types.int64, types.int64), generate
-
-
-@intrinsic
 def prefetch(typing_context, array, offset):
     """Begin to load the line of the cache at an offset in bytes from an array's start.
 

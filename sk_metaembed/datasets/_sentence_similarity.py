@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._core._named_errors import names_errors
 from ._bunch import make_bunch
 from ._files import RemoteFile, check_choice, data_file, read_rows, read_score
 
@@ -51,6 +52,7 @@ _STS_COLUMNS = "genre, file, year, id, score and two sentences, separated by tab
 _SICK_COLUMNS = "id, two sentences, score and judgment, separated by tabs"
 
 
+@names_errors
 def fetch_sts_benchmark(
     split: Literal["train", "dev", "test"] = "test",
     *,
@@ -124,7 +126,7 @@ def fetch_sts_benchmark(
     (1500, 2)
     """
     check_choice(split, tuple(_STS), "split")
-    path = data_file(_STS[split], caller="fetch_sts_benchmark")
+    path = data_file(_STS[split])
     rows = read_rows(path, 7, _STS_COLUMNS)
     return make_bunch(
         _pairs(rows, 5),
@@ -137,6 +139,7 @@ def fetch_sts_benchmark(
     )
 
 
+@names_errors
 def fetch_sick(
     split: Literal["train", "trial", "test"] = "test",
     *,
@@ -209,7 +212,7 @@ def fetch_sick(
     (500, 2)
     """
     check_choice(split, tuple(_SICK), "split")
-    path = data_file(_SICK[split], caller="fetch_sick")
+    path = data_file(_SICK[split])
     rows = read_rows(path, 5, _SICK_COLUMNS, header=1)
     target = np.array([fields[4] for fields, _ in rows])
     return make_bunch(

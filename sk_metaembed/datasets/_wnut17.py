@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._core._named_errors import names_errors
 from ._conll import load_conll
 from ._files import RemoteFile, check_choice, data_file
 
@@ -31,6 +32,7 @@ _FILES = {
 }
 
 
+@names_errors
 def fetch_wnut17(
     split: Literal["train", "dev", "test"] = "train", *, return_X_y: bool = False
 ) -> Bunch | Any:
@@ -92,7 +94,7 @@ def fetch_wnut17(
     (1009, ['O', 'O', 'O'])
     """
     check_choice(split, tuple(_FILES), "split")
-    path = data_file(_FILES[split], caller="fetch_wnut17")
+    path = data_file(_FILES[split])
     result = load_conll(path, return_X_y=return_X_y)
     if not return_X_y:
         del result["groups"]  # the file does not mark documents

@@ -189,7 +189,7 @@ def _files(model):
             "ELMo: a saved model must be a folder, (options, weights), or (options, "
             f"weights, vocabulary), of paths or URLs; got {model!r}."
         )
-    return [local_file(file, caller="ElmoLanguageModel") for file in model]
+    return [local_file(file) for file in model]
 
 
 def _marks_first(words, softmax):

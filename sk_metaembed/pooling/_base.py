@@ -99,8 +99,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             If the blocks are not those of fit, or a result exceeds float32.
         """
         check_is_fitted(self)
-        caller = type(self).__name__
-        X = check_embedded(X, caller=caller)
+        X = check_embedded(X, caller=type(self).__name__)
         self._check_blocks(X)
         out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
         column = 0
@@ -109,7 +108,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 column = self._write_block(X.tokens, block, out, column)
         if self._has_indicator and X.tokens.missing is not None:
             out[:, column] = X.tokens.missing
-        _check_finite(out, caller)
+        _check_finite(out)
         return out
 
     def get_feature_names_out(
@@ -155,11 +154,10 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return column + sum(width for _, width in self._parts(block.name))
 
     def _check_blocks(self, X):
-        caller = type(self).__name__
-        check_blocks(X, self.dims_in_, caller=caller)
+        check_blocks(X, self.dims_in_, caller=type(self).__name__)
         if _sequence_level(X) != self._sequence_blocks:
             raise ValueError(
-                f"{caller} was fitted with the blocks {sorted(self._sequence_blocks)} "
+                f"was fitted with the blocks {sorted(self._sequence_blocks)} "
                 f"at level 'sequence'; got {sorted(_sequence_level(X))}, which would "
                 "give other columns. Pass the output of the same sources, or call fit."
             )
@@ -169,7 +167,7 @@ def _sequence_level(X):
     return {block.name for block in X.blocks if block.level == "sequence"}
 
 
-def _check_finite(out, caller):
+def _check_finite(out):
     # A finite sum has finite entries; an infinite one may be an overflow of the sum.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(out.sum()):
@@ -177,7 +175,7 @@ def _check_finite(out, caller):
     overflowing = np.flatnonzero(~np.isfinite(out).all(axis=1))
     if len(overflowing):
         raise ValueError(
-            f"{caller}: the pooled vector of row {overflowing[0]} exceeds float32 (and "
+            f"The pooled vector of row {overflowing[0]} exceeds float32 (and "
             f"those of {len(overflowing) - 1} more rows). Scale the vectors, for "
             'example with preprocess="unit" of the source.'
         )

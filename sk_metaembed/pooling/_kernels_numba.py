@@ -41,9 +41,10 @@ def power_mean_rows(
 
 
 @cached_njit
-def max_rows(values, rows, offsets, first, last, out, column):
-    """Write the maximum of each sequence."""
+def extreme_rows(values, rows, offsets, sign, first, last, out, column):
+    """Write the maximum (sign 1) or minimum (sign -1) of each sequence."""
     dim = values.shape[1]
+    sign = np.float32(sign)
     best = np.empty(dim, np.float32)
     scratch = np.empty(dim, np.float32)
     for i in range(first, last):
@@ -53,27 +54,9 @@ def max_rows(values, rows, offsets, first, last, out, column):
         for k in range(offsets[i], offsets[i + 1]):
             row = row_of(values, rows[k], scratch)
             for j in range(dim):
-                best[j] = row[j] if row[j] > best[j] else best[j]
+                best[j] = max(best[j], sign * row[j])
         for j in range(dim):
-            out[i, column + j] = best[j]
-
-
-@cached_njit
-def min_rows(values, rows, offsets, first, last, out, column):
-    """Write the minimum of each sequence."""
-    dim = values.shape[1]
-    best = np.empty(dim, np.float32)
-    scratch = np.empty(dim, np.float32)
-    for i in range(first, last):
-        if offsets[i] == offsets[i + 1]:
-            continue
-        best[:] = np.inf
-        for k in range(offsets[i], offsets[i + 1]):
-            row = row_of(values, rows[k], scratch)
-            for j in range(dim):
-                best[j] = row[j] if row[j] < best[j] else best[j]
-        for j in range(dim):
-            out[i, column + j] = best[j]
+            out[i, column + j] = sign * best[j]
 
 
 @cached_njit
@@ -99,16 +82,3 @@ def window_max_rows(values, rows, offsets, size, first, last, out, column):
                 best[j] = max(best[j], total[j])
         for j in range(dim):
             out[i, column + j] = best[j] / width
-
-
-@cached_njit
-def document_frequencies(codes, offsets, n_types):
-    """Return the number of sequences that contain each type, (n_types,)."""
-    frequencies = np.zeros(n_types, np.int64)
-    latest = np.full(n_types, -1)
-    for i in range(len(offsets) - 1):
-        for k in range(offsets[i], offsets[i + 1]):
-            if latest[codes[k]] != i:
-                latest[codes[k]] = i
-                frequencies[codes[k]] += 1
-    return frequencies

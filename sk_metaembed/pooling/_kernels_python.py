@@ -26,18 +26,11 @@ def power_mean_rows(
         out[i, column : column + dim] = np.copysign(np.abs(mean) ** (1.0 / power), mean)
 
 
-def max_rows(values, rows, offsets, first, last, out, column):
-    """Write the maximum of each sequence."""
+def extreme_rows(values, rows, offsets, sign, first, last, out, column):
+    """Write the maximum (sign 1) or minimum (sign -1) of each sequence."""
     dim = values.shape[1]
     for i, _, bag in bags_of(values, rows, offsets, first, last):
-        out[i, column : column + dim] = bag.max(axis=0)
-
-
-def min_rows(values, rows, offsets, first, last, out, column):
-    """Write the minimum of each sequence."""
-    dim = values.shape[1]
-    for i, _, bag in bags_of(values, rows, offsets, first, last):
-        out[i, column : column + dim] = bag.min(axis=0)
+        out[i, column : column + dim] = sign * (sign * bag).max(axis=0)
 
 
 def window_max_rows(values, rows, offsets, size, first, last, out, column):

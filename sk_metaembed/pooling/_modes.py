@@ -29,12 +29,12 @@ def _write_weighted_sum(bags, divisors, out, column):
 
 def write_max(bags, out, column):
     """Write the maximum of each dimension."""
-    run_kernel("max_rows", bags, (), out, column)
+    run_kernel("extreme_rows", bags, (1,), out, column)
 
 
 def write_min(bags, out, column):
     """Write the minimum of each dimension."""
-    run_kernel("min_rows", bags, (), out, column)
+    run_kernel("extreme_rows", bags, (-1,), out, column)
 
 
 def write_first(bags, out, column):

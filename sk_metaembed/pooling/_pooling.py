@@ -57,9 +57,9 @@ def inverse_document_frequencies(tokens):
 
     n is the number of sequences, df of which contain the word.
     """
-    from ._kernels_numba import document_frequencies
-
-    frequencies = document_frequencies(tokens.codes, tokens.offsets, tokens.n_types)
+    n_types = max(tokens.n_types, 1)
+    distinct = np.unique(tokens.segment_ids() * n_types + tokens.codes)
+    frequencies = np.bincount(distinct % n_types, minlength=tokens.n_types)
     used = frequencies > 0
     idf = np.log((1 + len(tokens)) / (1 + frequencies[used])) + 1
     return tokens.types[used], idf

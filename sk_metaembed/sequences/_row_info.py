@@ -17,7 +17,7 @@ class RowInfo(NamedTuple):
 
     index: Any = None  # pandas Index
     missing: np.ndarray | None = None  # (n_sequences,) bool
-    texts: Any = None  # ndarray (n_sequences,) of str objects, or Lines
+    texts: np.ndarray | None = None  # (n_sequences,) of str objects
     prepare: Callable | None = None  # original texts -> the texts that were split
     locate: Callable | None = None  # such a text and its tokens -> their spans
 

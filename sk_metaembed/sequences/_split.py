@@ -7,8 +7,7 @@ import numpy as np
 
 from .._io._compiled import use_compiled
 from ._characters import ASCII_WORDS, PLAIN_WORDS, is_plain, word_rule
-from ._lines import Lines
-from ._text_scan import LineScan, TextScan
+from ._text_scan import TextScan
 from ._text_spans import as_lists, locate_words, word_spans
 from ._token_sequences import TokenSequences
 
@@ -35,15 +34,11 @@ def split_texts(texts, *, rule, plain, prepare):
     """
     if rule is None or not use_compiled(_SECONDS * _count_characters(texts)):
         return TokenSequences.from_lists(plain(prepare(texts)))
-    if isinstance(texts, Lines):
-        return TokenSequences._of_texts(LineScan(texts, rule, prepare))
     return TokenSequences._of_texts(TextScan(_as_array(texts), rule, prepare))
 
 
 def _count_characters(texts):
     """Return the number of characters, or more than `_MANY` if there are."""
-    if isinstance(texts, Lines):
-        return len(texts.data)
     n_characters = 0
     for start in range(0, len(texts), _COUNTED):
         n_characters += sum(map(len, texts[start : start + _COUNTED]))
@@ -53,8 +48,6 @@ def _count_characters(texts):
 
 
 def _as_array(texts):
-    if isinstance(texts, Lines):
-        return texts.to_array()
     written = np.empty(len(texts), dtype=object)
     written[:] = texts
     written.flags.writeable = False

@@ -5,7 +5,7 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
-from .._io._bytes_numba import byte_in_memory, code_point, hash_bytes, word_in_memory
+from .._io._bytes_numba import code_point, hash_bytes
 from .._io._numba import cached_njit
 from ._characters import BOUNDARY
 
@@ -47,63 +47,6 @@ def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
             n += 1
         counts[text] = n - before
     return starts[:n].copy(), ends[:n].copy(), counts
-
-
-@cached_njit
-def text_sizes(strings, n_texts, layout, sizes):
-    """Write the length of each string in compact ASCII, -1 for the others.
-
-    `strings` is the address of an array of pointers to exact str objects, `layout` a
-    `StringLayout`.
-    """
-    for i in range(n_texts):
-        string = np.int64(word_in_memory(strings + 8 * i))
-        state = np.int64(word_in_memory(string + layout[1]))
-        size = np.int64(word_in_memory(string + layout[0]))
-        sizes[i] = size if state & layout[2] == layout[2] else -1
-
-
-@cached_njit
-def line_sizes(buffer, ends):
-    """Return the number of bytes of each line in ASCII, -1 for the others."""
-    sizes = np.empty(len(ends), np.int64)
-    start = np.int64(0)
-    for i in range(len(ends)):
-        every = np.uint8(0)
-        for j in range(start, ends[i]):
-            every |= buffer[j]
-        sizes[i] = ends[i] - 1 - start if every < 128 else -1
-        start = ends[i]
-    return sizes
-
-
-@cached_njit
-def copy_texts(strings, sizes, layout, lowercase, others, separator, buffer):
-    """Copy texts into a buffer, each followed by a separator; return their ends.
-
-    Strings of ``sizes[i] >= 0`` bytes are read from memory, and lowercased on request;
-    `others` has the bytes of the others, each of ``-sizes[i] - 1``, one after another.
-    """
-    ends = np.empty(len(sizes), np.int64)
-    at = np.int64(0)
-    other = np.int64(0)
-    for i in range(len(sizes)):
-        size = sizes[i]
-        if size >= 0:
-            data = np.int64(word_in_memory(strings + 8 * i)) + layout[3]
-            for j in range(size):
-                byte = byte_in_memory(data, j)
-                upper = lowercase & (np.uint8(byte - 65) < 26)
-                buffer[at + j] = byte | np.uint8(np.uint8(upper) << 5)
-        else:
-            size = -1 - size
-            buffer[at : at + size] = others[other : other + size]
-            other += size
-        buffer[at + size] = separator
-        at += size + 1
-        ends[i] = at
-    buffer[at:] = separator
-    return ends
 
 
 @cached_njit

@@ -11,7 +11,6 @@ import numpy as np
 from .._core._arrays import read_only
 from ._html import tokens_html
 from ._indexing import row_index, span_index
-from ._lines import Lines
 from ._row_errors import token_error
 from ._row_info import NO_INFO, RowInfo, as_pandas_index
 
@@ -257,8 +256,7 @@ class TokenSequences:
         Sources whose vectors depend on case, punctuation or context read these instead
         of the tokens.
         """
-        texts = self._row_info.texts
-        return texts.to_array() if isinstance(texts, Lines) else texts
+        return self._row_info.texts
 
     @property
     def shape(self) -> tuple[int]:

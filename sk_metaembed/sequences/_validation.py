@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Set
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from .._core._messages import short_repr
 from ._embedded_sequences import EmbeddedSequences
-from ._lines import Lines
 from ._row_errors import (
     NUMBERS,
     TEXT,
@@ -262,10 +261,6 @@ def check_tokens(
         )
     if isinstance(X, TokenSequences):
         return X
-    if isinstance(X, Lines) and len(X):
-        absent = np.zeros(len(X), dtype=bool) if missing == "empty" else None
-        lines: Any = X  # read like a list of str
-        return (split or split_by_default)(lines)._with_row_info(missing=absent)
     rows, absent = read_rows(X, caller=caller), None
     # The first row that is present tells whether the rows are texts or token lists.
     _, first = first_present(rows)

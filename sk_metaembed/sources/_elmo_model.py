@@ -102,7 +102,7 @@ class ElmoModel:
 
 def shared_elmo(spec):
     """Return this process's model of an `ElmoSpec`, new if its files changed."""
-    files = tuple(local_file(path, caller=_CALLER) for path in spec[:2])
+    files = tuple(local_file(path) for path in spec[:2])
     spec = spec._replace(options=_absolute(spec.options))
     spec = spec._replace(weights=_absolute(spec.weights))
     key = spec, tuple(map(_signature, files))

@@ -285,8 +285,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
         Type of the vectors. None means float32, or the type of an open store.
     cache_dir : str or path-like, default=None
         Directory for converted files, see `WordVectors.open`.
-    trusted : bool, default=False
-        Allow gensim's pickle files, which can execute arbitrary code.
     verbose : int, default=0
         Show a progress bar while converting.
 
@@ -356,7 +354,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
         "limit": [Interval(Integral, 1, None, closed="left"), None],
         "dtype": [StrOptions({"float32", "float16"}), None],
         "cache_dir": [str, os.PathLike, None],
-        "trusted": ["boolean"],
         "verbose": ["verbose"],
     }
 
@@ -371,7 +368,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
         limit: int | None = None,
         dtype: Literal["float32", "float16"] | None = None,
         cache_dir: StrPath | None = None,
-        trusted: bool = False,
         verbose: int = 0,
     ) -> None:
         self.vectors = vectors
@@ -382,7 +378,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
         self.limit = limit
         self.dtype = dtype
         self.cache_dir = cache_dir
-        self.trusted = trusted
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
@@ -412,7 +407,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
             limit=self.limit,
             dtype=self.dtype,
             cache_dir=self.cache_dir,
-            trusted=self.trusted,
             verbose=self.verbose,
         )
 

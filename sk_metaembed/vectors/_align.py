@@ -15,6 +15,7 @@ import numpy as np
 from .._core._arrays import chunks, normalize_rows, row_norms
 from .._core._checked_parameters import is_integer
 from .._core._csls import mutual_neighbors
+from .._core._named_errors import names_errors
 from ._word_vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath
 
-_CALLER = "align_vectors"
 _N_NEIGHBORS = 10  # of CSLS, as in Conneau et al.
 _N_MEAN = 100_000  # words, from the first, whose mean is subtracted
 _ADVICE = "Pass more pairs of words as dictionary, or a larger n_words."
@@ -70,6 +70,7 @@ class AlignmentReport:
     pairs: tuple[tuple[str, str], ...] = field(repr=False)
 
 
+@names_errors
 def align_vectors(
     source: WordVectors,
     target: WordVectors,
@@ -216,7 +217,7 @@ def align_vectors(
         rotation = _rotation(x, y, pairs)
     if len(pairs) < min(source.dim, target.dim):
         warnings.warn(
-            f"{_CALLER}: the map from {source.dim} to {target.dim} dimensions was "
+            f"align_vectors: the map from {source.dim} to {target.dim} dimensions was "
             f"learned from only {len(pairs)} pairs of words, so that it is not unique. "
             + _ADVICE,
             UserWarning,
@@ -268,7 +269,7 @@ def _check(source, target, n_refinements, n_words):
     for name, store in (("source", source), ("target", target)):
         if not isinstance(store, WordVectors):
             raise TypeError(
-                f"{_CALLER}: {name} must be a WordVectors; got "
+                f"{name} must be a WordVectors; got "
                 f"{type(store).__name__}. Open a file with WordVectors.open, or use "
                 "WordVectors.from_keyed_vectors or from_arrays."
             )
@@ -276,7 +277,7 @@ def _check(source, target, n_refinements, n_words):
     for name, (value, least) in numbers.items():
         if not is_integer(value) or value < least:
             raise ValueError(
-                f"{_CALLER}: {name} must be an int of at least {least}; got {value!r}."
+                f"{name} must be an int of at least {least}; got {value!r}."
             )
 
 
@@ -290,7 +291,7 @@ def _seed_rows(source, target, dictionary):
         words = _checked_pairs(dictionary)
         if not words:
             raise ValueError(
-                f"{_CALLER}: dictionary is empty. Pass pairs of words, or None to use "
+                "dictionary is empty. Pass pairs of words, or None to use "
                 "words that are in both stores."
             )
         columns = [[pair[i] for pair in words] for i in (0, 1)]
@@ -305,7 +306,7 @@ def _seed_rows(source, target, dictionary):
         )
     pairs = pairs[(pairs >= 0).all(axis=1)].astype(np.intp)
     if not len(pairs):
-        raise ValueError(f"{_CALLER}: {given}")
+        raise ValueError(given)
     return pairs
 
 
@@ -316,8 +317,7 @@ def _checked_pairs(dictionary):
         is_pair = isinstance(pair, tuple | list | np.ndarray) and len(pair) == 2
         if not (is_pair and all(isinstance(word, str) for word in pair)):
             raise TypeError(
-                f"{_CALLER}: dictionary must have pairs of str; got {pair!r:.80} as "
-                f"pair {i}."
+                f"dictionary must have pairs of str; got {pair!r:.80} as pair {i}."
             )
         pairs.append(tuple(map(str, pair)))
     return list(dict.fromkeys(pairs))

@@ -35,25 +35,22 @@ def cache_root(cache_dir=None):
     return root.resolve()
 
 
-def digest_files(paths, root):
-    """Digest the content of files, read again only if a size or time stamp changed."""
-    stats = [_stat(path) for path in paths]
-    name = hashlib.blake2b(str(paths[0]).encode("utf-8", "surrogateescape"))
+def digest_file(path, root):
+    """Digest the content of a file, read again only if size or time stamp changed."""
+    path = os.path.abspath(path)
+    stat = _stat(path)
+    name = hashlib.blake2b(path.encode("utf-8", "surrogateescape"))
     record = root / "sources" / f"{name.hexdigest()[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(record.read_text("utf-8"))
-        if known["stats"] == stats:
+        if known["stat"] == stat:
             return known["digest"]
-    hasher = hashlib.blake2b(digest_size=16)
-    for path in paths:
-        with open(path, "rb") as file:
-            while block := file.read(1 << 22):
-                hasher.update(block)
-    digest = hasher.hexdigest()
-    if all(time.time_ns() - max(stat[1:]) > _SETTLED_NS for stat in stats):
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+    if time.time_ns() - max(stat[1:]) > _SETTLED_NS:
         record.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(record) as part:
-            part.write_text(json.dumps({"digest": digest, "stats": stats}), "utf-8")
+            part.write_text(json.dumps({"digest": digest, "stat": stat}), "utf-8")
     return digest
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from .._core._checked_parameters import is_integer
-from ._cache import cache_root, digest_files, publish
+from ._cache import cache_root, digest_file, publish
 from ._detect_format import SourceStream, detect
-from ._gensim import append_arrays, gensim_files, read_gensim, refuse_untrusted
+from ._gensim import append_arrays
 from ._read_fasttext import read_fasttext
 from ._read_word2vec import read_binary, read_text
 from ._store_files import VERSION, StoreWriter, check_meta, map_arrays, read_meta
@@ -28,11 +28,10 @@ class Options:
     limit: int | None = None
     words: tuple | None = None
     dtype: str | None = None
-    trusted: bool = False
     verbose: int = 0
 
     @classmethod
-    def checked(cls, limit, words, dtype, trusted=False, verbose=0):
+    def checked(cls, limit, words, dtype, verbose=0):
         """Check and normalize the arguments of `WordVectors.open`."""
         if limit is not None:
             if not is_integer(limit):
@@ -49,7 +48,7 @@ class Options:
             words = tuple(sorted(set(words)))
             if not words:
                 raise ValueError("words= is empty; pass at least one word or None.")
-        return cls(limit, words, _dtype_name(dtype), bool(trusted), verbose)
+        return cls(limit, words, _dtype_name(dtype), verbose)
 
     @property
     def is_default(self):
@@ -87,9 +86,8 @@ def cached_store(path, options, cache_dir=None):
         content = meta["fingerprint"]
         root = cache_root(cache_dir)
     else:
-        _check_trust(path, fmt, options)
         root = cache_root(cache_dir)
-        content = digest_files(_source_files(path, fmt), root)
+        content = digest_file(path, root)
     stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
     target = root / f"{stem[:60]}-{options.key(content)}"
     if not target.exists():
@@ -101,7 +99,6 @@ def convert_to(source, path, options):
     """Convert a source into a new store at a path, and return the path."""
     source, target = _checked_path(source), Path(_checked_path(path)).absolute()
     fmt = detect(source)
-    _check_trust(source, fmt, options)
     _publish_new(target, lambda folder: write_store(source, fmt, options, folder))
     return target
 
@@ -159,8 +156,7 @@ def store_arrays(
 
 def write_store(source, fmt, options, folder):
     """Fill a directory with the store of a source that must not change meanwhile."""
-    files = _source_files(source, fmt)
-    before = [os.stat(file) for file in files]
+    before = os.stat(source)
     default_dtype = read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
     writer = StoreWriter(
         folder,
@@ -171,7 +167,7 @@ def write_store(source, fmt, options, folder):
     )
     try:
         _read(source, fmt, writer, options.verbose)
-        _check_unchanged(files, before)
+        _check_unchanged(source, before)
         writer.finish({"path": os.path.abspath(source), "format": fmt.kind})
     finally:
         writer.close()
@@ -180,8 +176,6 @@ def write_store(source, fmt, options, folder):
 def _read(source, fmt, writer, verbose):
     if fmt.kind == "store":
         _read_store(source, writer)
-    elif fmt.kind == "gensim":
-        read_gensim(source, writer)
     else:
         with SourceStream(source, verbose) as stream:
             if fmt.kind == "fasttext":
@@ -213,25 +207,13 @@ def _checked_path(path):
     )
 
 
-def _check_trust(path, fmt, options):
-    if fmt.kind == "gensim" and not options.trusted:
-        refuse_untrusted(path)
-
-
-def _source_files(path, fmt):
-    if fmt.kind == "gensim":
-        return gensim_files(path)
-    return [] if fmt.kind == "store" else [os.path.abspath(path)]
-
-
-def _check_unchanged(files, before):
-    for file, old in zip(files, before, strict=True):
-        new = os.stat(file)
-        if (new.st_size, new.st_mtime_ns) != (old.st_size, old.st_mtime_ns):
-            raise ValueError(
-                f"{file} was modified during the conversion; nothing was saved. Open "
-                f"it again when it is complete."
-            )
+def _check_unchanged(source, before):
+    after = os.stat(source)
+    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise ValueError(
+            f"{source} was modified during the conversion; nothing was saved. Open "
+            f"it again when it is complete."
+        )
 
 
 def _digest_arrays(packed, matrix, buckets):

@@ -24,11 +24,12 @@ _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _SUPPORTED = (
     "Supported formats: word2vec text and binary, GloVe text, fastText .vec and .bin "
-    "(each also compressed by gzip, bzip2 or xz), gensim files saved with .save "
-    "(trusted=True), and store directories"
+    "(each also compressed by gzip, bzip2 or xz), and store directories"
 )
 _HINTS = {
     b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
+    b"\x80": "It looks like a pickle, as gensim's .save writes: load it with gensim "
+    "and pass the KeyedVectors to WordVectors.from_keyed_vectors",
     b"<": "It looks like a web page, as a failed download leaves",
     b"PK\x03\x04": "It is a zip archive: unpack it and pass one of its files",
     b"\x93NUMPY": "It is a NumPy array: load it, and pass words and array to "
@@ -127,7 +128,7 @@ def _progress_bar(path, total):
 class Format(NamedTuple):
     """Format of a source, and what its first lines state.
 
-    ``kind`` is "store", "gensim", "fasttext", "binary" or "text"; ``n_rows`` is the
+    ``kind`` is "store", "fasttext", "binary" or "text"; ``n_rows`` is the
     number of rows in the header, if there is one; ``start`` is the position of the
     first row, after ``header_lines`` lines.
     """
@@ -161,8 +162,6 @@ def detect(path):
 def _detect_sample(path, sample, is_whole):
     if not sample.strip():
         raise ValueError(f"{path}: the file is empty; it contains no words.")
-    if sample[0] == 0x80 and sample[1:2] <= b"\x05":
-        return Format("gensim")
     if _is_fasttext(sample):
         return Format("fasttext")
     skip = len(_BOM) if sample.startswith(_BOM) else 0

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .._core._typing import StrPath, WordEmbedding
 
     Format: TypeAlias = Literal[
-        "word2vec-text", "word2vec-binary", "glove", "gensim", "store", "model2vec"
+        "word2vec-text", "word2vec-binary", "glove", "store", "model2vec"
     ]
 
 _SUFFIXES = {
@@ -39,7 +39,6 @@ _SUFFIXES = {
     ".w2v": "word2vec-text",
     ".bin": "word2vec-binary",
     ".glove": "glove",
-    ".kv": "gensim",
     ".store": "store",
 }
 _FOLDERS = {"store": is_store, "model2vec": is_model2vec}
@@ -128,10 +127,9 @@ def export_vectors(
     path : str or path-like
         The file, or for "store" and "model2vec" the directory, to create.
     format : str, default=None
-        "word2vec-text", "word2vec-binary", "glove", "gensim", "store" or "model2vec";
-        see Notes. None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``,
-        ``.glove``, ``.kv`` and ``.store``. A text or binary file with an additional
-        ``.gz`` is compressed.
+        "word2vec-text", "word2vec-binary", "glove", "store" or "model2vec"; see Notes.
+        None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``, ``.glove`` and
+        ``.store``. A text or binary file with an additional ``.gz`` is compressed.
     unknown : {"warn", "skip", "raise", "keep"}, default="warn"
         How to treat words that the embedding does not know: "warn" drops them with a
         warning, "skip" drops them and only reports them, "raise" is an error, and
@@ -143,8 +141,8 @@ def export_vectors(
     -------
     ExportReport
         `path`, `format`, `n_words`, `dim`, `n_unknown`, `n_duplicates`, and `unknown`,
-        the unknown words. ``WordVectors.open(report.path)`` reads the file, with
-        ``trusted=True`` for gensim's format; not the directory of "model2vec".
+        the unknown words. ``WordVectors.open(report.path)`` reads the file, but not the
+        directory of "model2vec".
 
     Raises
     ------
@@ -174,7 +172,6 @@ def export_vectors(
     "word2vec-text"   no spaces    gensim, fastText, spaCy; the first line is a header
     "word2vec-binary" no spaces    gensim's ``load_word2vec_format(binary=True)``
     "glove"           no spaces    programs for GloVe; "word2vec-text" without header
-    "gensim"          any          gensim's ``KeyedVectors.load``; a pickle
     "store"           any          `WordVectors.open`, which maps it into memory
     "model2vec"       no spaces    model2vec's ``StaticModel.from_pretrained``,
                                    sentence-transformers' ``SentenceTransformer``
@@ -279,11 +276,10 @@ def _resolve_format(path, fmt):
         raise ValueError(
             f"format must be one of {', '.join(known)} or None; got {fmt!r}."
         )
-    compressible = [each for each in FILE_WRITERS if each != "gensim"]
-    if name != path.name and fmt not in compressible:
+    if name != path.name and fmt not in FILE_WRITERS:
         raise ValueError(
             f"format {fmt!r} cannot be compressed; got the name "
-            f"{path.name!r}. Remove .gz, or use one of {', '.join(compressible)}."
+            f"{path.name!r}. Remove .gz, or use one of {', '.join(FILE_WRITERS)}."
         )
     return fmt
 

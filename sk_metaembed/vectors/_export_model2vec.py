@@ -8,11 +8,11 @@ points: what is a letter for compiled tokenizers otherwise depends on the versio
 Unicode that they were built for.
 """
 
+import json
 import os
 import struct
 
 import numpy as np
-from orjson import dumps
 
 from ..sequences import EmbeddedSequences, Tokenizer, TokenSequences
 from ..sequences._characters import (
@@ -118,7 +118,7 @@ def write_model2vec(words, matrix, splitting, path):
     def write(folder):
         folder.mkdir()
         for name, content in contents.items():
-            (folder / name).write_bytes(dumps(content))
+            (folder / name).write_text(json.dumps(content), encoding="ascii")
         _write_safetensors(matrix, folder / "model.safetensors")
 
     write_folder(path, write)
@@ -128,7 +128,7 @@ def _write_safetensors(matrix, path):
     """Write the matrix as the only tensor, without the copy that the library makes."""
     end = 4 * matrix.size
     tensor = {"dtype": "F32", "shape": matrix.shape, "data_offsets": [0, end]}
-    header = dumps({"embeddings": tensor})
+    header = json.dumps({"embeddings": tensor}).encode()
     header += b" " * (-len(header) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(header)) + header)

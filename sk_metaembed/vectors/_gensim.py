@@ -1,55 +1,18 @@
-"""Conversion from and to gensim's KeyedVectors, in memory or saved."""
-
-import os
+"""Conversion from and to gensim's KeyedVectors."""
 
 import numpy as np
 
 from .._core._gensim import import_gensim
-from ._word_index import pack
 
 _CHUNK_BYTES = 1 << 24
 
 
-def gensim_files(path):
-    """Return the file and the ``.npy`` files of gensim's ``save`` next to it."""
-    folder, name = os.path.split(os.path.abspath(path))
-    arrays = sorted(
-        os.path.join(folder, other)
-        for other in os.listdir(folder)
-        if other.startswith(f"{name}.") and other.endswith(".npy")
-    )
-    return [os.path.abspath(path), *arrays]
-
-
-def refuse_untrusted(path):
-    """Raise ValueError: unpickling runs the code that the file contains."""
-    raise ValueError(
-        f"{path} is a Python pickle (as gensim's .save writes), and loading it can run "
-        f"arbitrary code. If you trust its source, pass trusted=True; otherwise open a "
-        f"file written by save_word2vec_format."
-    )
-
-
-def load(path):
-    """Unpickle KeyedVectors, or a model with KeyedVectors in ``wv``."""
-    gensim = import_gensim("Opening a file saved by gensim")
-    try:
-        loaded = gensim.utils.SaveLoad.load(os.fspath(path))
-    except Exception as error:
-        raise ValueError(
-            f"{path}: gensim cannot load this pickle ({type(error).__name__}: "
-            f"{error}). It must be written by gensim's KeyedVectors.save or the .save "
-            f"of a model, with all files whose names begin with its name next to it."
-        ) from error
-    return check_keyed_vectors(getattr(loaded, "wv", loaded), path)
-
-
-def check_keyed_vectors(kv, label="from_keyed_vectors"):
+def check_keyed_vectors(kv):
     """Return ``kv`` if it has the attributes of KeyedVectors, else raise TypeError."""
     if hasattr(kv, "index_to_key") and hasattr(kv, "vectors"):
         return kv
     raise TypeError(
-        f"{label}: expected gensim KeyedVectors; got {type(kv).__name__}."
+        f"from_keyed_vectors: expected gensim KeyedVectors; got {type(kv).__name__}."
         + (" Pass its attribute wv." if hasattr(kv, "wv") else "")
     )
 
@@ -79,12 +42,6 @@ def append_arrays(writer, packed, matrix, buckets=None):
     if buckets is not None:
         table, min_n, max_n = buckets
         writer.write_buckets((rows for _, rows in row_chunks(table)), min_n, max_n)
-
-
-def read_gensim(path, writer):
-    """Append the vectors of a gensim file that the user trusts."""
-    kv = load(path)
-    append_arrays(writer, pack(list(kv.index_to_key)), kv.vectors, ngram_table(kv))
 
 
 def to_keyed_vectors(words, vectors, buckets=None):

@@ -11,7 +11,7 @@ from .._io._numba import cached_njit
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)
-_SCALE_ERROR = 2.0**-49
+_ERROR = 2.0**-49
 LONGEST = 255  # length of a word in the table, which longer words have too
 _AHEAD = 16  # words between the request of a slot and its use
 
@@ -107,21 +107,6 @@ def gather_words(buf, starts, ends, blob, offsets):
 
 
 @cached_njit
-def _scale(mantissa, exponent):
-    """Return mantissa * 10**exponent, and whether it is accurate to a few bits."""
-    if exponent < -44 or exponent > 44:
-        return 0.0, False
-    value = np.float64(mantissa)
-    if exponent > 22:
-        return value * 1e22 * _POWERS[exponent - 22], True
-    if exponent >= 0:
-        return value * _POWERS[exponent], True
-    if exponent >= -22:
-        return value / _POWERS[-exponent], True
-    return value / 1e22 / _POWERS[-exponent - 22], True
-
-
-@cached_njit
 def _exponent(buf, at, end):
     """Read the exponent after an 'e'; return (value, position, ok)."""
     negative = False
@@ -150,59 +135,33 @@ def _run(buf, at, end, mantissa):
 
 @cached_njit
 def _digits(buf, at, end):
-    """Read a decimal; return (mantissa, exponent, truncated, position, ok)."""
+    """Read a decimal; return (mantissa, exponent, position, ok).
+
+    It is not ok if it has more than 19 digits, which a mantissa may not hold.
+    """
     begin = at
     mantissa, at = _run(buf, at, end, np.uint64(0))
     point = at
     if at < end and buf[at] == 46:
         mantissa, at = _run(buf, at + 1, end, mantissa)
-        if at - begin <= 20:
-            return mantissa, point + 1 - at, False, at, at - begin > 1
-    elif at - begin <= 19:
-        return mantissa, np.int64(0), False, at, at > begin
-    return _many_digits(buf, begin, end)
-
-
-@cached_njit
-def _many_digits(buf, at, end):
-    """Read more digits than fit into a mantissa, like `_digits`: keep the first 19."""
-    mantissa = np.uint64(0)
-    exponent = np.int64(0)
-    n_kept = seen = np.int64(0)
-    fraction = cut = False
-    while at < end:
-        c = buf[at]
-        if 48 <= c <= 57:
-            seen += 1
-            if n_kept < 19:
-                mantissa = mantissa * np.uint64(10) + np.uint64(c - 48)
-                n_kept += mantissa != np.uint64(0)
-                exponent -= fraction
-            else:
-                cut = True
-                exponent += not fraction
-        elif c == 46 and not fraction:
-            fraction = True
-        else:
-            break
-        at += 1
-    return mantissa, exponent, cut, at, seen > 0
+        return mantissa, point + 1 - at, at, 2 <= at - begin <= 20
+    return mantissa, np.int64(0), at, 1 <= at - begin <= 19
 
 
 @cached_njit
 def _number(buf, at, end):
     """Read one number up to a blank; return (float32, position, certain).
 
-    The result equals ``np.float32(float(text))``. If the mantissa and the power of ten
-    are exact doubles, one operation rounds correctly; otherwise the double is off by a
-    few units at most, and the result is certain only if both ends of that interval
-    round to the same float32.
+    A certain result equals ``np.float32(float(text))``. If the mantissa and the power
+    of ten are exact doubles, one operation rounds correctly; a longer mantissa is
+    rounded before, and the result is certain only if both ends of the interval of the
+    error round to the same float32.
     """
     negative = False
     if at < end and (buf[at] == 45 or buf[at] == 43):
         negative = buf[at] == 45
         at += 1
-    mantissa, exponent, cut, at, ok = _digits(buf, at, end)
+    mantissa, exponent, at, ok = _digits(buf, at, end)
     if ok and at < end and (buf[at] == 101 or buf[at] == 69):
         shift, at, ok = _exponent(buf, at + 1, end)
         exponent += shift
@@ -210,13 +169,17 @@ def _number(buf, at, end):
         return np.float32(0), at, False
     if mantissa == np.uint64(0):
         return np.float32(-0.0 if negative else 0.0), at, True
-    value, ok = _scale(mantissa, exponent)
-    if negative:
-        value = -value
-    if not cut and mantissa <= _EXACT and -22 <= exponent <= 22:
+    if exponent < -22 or exponent > 22:
+        return np.float32(0), at, False
+    value = np.float64(-1.0 if negative else 1.0) * np.float64(mantissa)
+    if exponent < 0:
+        value /= _POWERS[-exponent]
+    else:
+        value *= _POWERS[exponent]
+    if mantissa <= _EXACT:
         return np.float32(value), at, True
-    low = np.float32(value * (1.0 - _SCALE_ERROR))
-    return low, at, ok and low == np.float32(value * (1.0 + _SCALE_ERROR))
+    low = np.float32(value * (1.0 - _ERROR))
+    return low, at, low == np.float32(value * (1.0 + _ERROR))
 
 
 @cached_njit

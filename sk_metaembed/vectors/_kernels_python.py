@@ -3,7 +3,6 @@
 import numpy as np
 
 _MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-_PLACES = 1 << 16  # n-grams of words at a time
 
 
 def _words(buf, starts, ends):
@@ -66,65 +65,28 @@ def gather_words(buf, starts, ends, blob, offsets):
 
 def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
     """Hash the n-grams of every ``<word>`` into ``ids``, which may be longer."""
-    if not len(starts):
-        return
-    text = b"".join([b"<" + word + b">" for word in _words(buf, starts, ends)])
-    chars = _Characters(np.frombuffer(text, np.uint8), ends - starts + 2)
-    # Of the n-grams that begin at each character, in order.
-    lengths = np.minimum(chars.n_left, max_n)
-    least = np.full(len(lengths), max(min_n, 1))
-    if min_n <= 1:  # "<" and ">" alone are no n-grams
-        least[chars.first] = least[chars.n_left == 1] = 2
-    counts = np.maximum(lengths - least + 1, 0)
-    np.cumsum(np.add.reduceat(counts, chars.first), out=indptr[1:])
-    slots = np.cumsum(counts) - counts - least
-    at, hashes = np.arange(len(lengths)), np.full(len(lengths), 2166136261, np.uint32)
-    for n in range(1, max_n + 1):
-        longer = lengths[at] >= n
-        at, hashes = at[longer], chars.hash(hashes[longer], at[longer] + n - 1)
-        counted = least[at] <= n
-        ids[slots[at[counted]] + n] = hashes[counted] % np.uint32(n_buckets)
-
-
-class _Characters:
-    """The characters of words that are one after the other, given by their UTF-8."""
-
-    def __init__(self, text, sizes):
-        begins = np.flatnonzero((text & 0xC0) != 0x80)
-        self._begins, self._sizes = begins, np.diff(begins, append=len(text))
-        # fastText's bytes are signed.
-        self._signed = text.astype(np.int8).astype(np.int32).view(np.uint32)
-        self.first = np.searchsorted(begins, np.cumsum(sizes) - sizes)
-        ends = np.append(self.first[1:], len(begins))
-        # Number of characters from each to the end of its word.
-        self.n_left = np.repeat(ends, ends - self.first) - np.arange(len(begins))
-
-    def hash(self, hashes, characters):
-        """Return FNV-1a hashes, (n,) uint32, continued by one character each."""
-        if len(self._begins) == len(self._signed):  # ASCII
-            return (hashes ^ self._signed[characters]) * np.uint32(16777619)
-        sizes, begins = self._sizes[characters], self._begins[characters]
-        for k in range(sizes.max(initial=0)):
-            has = sizes > k
-            own = self._signed[begins[has] + k]
-            hashes[has] = (hashes[has] ^ own) * np.uint32(16777619)
-        return hashes
+    total = 0
+    for row, word in enumerate(_words(buf, starts, ends)):
+        text = f"<{word.decode('utf-8', 'surrogatepass')}>"
+        characters = [c.encode("utf-8", "surrogatepass") for c in text]
+        last = len(characters) - 1
+        for first in range(last + 1):
+            hashed = 2166136261  # FNV-1a
+            for n, character in enumerate(characters[first : first + max_n], 1):
+                for byte in character:
+                    signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as fastText
+                    hashed = (hashed ^ signed) * 16777619 & _MASK_32
+                # "<" and ">" alone are no n-grams.
+                if n >= min_n and not (n == 1 and first in (0, last)):
+                    ids[total] = hashed % n_buckets
+                    total += 1
+        indptr[row + 1] = total
 
 
 def add_means(ids, indptr, table, own, out):
     """Add the table rows of each word to ``out`` and divide by their number."""
-    counts = np.diff(indptr)
-    longest = int(counts.max(initial=0))
-    if not longest:
-        return
-    steps = np.arange(longest)
-    n_rows = max(1, _PLACES // longest)
-    for start in range(0, len(out), n_rows):
-        part = slice(start, start + n_rows)
-        total, sizes = out[part], counts[part]
-        present = steps[:, None] < sizes
-        places = np.where(present, indptr[:-1][part] + steps[:, None], 0)
-        # Added one after the other, for the same rounding as the compiled sum.
-        for rows, mask in zip(ids[places], present[:, :, None], strict=True):
-            np.add(total, table[rows], out=total, where=mask)
-        total /= np.maximum(sizes + own, 1).astype(np.float32)[:, None]
+    for row, total in enumerate(out):
+        own_ids = ids[indptr[row] : indptr[row + 1]]
+        for i in own_ids:  # one after the other, as the compiled loop rounds
+            total += table[i]
+        total /= np.float32(max(len(own_ids) + own, 1))

@@ -5,9 +5,6 @@ A binary record is a word, a space and the float32 numbers.
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +24,9 @@ _LONGEST_LINE = 1 << 27
 def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a text source to the writer.
 
-    Blocks of whole lines are parsed by compiled code, on a few threads and in bounded
-    memory. Other lines (a word that contains spaces, a number that is hard to round,
-    an error) are parsed again in Python, which also raises the error.
+    Blocks of whole lines are parsed by compiled code. Other lines (a word that contains
+    spaces, a number that is hard to round, an error) are parsed again in Python, which
+    also raises the error.
     """
     check_header(stream.path, fmt, writer.limit, stream.size, 2 * fmt.dim)
     stream.read_exactly(fmt.start, "the header")
@@ -42,28 +39,16 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
 
 
 def _parse_blocks(stream, fmt, limit):
-    """Yield parsed blocks in order, parsing a few of them ahead."""
-    threads = min(4, os.cpu_count() or 1)
     line = fmt.header_lines + 1
     left = limit
-    with ThreadPoolExecutor(threads) as pool:
-        pending = deque()
-        try:
-            for block in _line_blocks(stream):
-                buf = np.frombuffer(block, np.uint8)
-                starts, ends = _line_spans(buf, left)
-                left = left if left is None else left - len(starts)
-                task = (buf, starts, ends, fmt.dim, line, stream.path)
-                pending.append(pool.submit(_parse_block, *task))
-                line += len(starts)
-                if len(pending) > threads:
-                    yield pending.popleft().result()
-                if left == 0:
-                    break
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    for block in _line_blocks(stream):
+        buf = np.frombuffer(block, np.uint8)
+        starts, ends = _line_spans(buf, left)
+        yield _parse_block(buf, starts, ends, fmt.dim, line, stream.path)
+        line += len(starts)
+        left = left if left is None else left - len(starts)
+        if left == 0:
+            return
 
 
 def _line_blocks(stream):

@@ -11,11 +11,12 @@ from .._io._compiled import use_compiled
 
 MAX_NGRAM = 999  # characters
 _SECONDS = 3e-6  # for a word in Python
+_NGRAM_SECONDS = 3e-5
 
 
-def loops_for(n_words):
+def loops_for(n_words, seconds=_SECONDS):
     """Return the module of loops over bytes: compiled only if there are many words."""
-    if use_compiled(_SECONDS * n_words):
+    if use_compiled(seconds * n_words):
         from . import _kernels_numba as loops
     else:
         from . import _kernels_python as loops
@@ -231,7 +232,7 @@ def ngram_ids(packed, min_n, max_n, n_buckets):
     starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
     indptr = np.zeros(packed.n_words + 1, np.int64)
     ids = np.empty(_most_ngrams(ends - starts + 2, min_n, max_n), np.int64)
-    loops = loops_for(packed.n_words)
+    loops = loops_for(packed.n_words, _NGRAM_SECONDS)
     loops.ngram_buckets(packed.blob, starts, ends, min_n, max_n, n_buckets, indptr, ids)
     return ids[: indptr[-1]], indptr
 
@@ -252,4 +253,5 @@ def mean_ngrams(packed, table, min_n, max_n, out, own=False):
     if table.dtype != np.float32:  # numba has no float16: widen the rows in use
         used, ids = np.unique(ids, return_inverse=True)
         table = table[used].astype(np.float32)
-    loops_for(len(out)).add_means(ids, indptr, np.asarray(table), int(own), out)
+    loops = loops_for(len(out), _NGRAM_SECONDS)
+    loops.add_means(ids, indptr, np.asarray(table), int(own), out)

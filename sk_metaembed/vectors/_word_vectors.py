@@ -28,7 +28,7 @@ from ._store_files import (
 from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 _handles = HandleCache(maxsize=16)
 _CHUNK_WORDS = 1 << 14
-# Rows that a handle caches, a few megabytes: most tokens of a text are frequent words.
-_MAX_CACHED_ROWS = 1 << 15
-_FEW = 4096  # words whose rows are cached from call to call
 _STATE = ("_buckets", "_index", "_meta", "_packed", "_path", "_vectors")
 
 
@@ -155,7 +152,7 @@ class WordVectors:
 
     _saved_kind = "vectors"  # in files that `save` writes
 
-    __slots__ = ("__weakref__", *_STATE, "_rows", "_words")
+    __slots__ = ("__weakref__", *_STATE, "_words")
 
     _buckets: NDArray[Any] | None
     _index: NDArray[np.uint64]
@@ -163,22 +160,15 @@ class WordVectors:
     _packed: PackedWords
     _path: str
     _vectors: NDArray[Any]
-    _rows: dict[str, int]
     _words: NDArray[np.object_]
 
     def __init__(self, path: str, meta: dict[str, Any]) -> None:
         check_meta(path, meta)
         arrays = map_arrays(path, meta)
-        state = {
-            "_path": path,
-            "_meta": meta,
-            "_vectors": arrays["vectors"],
-            "_packed": PackedWords(arrays["words"], arrays["offsets"]),
-            "_index": arrays["index"],
-            "_buckets": arrays["buckets"],
-        }
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+        self._path, self._meta = path, meta
+        self._vectors, self._buckets = arrays["vectors"], arrays["buckets"]
+        self._packed = PackedWords(arrays["words"], arrays["offsets"])
+        self._index = arrays["index"]
 
     @classmethod
     def open(
@@ -189,15 +179,15 @@ class WordVectors:
         words: Iterable[str] | None = None,
         dtype: Literal["float32", "float16"] | None = None,
         cache_dir: StrPath | None = None,
-        trusted: bool = False,
         verbose: int = 0,
     ) -> Self:
         """Open a vector file or a store; a file is converted once and cached.
 
         The format is detected from the content: word2vec text and binary, GloVe text,
-        fastText ``.vec`` and ``.bin`` (each also compressed by gzip, bzip2 or xz),
-        files saved by gensim, and stores. A file is converted again when its content
-        changes; the previous store stays in the cache for the pickles that refer to it.
+        fastText ``.vec`` and ``.bin`` (each also compressed by gzip, bzip2 or xz), and
+        stores. A file is converted again when its content changes; the previous store
+        stays in the cache for the pickles that refer to it. Files saved by gensim's
+        ``save`` are pickles: load them with gensim and use `from_keyed_vectors`.
 
         Parameters
         ----------
@@ -213,8 +203,6 @@ class WordVectors:
         cache_dir : str or path-like, default=None
             Directory of converted stores. None means ``vectors`` below
             ``$SK_METAEMBED_CACHE``, or below ``~/.cache/sk_metaembed``.
-        trusted : bool, default=False
-            Allow gensim's pickles, which can run arbitrary code; text formats cannot.
         verbose : int, default=0
             Whether to show a progress bar during conversion.
 
@@ -228,10 +216,9 @@ class WordVectors:
         FileNotFoundError
             If `path` does not exist.
         ValueError
-            If the content is corrupt, empty, of unknown format, or an untrusted
-            pickle.
+            If the content is corrupt, empty or of unknown format.
         """
-        options = Options.checked(limit, words, dtype, trusted, verbose)
+        options = Options.checked(limit, words, dtype, verbose)
         return cls._of_store(cached_store(path, options, cache_dir))
 
     @classmethod
@@ -243,7 +230,6 @@ class WordVectors:
         limit: int | None = None,
         words: Iterable[str] | None = None,
         dtype: Literal["float32", "float16"] | None = None,
-        trusted: bool = False,
         verbose: int = 0,
     ) -> Self:
         """Convert a vector file into a store in a directory of your choice.
@@ -264,8 +250,6 @@ class WordVectors:
             Store only these words.
         dtype : {"float32", "float16"}, default=None
             Type of the stored vectors.
-        trusted : bool, default=False
-            Allow gensim's pickles.
         verbose : int, default=0
             Whether to show a progress bar.
 
@@ -279,7 +263,7 @@ class WordVectors:
         FileExistsError
             If ``path`` exists.
         """
-        options = Options.checked(limit, words, dtype, trusted, verbose)
+        options = Options.checked(limit, words, dtype, verbose)
         return cls._of_store(convert_to(source, path, options))
 
     @classmethod
@@ -421,7 +405,7 @@ class WordVectors:
             words = np.empty(len(self), object)
             words[:] = self._packed.to_list()
             words.setflags(write=False)
-            object.__setattr__(self, "_words", words)
+            self._words = words
         return self._words
 
     @property
@@ -492,27 +476,7 @@ class WordVectors:
         TypeError
             If a word is not a str; the message names the first.
         """
-        if isinstance(words, np.ndarray) and words.ndim == 1:
-            words = words.tolist()
-        if (
-            isinstance(words, list)
-            and len(words) <= _FEW
-            and {*map(type, words)} == {str}
-        ):
-            return self._lookup_few(words)
         return find(pack(words), self._packed, self._index)
-
-    def _lookup_few(self, words: list[str]) -> NDArray[np.int32]:
-        """Return the rows of a list of str, cached from call to call."""
-        if not hasattr(self, "_rows") or len(self._rows) > _MAX_CACHED_ROWS:
-            # Replaced, not emptied: other threads may be reading it.
-            object.__setattr__(self, "_rows", {})
-        cached = self._rows
-        new = [word for word in words if word not in cached]
-        if new:
-            rows = find(pack(new), self._packed, self._index)
-            cached.update(zip(new, rows.tolist(), strict=True))
-        return np.array([cached[word] for word in words], np.int32)
 
     def _find_spans(self, spans, *, case_fallback):
         """Return the rows of `TokenSpans`, -1 for unknown words."""
@@ -601,9 +565,6 @@ class WordVectors:
     def __len__(self) -> int:
         return self._meta["count"]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.words)
-
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and bool(self.lookup([word])[0] >= 0)
 
@@ -633,27 +594,12 @@ class WordVectors:
             f"{self.dtype.name}, {self._path!r})"
         )
 
-    def __setattr__(self, name, value):
-        raise AttributeError(f"WordVectors is immutable; {name!r} cannot be set.")
-
-    def __delattr__(self, name):
-        raise AttributeError(f"WordVectors is immutable; {name!r} cannot be deleted.")
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __sklearn_clone__(self):
-        return self
-
     def __reduce__(self):
         # A function: cloudpickle would write a method by value.
         return reopen, (self._path, self.fingerprint)
 
-    # pickle and copy use `__reduce__`; skops reads the state and sets it on a new,
-    # empty object, which then shares the arrays of the process's handle.
+    # pickle, copy and clone use `__reduce__`; skops reads the state and sets it on a
+    # new, empty object, which then shares the arrays of the process's handle.
     def __getstate__(self):
         return self._reference()
 
@@ -662,7 +608,7 @@ class WordVectors:
             raise AttributeError("WordVectors is immutable; its state cannot be set.")
         handle = reopen(state["path"], state["fingerprint"])
         for name in _STATE:
-            object.__setattr__(self, name, getattr(handle, name))
+            setattr(self, name, getattr(handle, name))
 
     def _reference(self):
         """Return the path and fingerprint that `reopen` takes, as a dict."""

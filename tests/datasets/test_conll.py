@@ -102,10 +102,9 @@ def test_data_and_target_alone(write):
 def test_truncated_compressed_file_is_named(tmp_path, suffix):
     packed = {"gz": gzip, "bz2": bz2, "xz": lzma}[suffix].compress(TWO.encode() * 9)
     path = tmp_path / f"cut.{suffix}"
-    for content in (packed[:-9], b"no such thing"):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=f"cut.{suffix} is corrupt or truncated"):
-            load_conll(path)
+    path.write_bytes(packed[:-9])
+    with pytest.raises(ValueError, match=f"cut.{suffix} is corrupt or truncated"):
+        load_conll(path)
     with pytest.raises(FileNotFoundError):
         load_conll(tmp_path / f"none.{suffix}")
 

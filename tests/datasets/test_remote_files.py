@@ -201,8 +201,8 @@ def test_local_archive_is_read(server, cache, tmp_path, monkeypatch):
     content = zipped(**{"in/own.txt": text})
     (tmp_path / "own" / "own.zip").write_bytes(content)
     with pytest.raises(ValueError, match=r"own.zip has SHA-256 .* Delete or"):
-        data_file(remote, caller="fetch_own")
-    path = data_file(remote._replace(sha256=digest(content)), caller="fetch_own")
+        data_file(remote)
+    path = data_file(remote._replace(sha256=digest(content)))
     assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
     assert os.listdir(tmp_path / "own") == ["own.zip"]
     assert server.requests == []
@@ -212,7 +212,7 @@ def test_member_with_wrong_checksum_is_deleted(server, cache):
     server.files["/own.zip"] = zipped(**{"own.txt": "text"})
     remote = RemoteFile("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
     with pytest.raises(ValueError, match=r"own.txt in .* has SHA-256 .* Delete"):
-        data_file(remote, caller="fetch_own")
+        data_file(remote)
     assert os.listdir(cache / "own") == ["own.zip"]
 
 
@@ -222,9 +222,9 @@ def test_error_without_network_says_what_to_do(cache, tmp_path, monkeypatch, is_
         monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     remote = RemoteFile("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
     with pytest.raises(FileNotFoundError) as raised:
-        data_file(remote, caller="fetch_own")
+        data_file(remote)
     message = str(raised.value)
-    assert message.startswith("fetch_own: http://127.0.0.1:9/own.zip cannot be")
+    assert message.startswith("http://127.0.0.1:9/own.zip cannot be")
     assert "copy own.txt or own.zip into the folder own below" in message
     assert (f"(it is {tmp_path})" if is_set else "(it is not set)") in message
     assert str(cache / "own" / "own.zip") in message

@@ -190,7 +190,7 @@ def test_unsafe_parameters_require_trust(name, tokenizer, tmp_path):
 @pytest.mark.parametrize("n", [1, 20])  # many keys are encoded differently
 def test_searches_over_unsafe_parameters_require_trust(n, tmp_path):
     grid = {"trusted": [False, True], **{f"a{i}__trusted": [False] for i in range(n)}}
-    search = GridSearchCV(PretrainedEmbedding("a.kv"), [grid])
+    search = GridSearchCV(TransformerEmbedding("folder"), [grid])
     path = save(search, tmp_path / "e.skm")
     with pytest.raises(UntrustedError, match=r"trusted=\[False, True\]") as error:
         load(path)

@@ -260,8 +260,8 @@ def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
     )
 
 
-def test_a_pretrained_source_that_may_read_pickles(tmp_path):
-    path = save(PretrainedEmbedding("a.kv", trusted=True), tmp_path / "e.skm")
+def test_a_source_that_may_read_pickles(tmp_path):
+    path = save(TransformerEmbedding("folder", trusted=True), tmp_path / "e.skm")
     refused(path, r"trusted=\['trusted=True'\]")
 
 

@@ -13,8 +13,8 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from sk_metaembed import (
     Pooling,
-    PretrainedEmbedding,
     Tokenizer,
+    TransformerEmbedding,
     load,
     save,
 )
@@ -86,7 +86,7 @@ def test_devices_and_pipes_are_not_replaced(tmp_path):
 
 
 def test_save_warns_of_what_load_requires(tmp_path):
-    steps = Tokenizer(tokenizer=str.split), PretrainedEmbedding("a.kv", trusted=True)
+    steps = Tokenizer(tokenizer=str.split), TransformerEmbedding("folder", trusted=True)
     pipe = make_pipeline(*steps, Pooling(), Foreign(1))
     names = ["builtins.str.split", f"{__name__}.Foreign", "trusted=True"]
     with pytest.warns(UserWarning, match="m.skm requires explicit trust") as caught:

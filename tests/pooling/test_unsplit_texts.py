@@ -9,14 +9,13 @@ from joblib import Parallel, delayed
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    EmbeddingUnion,
     Pooling,
     PretrainedEmbedding,
     Tokenizer,
     WordVectors,
     transform_in_batches,
 )
-from sk_metaembed.sequences import _split, _text_scan
+from sk_metaembed.sequences import _split
 from sk_metaembed.sources import _pretrained
 
 from ..draws import QUICK
@@ -143,22 +142,6 @@ def test_bits_are_those_of_single_steps(options, stores):
     check()
 
 
-@pytest.mark.parametrize("options", TOKENIZERS[:3], ids=str)
-def test_strings_that_cannot_be_read_from_memory(options, stores, monkeypatch):
-    source = PretrainedEmbedding(stores["float32"])
-    steps = fitted(Tokenizer(**options), source, Pooling())
-
-    @QUICK
-    @given(rows=texts)
-    def check(rows):
-        expected = bits(transform(steps, rows))
-        with monkeypatch.context() as patch:
-            patch.setattr(_text_scan, "string_layout", lambda: None)
-            assert bits(transform(steps, rows)) == expected
-
-    check()
-
-
 @pytest.mark.parametrize(
     ("source", "pooling"),
     [
@@ -188,23 +171,12 @@ def test_policy_error_raises_in_the_source(stores):
         steps[1].transform(tokens)
 
 
-def test_several_sources(stores):
-    pairs = [(name, PretrainedEmbedding(store)) for name, store in stores.items()]
-    steps = fitted(Tokenizer(), EmbeddingUnion(pairs), Pooling(("mean", "max")))
-    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
-    assert bits(transform(steps, rows)) == bits(one_by_one(*steps, rows))
-
-
 READS = {
     "values": lambda e: e.blocks[0].values.tolist(),
     "known": lambda e: e.blocks[0].known.tolist(),
     "repr": repr,
     "facts": lambda e: (len(e), e.names, e.dim, e.level, e.n_rows_at("type")),
-    "rows": lambda e: e[1:].to_list()[0].tolist(),
     "block": lambda e: (repr(e.blocks[0]), e.blocks[0].known_share),
-    "renamed": lambda e: e.blocks[0].rename("other").values.tolist(),
-    "broadcast": lambda e: e.broadcast(e.blocks[0], "token").values.tolist(),
-    "tokens": lambda e: e.tokens.to_list(),
 }
 
 
@@ -241,35 +213,6 @@ def test_a_later_fit_changes_nothing(stores):
     other = WordVectors.from_arrays(["a", "be"], np.ones((2, 17)))
     steps[1].set_params(vectors=other, case_fallback=False).fit(["a"])
     assert bits(steps[2].transform(embedded)) == expected
-
-
-def test_a_policy_that_was_set_after_fit(stores):
-    source = PretrainedEmbedding(stores["float32"], oov="mean")
-    steps = fitted(Tokenizer(), source, Pooling())
-    source.set_params(oov="zero")
-    pooled = transform(steps, ["unknown words"], unsplit=False)
-    assert bits(pooled) == bits(one_by_one(*steps, ["unknown words"]))
-
-
-def test_a_subclass_that_finds_words_itself(stores):
-    class First(PretrainedEmbedding):
-        def _find(self, words):
-            return np.zeros(len(words), np.int64)
-
-    steps = fitted(Tokenizer(), First(stores["float32"]), Pooling())
-    pooled = transform(steps, ["b paris"], unsplit=False)
-    np.testing.assert_array_equal(pooled[0], stores["float32"]["a"])
-
-
-def test_a_subclass_with_another_table(stores):
-    class Doubled(PretrainedEmbedding):
-        def _table(self):
-            return 2 * np.asarray(super()._table())
-
-    store = stores["float32"]
-    steps = fitted(Tokenizer(), Doubled(store), Pooling())
-    pooled = transform(steps, ["b paris"], unsplit=False)
-    np.testing.assert_allclose(pooled[0], store["b"] + store["paris"], rtol=1e-6)
 
 
 def test_rows_keep_their_index(stores):
@@ -316,12 +259,3 @@ def test_workers_and_batches(stores, tmp_path):
         assert bits(result) == expected
     transform_in_batches(pipe, rows, tmp_path / "rows.npy", batch_size=3)
     assert bits(np.load(tmp_path / "rows.npy")) == expected
-
-
-def test_threads_of_numba(stores, monkeypatch):
-    steps = fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
-    rows = ["To be, or not to be", "Paris Café", "", "unknown"] * 40
-    expected = bits(one_by_one(*steps, rows))
-    for n_threads in (1, 5):
-        monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", n_threads)
-        assert bits(transform(steps, rows)) == expected

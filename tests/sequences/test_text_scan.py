@@ -1,7 +1,6 @@
-"""Strings read from memory, and containers of texts that are not split yet."""
+"""Compiled splitting, and containers of texts that are not split yet."""
 
 import pickle
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
@@ -13,15 +12,11 @@ from hypothesis import strategies as st
 from sk_metaembed import Tokenizer
 from sk_metaembed.sequences import _split, _text_scan
 from sk_metaembed.sequences._characters import word_rule
-from sk_metaembed.sequences._text_scan import TextScan, probed_layout, string_layout
+from sk_metaembed.sequences._text_scan import TextScan
 
 from ..draws import QUICK
 
 TEXTS = ["To be, or NOT to be:", "", "naïve CAFÉ", "that's the question" * 3, "\n"]
-
-
-class Name(str):
-    __slots__ = ()
 
 
 def as_objects(texts):
@@ -42,47 +37,14 @@ def plain():
     return Tokenizer().transform
 
 
-def test_this_interpreter_is_understood():
-    supported = sys.implementation.name == "cpython" and sys.maxsize == 2**63 - 1
-    assert (string_layout() is not None) == supported
-
-
-@pytest.mark.parametrize("header", [0, 16, 32, 39, 64])
-def test_another_layout_is_refused(header):
-    assert probed_layout(header) is None
-
-
-@QUICK
-@given(st.lists(st.text(max_size=40), min_size=1, max_size=12))
-def test_only_exact_strings_in_ascii_are_read(texts):
-    from sk_metaembed.sequences._split_numba import text_sizes
-
-    rows = as_objects([*texts, *map(Name, texts), "a" * 3000])
-    sizes = np.empty(len(rows), np.int64)
-    layout = np.array(string_layout())
-    text_sizes(rows.__array_interface__["data"][0], len(rows), layout, sizes)
-    plain = [len(text) if text.isascii() else -1 for text in texts]
-    assert sizes[: len(texts)].tolist() == plain
-    # Python itself has one empty string and one of each character.
-    apart = sizes[len(texts) : -1].tolist()
-    assert apart == [-1] * len(texts)
-    assert sizes[-1] == 3000
-
-
-@pytest.mark.parametrize("layout", [True, False], ids=["memory", "encoded"])
 @pytest.mark.parametrize("lowercase", [True, False])
 @QUICK
 @given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=9), data=st.data())
-def test_spans_are_the_words_of_the_prepared_texts(layout, lowercase, texts, data):
+def test_spans_are_the_words_of_the_prepared_texts(lowercase, texts, data):
     def prepare(texts):
         return _split.prepare_texts(texts, lowercase=lowercase)
 
-    whole = _text_scan.string_layout
-    _text_scan.string_layout = whole if layout else lambda: None
-    try:
-        scan = TextScan(as_objects(texts), word_rule(True), prepare)
-    finally:
-        _text_scan.string_layout = whole
+    scan = TextScan(as_objects(texts), word_rule(True), prepare)
     chunks = scan.chunks(data.draw(st.integers(1, 60)))
     words, counts = [], []
     for first, last in chunks:
@@ -103,20 +65,13 @@ def test_spans_are_the_words_of_the_prepared_texts(layout, lowercase, texts, dat
 READS = {
     "types": lambda t: t.types.tolist(),
     "codes": lambda t: t.codes.tolist(),
-    "offsets": lambda t: t.offsets.tolist(),
-    "lengths": lambda t: t.lengths.tolist(),
     "row": lambda t: t[0],
     "slice": lambda t: t[1:].to_list(),
-    "mask": lambda t: t[np.arange(len(t)) % 2 == 0].to_list(),
     "repr": repr,
     "html": lambda t: t._repr_html_(),
     "pickle": lambda t: pickle.loads(pickle.dumps(t)).to_list(),
     "copy": lambda t: deepcopy(t).to_list(),
-    "iteration": list,
     "spans": lambda t: t.spans().tolist(),
-    "counts": lambda t: t.type_counts().tolist(),
-    "padded": lambda t: t.to_padded()[0].tolist(),
-    "texts": lambda t: t.texts.tolist(),
     "shape": lambda t: (len(t), t.shape, t.n_types, t.n_tokens),
 }
 
@@ -138,16 +93,6 @@ def test_length_and_rows_do_not_split(unsplit):
     assert tokens._unsplit is not None
     assert tokens == unsplit(TEXTS)
     assert tokens._unsplit is None
-
-
-def test_it_is_immutable(unsplit):
-    tokens = unsplit(TEXTS)
-    with pytest.raises(AttributeError, match="immutable"):
-        tokens.types = []
-    with pytest.raises(AttributeError, match="no attribute 'words'"):
-        tokens.words  # noqa: B018
-    with pytest.raises(ValueError, match="read-only"):
-        tokens.texts[0] = "other"
 
 
 def test_threads_split_the_same_texts(unsplit):

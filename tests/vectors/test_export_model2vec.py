@@ -1,5 +1,6 @@
 """Exported static models, read by tokenizers, model2vec and sentence-transformers."""
 
+import json
 import os
 import unicodedata
 
@@ -84,9 +85,7 @@ def encode(folder, texts):
 
 def pieces(step):
     """Return the function that splits as the tokenizer.json of a Tokenizer does."""
-    from orjson import dumps
-
-    written = dumps(tokenizer_json(["tea"], splitting_of(step))).decode()
+    written = json.dumps(tokenizer_json(["tea"], splitting_of(step)))
     tokenizer = tokenizers.Tokenizer.from_str(written)
     normalize = tokenizer.normalizer.normalize_str
     split = tokenizer.pre_tokenizer.pre_tokenize_str

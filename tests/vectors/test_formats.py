@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import lzma
+import pickle
 
 import numpy as np
 import pytest
@@ -117,39 +118,16 @@ def test_binary_blocks_join_within_rows(monkeypatch):
     same(WordVectors.open(path), KeyedVectors.load_word2vec_format(path, binary=True))
 
 
-@pytest.mark.parametrize("model", [False, True])
-@pytest.mark.parametrize("sidecar", [False, True])
-def test_gensim_files_need_trust(tmp_path, model, sidecar):
-    w2v = Word2Vec(common_texts, vector_size=8, min_count=1, workers=1, seed=1)
-    path = tmp_path / "saved"
-    saved = w2v if model else w2v.wv
-    saved.save(str(path), sep_limit=0 if sidecar else 1 << 30)
-    with pytest.raises(ValueError, match="trusted=True"):
-        WordVectors.open(path)
-    same(WordVectors.open(path, trusted=True), w2v.wv)
-
-
-def test_untrusted_pickle_is_not_run(tmp_path):
-    import pickle
-
+def test_pickles_are_refused_and_not_run(tmp_path):
     class Bomb:
         def __reduce__(self):
             return open, (str(tmp_path / "ran"), "w")
 
     path = tmp_path / "bomb.kv"
     path.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(ValueError, match="can run arbitrary code"):
+    with pytest.raises(ValueError, match="WordVectors.from_keyed_vectors"):
         WordVectors.open(path)
     assert not (tmp_path / "ran").exists()
-
-
-def test_trusted_pickle_of_something_else(tmp_path):
-    import pickle
-
-    path = tmp_path / "list.pkl"
-    path.write_bytes(pickle.dumps([1, 2]))
-    with pytest.raises((TypeError, ValueError), match=r"list\.pkl"):
-        WordVectors.open(path, trusted=True)
 
 
 def test_round_trip_through_keyed_vectors():
@@ -172,7 +150,9 @@ def test_round_trip_keeps_ngrams(tmp_path):
     np.testing.assert_array_equal(np.stack([back[w] for w in unseen]), expected)
     np.testing.assert_array_equal(back["human"], ft["human"])
     back.save(str(tmp_path / "saved.kv"))
-    loaded = WordVectors.open(tmp_path / "saved.kv", trusted=True)
+    loaded = WordVectors.from_keyed_vectors(
+        KeyedVectors.load(str(tmp_path / "saved.kv"))
+    )
     np.testing.assert_allclose(loaded.vectors, wv.vectors, atol=1e-6)
     np.testing.assert_array_equal(loaded.subword_vectors(unseen), expected)
 

@@ -47,38 +47,11 @@ def test_rows_of_a_corrupt_table(data):
     assert rows_of(_kernels_python, packed, queries, slots) == expected
 
 
-def test_row_beyond_the_offsets():
-    packed = pack(["a"])
-    slots, _ = build_index(packed)
-    (slot,) = np.flatnonzero(slots[:, 0])
-    slots[slot, 0] += np.uint64(9)  # row 9 in place of row 0
-    memory = np.zeros(11, np.int64)  # behind the offsets, those of a matching word
-    memory[[1, 10]] = 2
-    packed = packed._replace(offsets=memory[:2])
-    assert rows_of(_kernels_python, packed, pack(["a"]), slots) == [-2]
-    assert rows_of(_kernels_numba, packed, pack(["a"]), slots) == [-2]
-
-
 def test_rows_in_a_full_table():
     packed, queries = pack(["a"]), pack(["b"])
     slots = np.full((4, 2), 1, np.uint64)
     assert rows_of(_kernels_python, packed, queries, slots) == [-2]
     assert rows_of(_kernels_numba, packed, queries, slots) == [-2]
-
-
-@QUICK
-@given(words=WORDS, seed=st.integers(0, 99))
-def test_gathered_words(words, seed):
-    packed = pack(words)
-    chosen = np.random.default_rng(seed).integers(0, max(len(words), 1), len(words))
-    starts, ends = packed.offsets[:-1][chosen], packed.offsets[1:][chosen] - 1
-    given = []
-    for loops in (_kernels_python, _kernels_numba):
-        blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
-        offsets = np.empty(len(starts) + 1, np.int64)
-        loops.gather_words(packed.blob, starts, ends, blob, offsets)
-        given.append((blob.tobytes(), offsets.tolist()))
-    assert given[0] == given[1]
 
 
 @QUICK

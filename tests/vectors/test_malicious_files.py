@@ -72,12 +72,10 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-@pytest.mark.parametrize("packed", [gzip.compress, lzma.compress])
-def test_bombs_are_bounded(name, packed, write, monkeypatch, cache):
+def test_bombs_are_bounded(name, write, monkeypatch, cache):
     monkeypatch.setattr(_compression, "_HARMLESS", MIB)
     monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", MIB // 4)
-    monkeypatch.setattr("sk_metaembed.vectors._read_word2vec._BLOCK", MIB // 4)
-    refused(write("x", packed(BOMBS[name])), "times its size|has over")
+    refused(write("x", lzma.compress(BOMBS[name])), "times its size|has over")
     assert not [p for p in cache.glob("*") if p.name != "sources"]
 
 
@@ -95,14 +93,13 @@ META = {
 
 
 @pytest.mark.parametrize("name", META)
-@pytest.mark.parametrize("limit", [None, 1])
-def test_forged_meta_data(name, limit, tmp_path):
+def test_forged_meta_data(name, tmp_path):
     WordVectors.from_arrays(["a", "b"], np.eye(2), path=tmp_path / "s")
     file = tmp_path / "s" / "meta.json"
     meta = json.loads(file.read_text()) | {"fingerprint": name} | META[name]
     file.write_text(json.dumps(meta))
     with pytest.raises(ValueError, match="the store is corrupt"):
-        WordVectors.open(tmp_path / "s", limit=limit)
+        WordVectors.open(tmp_path / "s")
 
 
 @pytest.mark.parametrize("limit", [None, 1])
