@@ -68,7 +68,7 @@ POOLED = {
     "head_dropout": 0.2,
     "lr": 1e-3,
     "max_epochs": 12,
-    "patience": 4,
+    "n_iter_no_change": 4,
     "train_options": {"lr_factor": 0.5, "lr_patience": 1},
 }
 NETWORKS = {
@@ -77,7 +77,7 @@ NETWORKS = {
     "sick": POOLED
     | {
         "max_epochs": 25,
-        "patience": 8,
+        "n_iter_no_change": 8,
         "train_options": {"lr_factor": 0.5, "lr_patience": 3},
     },
     "stsb": POOLED,
@@ -87,7 +87,7 @@ NETWORKS = {
         "lr": 1e-3,
         "batch_size": 32,
         "max_epochs": 20,
-        "patience": 5,
+        "n_iter_no_change": 5,
         "train_options": {"lr_patience": 2},
         "scheme": "IOB2",
     },

@@ -39,9 +39,9 @@ BASELINES = ("TF-IDF", "best single source", "concatenation")
 FIXED = {"early_stopping": False}
 CANDIDATES = {
     "early stopping": {"early_stopping": True},
-    "early stopping, patience 6": {
+    "early stopping, n_iter_no_change 6": {
         "early_stopping": True,
-        "patience": 6,
+        "n_iter_no_change": 6,
         "train_options": {"lr_factor": 0.5, "lr_patience": 1},
     },
     "fixed steps": FIXED,

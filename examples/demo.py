@@ -191,7 +191,7 @@ TRAINING = {
     "mixer": "published",
     "batch_size": 32,
     "early_stopping": True,
-    "patience": 12,
+    "n_iter_no_change": 12,
     "train_options": {"lr_patience": 1, "lr_factor": 0.5},
 }
 MIXTURE = DynamicMetaEmbedding(

@@ -134,7 +134,7 @@ dme = DynamicMetaEmbedding(
     batch_size=32,
     max_epochs=6,
     early_stopping=True,
-    patience=2,
+    n_iter_no_change=2,
     **options,
 )
 pipe = Pipeline(

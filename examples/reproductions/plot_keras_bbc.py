@@ -77,7 +77,7 @@ net = DynamicMetaClassifier.published(
     lr=5e-3,
     batch_size=32,
     max_epochs=8,
-    patience=8,
+    n_iter_no_change=8,
     train_options={"lr_factor": 0.5, "lr_patience": 1},
     random_state=0,
 )

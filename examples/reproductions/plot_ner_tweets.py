@@ -101,7 +101,7 @@ def tag(names):
         scheme="IOB2",
         lr=2e-3,
         max_epochs=10,
-        patience=10,  # early epochs predict no entities, so never stop early
+        n_iter_no_change=10,  # early epochs predict no entities, so never stop early
         random_state=0,
     )
     net.fit(X.select(names), tags, X_val=X_dev.select(names), y_val=y_dev)

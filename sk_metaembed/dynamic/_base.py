@@ -9,20 +9,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import with_callbacks
+from .._core._named_errors import NamedErrorsMixin
 from .._core._sklearn import CallbackSupportMixin, _BaseComposition
+from .._training._choose_device import check_callbacks, resolve_device
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
 from ..sequences._targets import check_target
-from ._options import TRAIN_OPTIONS
 from ._parameters import (
     CONSTRAINTS,
+    NETWORK,
+    TRAIN_OPTIONS,
     Attention,
     ClassWeight,
     Encoder,
     MixerKind,
-    check_parameters,
+    check_sizes,
+    read_train_options,
 )
-from ._targets import check_classes
+from ._rows import checked_weights, count_epochs, holds_out, split_rows
+from ._targets import check_classes, label_weights
 from ._trainable import (
     TrainedSources,
     all_tokens,
@@ -32,17 +37,6 @@ from ._trainable import (
     read_input,
     trainable_pairs,
     visual_block,
-)
-from .training._plan import (
-    FitPlan,
-    check_validation,
-    checked_weights,
-    count_epochs,
-    holds_out,
-    label_weights,
-    make_net_plan,
-    scaled,
-    split_rows,
 )
 
 if TYPE_CHECKING:
@@ -55,16 +49,17 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition):
+class BaseDynamicMeta(
+    NamedErrorsMixin, EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
+):
     """Train a mixer of sources, an encoder and a head on y.
 
     A subclass has ``_make_target(y, classes, weights)``, and an ``__init__`` of its own
-    if it has more parameters or other defaults. The parameters are documented in
-    `_parameters`.
+    if it has more parameters or other defaults.
     """
 
     _parameter_constraints: dict = CONSTRAINTS
-    _train_options = TRAIN_OPTIONS  # the keys of `train_options`
+    _train_options = TRAIN_OPTIONS  # the keys of `train_options` and their defaults
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
     # editors and type checkers read names and defaults from it.
@@ -90,7 +85,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
-        patience: int = 3,
+        n_iter_no_change: int = 3,
         train_options: dict[str, Any] | None = None,
         class_weight: ClassWeight = None,
         device: str = "auto",
@@ -118,7 +113,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self.max_epochs = max_epochs
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.train_options = train_options
         self.class_weight = class_weight
         self.device = device
@@ -214,49 +209,33 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """
         return self._fit(X, y, sample_weight, hasattr(self, "net_"), classes=classes)
 
-    def _fit(self, X, y, weights, resumes, *, classes=None, validation=None):
+    def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
-        X, y, weights = self._checked(X, y, weights, resumes)
+        self._validate_params()
+        check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
+        check_sizes(self.encoder_dim, "encoder_dim")
+        check_callbacks(self.callbacks, caller=type(self).__name__)
+        self._read_train_options()
+        X = self._read(X, fitted=resumes)
+        y = self._read_target(y, X)
+        weights = checked_weights(sample_weight, X)
         if resumes:
             self._check_unchanged(X)
         else:
             self._start(X, y, weights, classes)
-        check_classes(classes, self._target, caller=type(self).__name__)
-        plan = FitPlan(
-            model=self._net_plan(),
-            net=self.net_ if resumes else None,
-            target=self._target,
-            X=X,
-            y=y,
-            weights=self._weights(y, weights),
-            epochs=1,
-            device=self.device,
-            random_state=self._random,
-        )
-        if validation is not None:
-            plan = self._hold_out(plan, *validation)
-        self._train(plan)
+        check_classes(classes, self._target)
+        weights = self._weights(y, weights)
+        self._train((X, y, (weights / weights.mean()).astype(np.float32)), validation)
         return self
 
-    def _checked(self, X, y, sample_weight, resumes):
-        """Return valid X, y and weights, after a check of the parameters."""
-        self._validate_params()
-        caller, params = type(self).__name__, self.get_params(deep=False)
-        check_parameters(params, caller=caller)
-        self._options(caller)
-        X = self._read(X, caller, fitted=resumes)
-        y = self._read_target(y, X, caller=caller)
-        return X, y, checked_weights(sample_weight, X, caller=caller)
-
-    def _options(self, caller):
-        """Return the valid `TrainOptions`."""
-        return self._train_options.read(self.train_options, caller=caller)
+    def _read_train_options(self):
+        name = type(self).__name__
+        return read_train_options(self.train_options, self._train_options, name)
 
     def _start(self, X, y, weights, classes=None):
         """Set what a new net depends on, and forget the last one."""
-        caller = type(self).__name__
         trained, dims = TrainedSources(self._pairs(), all_tokens(X)), dims_of(X)
-        check_dims(dims, trained, self.projection_dim, self.layer_norm, caller=caller)
+        check_dims(dims, trained, self.projection_dim, self.layer_norm)
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims, trained
         self._reads_pairs = isinstance(X, SequencePairs)
@@ -268,70 +247,136 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _check_unchanged(self, X):
         """Raise unless the trainable sources are those of the last fit."""
         trained = TrainedSources(self._pairs(), all_tokens(X))
-        check_same_sources(self._trained, trained, caller=type(self).__name__)
+        check_same_sources(self._trained, trained)
         trained.resume(self._trained)
         self._trained = trained  # has the current learning rates
 
     def _weights(self, y, weights):
-        """Return the weights of sequences times those of their labels, with mean 1."""
-        labels = {"y": y, "target": self._target, "caller": type(self).__name__}
-        return scaled(weights * label_weights(self.class_weight, **labels))
+        """Return the weights of sequences times those of their labels."""
+        return weights * label_weights(self.class_weight, y, self._target)
 
-    def _hold_out(self, plan, X_val, y_val):
-        """Return the plan with all epochs, and the held-out part if there is one."""
-        name, held_out = type(self).__name__, None
-        if X_val is not None:
-            X_val = self._read(X_val, f"{name}'s X_val")
-        check_validation(X_val, y_val, caller=name)
-        if X_val is not None:
-            held_out = X_val, self._read_target(y_val, X_val, caller=f"{name}'s y_val")
-        n_rows = np.count_nonzero(plan.weights)
-        if held_out is None and holds_out(self.early_stopping, n_rows):
-            held_out = self._split(plan)
-        stops = held_out is not None
-        epochs = count_epochs(
-            self.max_epochs, n_rows, self.batch_size, stops_early=stops
-        )
-        model = plan.model._replace(monitor=self._target.monitor if stops else None)
-        return plan._replace(model=model, held_out=held_out, epochs=epochs)
-
-    def _split(self, plan):
-        """Return rows to train on and rows to hold out, or None."""
-        labels, fraction = self._target.stratify(plan.y), self.validation_fraction
-        return split_rows(labels, plan.weights, fraction, plan.random_state)
-
-    def _net_plan(self):
-        """Return the `NetPlan` of the fitted target and the parameters."""
-        caller = type(self).__name__
-        return make_net_plan(
-            self.get_params(deep=False),
-            self._torch_parts(),
-            self._specific_parameters(),
-            target=self._target,
-            trained=self._trained,
-            dims=list(self._source_dims().values()),
-            options=self._options(caller),
-            caller=caller,
-        )
-
-    def _train(self, plan):
-        """Train by a plan and adopt the net."""
+    def _train(self, data, validation):
+        """Train on (X, y, weights), for one epoch if `validation` is None."""
         from .._training._callbacks import FitTaskReporter
-        from .training._fit import train_net
+        from .training._fit import explained_memory_errors, train_net
 
-        task = {"estimator": self, "X": plan.X, "y": plan.y}
-        context = self._init_callback_context(max_subtasks=plan.epochs)
-        context.call_on_fit_task_begin(**task)
-        tasks = FitTaskReporter(**task, context=context)
-        try:
-            self.net_ = train_net(plan, tasks)
-        except FloatingPointError:
-            # The weights of a resumed net are not finite any more.
-            self.__dict__.pop("net_", None)
-            raise
+        with explained_memory_errors(self.batch_size):
+            train_set, valid_set, epochs = self._data_sets(data, validation)
+            task = {"estimator": self, "X": data[0], "y": data[1]}
+            context = self._init_callback_context(max_subtasks=epochs)
+            context.call_on_fit_task_begin(**task)
+            try:
+                self.net_ = train_net(
+                    getattr(self, "net_", None),
+                    self._net_params(),
+                    self._callbacks(self._target.monitor if valid_set else None),
+                    train_set,
+                    valid_set,
+                    seed=self._draw_seed(),
+                    epochs=epochs,
+                    tasks=FitTaskReporter(**task, context=context),
+                )
+            except FloatingPointError:
+                # The weights of a resumed net are not finite any more.
+                self.__dict__.pop("net_", None)
+                raise
         self.history_ = self.net_.history
         self.n_iter_ = len(self.history_)
         context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
+
+    def _data_sets(self, data, validation):
+        """Return what to train on, what is held out or None, and how many epochs."""
+        if validation is None:
+            return self._data_set(*data), None, 1
+        X_val, y_val = self._read_validation(*validation)
+        train_set, valid_set = self._data_set(*data), None
+        n_rows = len(train_set)
+        if X_val is not None:
+            ones = np.ones(len(X_val), dtype=np.float32)
+            valid_set = self._data_set(X_val, y_val, ones, "y_val")
+        elif holds_out(self.early_stopping, n_rows):
+            labels, fraction = self._target.stratify(data[1]), self.validation_fraction
+            parts = split_rows(labels, train_set.rows, fraction, self._random)
+            if parts is not None:
+                train_set, valid_set = map(train_set.part, parts)
+        stops_early = valid_set is not None
+        epochs = count_epochs(
+            self.max_epochs, n_rows, self.batch_size, stops_early=stops_early
+        )
+        return train_set, valid_set, epochs
+
+    def _read_validation(self, X_val, y_val):
+        """Return valid held-out sequences and their targets, or twice None."""
+        if (X_val is None) != (y_val is None):
+            missing = "X_val" if X_val is None else "y_val"
+            raise ValueError(
+                f"{missing} is missing. X_val and y_val, held-out sequences and their "
+                "targets, must be passed together."
+            )
+        if X_val is None:
+            return None, None
+        name = type(self).__name__
+        X_val = self._read(X_val, caller=f"{name}'s X_val")
+        if len(X_val) == 0:
+            raise ValueError("X_val holds no sequences. Leave it out.")
+        return X_val, self._read_target(y_val, X_val, caller=f"{name}'s y_val")
+
+    def _data_set(self, X, y, weights, name="y"):
+        """Return the `SequenceDataset` of the rows whose weight is not 0."""
+        from .training._data import SequenceDataset, rows_of
+
+        net = getattr(self, "net_", None)
+        # A loaded net stays on its device.
+        device = net.device if net else self.device
+        return SequenceDataset(
+            rows_of(
+                X,
+                resolve_device(device, caller=type(self).__name__),
+                self._trained,
+                self._target.per_token,
+            ),
+            np.flatnonzero(weights),
+            self._target.encode(y, name),
+            self._target.spread(weights, y),
+        )
+
+    def _draw_seed(self):
+        """Return the seed of initial weights, batches and dropout."""
+        return self._random.randint(np.iinfo(np.int32).max)
+
+    def _net_params(self):
+        """Return the parameters of the skorch net."""
+        network_class, loss_class, _ = self._torch_parts()
+        options = self._read_train_options()
+        network = {
+            "trained": self._trained,
+            "dims": list(self._source_dims().values()),
+            "n_outputs": self._target.n_outputs,
+            "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
+            "hidden_dims": tuple(self.hidden_dims),
+            **{name: getattr(self, name) for name in NETWORK},
+            **self._specific_parameters(),
+        }
+        return {
+            "module": network_class,
+            **{f"module__{name}": value for name, value in network.items()},
+            "criterion": loss_class,
+            "criterion__kind": self._target.loss,
+            "optimizer__weight_decay": options["weight_decay"],
+            "lr": self.lr,
+            "batch_size": self.batch_size,
+            "verbose": self.verbose,
+            "mix_penalty": self.mix_penalty,
+            "autocast": options["dtype"] == "bfloat16",
+        }
+
+    def _callbacks(self, monitor=None):
+        """Return the skorch callbacks; early stopping follows `monitor`, if any."""
+        from .training._skorch_net import make_callbacks
+
+        score = self._torch_parts()[2]
+        options, own = self._read_train_options(), self.callbacks or []
+        return make_callbacks(options, own, monitor, score, self.n_iter_no_change)
 
     def _torch_parts(self):
         """Return the classes of network and loss, and the held-out score's callback."""
@@ -343,12 +388,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return the network parameters that not all kinds of networks have."""
         return {"encoder": self.encoder, "pairs": self._reads_pairs}
 
-    def _read_target(self, y, X, *, caller):
+    def _read_target(self, y, X, *, caller=None):
         """Return y, one row per row of X, for subclasses with other targets."""
-        return check_target(y, len(X), caller=caller)
+        return check_target(y, len(X), caller=caller or type(self).__name__)
 
     def _pairs(self):
-        pairs = trainable_pairs(self.trainable, caller=type(self).__name__)
+        pairs = trainable_pairs(self.trainable)
         self._validate_names([name for name, _ in pairs])
         return pairs
 
@@ -356,12 +401,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return the dimension of each source by name, in the net's order."""
         return {**self.dims_in_, **self._trained.dims}
 
-    def _read(self, X, caller, fitted=True):
+    def _read(self, X, fitted=True, caller=None):
         """Return X as sequences; if `fitted`, check them against those of fit."""
         return read_input(
             X,
             dims=self.dims_in_ if fitted else None,
-            caller=caller,
+            caller=caller or type(self).__name__,
             reads_tokens=bool(self._trained if fitted else self._pairs()),
             pairs=self._reads_pairs if fitted else None,
         )
@@ -371,15 +416,14 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         from .training._predict import data_for
 
         check_is_fitted(self, "net_")
-        X = self._read(X, type(self).__name__)
-        return data_for(self.net_, X, self._trained, self._target.per_token)
+        return data_for(self.net_, self._read(X), self._trained, self._target.per_token)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
         from .training._predict import row_data_for, run_sequences
 
         check_is_fitted(self, "net_")
-        X, net = self._read(X, type(self).__name__), self.net_
+        X, net = self._read(X), self.net_
         data = row_data_for(net, X, self._trained)
         n_outputs = int(np.sum(self._target.n_outputs))
         return run_sequences(net, data, net.module_.outputs, n_outputs)
@@ -436,7 +480,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _scalar_mix(self):
         check_is_fitted(self, "net_")
-        return self.net_.module_.mixer.scalar_mix(caller=type(self).__name__)
+        return self.net_.module_.mixer.scalar_mix()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with those of the trainable sources.
@@ -444,21 +488,18 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         Parameters
         ----------
         deep : bool, default=True
-            Include ``trainable__parameter`` of a single trainable source,
-            ``name__parameter`` of named ones, and ``train_options__option``.
+            Include ``trainable__parameter`` of a single trainable source, and
+            ``name__parameter`` of named ones.
 
         Returns
         -------
         dict
             Values by name.
         """
-        params = self._get_params("trainable", deep=deep)
-        if deep:
-            params |= self._train_options.params(self.train_options)
-        return params
+        return self._get_params("trainable", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of trainable sources and single options.
+        """Set parameters, also those of trainable sources.
 
         A fitted net does not change before the next fit. The name of a named source
         replaces it, as the name of a step does in a Pipeline.
@@ -473,10 +514,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         estimator instance
             The estimator.
         """
-        value = params.get("train_options", self.train_options)
-        params["train_options"] = self._train_options.pop(
-            params, value, caller=type(self).__name__
-        )
         self._set_params("trainable", **params)
         return self
 
@@ -484,13 +521,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return the net as plain values and tensors, for a saved file."""
         from .training._state import net_parts
 
-        return net_parts(self.net_, self._net_plan().network)
+        return net_parts(self.net_)
 
     def _set_net(self, plain, tensors):
         """Restore the net from the output of `_net_parts`."""
         from .training._state import net_of
 
-        self.net_ = net_of(self._net_plan(), plain, tensors)
+        self.net_ = net_of(self._net_params(), self._callbacks(), plain, tensors)
         self.history_ = self.net_.history
 
     def __sklearn_is_fitted__(self):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -24,11 +23,10 @@ from ._parameters import (
     ClassWeight,
     Encoder,
     MixerKind,
-    describe,
 )
+from ._rows import checked_weights, fold_rows
 from ._targets import any_target
-from ._trainable import TransformingMixin, all_tokens, read_input
-from .training._plan import checked_weights, fold_rows
+from ._trainable import all_tokens, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,8 +41,7 @@ if TYPE_CHECKING:
 MIN_ROWS_TO_CROSS_FIT = 500
 
 
-@describe(hidden_dims="()")
-class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
+class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention trained on y (DME and CDME).
 
     Each source is projected to a common dimension, weighted per word, and summed. The
@@ -58,7 +55,97 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
 
     Parameters
     ----------
-    %(common)s
+    attention : {"word", "context", "task", "uniform"}, default="word"
+        What the weight of a source depends on. "word": the word (DME). "context": the
+        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
+        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+        Sources whose own weights are trained too, at their own learning rates, in
+        addition to the blocks of X or alone. X may then be texts, token lists or
+        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
+        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
+        byte pairs.
+    gate : {"softmax", "sigmoid"}, default="softmax"
+        Weights sum to 1 over the sources that know the word, or are independent.
+    projection_dim : int or None, default=256
+        Dimension that all sources are projected to. None mixes the vectors without
+        projection; their dimensions must then be equal.
+    activation : {"relu"} or None, default="relu"
+        Applied to the mixed vectors.
+    layer_norm : bool, default=False
+        Normalize the projected vector of each word and source to mean 0 and variance 1
+        before weighting, so that sources with longer vectors do not dominate.
+    mix_penalty : float, default=0.0
+        Regularization of ``attention="task"`` towards equal weights: lambda in the
+        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
+        differ, with 1 they are close to the mean. Ignored by other attentions.
+    mixer : {"standardized", "published"}, default="standardized"
+        "standardized" subtracts the mean of each dimension of a source and divides by
+        its standard deviation, both over the distinct words of the training fold that
+        the source knows, and with "word" and "context" weights each dimension of the
+        projected vectors separately: a weight is a vector instead of a scalar.
+        Trainable sources are not standardized. "published" does neither, as in [1]_.
+    encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="mean"
+        Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
+        max pooling over time, the last state of a GRU, the mean, the maximum, or a
+        learned weighted mean. The last three skip tokens that no source knows, as
+        `Pooling` does; recurrent layers read them as zeros. A sequence without known
+        tokens gives zeros.
+    encoder_dim : int or tuple of int, default=512
+        Size of the recurrent layer (one direction), or sizes of stacked layers.
+    hidden_dims : tuple of int, default=()
+        Sizes of the head's hidden layers; empty for a linear head.
+    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+        Dropout on mixed vectors, on the input of recurrent layers, and in the head.
+    lr : float, default=1e-3
+        Learning rate of Adam.
+    batch_size : int, default=32
+        Approximate number of sequences per step. A batch has sequences of similar
+        length.
+    max_epochs : int or "auto", default="auto"
+        Maximum number of passes over the data. "auto" is 100 with early stopping.
+        Without, it is the number of epochs with about 400 steps, and 8 at least.
+    early_stopping : bool or "auto", default="auto"
+        Hold out a part of the data, monitor its accuracy (its loss for numbers and
+        label sets), and restore the weights of the best epoch. False trains on all data
+        for `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000
+        sequences or more.
+    validation_fraction : float, default=0.1
+        Fraction of the data to hold out, stratified by class. ``fit`` also accepts
+        `X_val`.
+    n_iter_no_change : int, default=3
+        Epochs without improvement before training stops.
+    train_options : dict or None, default=None
+        Further options of training; keys that are missing have their defaults:
+
+        - ``lr_factor`` : float, default=0.2. Multiplies the learning rate after
+          ``lr_patience`` epochs without improvement.
+        - ``lr_patience`` : int, default=0. Epochs without improvement before
+          the learning rate is reduced.
+        - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
+        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
+          gradient.
+        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
+          matrix products in mixed precision; weights stay float32.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weight of each label in the loss and in the held-out score; labels that are not
+        named have weight 1, and "balanced" gives rare labels larger weights. For label
+        sets and several columns of labels a list with one dict per column; the weights
+        of a sequence are multiplied. Must be None if y holds numbers.
+    device : str, default="auto"
+        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
+        gives each process of joblib a GPU in turn.
+    callbacks : list of skorch callbacks, default=None
+        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        are set with ``set_callbacks``.
+    warm_start : bool, default=False
+        Start from the weights of the last fit and the state of its optimizer, such as
+        Adam's moments, with `lr` as learning rate. The parameters of the network must
+        not have changed.
+    random_state : int, RandomState or None, default=None
+        Seeds weights, batches, dropout and the held-out part.
+    verbose : int, default=0
+        1 prints a row per epoch.
     output : {"tokens", "sequence"}, default="tokens"
         "tokens" returns EmbeddedSequences with one block of mixed vectors; "sequence"
         returns the vectors of the encoder as an array. For pairs, "tokens" returns
@@ -74,7 +161,24 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
 
     Attributes
     ----------
-    %(attributes)s
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name.
+    layer_weights_ : dict of str to float
+        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
+        softmax gate. For other attentions see `attention_weights`.
+    gamma_ : float
+        Factor of the scalar mix with ``attention="task"``.
+    trained_ : dict of str to torch Module
+        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        single transformer, which has ``save(folder)``).
+    net_ : skorch.NeuralNet
+        The trained net. ``net_.module_.mixer`` has the projections and the attention.
+    history_ : skorch History
+        One record per epoch: losses, held-out score, duration.
+    n_iter_ : int
+        Number of epochs trained.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        Only if y holds labels; a list for several columns of labels.
 
     Raises
     ------
@@ -185,8 +289,8 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         "output": [StrOptions({"tokens", "sequence"})],
         "cv": ["cv_object"],
     }
-    # During `fit_transform`: what the nets of all folds have in common.
-    _shared: dict[str, Any] | None = None
+    # For the net of a fold: the estimator that is fitted on all rows.
+    _whole: DynamicMetaEmbedding | None = None
 
     def __init__(
         self,
@@ -210,7 +314,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
-        patience: int = 3,
+        n_iter_no_change: int = 3,
         train_options: dict[str, Any] | None = None,
         class_weight: ClassWeight = None,
         device: str = "auto",
@@ -241,7 +345,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             max_epochs=max_epochs,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
-            patience=patience,
+            n_iter_no_change=n_iter_no_change,
             train_options=train_options,
             class_weight=class_weight,
             device=device,
@@ -254,17 +358,14 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
         self.cv = cv
 
     def _make_target(self, y, classes, weights):
-        if self._shared:  # a fold may lack a class, or hold integers only
-            return self._shared["target"]
-        return any_target(y, classes, weights, caller=type(self).__name__)
+        if self._whole is not None:  # a fold may lack a class, or hold integers only
+            return self._whole._target
+        return any_target(y, classes, weights)
 
-    def _train(self, plan):
-        if self._shared is not None:
-            # Nets with the same initial weights end in similar spaces.
-            first = self._shared.setdefault("random_state", deepcopy(plan.random_state))
-            if "target" in self._shared:
-                plan = plan._replace(random_state=deepcopy(first))
-        super()._train(plan)
+    def _draw_seed(self):
+        # Nets with the same initial weights end in similar spaces.
+        self._seed = super()._draw_seed() if self._whole is None else self._whole._seed
+        return self._seed
 
     def fit_transform(
         self,
@@ -304,24 +405,24 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             a word has a vector in each fold, unless all sources are at sequence level.
         """
         params: dict[str, Any] = {"X_val": X_val, "y_val": y_val}
+        self._validate_params()
+        caller, reads_tokens = type(self).__name__, bool(self._pairs())
+        # Read once: a generator of texts would run dry.
+        X = read_input(X, caller=caller, reads_tokens=reads_tokens)
         if self.cv is None:
             if split_params:
                 raise TypeError(
-                    f"{type(self).__name__}.fit_transform: {next(iter(split_params))} "
-                    "is passed to the splitter of cv, but cv is None. Set cv, for "
-                    "example to GroupKFold(5), or leave the argument out."
+                    f"{next(iter(split_params))} is passed to the splitter of cv, but "
+                    "cv is None. Set cv, for example to GroupKFold(5), or leave the "
+                    "argument out."
                 )
-            params |= {"sample_weight": sample_weight}
-            return super().fit_transform(X, y, **params)
-        self._validate_params()
-        caller, reads_tokens = type(self).__name__, bool(self._pairs())
-        X = read_input(X, caller=caller, reads_tokens=reads_tokens)
+            return self.fit(X, y, sample_weight, **params).transform(X)
         if X_val is not None:  # all nets read it
             params["X_val"] = read_input(
                 X_val, caller=f"{caller}'s X_val", reads_tokens=reads_tokens
             )
-        targets = self._read_target(y, X, caller=caller)
-        weights = checked_weights(sample_weight, X, caller=caller)
+        targets = self._read_target(y, X)
+        weights = checked_weights(sample_weight, X)
         folds = self._folds(X, targets, split_params)
         n_rows = np.count_nonzero(weights)
         if n_rows < MIN_ROWS_TO_CROSS_FIT:
@@ -329,36 +430,29 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
                 f"{caller}: cv is set for {n_rows} sequences. Below "
                 f"{MIN_ROWS_TO_CROSS_FIT}, out-of-fold vectors make the next step "
                 "worse, because each net sees too few. Use cv=None.",
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._shared = {}
-        try:
-            self.fit(X, y, sample_weight, **params)
-            shared = {**self._shared, "target": self._target}
-        finally:
-            del self._shared
-        nets = self._fold_vectors(X, targets, weights, folds, params, shared)
-        return self._cross_fitted(X, nets)
+        self.fit(X, y, sample_weight, **params)
+        return self._cross_fitted(
+            X, self._fold_vectors(X, targets, weights, folds, params)
+        )
 
     def _folds(self, X, y, split_params):
         """Return training and held-out rows of each fold."""
-        caller = type(self).__name__
         if _routing_enabled():
             routed = process_routing(self, "fit_transform", **split_params)
             split_params = routed.splitter.split
-        target = self._make_target(y, None, None)
-        return fold_rows(
-            self.cv, self.random_state, X, y, target, split_params, caller=caller
-        )
+        target = any_target(y)
+        return fold_rows(self.cv, self.random_state, X, y, target, split_params)
 
-    def _fold_vectors(self, X, y, weights, folds, params, shared):
+    def _fold_vectors(self, X, y, weights, folds, params):
         """Yield the rows of each fold, and the vectors that its net computes for X."""
         for train, test in folds:
-            net = self._fold_net(shared)
+            net = self._fold_net()
             net.fit(X[train], y[train], weights[train], **params)
             yield train, test, net._vectors(X)
 
-    def _fold_net(self, shared):
+    def _fold_net(self):
         """Return an unfitted estimator with these parameters, for one fold."""
         from .training._fit import WRITERS
 
@@ -372,7 +466,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
                 callback[1] if isinstance(callback, tuple) else callback, WRITERS
             )
         ]
-        fold._shared = shared
+        fold._whole = self
         return fold
 
     def _cross_fitted(self, X, nets):
@@ -408,7 +502,7 @@ class DynamicMetaEmbedding(TransformingMixin, BaseDynamicMeta):
             `CharEmbedding` reads the original texts, if X has them, at token level.
         """
         check_is_fitted(self, "net_")
-        X = self._read(X, type(self).__name__)
+        X = self._read(X)
         vectors = self._vectors(X)
         if self.output == "tokens":
             return self._output(X, Block("dynamic", *vectors))

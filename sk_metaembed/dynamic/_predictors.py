@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..sequences._targets import check_target
 from ._base import BaseDynamicMeta
-from ._parameters import Attention, describe
+from ._parameters import Attention
 from ._targets import ColumnsTarget, NumberTarget, classification_target
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ PUBLISHED_PARAMETERS = {
     "batch_size": 64,
     "max_epochs": 100,
     "early_stopping": True,
-    "patience": 3,
+    "n_iter_no_change": 3,
     "train_options": {"lr_factor": 0.2, "lr_patience": 0, "gradient_clip": 5.0},
 }
 
@@ -67,7 +67,6 @@ class PublishedMixin:
         return cls(attention, **params)  # type: ignore[call-arg]
 
 
-@describe()
 class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """Classify sequences with dynamic meta-embeddings (DME and CDME).
 
@@ -83,11 +82,118 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     Parameters
     ----------
-    %(common)s
+    attention : {"word", "context", "task", "uniform"}, default="word"
+        What the weight of a source depends on. "word": the word (DME). "context": the
+        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
+        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+        Sources whose own weights are trained too, at their own learning rates, in
+        addition to the blocks of X or alone. X may then be texts, token lists or
+        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
+        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
+        byte pairs.
+    gate : {"softmax", "sigmoid"}, default="softmax"
+        Weights sum to 1 over the sources that know the word, or are independent.
+    projection_dim : int or None, default=256
+        Dimension that all sources are projected to. None mixes the vectors without
+        projection; their dimensions must then be equal.
+    activation : {"relu"} or None, default="relu"
+        Applied to the mixed vectors.
+    layer_norm : bool, default=False
+        Normalize the projected vector of each word and source to mean 0 and variance 1
+        before weighting, so that sources with longer vectors do not dominate.
+    mix_penalty : float, default=0.0
+        Regularization of ``attention="task"`` towards equal weights: lambda in the
+        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
+        differ, with 1 they are close to the mean. Ignored by other attentions.
+    mixer : {"standardized", "published"}, default="standardized"
+        "standardized" subtracts the mean of each dimension of a source and divides by
+        its standard deviation, both over the distinct words of the training fold that
+        the source knows, and with "word" and "context" weights each dimension of the
+        projected vectors separately: a weight is a vector instead of a scalar.
+        Trainable sources are not standardized. "published" does neither, as in [1]_.
+    encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="mean"
+        Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
+        max pooling over time, the last state of a GRU, the mean, the maximum, or a
+        learned weighted mean. The last three skip tokens that no source knows, as
+        `Pooling` does; recurrent layers read them as zeros. A sequence without known
+        tokens gives zeros.
+    encoder_dim : int or tuple of int, default=512
+        Size of the recurrent layer (one direction), or sizes of stacked layers.
+    hidden_dims : tuple of int, default=(512, 512)
+        Sizes of the head's hidden layers; empty for a linear head.
+    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+        Dropout on mixed vectors, on the input of recurrent layers, and in the head.
+    lr : float, default=1e-3
+        Learning rate of Adam.
+    batch_size : int, default=32
+        Approximate number of sequences per step. A batch has sequences of similar
+        length.
+    max_epochs : int or "auto", default="auto"
+        Maximum number of passes over the data. "auto" is 100 with early stopping.
+        Without, it is the number of epochs with about 400 steps, and 8 at least.
+    early_stopping : bool or "auto", default="auto"
+        Hold out a part of the data, monitor its accuracy (its loss for numbers and
+        label sets), and restore the weights of the best epoch. False trains on all data
+        for `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000
+        sequences or more.
+    validation_fraction : float, default=0.1
+        Fraction of the data to hold out, stratified by class. ``fit`` also accepts
+        `X_val`.
+    n_iter_no_change : int, default=3
+        Epochs without improvement before training stops.
+    train_options : dict or None, default=None
+        Further options of training; keys that are missing have their defaults:
+
+        - ``lr_factor`` : float, default=0.2. Multiplies the learning rate after
+          ``lr_patience`` epochs without improvement.
+        - ``lr_patience`` : int, default=0. Epochs without improvement before
+          the learning rate is reduced.
+        - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
+        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
+          gradient.
+        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
+          matrix products in mixed precision; weights stay float32.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weight of each label in the loss and in the held-out score; labels that are not
+        named have weight 1, and "balanced" gives rare labels larger weights. For label
+        sets and several columns of labels a list with one dict per column; the weights
+        of a sequence are multiplied. Must be None if y holds numbers.
+    device : str, default="auto"
+        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
+        gives each process of joblib a GPU in turn.
+    callbacks : list of skorch callbacks, default=None
+        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        are set with ``set_callbacks``.
+    warm_start : bool, default=False
+        Start from the weights of the last fit and the state of its optimizer, such as
+        Adam's moments, with `lr` as learning rate. The parameters of the network must
+        not have changed.
+    random_state : int, RandomState or None, default=None
+        Seeds weights, batches, dropout and the held-out part.
+    verbose : int, default=0
+        1 prints a row per epoch.
 
     Attributes
     ----------
-    %(attributes)s
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name.
+    layer_weights_ : dict of str to float
+        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
+        softmax gate. For other attentions see `attention_weights`.
+    gamma_ : float
+        Factor of the scalar mix with ``attention="task"``.
+    trained_ : dict of str to torch Module
+        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        single transformer, which has ``save(folder)``).
+    net_ : skorch.NeuralNet
+        The trained net. ``net_.module_.mixer`` has the projections and the attention.
+    history_ : skorch History
+        One record per epoch: losses, held-out score, duration.
+    n_iter_ : int
+        Number of epochs trained.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        Only if y holds labels; a list for several columns of labels.
 
     Raises
     ------
@@ -142,11 +248,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     >>> clf.partial_fit(X, y).n_iter_  # one more epoch
     21
 
-    Train options are set one by one, also in a search:
-
-    >>> clf.set_params(train_options__weight_decay=1e-4).train_options
-    {'weight_decay': 0.0001}
-
     Trainable sources read texts themselves:
 
     >>> from sk_metaembed import CharEmbedding
@@ -159,7 +260,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """
 
     def _make_target(self, y, classes, weights):
-        return classification_target(y, classes, caller=type(self).__name__)
+        return classification_target(y, classes)
 
     def predict(self, X: Input) -> NDArray[Any]:
         """Return the predicted labels.
@@ -235,7 +336,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         labels: NDArray[Any] = check_target(
             y, len(predicted), caller=type(self).__name__
         )
-        self._target.check_shape(labels, caller=type(self).__name__)
+        self._target.check_shape(labels)
         # As objects, so that labels of another type count as wrong.
         correct = (predicted.astype(object) == labels.astype(object)).all(axis=1)
         weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -248,7 +349,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         return tags
 
 
-@describe()
 class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
@@ -258,11 +358,118 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
 
     Parameters
     ----------
-    %(common)s
+    attention : {"word", "context", "task", "uniform"}, default="word"
+        What the weight of a source depends on. "word": the word (DME). "context": the
+        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
+        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+        Sources whose own weights are trained too, at their own learning rates, in
+        addition to the blocks of X or alone. X may then be texts, token lists or
+        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
+        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
+        byte pairs.
+    gate : {"softmax", "sigmoid"}, default="softmax"
+        Weights sum to 1 over the sources that know the word, or are independent.
+    projection_dim : int or None, default=256
+        Dimension that all sources are projected to. None mixes the vectors without
+        projection; their dimensions must then be equal.
+    activation : {"relu"} or None, default="relu"
+        Applied to the mixed vectors.
+    layer_norm : bool, default=False
+        Normalize the projected vector of each word and source to mean 0 and variance 1
+        before weighting, so that sources with longer vectors do not dominate.
+    mix_penalty : float, default=0.0
+        Regularization of ``attention="task"`` towards equal weights: lambda in the
+        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
+        differ, with 1 they are close to the mean. Ignored by other attentions.
+    mixer : {"standardized", "published"}, default="standardized"
+        "standardized" subtracts the mean of each dimension of a source and divides by
+        its standard deviation, both over the distinct words of the training fold that
+        the source knows, and with "word" and "context" weights each dimension of the
+        projected vectors separately: a weight is a vector instead of a scalar.
+        Trainable sources are not standardized. "published" does neither, as in [1]_.
+    encoder : {"bilstm-max", "gru", "mean", "max", "attention"}, default="mean"
+        Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
+        max pooling over time, the last state of a GRU, the mean, the maximum, or a
+        learned weighted mean. The last three skip tokens that no source knows, as
+        `Pooling` does; recurrent layers read them as zeros. A sequence without known
+        tokens gives zeros.
+    encoder_dim : int or tuple of int, default=512
+        Size of the recurrent layer (one direction), or sizes of stacked layers.
+    hidden_dims : tuple of int, default=(512, 512)
+        Sizes of the head's hidden layers; empty for a linear head.
+    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+        Dropout on mixed vectors, on the input of recurrent layers, and in the head.
+    lr : float, default=1e-3
+        Learning rate of Adam.
+    batch_size : int, default=32
+        Approximate number of sequences per step. A batch has sequences of similar
+        length.
+    max_epochs : int or "auto", default="auto"
+        Maximum number of passes over the data. "auto" is 100 with early stopping.
+        Without, it is the number of epochs with about 400 steps, and 8 at least.
+    early_stopping : bool or "auto", default="auto"
+        Hold out a part of the data, monitor its accuracy (its loss for numbers and
+        label sets), and restore the weights of the best epoch. False trains on all data
+        for `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000
+        sequences or more.
+    validation_fraction : float, default=0.1
+        Fraction of the data to hold out, stratified by class. ``fit`` also accepts
+        `X_val`.
+    n_iter_no_change : int, default=3
+        Epochs without improvement before training stops.
+    train_options : dict or None, default=None
+        Further options of training; keys that are missing have their defaults:
+
+        - ``lr_factor`` : float, default=0.2. Multiplies the learning rate after
+          ``lr_patience`` epochs without improvement.
+        - ``lr_patience`` : int, default=0. Epochs without improvement before
+          the learning rate is reduced.
+        - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
+        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
+          gradient.
+        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
+          matrix products in mixed precision; weights stay float32.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weight of each label in the loss and in the held-out score; labels that are not
+        named have weight 1, and "balanced" gives rare labels larger weights. For label
+        sets and several columns of labels a list with one dict per column; the weights
+        of a sequence are multiplied. Must be None if y holds numbers.
+    device : str, default="auto"
+        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
+        gives each process of joblib a GPU in turn.
+    callbacks : list of skorch callbacks, default=None
+        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        are set with ``set_callbacks``.
+    warm_start : bool, default=False
+        Start from the weights of the last fit and the state of its optimizer, such as
+        Adam's moments, with `lr` as learning rate. The parameters of the network must
+        not have changed.
+    random_state : int, RandomState or None, default=None
+        Seeds weights, batches, dropout and the held-out part.
+    verbose : int, default=0
+        1 prints a row per epoch.
 
     Attributes
     ----------
-    %(attributes)s
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name.
+    layer_weights_ : dict of str to float
+        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
+        softmax gate. For other attentions see `attention_weights`.
+    gamma_ : float
+        Factor of the scalar mix with ``attention="task"``.
+    trained_ : dict of str to torch Module
+        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        single transformer, which has ``save(folder)``).
+    net_ : skorch.NeuralNet
+        The trained net. ``net_.module_.mixer`` has the projections and the attention.
+    history_ : skorch History
+        One record per epoch: losses, held-out score, duration.
+    n_iter_ : int
+        Number of epochs trained.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        Only if y holds labels; a list for several columns of labels.
 
     Raises
     ------

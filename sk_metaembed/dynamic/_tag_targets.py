@@ -57,55 +57,23 @@ class TagTarget(PerSequence):
         self.monitor = monitor
         self.tag_weights = np.ones(self.n_outputs, dtype=np.float32)
 
-    def encode(self, y, *, caller):
+    def encode(self, y, name="y"):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
-        codes = encode_tags(y, self.classes.tolist(), caller=caller)
+        codes = encode_tags(
+            y, self.classes.tolist(), caller="DynamicMetaTagger", name=name
+        )
         return TokenRows(codes, y.offsets)
 
-    def spread(self, weights, y, *, caller):
+    def spread(self, weights, y):
         """Return the weight of each token, that of its sentence times its tag."""
-        tags = self.tag_weights[encode_tags(y, self.classes.tolist(), caller=caller)]
-        return TokenRows(np.repeat(weights, y.lengths) * tags, y.offsets)
+        weights = (
+            np.repeat(weights, y.lengths) * self.tag_weights[self.encode(y).values]
+        )
+        return TokenRows(weights, y.offsets)
 
     def stratify(self, y):
         """Return None: tag sequences are not stratified."""
         return None
-
-
-def tag_weights(class_weight, y, classes, *, caller):
-    """Return the weight of each tag, float32 (n_classes,).
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-    y : TokenSequences
-        The tags, all among the classes.
-    classes : ndarray of str, shape (n_classes,)
-    caller : str
-        Name of the estimator.
-    """
-    counts = np.bincount(
-        encode_tags(y, classes.tolist(), caller=caller), minlength=len(classes)
-    ).astype(np.float64)
-    weights = np.ones(len(classes))
-    if class_weight == "balanced":
-        weights = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
-    elif class_weight is not None:
-        strange = [tag for tag in class_weight if tag not in classes]
-        if strange:
-            raise ValueError(
-                f"{caller}: class_weight names {strange[0]!r}, which is not one of the "
-                f"classes {classes.tolist()}."
-            )
-        given = [class_weight.get(tag, 1.0) for tag in classes.tolist()]
-        weights = np.array(given)
-    numbers = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
-    if not numbers or weights.min() < 0 or not (weights * counts).any():
-        raise ValueError(
-            f"{caller}: class_weight must hold numbers of 0 or more, and not 0 for "
-            f"every tag in y; got {class_weight!r}."
-        )
-    return weights.astype(np.float32)
 
 
 def allowed_tags(classes, scheme):

@@ -12,10 +12,9 @@ from ..sequences._mixins import TaggerMixin
 from ..sequences._sequence_pairs import tokens_of
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._options import TRAIN_OPTIONS
-from ._parameters import Attention, MixerKind, describe
-from ._tag_targets import TagTarget, allowed_tags, tag_weights
-from .training._plan import scaled
+from ._parameters import TRAIN_OPTIONS, Attention, MixerKind
+from ._tag_targets import TagTarget, allowed_tags
+from ._targets import class_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,33 +25,6 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-_ENTRIES = {
-    "encoder": None,
-    "encoder_dim": """encoder_dim : int or tuple of int, default=200
-    Size of the BiLSTM (one direction), or sizes of stacked layers.""",
-    "embedding_dropout": """embedding_dropout, encoder_dropout, head_dropout : float, \
-default=0.5, 0.0, 0.5
-    Dropout on mixed vectors, on the input of recurrent layers, and in the head: on
-    the states of the BiLSTM and on hidden layers.""",
-    "early_stopping": """early_stopping : bool or "auto", default="auto"
-    Hold out a part of the sentences, monitor the F1 of its spans if there is a
-    `scheme`, otherwise its accuracy, and restore the weights of the best epoch. False
-    trains on all data for `max_epochs` at a constant learning rate. "auto" holds out
-    a part of 5,000 sentences or more.""",
-    "validation_fraction": """validation_fraction : float, default=0.1
-    Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.""",
-    "class_weight": """class_weight : dict, "balanced" or None, default=None
-    Weight of each tag in the loss and in the held-out score, where a span has the
-    weight of its first token; tags that are not named have weight 1, and "balanced"
-    gives rare tags larger weights. See the Notes for its meaning in a CRF.""",
-}
-
-
-@describe(
-    _ENTRIES,
-    hidden_dims="()",
-    patience="10",
-)
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     r"""Tag tokens with dynamic meta-embeddings (DME and CDME).
 
@@ -64,7 +36,90 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     Parameters
     ----------
-    %(common)s
+    attention : {"word", "context", "task", "uniform"}, default="word"
+        What the weight of a source depends on. "word": the word (DME). "context": the
+        sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
+        and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
+    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+        Sources whose own weights are trained too, at their own learning rates, in
+        addition to the blocks of X or alone. X may then be texts, token lists or
+        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
+        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
+        byte pairs.
+    gate : {"softmax", "sigmoid"}, default="softmax"
+        Weights sum to 1 over the sources that know the word, or are independent.
+    projection_dim : int or None, default=256
+        Dimension that all sources are projected to. None mixes the vectors without
+        projection; their dimensions must then be equal.
+    activation : {"relu"} or None, default="relu"
+        Applied to the mixed vectors.
+    layer_norm : bool, default=False
+        Normalize the projected vector of each word and source to mean 0 and variance 1
+        before weighting, so that sources with longer vectors do not dominate.
+    mix_penalty : float, default=0.0
+        Regularization of ``attention="task"`` towards equal weights: lambda in the
+        penalty lambda * abs(s)^2 on the scores of the softmax. With 0.001 weights can
+        differ, with 1 they are close to the mean. Ignored by other attentions.
+    mixer : {"standardized", "published"}, default="standardized"
+        "standardized" subtracts the mean of each dimension of a source and divides by
+        its standard deviation, both over the distinct words of the training fold that
+        the source knows, and with "word" and "context" weights each dimension of the
+        projected vectors separately: a weight is a vector instead of a scalar.
+        Trainable sources are not standardized. "published" does neither, as in [1]_.
+    encoder_dim : int or tuple of int, default=200
+        Size of the BiLSTM (one direction), or sizes of stacked layers.
+    hidden_dims : tuple of int, default=()
+        Sizes of the head's hidden layers; empty for a linear head.
+    embedding_dropout, encoder_dropout, head_dropout : float, default=0.5, 0.0, 0.5
+        Dropout on mixed vectors, on the input of recurrent layers, and in the head: on
+        the states of the BiLSTM and on hidden layers.
+    lr : float, default=1e-3
+        Learning rate of Adam.
+    batch_size : int, default=32
+        Approximate number of sequences per step. A batch has sequences of similar
+        length.
+    max_epochs : int or "auto", default="auto"
+        Maximum number of passes over the data. "auto" is 100 with early stopping.
+        Without, it is the number of epochs with about 400 steps, and 8 at least.
+    early_stopping : bool or "auto", default="auto"
+        Hold out a part of the sentences, monitor the F1 of its spans if there is a
+        `scheme`, otherwise its accuracy, and restore the weights of the best epoch.
+        False trains on all data for `max_epochs` at a constant learning rate. "auto"
+        holds out a part of 5,000 sentences or more.
+    validation_fraction : float, default=0.1
+        Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.
+    n_iter_no_change : int, default=10
+        Epochs without improvement before training stops.
+    train_options : dict or None, default=None
+        Further options of training; keys that are missing have their defaults:
+
+        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
+          ``lr_patience`` epochs without improvement.
+        - ``lr_patience`` : int, default=3. Epochs without improvement before
+          the learning rate is reduced.
+        - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
+        - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
+          gradient.
+        - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
+          matrix products in mixed precision; weights stay float32.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each tag in the loss and in the held-out score, where a span has the
+        weight of its first token; tags that are not named have weight 1, and "balanced"
+        gives rare tags larger weights. See the Notes for its meaning in a CRF.
+    device : str, default="auto"
+        "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
+        gives each process of joblib a GPU in turn.
+    callbacks : list of skorch callbacks, default=None
+        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        are set with ``set_callbacks``.
+    warm_start : bool, default=False
+        Start from the weights of the last fit and the state of its optimizer, such as
+        Adam's moments, with `lr` as learning rate. The parameters of the network must
+        not have changed.
+    random_state : int, RandomState or None, default=None
+        Seeds weights, batches, dropout and the held-out part.
+    verbose : int, default=0
+        1 prints a row per epoch.
     decoder : {"crf", "softmax"}, default="crf"
         Whether scores of adjacent tags are learned, or each token is classified on its
         own.
@@ -74,7 +129,24 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     Attributes
     ----------
-    %(attributes)s
+    dims_in_ : dict of str to int
+        Dimension of each block in fit, by name.
+    layer_weights_ : dict of str to float
+        Weight of each layer or source with ``attention="task"``; they sum to 1 with the
+        softmax gate. For other attentions see `attention_weights`.
+    gamma_ : float
+        Factor of the scalar mix with ``attention="task"``.
+    trained_ : dict of str to torch Module
+        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        single transformer, which has ``save(folder)``).
+    net_ : skorch.NeuralNet
+        The trained net. ``net_.module_.mixer`` has the projections and the attention.
+    history_ : skorch History
+        One record per epoch: losses, held-out score, duration.
+    n_iter_ : int
+        Number of epochs trained.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        Only if y holds labels; a list for several columns of labels.
 
     Raises
     ------
@@ -150,7 +222,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
     _parameter_constraints.pop("encoder")
-    _train_options = TRAIN_OPTIONS.replace(lr_factor=0.5, lr_patience=3)
+    _train_options = {**TRAIN_OPTIONS, "lr_factor": 0.5, "lr_patience": 3}
 
     def __init__(
         self,
@@ -173,7 +245,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
-        patience: int = 10,
+        n_iter_no_change: int = 10,
         train_options: dict[str, Any] | None = None,
         class_weight: dict[str, float] | Literal["balanced"] | None = None,
         device: str = "auto",
@@ -203,7 +275,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             max_epochs=max_epochs,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
-            patience=patience,
+            n_iter_no_change=n_iter_no_change,
             train_options=train_options,
             class_weight=class_weight,
             device=device,
@@ -259,13 +331,14 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
 
     def _tokens_of(self, X):
-        return tokens_of(self._read(X, type(self).__name__))
+        return tokens_of(self._read(X))
 
-    def _read_target(self, y, X, *, caller):
+    def _read_target(self, y, X, *, caller=None):
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"{caller} tags single sequences, got {X!r}. Pass X.first or X.second."
+                f"X must hold single sequences, got {X!r}. Pass X.first or X.second."
             )
+        caller = caller or type(self).__name__
         tags = read_tags(y, tokens_of(X), caller=caller)
         if self.scheme is not None:
             check_scheme(tags, self.scheme, caller=caller)
@@ -274,19 +347,19 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def _make_target(self, y, classes, weights):
         if classes is None and y.n_tokens == 0:
             raise ValueError(
-                f"{type(self).__name__}: y has no tags because all sentences are "
-                "empty; at least one token is required."
+                "y has no tags because all sentences are empty; at least one token is "
+                "required."
             )
         monitor = "valid_acc" if self.scheme is None else "valid_f1"
         return TagTarget(y, classes, loss=self.decoder, monitor=monitor)
 
     def _weights(self, y, weights):
-        """Return the weights of sentences, with mean 1, and set those of the tags."""
+        """Return the weights of sentences, and set those of the tags."""
         target = self._target
-        target.tag_weights = tag_weights(
-            self.class_weight, y, target.classes, caller=type(self).__name__
-        )
-        return scaled(weights)
+        tags, classes = target.encode(y).values, target.classes
+        of_tags = class_weights(self.class_weight, tags, classes)
+        target.tag_weights = of_tags.astype(np.float32)
+        return weights
 
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, ValidTags

@@ -2,18 +2,19 @@
 
 import numpy as np
 from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 
-def check_classes(classes, target, *, caller):
+def check_classes(classes, target):
     """Raise unless `classes`, if given, are those of a target."""
     if classes is None or not target.takes_classes or target.has_classes(classes):
         return
     known = target.classes
     known = [c.tolist() for c in known] if isinstance(known, list) else known.tolist()
     raise ValueError(
-        f"{caller}: classes={list(classes)} are not those of the first call, {known}. "
-        "Pass the same, or train a clone."
+        f"classes={list(classes)} are not those of the first call, {known}. Pass the "
+        "same, or train a clone."
     )
 
 
@@ -24,7 +25,7 @@ class PerSequence:
     takes_classes = False
     per_token = False
 
-    def spread(self, weights, y, *, caller):
+    def spread(self, weights, y):
         """Return the weights in the loss, here those of the sequences."""
         return weights
 
@@ -46,14 +47,14 @@ class LabelTarget(PerSequence):
         self.classes = np.unique(y if classes is None else np.asarray(classes))
         self.n_outputs = len(self.classes)
 
-    def encode(self, y, *, caller):
+    def encode(self, y, name="y"):
         """Return labels as row numbers of `classes`, int64."""
         y = column_or_1d(y, warn=True)
         strange = np.flatnonzero(~np.isin(y, self.classes))
         if len(strange):
             row = int(strange[0])
             raise ValueError(
-                f"{caller}: label {y.tolist()[row]!r} at row {row} is not one of the "
+                f"{name}: label {y.tolist()[row]!r} at row {row} is not one of the "
                 f"classes {self.classes.tolist()}. Pass every class in partial_fit's "
                 "`classes`, or fit again on all the data."
             )
@@ -83,18 +84,18 @@ class IndicatorTarget(PerSequence):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
 
-    def encode(self, y, *, caller):
+    def encode(self, y, name="y"):
         """Return the indicators as float32."""
         if y.ndim != 2 or y.shape[1] != self.n_outputs:
             raise ValueError(
-                f"{caller}: y must have {self.n_outputs} columns, one per label; got "
-                f"shape {y.shape}."
+                f"{name} must have {self.n_outputs} columns, one per label; got shape "
+                f"{y.shape}."
             )
         strange = np.argwhere(~np.isin(y, [0, 1]))
         if len(strange):
             row, column = strange[0].tolist()
             raise ValueError(
-                f"{caller}: label sets are columns of 0 and 1; got "
+                f"{name}: label sets are columns of 0 and 1; got "
                 f"{y.tolist()[row][column]!r} at row {row}, column {column}."
             )
         return y.astype(np.float32)
@@ -128,12 +129,12 @@ class NumberTarget(PerSequence):
         self.scale = np.where(scale > 1e-12, scale, 1.0)
         self.n_outputs = y.shape[1]
 
-    def encode(self, y, *, caller):
+    def encode(self, y, name="y"):
         """Return standardized numbers, float32 (n, n_outputs)."""
         y = _numbers(y).reshape(len(y), -1)
         if y.shape[1] != self.n_outputs:
             raise ValueError(
-                f"{caller}: y must have {self.n_outputs} columns, got {y.shape[1]}."
+                f"{name} must have {self.n_outputs} columns, got {y.shape[1]}."
             )
         return ((y - self.mean) / self.scale).astype(np.float32)
 
@@ -165,8 +166,6 @@ class ColumnsTarget(PerSequence):
     y : ndarray of shape (n_rows, n_columns)
     classes : list of array-like, default=None
         The classes of each column; those of y if None.
-    caller : str
-        Name of the estimator.
     """
 
     loss = "columns-cross-entropy"
@@ -174,16 +173,16 @@ class ColumnsTarget(PerSequence):
     takes_classes = True
     is_classification = True
 
-    def __init__(self, y, classes=None, *, caller):
+    def __init__(self, y, classes=None):
         if classes is None:
             classes = [None] * y.shape[1]
         if len(classes) != y.shape[1]:
             raise ValueError(
-                f"{caller}: classes must hold the classes of each of y's {y.shape[1]} "
-                f"columns, a list of {y.shape[1]} lists; got {len(classes)} entries."
+                f"classes must hold the classes of each of y's {y.shape[1]} columns, a "
+                f"list of {y.shape[1]} lists; got {len(classes)} entries."
             )
         self.columns = [
-            _column_target(column, own, f"{caller}: column {j} of y")
+            _column_target(column, own, f"column {j} of y")
             for j, (column, own) in enumerate(zip(y.T, classes, strict=True))
         ]
         self.classes = [column.classes for column in self.columns]
@@ -196,21 +195,21 @@ class ColumnsTarget(PerSequence):
             for column, own in zip(self.columns, classes, strict=True)
         )
 
-    def encode(self, y, *, caller):
+    def encode(self, y, name="y"):
         """Return the labels of each column as row numbers of its classes, int64."""
-        self.check_shape(y, caller=caller)
+        self.check_shape(y, name)
         encoded = [
-            column.encode(own_type(y[:, j]), caller=f"{caller}: column {j} of y")
+            column.encode(own_type(y[:, j]), f"column {j} of {name}")
             for j, column in enumerate(self.columns)
         ]
         return np.stack(encoded, axis=1)
 
-    def check_shape(self, y, *, caller):
+    def check_shape(self, y, name="y"):
         """Raise unless y has the columns of fit."""
         if y.ndim != 2 or y.shape[1] != len(self.columns):
             raise ValueError(
-                f"{caller}: y must have {len(self.columns)} columns of labels, got "
-                f"shape {y.shape}."
+                f"{name} must have {len(self.columns)} columns of labels, got shape "
+                f"{y.shape}."
             )
 
     def _parts(self, outputs):
@@ -238,7 +237,7 @@ class ColumnsTarget(PerSequence):
 
     def stratify(self, y):
         """Return the combination of labels of each row, -1 for unique ones."""
-        encoded = self.encode(y, caller="y")
+        encoded = self.encode(y)
         _, combination, counts = np.unique(
             encoded, axis=0, return_inverse=True, return_counts=True
         )
@@ -265,7 +264,7 @@ def _column_target(column, classes, where):
         raise ValueError(f"{where}: {error}") from error
 
 
-def classification_target(y, classes=None, *, caller="y"):
+def classification_target(y, classes=None):
     """Return the target for labels, label sets or columns of labels.
 
     Parameters
@@ -273,13 +272,11 @@ def classification_target(y, classes=None, *, caller="y"):
     y : ndarray
     classes : array-like, or list of array-like, default=None
         All labels that can occur; those of y if None.
-    caller : str, default="y"
-        Name of the estimator.
     """
     if _is_indicator(y):
         return IndicatorTarget(y)
     if y.ndim == 2 and y.shape[1] > 1:
-        return ColumnsTarget(y, classes, caller=caller)
+        return ColumnsTarget(y, classes)
     check_classification_targets(y)
     return LabelTarget(y, classes)
 
@@ -290,9 +287,96 @@ def _is_indicator(y):
     return type_of_target(y).startswith("multilabel") and np.isin(y, (0, 1)).all()
 
 
-def any_target(y, classes=None, weights=None, *, caller="y"):
+def any_target(y, classes=None, weights=None):
     """Return the target for y: numbers if continuous, otherwise labels."""
     # Columns of several types are labels; scikit-learn cannot tell their kind.
     if y.dtype != object and type_of_target(y).startswith("continuous"):
         return NumberTarget(y, weights)
-    return classification_target(y, classes, caller=caller)
+    return classification_target(y, classes)
+
+
+def label_weights(class_weight, y, target):
+    """Return the weight of each row's label or labels, float64 (n_rows,).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced", list of dict or None
+    y : ndarray
+    target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
+    """
+    if class_weight is None:
+        return np.ones(len(y))
+    if not target.is_classification:
+        raise ValueError(
+            f"class_weight={class_weight!r} needs labels, but y holds numbers. Leave "
+            "it at None; to weight sequences, pass sample_weight to fit."
+        )
+    if isinstance(target, ColumnsTarget):
+        return _column_weights(class_weight, y, target)
+    if isinstance(target, IndicatorTarget):
+        weights = compute_sample_weight(class_weight, y)
+        _check_weights(class_weight, weights, weights)
+        return weights
+    labels = target.encode(y)
+    return class_weights(class_weight, labels, target.classes)[labels]
+
+
+def class_weights(class_weight, labels, classes):
+    """Return the weight of each class, float64 (n_classes,).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    labels : ndarray of int64
+        Row numbers of `classes`. Not all classes need to occur: this may be one batch
+        of many.
+    classes : ndarray of shape (n_classes,)
+    """
+    counts = np.bincount(labels, minlength=len(classes)).astype(np.float64)
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced":
+        return counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    strange = [label for label in class_weight if label not in classes]
+    if strange:
+        raise ValueError(
+            f"class_weight names {strange[0]!r}, which is not one of the classes "
+            f"{classes.tolist()}."
+        )
+    weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+    _check_weights(class_weight, weights, counts)
+    return weights.astype(np.float64)
+
+
+def _check_weights(class_weight, weights, counts):
+    is_number = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
+    if not is_number or weights.min() < 0 or not (weights * counts).any():
+        raise ValueError(
+            "class_weight must hold numbers of 0 or more, and not 0 for every row's "
+            f"label; got {class_weight!r}."
+        )
+
+
+def _column_weights(class_weight, y, target):
+    """Return the product of the weights of a row's labels, one per column."""
+    target.check_shape(y)
+    n_columns = y.shape[1]
+    if class_weight == "balanced":
+        class_weight = [class_weight] * n_columns
+    if not isinstance(class_weight, list) or len(class_weight) != n_columns:
+        raise ValueError(
+            f"y has {n_columns} columns of labels, so class_weight must be 'balanced' "
+            f"or a list of {n_columns} entries, one per column, each a dict, "
+            f"'balanced' or None; got {class_weight!r}."
+        )
+    weights = np.ones(len(y))
+    for j, (given, column) in enumerate(zip(class_weight, target.columns, strict=True)):
+        try:
+            weights *= label_weights(given, own_type(y[:, j]), column)
+        except ValueError as error:
+            raise ValueError(f"column {j} of y: {error}") from error
+    if not weights.any():
+        raise ValueError(
+            f"class_weight gives every row a label of weight 0; got {class_weight!r}."
+        )
+    return weights

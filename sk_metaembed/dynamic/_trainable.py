@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from sklearn.base import TransformerMixin
+from typing import TYPE_CHECKING, TypeAlias
 
 from .._core._sklearn import _VisualBlock
 from ..sequences import (
@@ -18,8 +16,6 @@ from ..sequences._sequence_pairs import holds_pairs, read_pairs, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike
 
     from .._core._typing import Texts
 
@@ -106,39 +102,7 @@ class TrainedSources:
         return repr(list(zip(self.names, self.opened, strict=True)))
 
 
-class TransformingMixin(TransformerMixin):
-    """`fit_transform` of the `BaseDynamicMeta` subclasses that are transformers."""
-
-    def fit_transform(
-        self, X: Input, y: ArrayLike | None = None, **fit_params: Any
-    ) -> Any:
-        """Train, and transform the same sequences.
-
-        The training sequences are transformed by the fitted network, without dropout or
-        cross-fitting, so scores of a downstream classifier on them are optimistic.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs
-            As for `fit`.
-        y : array-like
-            As for `fit`.
-        **fit_params : dict
-            Further arguments of `fit`.
-
-        Returns
-        -------
-        EmbeddedSequences, SequencePairs, or ndarray of float32
-            As `transform` returns.
-        """
-        self._validate_params()
-        # Read once: a generator of texts would run dry.
-        caller = type(self).__name__
-        X = read_input(X, caller=caller, reads_tokens=bool(self._pairs()))
-        return super().fit_transform(X, y, **fit_params)
-
-
-def trainable_pairs(trainable, *, caller):
+def trainable_pairs(trainable):
     """Return the parameter `trainable` as a list of (name, source)."""
     if trainable is None:
         return []
@@ -154,18 +118,17 @@ def trainable_pairs(trainable, *, caller):
             if _can_be_trained(source):
                 todo = "Give each one in a list a name: [('bert', FineTuned(...))]."
             raise TypeError(
-                f"{caller}: trainable takes a FineTuned source, a CharEmbedding, or a "
-                f"list of pairs (name, source); got {kind or type(source).__name__}. "
-                f"{todo}"
+                "trainable takes a FineTuned source, a CharEmbedding, or a list of "
+                f"pairs (name, source); got {kind or type(source).__name__}. {todo}"
             )
     return pairs
 
 
-def check_same_sources(before, now, *, caller):
+def check_same_sources(before, now):
     """Raise unless the trainable sources are those of the last fit."""
     if before != now:
         raise ValueError(
-            f"{caller} continues with the net of the last fit, whose trainable sources "
+            "Training continues with the net of the last fit, whose trainable sources "
             f"are {before}, but `trainable` is {now}. Only their learning rates can "
             "change. Reset it, use warm_start=False, or fit a clone."
         )
@@ -261,25 +224,25 @@ def dims_of(X):
     return {} if isinstance(X, TokenSequences) else block_dims(X)
 
 
-def check_dims(dims, trained, projection_dim, layer_norm, *, caller):
+def check_dims(dims, trained, projection_dim, layer_norm):
     """Raise unless names of sources are distinct and their dimensions can be mixed."""
     twice = [name for name in trained.dims if name in dims]
     if twice:
         raise ValueError(
-            f"{caller}: duplicate source name {twice[0]!r}: it is used by a block of X "
-            "and by a trainable source. Rename one of them, for example as "
+            f"Duplicate source name {twice[0]!r}: it is used by a block of X and by a "
+            "trainable source. Rename one of them, for example as "
             "trainable=[('another', FineTuned(...))]."
         )
     dims = {**dims, **trained.dims}
     if projection_dim is None and len(set(dims.values())) > 1:
         raise ValueError(
-            f"{caller}: all sources must have the same dimension without a projection, "
-            f"got {dims}. Set projection_dim, for example to {min(dims.values())}."
+            "All sources must have the same dimension without a projection, got "
+            f"{dims}. Set projection_dim, for example to {min(dims.values())}."
         )
     dim = projection_dim or min(dims.values())
     if layer_norm and dim == 1:
         raise ValueError(
-            f"{caller}: layer_norm=True needs at least 2 dimensions: normalizing a "
+            "layer_norm=True needs at least 2 dimensions: normalizing a "
             "single value always gives 0. Set projection_dim to 2 or more, or "
             "layer_norm=False."
         )

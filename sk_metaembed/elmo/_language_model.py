@@ -109,7 +109,7 @@ class ElmoLanguageModel(
         Number of words per row and batch: gradients are truncated at this length.
     max_epochs : int, default=10
         Number of passes over the corpus.
-    patience : int, default=None
+    n_iter_no_change : int, default=None
         Number of epochs without a lower perplexity on `X_val` after which training
         stops. None runs all epochs.
     device : str, default="auto"
@@ -237,7 +237,7 @@ class ElmoLanguageModel(
         "batch_size": [_COUNT],
         "n_steps": [_COUNT],
         "max_epochs": [_COUNT],
-        "patience": [_COUNT, None],
+        "n_iter_no_change": [_COUNT, None],
         "device": [str],
         "dtype": [StrOptions({"float32", "bfloat16"})],
         "checkpoint": [str, os.PathLike, None],
@@ -263,7 +263,7 @@ class ElmoLanguageModel(
         batch_size: int = 64,
         n_steps: int = 20,
         max_epochs: int = 10,
-        patience: int | None = None,
+        n_iter_no_change: int | None = None,
         device: str = "auto",
         dtype: Literal["float32", "bfloat16"] = "float32",
         checkpoint: StrPath | None = None,
@@ -285,7 +285,7 @@ class ElmoLanguageModel(
         self.batch_size = batch_size
         self.n_steps = n_steps
         self.max_epochs = max_epochs
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.device = device
         self.dtype = dtype
         self.checkpoint = checkpoint

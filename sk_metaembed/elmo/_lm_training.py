@@ -95,7 +95,7 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
     n_words = count.n_words + count.n_rows
     n_steps = epochs * (n_words // (batch_size * model.n_steps) + 1)
     rates = LRSchedule(model.lr, n_steps if schedule == "cosine" else None)
-    counter, keeper = RecordPerplexity(), KeepBestWeights(model.patience)
+    counter, keeper = RecordPerplexity(), KeepBestWeights(model.n_iter_no_change)
     callbacks = [StopWhenDiverged(), rates, counter, keeper]
     if model.gradient_clip is not None:
         callbacks.append(GradientNormClipping(model.gradient_clip))

@@ -64,8 +64,8 @@ def nets(monkeypatch):
     made = []
     make = DynamicMetaEmbedding._fold_net
 
-    def remember(self, shared):
-        made.append(make(self, shared))
+    def remember(self):
+        made.append(make(self))
         return made[-1]
 
     monkeypatch.setattr(DynamicMetaEmbedding, "_fold_net", remember)

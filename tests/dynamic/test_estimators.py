@@ -170,7 +170,7 @@ def test_weights_of_samples_and_classes_move_the_decision(embedded, labels):
 
 def test_best_weights_are_kept(embedded, labels):
     model = DynamicMetaClassifier(
-        encoder="mean", **SMALL | {"max_epochs": 40, "lr": 0.3, "patience": 5}
+        encoder="mean", **SMALL | {"max_epochs": 40, "lr": 0.3, "n_iter_no_change": 5}
     )
     model.fit(embedded[:40], labels[:40], X_val=embedded[40:], y_val=labels[40:])
     best = max(model.history_[:, "valid_acc"])
@@ -245,7 +245,7 @@ def test_bfloat16_computes_nearly_the_same(embedded, labels):
     model = DynamicMetaClassifier(**options).fit(embedded, labels)
     assert model.net_.module_.head[0].weight.dtype == torch.float32
     half = model.predict_proba(embedded)
-    model.net_.autocast = None
+    model.net_.autocast = False
     full = model.predict_proba(embedded)
     assert not np.array_equal(half, full)
     np.testing.assert_allclose(half, full, atol=0.02)

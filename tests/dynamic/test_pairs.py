@@ -243,7 +243,7 @@ def test_trainable_sources_read_raw_pairs():
     with pytest.raises(ValueError, match="one column of texts"):
         model.predict(np.array(texts))
     tagger = DynamicMetaTagger(trainable=CharEmbedding())
-    with pytest.raises(TypeError, match="tags single sequences"):
+    with pytest.raises(TypeError, match="must hold single sequences"):
         tagger.fit(np.array(texts), [["O"]] * 20)
 
 
@@ -279,7 +279,7 @@ def test_the_other_kind_than_in_fit_is_refused(pairs, labels):
     ):
         with pytest.raises(TypeError, match=r"single sequences.*X\.first"):
             call()
-    with pytest.raises(TypeError, match="tags single sequences"):
+    with pytest.raises(TypeError, match="must hold single sequences"):
         DynamicMetaTagger().fit(pairs, [["O"]] * N)
     alone.fit(pairs, labels)
     assert alone.predict(pairs).shape == labels.shape

@@ -13,7 +13,7 @@ from sk_metaembed import (
     EmbeddedSequences,
     TokenSequences,
 )
-from sk_metaembed.dynamic.training._plan import (
+from sk_metaembed.dynamic._rows import (
     MAX_EPOCHS,
     MIN_EPOCHS,
     MIN_ROWS_TO_HOLD_OUT,
@@ -113,7 +113,7 @@ def test_many_rows_stop_early():
 
 def test_held_out_data_stop_training_on_few_rows():
     X, y = topics(128)
-    model = DynamicMetaClassifier(**SMALL, lr=0.05, patience=2)
+    model = DynamicMetaClassifier(**SMALL, lr=0.05, n_iter_no_change=2)
     model.fit(X[:64], y[:64], X_val=X[64:], y_val=y[64:])
     assert "valid_acc" in model.history_[-1]
     assert model.n_iter_ < MAX_EPOCHS

@@ -360,7 +360,11 @@ def test_the_best_weights_are_restored_in_the_transformer_too(data):
     rows = np.arange(32) % 4 == 0
     # What is held out says the contrary, so that training makes it worse.
     X_val, y_val = tokens[rows], 1.0 - y[rows]
-    options = {"max_epochs": 6, "patience": 6, "train_options": {"lr_patience": 6}}
+    options = {
+        "max_epochs": 6,
+        "n_iter_no_change": 6,
+        "train_options": {"lr_patience": 6},
+    }
     tuned = FineTuned(source(), lr=0.01)
     model = DynamicMetaRegressor(trainable=tuned, **OPTIONS | options)
     model.fit(tokens[~rows], y[~rows] * 1.0, X_val=X_val, y_val=y_val)
@@ -377,7 +381,7 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     groups = model.net_.optimizer_.param_groups
     assert [group["lr"] for group in groups] == [5e-5, 0.5, 0.02]
     net = model.net_
-    model.set_params(a__lr=0.25, lr=0.125, train_options__weight_decay=0.1)
+    model.set_params(a__lr=0.25, lr=0.125, train_options={"weight_decay": 0.1})
     model.fit(*data)
     assert model.net_ is net
     assert [group["lr"] for group in groups] == [0.25, 0.5, 0.125]
@@ -420,7 +424,7 @@ def test_bfloat16_computes_nearly_the_same(data):
     weights = model.trained_["finetuned"].trained_parameters().values()
     assert {weight.dtype for weight in weights} == {torch.float32}
     half = model.predict_proba(data[0])
-    model.net_.autocast = None
+    model.net_.autocast = False
     full = model.predict_proba(data[0])
     assert not np.array_equal(half, full)
     np.testing.assert_allclose(half, full, atol=0.05)
@@ -531,7 +535,7 @@ def test_input_that_does_not_fit_the_sources_raises(data):
     model = classifier()
     with pytest.raises(ValueError, match="must have the same dimension without"):
         classifier(projection_dim=None).fit(embedded, y)
-    with pytest.raises(ValueError, match="duplicate source name 'function'"):
+    with pytest.raises(ValueError, match="Duplicate source name 'function'"):
         classifier([("function", FineTuned(source()))]).fit(embedded, y)
     model.fit(embedded, y)
     with pytest.raises(TypeError, match="takes EmbeddedSequences, got TokenSequences"):

@@ -215,7 +215,9 @@ def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
 
 
 def test_patience_ends_training_with_the_best_weights():
-    model = ElmoLanguageModel(**{**SMALL, "lr": 0.5, "max_epochs": 30}, patience=2)
+    model = ElmoLanguageModel(
+        **{**SMALL, "lr": 0.5, "max_epochs": 30}, n_iter_no_change=2
+    )
     model.fit(sentences(30), X_val=sentences(10, seed=1))
     recorded = model.history_[:, "valid_perplexity"]
     assert len(recorded) < 30

@@ -160,13 +160,13 @@ class Mixer(nn.Module):
         """
         return self.source_scores.square().sum() if self.attention == "task" else 0.0
 
-    def scalar_mix(self, *, caller):
+    def scalar_mix(self):
         """Return the weights of the sources and the factor, list of float and float."""
         if self.attention != "task":
             raise AttributeError(
-                f"{caller} has layer_weights_ and gamma_ only with attention='task'; "
-                f"it was fitted with attention={self.attention!r}. "
-                "attention_weights(X) returns the weights for any attention."
+                "layer_weights_ and gamma_ exist only with attention='task'; this net "
+                f"has attention={self.attention!r}. attention_weights(X) returns the "
+                "weights for any attention."
             )
         scores = self.source_scores.detach()[None]
         known = torch.ones(scores.shape[:2], dtype=torch.bool, device=scores.device)

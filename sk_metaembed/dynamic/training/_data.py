@@ -372,6 +372,10 @@ class SequenceDataset(Dataset):
     def __len__(self):
         return len(self.rows)
 
+    def part(self, rows):
+        """Return the data set of other rows."""
+        return SequenceDataset(self.data, rows, self.target, self.weights)
+
     def batch(self, rows):
         """Return the `Batch` of some sequences and their targets (or None)."""
         batch = self.data.batch(rows)
@@ -441,6 +445,7 @@ class PairData:
     """
 
     def __init__(self, X, device, trained=None):
+        self.device = device
         self.sequences = SequenceData(X.sequences, device, trained)
         self._tensor = self.sequences._tensor
 

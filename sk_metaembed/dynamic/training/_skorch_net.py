@@ -1,4 +1,4 @@
-"""SequenceNet: the skorch net of a plan."""
+"""SequenceNet: the skorch net of the Dynamic* estimators, and its callbacks."""
 
 import math
 from contextlib import nullcontext
@@ -15,6 +15,9 @@ from skorch.callbacks import (
 
 from ..._training._random import swap_default_generators
 from ._data import BucketLoader
+
+# Parameters that may differ when training continues, and that a saved net keeps.
+SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
 
 
 class StopWhenDiverged(Callback):
@@ -69,15 +72,15 @@ class SequenceNet(NeuralNet):
 
     Parameters
     ----------
-    autocast : torch.dtype or None
-        Type of matrix products; weights stay float32.
+    autocast : bool
+        Whether matrix products are computed in bfloat16; weights stay float32.
     mix_penalty : float
         Factor of the squared norm of the scalar mix's scores in the training loss.
     """
 
     is_loading_ = False  # whether the values of modules and optimizer are loaded next
 
-    def __init__(self, *args, autocast=None, mix_penalty=0.0, **kwargs):
+    def __init__(self, *args, autocast=False, mix_penalty=0.0, **kwargs):
         self.autocast = autocast
         self.mix_penalty = mix_penalty
         super().__init__(*args, **kwargs)
@@ -151,8 +154,8 @@ class SequenceNet(NeuralNet):
         """Return the context in which the module computes."""
         return torch.autocast(
             torch.device(self.device).type,
-            dtype=self.autocast or torch.bfloat16,
-            enabled=self.autocast is not None,
+            dtype=torch.bfloat16,
+            enabled=self.autocast,
         )
 
     def get_all_learnable_params(self):
@@ -189,12 +192,14 @@ def _read_losses(history, name):
             batch[name] = loss
 
 
-def make_net(plan, device, rng):
-    """Return the skorch net of a `NetPlan`; nothing is initialized yet.
+def make_net(params, callbacks, device, rng):
+    """Return a skorch net; nothing is initialized yet.
 
     Parameters
     ----------
-    plan : NetPlan
+    params : dict
+        Parameters of the net that depend on its estimator.
+    callbacks : list of (str, skorch callback)
     device : torch.device
     rng : numpy RandomState
         Shuffles the batches.
@@ -204,72 +209,86 @@ def make_net(plan, device, rng):
     SequenceNet
     """
     return SequenceNet(
-        plan.network_class,
-        **{f"module__{name}": value for name, value in plan.network.items()},
-        criterion=plan.loss_class,
-        criterion__kind=plan.loss,
+        **params,
+        callbacks=callbacks,
         optimizer=torch.optim.Adam,
         # One pass over each weight on a CPU, one kernel for all weights on a GPU.
         optimizer__fused=device.type in ("cpu", "cuda"),
-        optimizer__weight_decay=plan.options.weight_decay,
         optimizer__param_groups=[
             (f"*trained.{i}.*", {"lr": opened.lr})
-            for i, opened in enumerate(plan.trained.opened)
+            for i, opened in enumerate(params["module__trained"].opened)
         ],
-        **plan.settings,
         iterator_train=BucketLoader,
         iterator_train__shuffle=True,
         iterator_train__rng=rng,
         iterator_valid=BucketLoader,
         train_split=None,
-        callbacks=make_callbacks(plan),
         device=str(device),
-        autocast=autocast_type(plan.options),
     )
 
 
-def update_net(net, plan):
-    """Set the settings of a `NetPlan` on a net whose training continues."""
-    groups = net.optimizer_.param_groups
-    net.autocast = autocast_type(plan.options)
+def update_net(net, params, callbacks):
+    """Set the parameters of a net whose training continues."""
+    fixed = {name: params[name] for name in params if name.startswith("module__")}
+    for name, requested in fixed.items():
+        if getattr(net, name) != requested:
+            raise ValueError(
+                "Training continues with the net of the last fit, whose "
+                f"{name.removeprefix('module__')} is {getattr(net, name)!r}, but "
+                f"{requested!r} is requested. Reset it, use warm_start=False, or fit a "
+                "clone."
+            )
+    net.restore_optimizer()
     # Also resets the learning rate, which the last fit may have reduced.
-    net.set_params(optimizer__weight_decay=plan.options.weight_decay, **plan.settings)
-    for group, opened in zip(groups, plan.trained.opened, strict=False):
-        group["lr"] = opened.lr
-    net.callbacks = make_callbacks(plan)
+    net.set_params(
+        optimizer__weight_decay=params["optimizer__weight_decay"],
+        **{name: params[name] for name in SETTINGS},
+    )
+    groups, opened = net.optimizer_.param_groups, params["module__trained"].opened
+    for group, source in zip(groups, opened, strict=False):
+        group["lr"] = source.lr
+    net.callbacks = callbacks
     net.initialize_callbacks()
 
 
-def autocast_type(options):
-    """Return the dtype of matrix products, or None for that of the weights."""
-    return torch.bfloat16 if options.dtype == "bfloat16" else None
+def make_callbacks(options, own, monitor, score, patience):
+    """Return the (name, skorch callback) pairs of a net, with the user's.
 
-
-def make_callbacks(plan):
-    """Return the (name, skorch callback) pairs of a `NetPlan`, with the user's."""
-    options, monitor = plan.options, plan.monitor
+    Parameters
+    ----------
+    options : dict
+        The train options.
+    own : list
+        The user's skorch callbacks.
+    monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
+        What early stopping and the learning rate follow; None without held-out part.
+    score : skorch Callback
+        Records the score that `monitor` names.
+    patience : int
+        Epochs without improvement before training stops.
+    """
     callbacks = [("diverged", StopWhenDiverged())]
-    if options.gradient_clip is not None:
-        callbacks += [("clip", GradientNormClipping(options.gradient_clip))]
+    if options["gradient_clip"] is not None:
+        callbacks += [("clip", GradientNormClipping(options["gradient_clip"]))]
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [(monitor, plan.score)]
+        callbacks += [(monitor, score)]
     # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
     # Before early stopping, which cuts the last epoch short for what follows it.
-    callbacks += [clone(own, safe=False) for own in plan.callbacks]
+    callbacks += [clone(callback, safe=False) for callback in own]
     if monitor is not None:
         plateau = LRScheduler(
             torch.optim.lr_scheduler.ReduceLROnPlateau,
             monitor=monitor,
             mode="max" if higher else "min",
-            factor=options.lr_factor,
-            patience=options.lr_patience,
+            factor=options["lr_factor"],
+            patience=options["lr_patience"],
         )
         stop = EarlyStopping(
             monitor=monitor,
             lower_is_better=not higher,
-            patience=plan.patience,
+            patience=patience,
             load_best=True,
             sink=_ignore,
         )
