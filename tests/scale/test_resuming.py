@@ -181,6 +181,7 @@ def start(script, *args, **kwargs):
     )
 
 
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
@@ -354,6 +355,7 @@ def test_an_output_that_is_a_folder(pipe, texts, tmp_path):
         run(pipe, texts, tmp_path / "b.npy")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows ends a process at this signal")
 def test_ctrl_c_leaves_what_is_finished(pipe, texts, whole, out):
     def rows():
         yield from texts[:14]

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import signal
 import sqlite3
 import struct
 import sys
@@ -483,7 +482,7 @@ def test_killed_writers_lose_no_stored_entry(tmp_path):
         for k, pipe in enumerate(pipes):
             stored[number + k] = wait_for(pipe, 20)
         for writer in writers:
-            os.kill(writer.pid, signal.SIGKILL)
+            writer.kill()
             writer.join()
         for k, pipe in enumerate(pipes):
             try:

@@ -169,6 +169,7 @@ KILLED = """
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 @pytest.mark.parametrize("how", ["kill", "end"])
 def test_a_process_leaves_no_files(how, tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

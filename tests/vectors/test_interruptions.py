@@ -77,6 +77,7 @@ def test_kill_9_while_converting(where, write, tmp_path):
     assert not list(tmp_path.glob(".store*"))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="forks")
 def test_eight_processes_converting_one_file(write, cache):
     path = write("x.txt", LINES)
     WordVectors.from_arrays(["a"], np.eye(1))  # compiles, once for all
