@@ -310,8 +310,8 @@ class FunctionEmbedding(BaseEmbedding):
     and the entry, as float32. The key names what `func` computes, for example a model
     and its options, because the code of a function does not tell. Every call is stored
     when it returns, so an error or a killed process loses at most one: set `batch_size`
-    accordingly. Processes with the same cache take turns in calling, where the system
-    has locks (not on Windows), so that none repeats a call of another.
+    accordingly. Processes with the same cache take turns in calling, so that none
+    repeats a call of another.
 
     Examples
     --------
