@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
         missing: Literal["omit", "wrong"]
 
 
-_TILE = 1024  # candidates at a time: three rows of cosines stay in the CPU cache
+_ENTRIES_AT_ONCE = 1 << 22  # of the objective
 _METHODS = ("3cosadd", "3cosmul")
 
 
@@ -181,13 +179,11 @@ def analogy_score(
     categories = _check_categories(categories, len(codes))
     candidates, unit = vocabulary_vectors(embedding, vocabulary)
     key = str.casefold if ignore_case else str
-    rows, excluded, offsets = _match(words, candidates, key)
-    complete = (rows[codes] >= 0).all(axis=1)
-    used, inverse = np.unique(codes[complete, :3], return_inverse=True)
-    excluded, offsets = _select(used, excluded, offsets)
-    abc = inverse.reshape(-1, 3)
-    shift = np.float32(epsilon) if method == "3cosmul" else None
-    best = _best_candidates(unit, rows[used], abc, excluded, offsets, shift)
+    matches = _match(words, candidates, key)
+    complete = np.array([all(matches[word] for word in row) for row in codes])
+    best = _best_candidates(
+        unit, matches, codes[complete, :3], epsilon if method == "3cosmul" else None
+    )
     answers = np.full(len(codes), None, dtype=object)
     answers[complete] = [candidates[i] if i >= 0 else None for i in best]
     correct = np.zeros(len(codes), dtype=bool)
@@ -218,17 +214,9 @@ def check_options(method, epsilon, missing):
         raise ValueError(f"epsilon must be above 0; got {epsilon!r}.")
 
 
-def check_questions(
-    questions,
-    *,
-    vocabulary=None,
-    method="3cosadd",
-    epsilon=1e-3,
-    ignore_case=True,
-    missing="omit",
-):
+def check_questions(questions, *, vocabulary=None, missing="omit", **options):
     """Check the arguments of a scorer, for which the vocabulary is a list of words."""
-    check_options(method, epsilon, missing)
+    check_options(options.get("method", "3cosadd"), options.get("epsilon", 1), missing)
     check_words(questions, 4, "questions")
     check_vocabulary(vocabulary)
 
@@ -277,60 +265,52 @@ def _vocabulary(embedding, vocabulary):
 
 
 def _match(words, candidates, key):
-    """Match words to candidates with an equal key.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (n_words,)
-        The first candidate of each word, -1 if there is none.
-    excluded, offsets : ndarray of int64
-        All candidates of word w are ``excluded[offsets[w]:offsets[w + 1]]``.
-    """
+    """Return the numbers of all candidates with the key of each word, n lists."""
     by_key = {key(word): [] for word in words}
     for i, candidate in enumerate(candidates):
         matches = by_key.get(key(candidate))
         if matches is not None:
             matches.append(i)
-    matches = [by_key[key(word)] for word in words]
-    rows = np.array([each[0] if each else -1 for each in matches], dtype=np.int64)
-    excluded = np.array([i for each in matches for i in each], dtype=np.int64)
-    offsets = np.cumsum([0, *map(len, matches)])
-    return rows, excluded, offsets
+    return [by_key[key(word)] for word in words]
 
 
-def _select(used, excluded, offsets):
-    """Return `excluded` and `offsets` of the words in use."""
-    parts = [excluded[offsets[w] : offsets[w + 1]] for w in used]
-    lengths = np.cumsum([0, *map(len, parts)]).astype(np.int64)
-    return np.concatenate([excluded[:0], *parts]), lengths
-
-
-def _best_candidates(unit, rows, abc, excluded, offsets, epsilon):
+def _best_candidates(unit, matches, abc, epsilon):
     """Return the best candidate of each question, (n_questions,), -1 if there is none.
 
-    The objective is 3CosMul with an epsilon, 3CosAdd with None.
+    `matches` are the candidates of each word, the first represents it. The objective is
+    3CosMul with an epsilon, 3CosAdd with None.
     """
-    from numba import config
-
-    from ._analogy_numba import best_in_tile
-
-    best = np.full(len(abc), -np.inf, dtype=np.float32)
-    answer = np.full(len(abc), -1, dtype=np.int64)
-    n_threads = max(1, min(config.NUMBA_NUM_THREADS, len(abc) // 256))
-    spans = list(pairwise(np.linspace(0, len(abc), n_threads + 1, dtype=np.int64)))
-    queries, inverse = unit[rows], None
-    with ThreadPoolExecutor(n_threads) as pool:
-        for start in range(0, len(unit) if len(abc) else 0, _TILE):
-            cosines = queries @ unit[start : start + _TILE].T
-            if epsilon is not None:
-                cosines = (cosines + np.float32(1)) * np.float32(0.5)
-                np.maximum(cosines, 0, out=cosines)  # rounding can go below -1
-                inverse = 1 / (cosines + epsilon)
-            args = (cosines, inverse, start, abc, excluded, offsets)
-            tasks = [pool.submit(best_in_tile, *args, *s, best, answer) for s in spans]
-            for task in tasks:
-                task.result()
-    return answer
+    answers = np.full(len(abc), -1)
+    if not len(abc):
+        return answers
+    used, abc = np.unique(abc, return_inverse=True)
+    a, b, c = abc.reshape(-1, 3).T
+    queries = unit[[matches[word][0] for word in used]]
+    excluded = [
+        (question, candidate)
+        for question, row in enumerate(abc.reshape(-1, 3).tolist())
+        for word in row
+        for candidate in matches[used[word]]
+    ]
+    questions, excluded = np.array(excluded).T
+    best = np.full(len(answers), -np.inf, dtype=np.float32)
+    size = max(1, _ENTRIES_AT_ONCE // len(answers))
+    for start in range(0, len(unit), size):
+        cosines = queries @ unit[start : start + size].T
+        if epsilon is None:
+            objective = cosines[b] - cosines[a]
+            objective += cosines[c]
+        else:
+            cosines = np.maximum((cosines + 1) / 2, 0)  # rounding can go below
+            objective = cosines[b] * cosines[c]
+            objective /= cosines[a] + np.float32(epsilon)
+        inside = (excluded >= start) & (excluded < start + size)
+        objective[questions[inside], excluded[inside] - start] = -np.inf
+        own = objective.argmax(axis=1)
+        values = objective[np.arange(len(own)), own]
+        is_better = values > best
+        answers[is_better], best[is_better] = own[is_better] + start, values[is_better]
+    return answers
 
 
 def _report(categories, correct, missing, treatment):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,40 +14,11 @@ from ..sequences._pipeline_steps import texts_by_branch
 from ..sequences._word_lookup import lookup_known
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TypeAlias
-
-    import pandas as pd
 
     from .._core._typing import WordEmbedding
 
-    WordEmbeddings: TypeAlias = (
-        WordEmbedding
-        | Mapping[str, WordEmbedding]
-        | Sequence[tuple[str, WordEmbedding]]
-    )
-
-
-@overload
-def coverage_report(
-    embeddings: WordEmbeddings,
-    X: Any,
-    *,
-    n_unknown: int = ...,
-    case_fallback: bool = ...,
-    as_frame: Literal[False] = ...,
-) -> list[dict[str, Any]]: ...
-
-
-@overload
-def coverage_report(
-    embeddings: WordEmbeddings,
-    X: Any,
-    *,
-    n_unknown: int = ...,
-    case_fallback: bool = ...,
-    as_frame: Literal[True],
-) -> pd.DataFrame: ...
+    WordEmbeddings: TypeAlias = WordEmbedding | Mapping[str, WordEmbedding]
 
 
 @names_errors
@@ -57,8 +28,7 @@ def coverage_report(
     *,
     n_unknown: int = 10,
     case_fallback: bool = True,
-    as_frame: bool = False,
-) -> list[dict[str, Any]] | pd.DataFrame:
+) -> list[dict[str, Any]]:
     """Count the types and tokens of a corpus that each source knows.
 
     Types are distinct words. Low type coverage is common and mostly harmless; low token
@@ -66,7 +36,7 @@ def coverage_report(
 
     Parameters
     ----------
-    embeddings : embedding, dict of str to embedding, or list of (str, embedding)
+    embeddings : embedding, or dict of str to embedding
         An embedding is a fitted estimator, WordVectors, KeyedVectors or a mapping from
         words to vectors. The estimator may be a Pipeline, a search (its
         ``best_estimator_`` is used) or a ColumnTransformer. If it has several output
@@ -80,14 +50,13 @@ def coverage_report(
         Number of unknown words to list.
     case_fallback : bool, default=True
         Whether to look up unknown words again in lower case.
-    as_frame : bool, default=False
-        Whether to return a ``pandas.DataFrame``.
 
     Returns
     -------
-    list of dict or pandas.DataFrame
+    list of dict
         One row per source; with several, also "(any)" for words that at least one
-        source knows and "(all)" for words that all know. The keys are
+        source knows and "(all)" for words that all know;
+        ``pandas.DataFrame(rows)`` makes a table. The keys are
 
         source : str
             Name of the source.
@@ -124,17 +93,14 @@ def coverage_report(
     (all) 1 3 [('and', 2), ('milk', 2)]
     """
     if not is_integer(n_unknown) or n_unknown < 0:
-        raise ValueError(
-            f"coverage_report: n_unknown must be an int, 0 or more; got {n_unknown!r}."
-        )
+        raise ValueError(f"n_unknown must be an int, 0 or more; got {n_unknown!r}.")
     embeddings = _named(embeddings)
     tokens = _tokens(embeddings, X).compact()
     words, counts = tokens.types.tolist(), tokens.type_counts()
     known = _with_totals(_known_by_source(embeddings, words, case_fallback))
-    rows = [
+    return [
         _row(source, mask, words, counts, n_unknown) for source, mask in known.items()
     ]
-    return _frame(rows) if as_frame else rows
 
 
 def _tokens(embeddings, X):
@@ -151,7 +117,7 @@ def _tokens(embeddings, X):
     for name, other in others:
         if other != tokens:
             raise ValueError(
-                f"coverage_report: {first!r} and {name!r} split X into different "
+                f"{first!r} and {name!r} split X into different "
                 "words. Call coverage_report for each, or pass token lists."
             )
     return tokens
@@ -167,12 +133,11 @@ def _known_by_source(embeddings, words, case_fallback):
             source = f"{name}.{block}" if name and len(masks) > 1 else source
             if source in known:
                 raise ValueError(
-                    f"coverage_report: two sources are named {source!r}; pass a dict "
-                    "with unique names."
+                    f"two sources are named {source!r}; pass a dict with unique names."
                 )
             known[source or type(embedding).__name__] = mask
     if not known:
-        raise ValueError("coverage_report got no embedding; at least one is required.")
+        raise ValueError("got no embedding; at least one is required.")
     return known
 
 
@@ -187,7 +152,7 @@ def _with_totals(known):
     }
     if known.keys() & totals.keys():
         raise ValueError(
-            f"coverage_report: {' and '.join(totals)} are reserved for the rows "
+            f"{' and '.join(totals)} are reserved for the rows "
             "over all sources; rename the sources."
         )
     return known | totals
@@ -195,14 +160,6 @@ def _with_totals(known):
 
 def _named(embeddings):
     """Return (name, embedding) pairs, with name "" for a single embedding."""
-    if isinstance(embeddings, list | tuple):
-        for each in embeddings:
-            if not isinstance(each, tuple) or len(each) != 2:
-                raise TypeError(
-                    "coverage_report: a list must contain (name, embedding) pairs; got "
-                    f"{type(each).__name__}. Pass several embeddings as a dict."
-                )
-        return list(embeddings)
     is_dict = isinstance(embeddings, Mapping)
     if is_dict and all(_is_embedding(each) for each in embeddings.values()):
         return list(embeddings.items())
@@ -243,14 +200,3 @@ def _row(source, known, words, counts, n_unknown):
         "token_coverage": tokens / int(counts.sum()) if words else 0.0,
         "unknown": [(words[i], int(counts[i])) for i in frequent],
     }
-
-
-def _frame(rows):
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "coverage_report(as_frame=True) returns a pandas DataFrame: pip install "
-            "pandas."
-        ) from error
-    return pd.DataFrame(rows)

@@ -1,6 +1,6 @@
 """Span F1: precision, recall and F1 of the entities that tags mark.
 
-Spans are counted per label, by position, by surface form or by overlap.
+Spans are counted per label, by position or by surface form.
 """
 
 from __future__ import annotations
@@ -33,15 +33,13 @@ if TYPE_CHECKING:
         labels: Iterable[str] | None
         level: Literal["entity", "surface"]
         tokens: Texts | EmbeddedSequences | None
-        match: Literal["strict", "exact", "partial", "type"]
         invalid: Literal["repair", "drop", "raise"]
         zero_division: float | Literal["warn"]
 
 
 _INVALID = ("repair", "drop", "raise")
 _LEVELS = ("entity", "surface")
-_STRATEGIES = {"exact": "exact", "partial": "partial", "type": "ent_type"}
-_MATCHES = ("strict", *_STRATEGIES)
+_AVERAGES = ("micro", "macro", "weighted", None)
 
 
 class SpanCounts(NamedTuple):
@@ -51,29 +49,29 @@ class SpanCounts(NamedTuple):
     ----------
     labels : list of str
     correct, predicted, actual : ndarray of float64, shape (n_labels,)
-        Correct predictions (a partial match counts half), predictions, true spans.
-    total : ndarray of float64, shape (3,)
-        The three over all labels.
+        Correct predictions, predictions, true spans.
     """
 
     labels: list
     correct: np.ndarray
     predicted: np.ndarray
     actual: np.ndarray
-    total: np.ndarray
 
 
-def count_spans(
-    y_true, y_pred, *, scheme, invalid, labels, level, tokens, match, caller
-):
+def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens, caller):
     """Check the arguments of `span_f1_score` and return their `SpanCounts`."""
-    check_count_options(invalid, level, labels, match, caller)
-    if tokens is not None:
-        tokens = _read_tokens(tokens, caller)
+    if isinstance(labels, str):
+        raise ValueError(f"labels must be a list; got a single str: pass [{labels!r}].")
+    check_option(invalid, _INVALID, "invalid")
+    check_option(level, _LEVELS, "level")
+    if isinstance(tokens, EmbeddedSequences):
+        tokens = tokens.tokens
+    elif tokens is not None:
+        tokens = check_tokens(tokens, caller="tokens")
     elif level == "surface":
         raise ValueError(
-            f"{caller}: level='surface' compares the words of spans: pass tokens=, the "
-            "token lists of y_true."
+            "level='surface' compares the words of spans: pass tokens=, the token "
+            "lists of y_true."
         )
     true_tags = read_tags(y_true, tokens, caller=caller, name="y_true")
     pred_tags = read_tags(y_pred, true_tags, caller=caller, name="y_pred")
@@ -82,36 +80,11 @@ def count_spans(
     if labels is None:
         labels = sorted({*true.labels, *pred.labels})
     labels = list(labels)
-    if match != "strict":
-        return _overlap_counts(true, pred, labels, len(true_tags), match, caller)
     true, pred = _positions(true), _positions(pred)
     spans = true & pred, pred, true
     if level == "surface":
         spans = [_surface_forms(each, tokens) for each in spans]
-    counts = [_count_labels(each, labels) for each in spans]
-    return SpanCounts(labels, *counts, np.array([c.sum() for c in counts]))
-
-
-def check_count_options(invalid, level, labels, match, caller):
-    """Raise ValueError for invalid options of `count_spans`."""
-    if isinstance(labels, str):
-        raise ValueError(
-            f"{caller}: labels must be a list; got a single str: pass [{labels!r}]."
-        )
-    check_option(invalid, _INVALID, "invalid")
-    check_option(level, _LEVELS, "level")
-    check_option(match, _MATCHES, "match")
-    if level == "surface" and match != "strict":
-        raise ValueError(
-            f"{caller}: match={match!r} compares positions in sentences, which "
-            "level='surface' ignores; use one or the other."
-        )
-
-
-def _read_tokens(tokens, caller):
-    if isinstance(tokens, EmbeddedSequences):
-        return tokens.tokens
-    return check_tokens(tokens, caller=f"{caller}: tokens")
+    return SpanCounts(labels, *(_count_labels(each, labels) for each in spans))
 
 
 def _valid_spans(tags, scheme, invalid, caller, name):
@@ -150,51 +123,6 @@ def _count_labels(spans, labels):
     return np.array([counts[label] for label in labels], dtype=np.float64)
 
 
-def _overlap_counts(true, pred, labels, n_rows, match, caller):
-    """Count with nervaluate, for each label and for all labels together."""
-    if not n_rows or not labels:
-        zeros = np.zeros(len(labels))
-        return SpanCounts(labels, zeros, zeros, zeros, np.zeros(3))
-    evaluate = _evaluator(caller)
-    documents = _documents(true, n_rows), _documents(pred, n_rows)
-    result = evaluate(*documents, tags=labels, loader="dict").evaluate()
-    strategy = _STRATEGIES[match]
-    by_label = [
-        _counts_of(result["entities"].get(label, {}).get(strategy)) for label in labels
-    ]
-    total = _counts_of(result["overall"][strategy])
-    return SpanCounts(labels, *np.array(by_label).T, total)
-
-
-def _evaluator(caller):
-    try:
-        from nervaluate import Evaluator
-    except ImportError as error:
-        raise ImportError(
-            f"{caller}: match other than 'strict' requires nervaluate, which is not "
-            "installed: pip install 'sk_metaembed[tagging]'."
-        ) from error
-    return Evaluator
-
-
-def _documents(spans, n_rows):
-    documents = [[] for _ in range(n_rows)]
-    columns = (spans.rows, spans.starts, spans.stops)
-    for row, start, stop, label in zip(
-        *(column.tolist() for column in columns), spans.labels, strict=True
-    ):
-        documents[row].append({"label": label, "start": start, "end": stop - 1})
-    return documents
-
-
-def _counts_of(result):
-    if result is None:
-        return np.zeros(3)
-    correct = result.correct + 0.5 * result.partial
-    return np.array([correct, result.actual, result.possible], dtype=np.float64)
-
-
-AVERAGES = ("micro", "macro", "weighted", None)
 _PARTS = {
     "Precision": lambda correct, predicted, actual: (correct, predicted),
     "Recall": lambda correct, predicted, actual: (correct, actual),
@@ -229,7 +157,6 @@ def span_f1_score(
     labels: Iterable[str] | None = None,
     level: Literal["entity", "surface"] = "entity",
     tokens: Texts | EmbeddedSequences | None = None,
-    match: Literal["strict", "exact", "partial", "type"] = "strict",
     invalid: Literal["repair", "drop", "raise"] = "repair",
     zero_division: float | Literal["warn"] = "warn",
 ) -> float | NDArray[np.float64]:
@@ -259,12 +186,6 @@ def span_f1_score(
         that task, a pair is correct if one of its occurrences is.
     tokens : token lists, TokenSequences or EmbeddedSequences, default=None
         The sentences, for ``level="surface"``.
-    match : {"strict", "exact", "partial", "type"}, default="strict"
-        Criterion for a correct prediction. "strict" compares position and label. The
-        others are those of SemEval-2013, counted by the package nervaluate: "exact"
-        compares the position only; "partial" also counts an overlap as half; "type"
-        requires an overlap and the label. With an average other than "micro", each
-        label is matched among its own spans.
     invalid : {"repair", "drop", "raise"}, default="repair"
         How to treat spans that do not begin (and, in IOBES, end) as the scheme
         requires, such as an I after an O. "repair" starts a new span, like the script
@@ -285,8 +206,6 @@ def span_f1_score(
     ValueError
         If rows differ in length (the message names the first), a tag is not in the
         scheme, or an option is invalid.
-    ImportError
-        If `match` requires nervaluate and it is not installed.
 
     See Also
     --------
@@ -306,9 +225,6 @@ def span_f1_score(
     L. Derczynski et al. (2017). Results of the WNUT2017 shared task on novel and
     emerging entity recognition. W-NUT.
 
-    I. Segura-Bedmar et al. (2013). SemEval-2013 task 9: extraction of drug-drug
-    interactions from biomedical texts. SemEval.
-
     Examples
     --------
     >>> from sk_metaembed.metrics import span_f1_score
@@ -322,8 +238,8 @@ def span_f1_score(
     >>> span_f1_score(y_true, y_pred, level="surface", tokens=tokens)
     0.5
     """
-    check_averaging(average, zero_division, "span_f1_score")
-    counts = count_spans(
+    _check_averaging(average, zero_division)
+    counts = _count_spans(
         y_true,
         y_pred,
         scheme=scheme,
@@ -331,7 +247,6 @@ def span_f1_score(
         labels=labels,
         level=level,
         tokens=tokens,
-        match=match,
         caller="span_f1_score",
     )
     score = _score(counts, "F1", average, zero_division)
@@ -369,7 +284,6 @@ def span_classification_report(
     labels: Iterable[str] | None = None,
     level: Literal["entity", "surface"] = "entity",
     tokens: Texts | EmbeddedSequences | None = None,
-    match: Literal["strict", "exact", "partial", "type"] = "strict",
     invalid: Literal["repair", "drop", "raise"] = "repair",
     zero_division: float | Literal["warn"] = "warn",
     digits: int = 2,
@@ -392,8 +306,6 @@ def span_classification_report(
         As for `span_f1_score`.
     tokens : token lists, TokenSequences or EmbeddedSequences, default=None
         The sentences, for ``level="surface"``.
-    match : {"strict", "exact", "partial", "type"}, default="strict"
-        As for `span_f1_score`.
     invalid : {"repair", "drop", "raise"}, default="repair"
         As for `span_f1_score`.
     zero_division : {"warn", 0.0, 1.0}, default="warn"
@@ -412,7 +324,7 @@ def span_classification_report(
 
     Raises
     ------
-    TypeError, ValueError, ImportError
+    TypeError, ValueError
         As for `span_f1_score`.
 
     See Also
@@ -435,8 +347,8 @@ def span_classification_report(
     weighted avg       0.67      0.67      0.67         3
     <BLANKLINE>
     """
-    check_averaging("micro", zero_division, "span_classification_report")
-    counts = count_spans(
+    _check_averaging("micro", zero_division)
+    counts = _count_spans(
         y_true,
         y_pred,
         scheme=scheme,
@@ -444,27 +356,22 @@ def span_classification_report(
         labels=labels,
         level=level,
         tokens=tokens,
-        match=match,
         caller="span_classification_report",
     )
     rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
     report = dict(zip(counts.labels, map(_cells, rows), strict=True))
-    for average in AVERAGES[:3]:
-        actual = counts.total[2] if average == "micro" else counts.actual.sum()
+    for average in _AVERAGES[:3]:
         scores = _scores(counts, average, zero_division)
-        report[f"{average} avg"] = _cells([*scores, actual])
+        report[f"{average} avg"] = _cells([*scores, counts.actual.sum()])
     return report if output_dict else _text(report, digits)
 
 
-def check_averaging(average, zero_division, caller):
-    """Raise ValueError for invalid values of average and zero_division."""
-    if average not in AVERAGES:
-        raise ValueError(
-            f"{caller}: average must be one of {AVERAGES}; got {average!r}."
-        )
+def _check_averaging(average, zero_division):
+    if average not in _AVERAGES:
+        raise ValueError(f"average must be one of {_AVERAGES}; got {average!r}.")
     if zero_division not in ("warn", 0, 1):
         raise ValueError(
-            f'{caller}: zero_division must be "warn", 0 or 1; got {zero_division!r}.'
+            f'zero_division must be "warn", 0 or 1; got {zero_division!r}.'
         )
 
 
@@ -476,7 +383,7 @@ def _score(counts, name, average, zero_division):
     """Return a score; for ``average=None`` an array, (n_labels,)."""
     numbers = counts.correct, counts.predicted, counts.actual
     if average == "micro":
-        numbers = counts.total[:, None]
+        numbers = [each.sum(keepdims=True) for each in numbers]
     _, predicted, actual = numbers
     part, whole = _PARTS[name](*numbers)
     scores = _ratio(part, whole, zero_division, name)

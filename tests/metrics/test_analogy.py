@@ -42,7 +42,7 @@ def keyed_vectors():
 
 @pytest.fixture(params=[64, 1024])
 def tile(request, monkeypatch):
-    monkeypatch.setattr(_analogy, "_TILE", request.param)
+    monkeypatch.setattr(_analogy, "_ENTRIES_AT_ONCE", request.param * 200)
 
 
 @pytest.mark.usefixtures("tile")

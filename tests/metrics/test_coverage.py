@@ -40,7 +40,7 @@ def test_each_block_of_a_union_is_a_source():
     ).fit(TEXTS)
     rows = coverage_report(union, TEXTS)
     assert rows == coverage_report({"a": A, "b": B}, TEXTS)
-    named = coverage_report([("u", union), ("b", B)], TEXTS)
+    named = coverage_report({"u": union, "b": B}, TEXTS)
     assert [row["source"] for row in named[:3]] == ["u.a", "u.b", "b"]
 
 
@@ -72,16 +72,12 @@ def test_subsets_count_their_own_words_only():
     assert (row["types"], row["type_coverage"]) == (1, 0.5)
 
 
-def test_as_frame():
-    frame = coverage_report({"a": A, "b": B}, TEXTS, as_frame=True)
-    assert frame.to_dict("records") == coverage_report({"a": A, "b": B}, TEXTS)
-
-
 def test_invalid_input():
-    with pytest.raises(ValueError, match="two sources are named 'a'"):
-        coverage_report([("a", A), ("a", B)], TEXTS)
-    with pytest.raises(TypeError, match=r"\(name, embedding\) pairs; got dict"):
-        coverage_report([{"tea": [1.0]}], ["tea"])
+    union = EmbeddingUnion(
+        [("a", PretrainedEmbedding(store(A))), ("b", PretrainedEmbedding(store(B)))]
+    )
+    with pytest.raises(ValueError, match="two sources are named 'u.a'"):
+        coverage_report({"u": union.fit(TEXTS), "u.a": A}, TEXTS)
     for n_unknown in (-1, 1.5, None):
         with pytest.raises(ValueError, match="n_unknown must be an int, 0 or more"):
             coverage_report({"tea": [1.0]}, ["tea"], n_unknown=n_unknown)
