@@ -116,15 +116,8 @@ def _options(batch, quick=False):
     if quick:
         return made
     step = "one step, fixed shapes"
-    compiled = [
-        (
-            "MiniLM, compile=True",
-            rows.transformer("minilm", compile=True),
-            "MiniLM, bare pass",
-        ),
-        (f"{step}, torch.compile", rows.fixed_step("compile"), step),
-    ]
-    return made + [Row(n, run, batch, "float32", bare) for n, run, bare in compiled]
+    compiled = rows.fixed_step("compile")
+    return [*made, Row(f"{step}, torch.compile", compiled, batch, "float32", step)]
 
 
 def measure(row, sizes, device):

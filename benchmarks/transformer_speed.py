@@ -163,7 +163,6 @@ def sides_of(args, path, tokens, folder):
         for budget in BUDGETS if device == "cpu" else ON_GPU:
             name = f"ours, batch_tokens={budget}"
             sides[name] = Ours(*given, batch_tokens=budget)
-        sides["ours, compile=True"] = Ours(*given, compile=True)
     return sides
 
 
@@ -213,7 +212,7 @@ def main():
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--documents", type=int, help="number of BBC articles")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--all", action="store_true", help="budgets, bf16, compiled")
+    parser.add_argument("--all", action="store_true", help="budgets, bf16")
     parser.add_argument("--flair-python", help="a Python that has flair")
     args = parser.parse_args()
     if args.threads:

@@ -221,7 +221,7 @@ VARIANTS = [
     EmbeddingQuantizer("packed", n_bits=20, random_state=0),
     # Other heads and kinds of trainable sources.
     DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
-    DynamicMetaRegressor(**NET, trainable=CharEmbedding("bilstm", hidden_dim=2)),
+    DynamicMetaRegressor(**NET, trainable=CharEmbedding(2, filters=[(2, 2)])),
     TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
 ]
 VARIED = (

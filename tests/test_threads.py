@@ -43,7 +43,7 @@ TRAINED = [
     DynamicMetaEmbedding(**LSTM, output="sequence"),
     DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
     DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
-    DynamicMetaRegressor(**POOLED, trainable=CharEmbedding("bilstm", hidden_dim=2)),
+    DynamicMetaRegressor(**POOLED, trainable=CharEmbedding(2, filters=[(2, 2)])),
     DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, n_layers=1)),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
     OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._core._checked_parameters import CheckedParametersMixin, is_integer
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import Interval
 from ..elmo._characters import PADDING, character_ids, count_truncated
 from ..sequences import TokenSequences
 from ._base import used_types
@@ -54,18 +54,16 @@ class CharSpec:
 
     Parameters
     ----------
-    kind : {"cnn", "bilstm"}
+    tokens : TokenSequences
+        The training data.
     char_dim : int
-    size : tuple of (int, int), or int
-        Filters of "cnn", or state size of "bilstm".
+    filters : tuple of (int, int)
     dropout : float
     max_chars : int
     lowercase : bool
     vocab_size : int or None
         Maximum number of byte pairs; None for characters.
     lr : float
-    tokens : TokenSequences
-        The training data.
 
     Attributes
     ----------
@@ -79,25 +77,23 @@ class CharSpec:
         Number of distinct training words longer than `max_chars`.
     """
 
-    byte_pairs = vocab_size = None  # of files written before there were byte pairs
+    byte_pairs = None
 
     def __init__(
         self,
-        kind,
+        tokens,
         char_dim,
-        size,
+        filters,
         dropout,
         max_chars,
         lowercase,
-        vocab_size=None,
-        *,
+        vocab_size,
         lr,
-        tokens,
     ):
-        self.kind, self.char_dim, self.size = kind, char_dim, size
-        self.dropout, self.max_chars, self.lowercase = dropout, max_chars, lowercase
+        self.char_dim, self.filters, self.dropout = char_dim, filters, dropout
+        self.max_chars, self.lowercase = max_chars, lowercase
         self.vocab_size, self.lr = vocab_size, lr
-        dim = 2 * size if kind == "bilstm" else sum(number for _, number in size)
+        dim = sum(number for _, number in filters)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
         tokens = used_types(tokens)
         words, codes = self._words(tokens)
@@ -152,14 +148,13 @@ class CharSpec:
     @property
     def _key(self):
         """What determines the network's architecture, without its initial weights."""
-        network = self.kind, self.char_dim, self.size, self.dropout
+        network = self.char_dim, self.filters, self.dropout
         return *network, self.max_chars, self.lowercase, self.vocab_size
 
     def __repr__(self):
-        sizes = "hidden_dim" if self.kind == "bilstm" else "filters"
         return (
-            f"CharEmbedding({self.kind!r}, char_dim={self.char_dim}, "
-            f"{sizes}={self.size}, dropout={self.dropout}, "
+            f"CharEmbedding(char_dim={self.char_dim}, "
+            f"filters={self.filters}, dropout={self.dropout}, "
             f"max_chars={self.max_chars}, lowercase={self.lowercase}, "
             f"vocab_size={self.vocab_size})"
         )
@@ -221,18 +216,12 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
     Parameters
     ----------
-    kind : {"cnn", "bilstm"}, default="cnn"
-        "cnn" applies convolutional filters over neighboring characters and takes the
-        maximum of each over the word [1]_. "bilstm" takes the final states of an LSTM
-        in each direction [2]_; it sees the whole word in order and is slower.
     char_dim : int, default=30
         Dimension of a character vector.
     filters : sequence of (int, int), default=((2, 30), (3, 30), (4, 30))
-        Width and number of the filters of "cnn". The dimension of the word vectors is
-        the sum of the numbers.
-    hidden_dim : int, default=25
-        State size of "bilstm" per direction. The dimension of the word vectors is twice
-        that.
+        Width and number of the convolutional filters over neighboring characters, of
+        which the maximum over the word is taken [1]_. The dimension of the word vectors
+        is the sum of the numbers.
     dropout : float, default=0.25
         Dropout of the character vectors.
     max_chars : int, default=50
@@ -265,7 +254,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     vector. An empty word is unknown. With `vocab_size`, a word is read as its byte
     pairs; those that do not occur in the training data have zero vectors, and a word
     of unseen characters is unknown. Both kinds in a list, mixed with vectors of words,
-    are the three levels of hierarchical meta-embeddings [3]_, with convolutions in
+    are the three levels of hierarchical meta-embeddings [2]_, with convolutions in
     place of their transformers over a word's pieces.
 
     Filters are centered on each character and padded with zeros beyond the marks.
@@ -276,9 +265,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     ----------
     .. [1] X. Ma, E. Hovy (2016). End-to-end sequence labeling via bi-directional
        LSTM-CNNs-CRF. ACL.
-    .. [2] G. Lample et al. (2016). Neural architectures for named entity recognition.
-       NAACL.
-    .. [3] G. I. Winata, Z. Lin, J. Shin, Z. Liu, P. Fung (2019). Hierarchical
+    .. [2] G. I. Winata, Z. Lin, J. Shin, Z. Liu, P. Fung (2019). Hierarchical
        meta-embeddings for code-switching named entity recognition. EMNLP.
 
     Examples
@@ -303,10 +290,8 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "kind": [StrOptions({"cnn", "bilstm"})],
         "char_dim": [_POSITIVE],
         "filters": [tuple, list],
-        "hidden_dim": [_POSITIVE],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "max_chars": [_POSITIVE],
         "lowercase": ["boolean"],
@@ -316,21 +301,17 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
     def __init__(
         self,
-        kind: Literal["cnn", "bilstm"] = "cnn",
-        *,
         char_dim: int = 30,
+        *,
         filters: Sequence[tuple[int, int]] = ((2, 30), (3, 30), (4, 30)),
-        hidden_dim: int = 25,
         dropout: float = 0.25,
         max_chars: int = 50,
         lowercase: bool = False,
         vocab_size: int | None = None,
         lr: float = 1e-3,
     ) -> None:
-        self.kind = kind
         self.char_dim = char_dim
         self.filters = filters
-        self.hidden_dim = hidden_dim
         self.dropout = dropout
         self.max_chars = max_chars
         self.lowercase = lowercase
@@ -354,21 +335,9 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
             With the dimension and level of the vectors, the network and its input.
         """
         self._validate_params()
-        if self.kind == "cnn":
-            size = _checked_filters(self.filters)
-        else:
-            size = int(self.hidden_dim)
-        return CharSpec(
-            self.kind,
-            int(self.char_dim),
-            size,
-            float(self.dropout),
-            int(self.max_chars),
-            bool(self.lowercase),
-            None if self.vocab_size is None else int(self.vocab_size),
-            lr=self.lr,
-            tokens=tokens,
-        )
+        params = self.get_params(deep=False)
+        params["filters"] = _checked_filters(self.filters)
+        return CharSpec(tokens, **params)
 
 
 def _checked_filters(filters):

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from .._training._device import run_recurrent
 from .._training._random import dropout
 
 
@@ -33,8 +32,7 @@ class CharacterNetwork(nn.Module):
             self.characters.weight[torch.from_numpy(spec.unseen)] = 0
             self.characters.weight[padding] = 0
         self.dropout = spec.dropout
-        kind = {"cnn": CharCNN, "bilstm": CharBiLSTM}[spec.kind]
-        self.encoder = kind(dim, spec.size)
+        self.encoder = CharCNN(dim, spec.filters)
 
     # The number of groups and their shapes differ between batches.
     @torch.compiler.disable
@@ -74,30 +72,3 @@ class CharCNN(nn.Module):
             values = convolution(nn.functional.pad(rows, edges)).float()
             maxima.append(values.masked_fill(padding, -torch.inf).amax(dim=2))
         return torch.cat(maxima, dim=1).relu()
-
-
-class CharBiLSTM(nn.Module):
-    """Final states of a forward and a backward LSTM over the characters of a word."""
-
-    def __init__(self, char_dim, hidden_dim):
-        super().__init__()
-        self.dim = 2 * hidden_dim
-        self.forward_lstm = nn.LSTM(char_dim, hidden_dim, batch_first=True)
-        self.backward_lstm = nn.LSTM(char_dim, hidden_dim, batch_first=True)
-
-    def forward(self, characters, lengths):
-        """Return word vectors, (n_words, n_chars, char_dim) -> (n_words, dim)."""
-        last = lengths[:, None] - 1
-        positions = torch.arange(characters.shape[1], device=lengths.device)
-        # Both LSTMs read the word before the padding, so the final states of the word
-        # do not depend on padding.
-        reverse = (last - positions).clamp(min=0)[:, :, None].expand_as(characters)
-        rows = torch.arange(len(lengths), device=lengths.device)
-        states = [
-            run_recurrent(layer, vectors)[rows, last[:, 0]]
-            for layer, vectors in (
-                (self.forward_lstm, characters),
-                (self.backward_lstm, characters.gather(1, reverse)),
-            )
-        ]
-        return torch.cat(states, dim=1)

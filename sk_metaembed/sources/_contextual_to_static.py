@@ -30,7 +30,6 @@ def contextual_to_static(
     *,
     blocks: str | Sequence[str] | None = None,
     min_count: int = 1,
-    max_contexts: int | None = None,
     batch_size: int = 256,
     path: StrPath | None = None,
     cache_dir: StrPath | None = None,
@@ -56,9 +55,6 @@ def contextual_to_static(
         occurrence counts only if all of them know it. None requires a single block.
     min_count : int, default=1
         Minimum number of known occurrences of a word.
-    max_contexts : int, default=None
-        Maximum number of occurrences to average per word, from the first. None averages
-        all.
     batch_size : int, default=256
         Number of sequences embedded at a time.
     path : str or path-like, default=None
@@ -120,8 +116,6 @@ def contextual_to_static(
     """
     _check_count("min_count", min_count)
     _check_count("batch_size", batch_size)
-    if max_contexts is not None:
-        _check_count("max_contexts", max_contexts)
     if not hasattr(source, "transform"):
         raise TypeError(
             f"{_CALLER}: source must be a fitted estimator with transform; got "
@@ -133,7 +127,7 @@ def contextual_to_static(
             f"{_CALLER}: {path} already exists. Open it with WordVectors.open, delete "
             "it, or pass another path."
         )
-    means = RunningMeans(max_contexts)
+    means = RunningMeans()
     for rows in _batches(corpus, batch_size):
         tokens, values, known = _token_vectors(source, rows, blocks)
         means.add(tokens, values, known)
@@ -150,8 +144,7 @@ class RunningMeans:
         Maximum number of occurrences in the mean of a word, from the first.
     """
 
-    def __init__(self, max_contexts=None):
-        self.max_contexts = max_contexts
+    def __init__(self):
         self._rows = {}
         self._sums = np.zeros((0, 0))
         self._seen = np.zeros(0, dtype=np.int64)
@@ -163,10 +156,7 @@ class RunningMeans:
         codes = tokens.codes[used]
         counts = np.bincount(codes, minlength=tokens.n_types)
         present = np.flatnonzero(counts)
-        if self.max_contexts is not None:
-            ranks = self._seen[rows[codes]] + _ranks_within_groups(codes)
-            used = used[ranks < self.max_contexts]
-        sums = group_sums(tokens.codes[used], values[used], tokens.n_types)
+        sums = group_sums(codes, values[used], tokens.n_types)
         self._sums[rows[present]] += sums[present]
         self._seen[rows[present]] += counts[present]
 
@@ -210,10 +200,7 @@ class RunningMeans:
                 UserWarning,
                 stacklevel=3,
             )
-        used = seen[order]
-        if self.max_contexts is not None:
-            used = np.minimum(used, self.max_contexts)
-        vectors = (self._sums[order] / used[:, None]).astype(np.float32)
+        vectors = (self._sums[order] / seen[order][:, None]).astype(np.float32)
         return [words[i] for i in order], vectors
 
 
@@ -225,16 +212,6 @@ def group_sums(codes, values, n_groups):
     return csr_array((ones, order, ends), (n_groups, len(codes))) @ values.astype(
         np.float64
     )
-
-
-def _ranks_within_groups(codes):
-    """Return the number of earlier equal entries of each entry, (n,)."""
-    order = np.argsort(codes, kind="stable")
-    counts = np.bincount(codes)
-    starts = np.cumsum(counts) - counts
-    ranks = np.empty(len(codes), dtype=np.int64)
-    ranks[order] = np.arange(len(codes)) - np.repeat(starts, counts)
-    return ranks
 
 
 def _check_count(name, value):

@@ -6,10 +6,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._core._gensim import import_gensim
 from .._core._sklearn import Interval
-from ..vectors._word_index import loops_for, ngram_ids, pack
+from ..vectors._word_index import ngram_ids, pack
 from ._base import Preprocess
 from ._word2vec import Word2VecEmbedding
 from ._word_base import OOV
@@ -17,131 +18,46 @@ from ._word_base import OOV
 if TYPE_CHECKING:
     from .._core._typing import RandomState
 
-_CHUNK = 16_384  # words composed at a time
-# Up to this many buckets are drawn one by one; the whole table has millions.
-_MAX_SINGLE_DRAWS = 1 << 14
-
 
 class NgramVectors:
-    """Hashed n-gram vectors of a trained fastText model.
-
-    There are millions of buckets, of which a corpus uses few; the others keep their
-    random initial values. A pickle contains the trained buckets and the seed; a copy
-    draws the rest again when it first composes a word.
+    """Vectors of the n-grams that occur in the training words of a fastText model.
 
     Parameters
     ----------
-    table : ndarray of float32, shape (n_buckets, dim)
-    trained : ndarray of int64, shape (n_trained,)
-        Buckets that were updated in training.
+    buckets : ndarray of int64, shape (n_trained,)
+        The hashes of these n-grams, ascending.
+    vectors : ndarray of float32, shape (n_trained, dim)
+    n_buckets : int
+        Number of different hashes.
     min_n, max_n : int
         Minimum and maximum n-gram length in characters, including the word boundaries.
-    seed : int
-        Seed of the generator that drew the initial table.
     """
 
-    def __init__(self, table, trained, min_n, max_n, seed):
-        self._table = table
-        self.shape = table.shape
-        self.trained = trained
-        self.min_n = min_n
-        self.max_n = max_n
-        self.seed = seed
+    def __init__(self, buckets, vectors, n_buckets, min_n, max_n):
+        self.buckets, self.vectors = buckets, vectors
+        self.n_buckets, self.min_n, self.max_n = n_buckets, min_n, max_n
 
     @classmethod
     def of_model(cls, model):
         """Return the n-gram vectors of a trained gensim FastText model."""
         wv = model.wv
-        trained = np.unique(np.concatenate(wv.buckets_word)).astype(np.int64)
-        # gensim seeds words with seed and n-grams with seed + 1.
-        return cls(wv.vectors_ngrams, trained, wv.min_n, wv.max_n, model.seed + 1)
-
-    def __getstate__(self):
-        if self._table is None:  # an unpickled copy that has composed no word yet
-            return dict(self.__dict__)
-        vectors = self._table[self.trained]
-        return {**self.__dict__, "_table": None, "_vectors": vectors}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-
-    @property
-    def table(self):
-        """All vectors, float32 of shape (n_buckets, dim)."""
-        if self._table is None:
-            table = initial_table(self.shape, self.seed)
-            table[self.trained] = self._vectors
-            self._table = table
-            self.__dict__.pop("_vectors", None)  # last, for concurrent readers
-        # Compiled loops trust the shape, and a pickle may come from anywhere.
-        if self._table.shape != tuple(self.shape) or self._table.dtype != np.float32:
-            raise ValueError(
-                f"The n-gram table has shape {self._table.shape} and dtype "
-                f"{self._table.dtype}; expected {tuple(self.shape)} and float32. The "
-                "estimator is corrupt or was tampered with. Fit it again."
-            )
-        return self._table
+        buckets = np.unique(np.concatenate(wv.buckets_word)).astype(np.int64)
+        n_buckets = len(wv.vectors_ngrams)
+        return cls(buckets, wv.vectors_ngrams[buckets], n_buckets, wv.min_n, wv.max_n)
 
     def compose(self, words):
         """Return mean n-gram vectors, (n_words, dim), and which words have n-grams."""
-        values = np.zeros((len(words), self.shape[1]), dtype=np.float32)
-        known = np.zeros(len(words), dtype=bool)
-        if not self.shape[0]:
-            return values, known
-        for start in range(0, len(words), _CHUNK):
-            rows = slice(start, start + _CHUNK)
-            known[rows] = self._add_means(words[rows], values[rows])
-        return values, known
-
-    def _add_means(self, words, out):
-        ids, indptr = ngram_ids(pack(words), self.min_n, self.max_n, self.shape[0])
-        vectors, table = self.__dict__.get("_vectors"), None
-        if vectors is not None:
-            used, inverse = np.unique(ids, return_inverse=True)
-            if len(used) <= _MAX_SINGLE_DRAWS:
-                table, ids = self._rows(used, vectors), inverse
-        if table is None:
-            table = self.table
-        loops_for(len(words)).add_means(ids, indptr, table, 0, out)
-        return np.diff(indptr) > 0
-
-    def _rows(self, buckets, vectors):
-        """Return the vectors of some buckets without drawing the whole table."""
-        positions = np.searchsorted(self.trained, buckets)
-        trained = positions < len(self.trained)
-        trained[trained] = self.trained[positions[trained]] == buckets[trained]
-        values = np.empty((len(buckets), self.shape[1]), np.float32)
-        values[trained] = vectors[positions[trained]]
-        values[~trained] = initial_rows(self.shape, self.seed, buckets[~trained])
-        return values
-
-
-def initial_table(shape, seed):
-    """Draw gensim's initial vectors: uniform in +-1 / dim."""
-    return _scaled(np.random.default_rng(seed).random(shape, dtype=np.float32))
-
-
-def initial_rows(shape, seed, rows):
-    """Draw some rows (ascending) of `initial_table`, float32 (n, dim)."""
-    dim = shape[1]
-    random = np.random.default_rng(seed)
-    drawn = np.empty((len(rows), dim), np.float32)
-    at = 0  # position of the generator; each step yields two numbers
-    advance, draw = random.bit_generator.advance, random.random
-    for row, first in zip(drawn, (rows * dim).tolist(), strict=True):
-        advance(first // 2 - at)
-        if first % 2:
-            draw(dtype=np.float32)
-        draw(dtype=np.float32, out=row)
-        at = first // 2 + (first % 2 + dim + 1) // 2
-    return _scaled(drawn)
-
-
-def _scaled(table):
-    table *= 2
-    table -= 1
-    table /= table.shape[1]
-    return table
+        shape = len(words), len(self.buckets)
+        if not all(shape):
+            values = np.zeros((len(words), self.vectors.shape[1]), dtype=np.float32)
+            return values, np.zeros(len(words), dtype=bool)
+        ids, ends = ngram_ids(pack(words), self.min_n, self.max_n, self.n_buckets)
+        rows = np.minimum(np.searchsorted(self.buckets, ids), len(self.buckets) - 1)
+        is_trained = (self.buckets[rows] == ids).astype(np.float32)
+        weights = csr_array((is_trained, rows, ends), shape=shape)
+        counts = weights.sum(axis=1)
+        means = weights @ self.vectors / np.maximum(counts, 1)[:, None]
+        return means.astype(np.float32, copy=False), counts > 0
 
 
 class FastTextEmbedding(Word2VecEmbedding):
@@ -175,14 +91,6 @@ class FastTextEmbedding(Word2VecEmbedding):
         Initial and final learning rate.
     sample : float, default=0.001
         Frequency above which words are randomly downsampled, 0 for no downsampling.
-    max_vocab_size : int, default=None
-        Maximum number of words in memory while counting; rarer words are pruned.
-    max_final_vocab : int, default=None
-        Maximum size of the vocabulary; `min_count` is raised to reach it.
-    shrink_windows : bool, default=True
-        Sample the size of each window uniformly from 1 to `window`.
-    batch_words : int, default=10000
-        Number of words passed to a worker thread at a time.
     min_n, max_n : int, default=3, 6
         Minimum and maximum length of character n-grams, including the marks of the
         word's start and end. With ``max_n < min_n``, no n-grams are used.
@@ -214,7 +122,7 @@ class FastTextEmbedding(Word2VecEmbedding):
         Trained vectors, composed of words and n-grams, before `preprocess`. The
         training state (output weights, counts) is discarded.
     ngrams_ : NgramVectors
-        Vectors of n-grams; a pickle contains only those of the training data.
+        Vectors of the n-grams of training words.
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
@@ -234,10 +142,9 @@ class FastTextEmbedding(Word2VecEmbedding):
 
     Notes
     -----
-    The vector of an unseen word is the mean of its n-gram vectors, as in gensim's
-    ``model.wv[word]``; all unseen words of a call are composed at once. As in gensim,
-    n-grams that occur in no training word keep their random initial vectors. A pickle
-    omits them, and a copy draws them again from the seed.
+    The vector of an unseen word is the mean of the vectors of its n-grams that occur in
+    a training word. gensim also adds those of other n-grams, which have random initial
+    vectors. A word without a trained n-gram is unknown.
 
     References
     ----------
@@ -275,10 +182,6 @@ class FastTextEmbedding(Word2VecEmbedding):
         alpha: float = 0.025,
         min_alpha: float = 0.0001,
         sample: float = 1e-3,
-        max_vocab_size: int | None = None,
-        max_final_vocab: int | None = None,
-        shrink_windows: bool = True,
-        batch_words: int = 10_000,
         min_n: int = 3,
         max_n: int = 6,
         bucket: int = 2_000_000,
@@ -302,10 +205,6 @@ class FastTextEmbedding(Word2VecEmbedding):
             alpha=alpha,
             min_alpha=min_alpha,
             sample=sample,
-            max_vocab_size=max_vocab_size,
-            max_final_vocab=max_final_vocab,
-            shrink_windows=shrink_windows,
-            batch_words=batch_words,
             oov=oov,
             preprocess=preprocess,
             missing=missing,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 import warnings
-from collections import Counter
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
@@ -33,19 +30,7 @@ _PREPROCESSINGS: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
 _CHUNK = 1 << 16  # characters that are read at a time, which stay in the cache
 _LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
 _N_UNKNOWN = 1000  # most frequent unknown words to examine
-_N_SAMPLED = 200_000  # words of the store to examine
-_N_AFFIXES = 5  # affixes to try
-# A cause must explain this share of the unknown tokens, and this many words: a single
-# word may match by chance.
-_MIN_SHARE = 0.2
-_MIN_WORDS = 3
 _SHOWN = 5
-_LETTERS = re.compile(r"[^\W\d_]+")
-_CASES = {
-    "lower case": str.lower,
-    "title case": str.capitalize,
-    "capitals": str.upper,
-}
 
 
 def resolve_path(path):
@@ -104,10 +89,10 @@ def _download_error(name, error):
 
 
 def warn_low_coverage(tokens, known, store):
-    """Warn that a store knows almost none of the tokens, with the likely cause."""
+    """Warn that a store knows almost none of the tokens, and what to check."""
     counts = np.where(known, 0, tokens.type_counts())
     most = np.argsort(-counts, kind="stable")[:_N_UNKNOWN]
-    unknown = {str(tokens.types[i]): int(counts[i]) for i in most if counts[i]}
+    unknown = [str(tokens.types[i]) for i in most if counts[i]]
     share = known[tokens.codes].mean()
     warnings.warn(
         f"PretrainedEmbedding: only {share:.1%} of the {tokens.n_tokens:,} training "
@@ -118,95 +103,19 @@ def warn_low_coverage(tokens, known, store):
 
 
 def _cause(unknown, store):
-    """Return the likely cause, from the counts of frequent unknown words."""
-    total = sum(unknown.values())
-    if sum(n for word, n in unknown.items() if len(word.split()) > 1) > total / 2:
+    """Return what to check, given the most frequent unknown words."""
+    shown = [word[:40] for word in unknown[:_SHOWN]]
+    if sum(len(word.split()) > 1 for word in unknown) > len(unknown) / 2:
         return (
-            f"Tokens such as {_shown(unknown)} contain spaces: they are texts, not "
-            "words. Pass texts as str, or split them into lists of words."
+            f"Tokens such as {shown} contain spaces: they are texts, not words. Pass "
+            "texts as str, or split them into lists of words."
         )
-    words = _sample(store)
-    forms = [("", "", case) for case in _CASES]
-    forms += [(*affix, case) for affix in _affixes(unknown, words) for case in _CASES]
-    explained = [_explained(unknown, store, form) for form in forms]
-    tokens = [sum(unknown[word] for word in words) for words in explained]
-    best = int(np.argmax(tokens))
-    enough = len(explained[best]) >= min(_MIN_WORDS, len(unknown))
-    if tokens[best] >= _MIN_SHARE * total and enough:
-        return _describe_form(explained[best][0], forms[best])
-    store_script, text_script = _script(words), _script(unknown)
-    if store_script and text_script and store_script != text_script:
-        return (
-            f"The store's words are in {store_script.title()} script, such as "
-            f"{_shown(words)}, and the texts in {text_script.title()} script. Use "
-            "vectors of the texts' language."
-        )
+    rows = np.unique(np.linspace(0, len(store) - 1, _SHOWN).astype(np.int64))
     return (
-        f"The store has words such as {_shown(words)}, and the texts have words such "
-        f"as {_shown(unknown)}. Check that they are in the same language and tokenized "
-        "in the same way."
+        f"The store has words such as {store._packed.take(rows).to_list()}, and the "
+        f"texts have words such as {shown}. Check that both are in the same language, "
+        "case and form, with the same prefixes, and tokenized in the same way."
     )
-
-
-def _describe_form(word, form):
-    prefix, suffix, case = form
-    example = f"it has {word!r} as {_in_form(word, form)!r}"
-    if not (prefix or suffix):
-        how = (
-            "Use case_fallback=True, or Tokenizer(lowercase=True)."
-            if case == "lower case"
-            else "Convert the tokens, or the words of the store, to the same case."
-        )
-        return f"The store's words are in {case}: {example}. {how}"
-    parts = {"prefix": prefix, "suffix": suffix}
-    named = " and ".join(f"the {name} {part!r}" for name, part in parts.items() if part)
-    return (
-        f"The store's words have {named}: {example}. Create a store of the words "
-        "without it with WordVectors.from_arrays(words, vectors)."
-    )
-
-
-def _in_form(word, form):
-    prefix, suffix, case = form
-    return f"{prefix}{_CASES[case](word)}{suffix}"
-
-
-def _explained(unknown, store, form):
-    """Return the unknown words that the store has in another form."""
-    rows = store.lookup([_in_form(word, form) for word in unknown])
-    return [word for word, row in zip(unknown, rows, strict=True) if row >= 0]
-
-
-def _affixes(unknown, words):
-    """Return the affixes that most often turn an unknown word into one of the store."""
-    lowered = {word.lower() for word in unknown}
-    counts = Counter(
-        (word[: run.start()], word[run.end() :])
-        for word in words
-        for run in _LETTERS.finditer(word)
-        if run.group().lower() in lowered
-    )
-    counts.pop(("", ""), None)
-    return [affix for affix, _ in counts.most_common(_N_AFFIXES)]
-
-
-def _sample(store):
-    """Return evenly spaced words of the store: some are sorted by language."""
-    rows = np.unique(np.linspace(0, len(store) - 1, _N_SAMPLED).astype(np.int64))
-    return store._packed.take(rows).to_list()
-
-
-def _script(words):
-    """Return the name of the script that most words are written in, "" for none."""
-    firsts = (next((c for c in word if c.isalpha()), "") for word in words)
-    names = (unicodedata.name(c, "").partition(" ")[0] for c in firsts if c)
-    (name, _), *_ = Counter(names).most_common(1) or [("", 0)]
-    return name
-
-
-def _shown(words):
-    shown = [word for word in words if any(c.isalpha() for c in word)] or list(words)
-    return ", ".join(repr(word[:40]) for word in shown[:_SHOWN])
 
 
 def find_words(store, words, case_fallback):
@@ -310,8 +219,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
     Warns
     -----
     UserWarning
-        If fewer than 5 % of the training data's tokens are known, with the likely
-        cause: case, a prefix or suffix of the store's words, or another language.
+        If fewer than 5 % of the training data's tokens are known, with words
+        of both.
 
     See Also
     --------

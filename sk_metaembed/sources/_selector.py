@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -40,7 +39,7 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
-from ._subset_search import StoredScores, greedy_search
+from ._subset_search import greedy_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core._typing import StrPath
     from ..sequences import EmbeddedSequences
 
 
@@ -97,13 +95,6 @@ class SourceSelector(
         stratified for classifiers, and never shuffled if it is an int.
     n_jobs : int, default=None
         Number of folds fitted in parallel, in processes.
-    checkpoint : str or path-like, default=None
-        Directory where the scores of each subset are stored when it is evaluated. Call
-        the same `fit` again after an interruption: it resumes and gives the same
-        result. Scores are found by a hash of the data, the sources of the subset,
-        `estimator`, `cv` and `scoring`, so that searches in the other direction,
-        and with more sources, use them too. Functions count by their names: use a
-        directory per script, and delete it if code that these call has changed.
 
     Attributes
     ----------
@@ -133,7 +124,7 @@ class SourceSelector(
     ValueError
         If `n_sources_to_select` is not smaller than the number of sources, `tol` is
         negative in forward selection, y is missing for a classifier or regressor, all
-        scores are NaN, or `checkpoint` is given and the estimator cannot be pickled.
+        scores are NaN.
 
     See Also
     --------
@@ -202,7 +193,6 @@ class SourceSelector(
         "scoring": [None, str, callable],
         "cv": ["cv_object"],
         "n_jobs": [None, Integral],
-        "checkpoint": [None, str, os.PathLike],
     }
 
     def __init__(
@@ -216,7 +206,6 @@ class SourceSelector(
         scoring: str | Callable[..., Any] | None = None,
         cv: Any = 5,
         n_jobs: int | None = None,
-        checkpoint: StrPath | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_sources_to_select = n_sources_to_select
@@ -226,7 +215,6 @@ class SourceSelector(
         self.scoring = scoring
         self.cv = cv
         self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
 
     # The estimator validates its own parameters.
     @fit_context(prefer_skip_nested_validation=False)
@@ -466,10 +454,7 @@ class SourceSelector(
                 error_score="raise",
             )
 
-        if self.checkpoint is None:
-            return score
-        content = estimator, cv, self.scoring, y, params
-        return StoredScores(score, self.checkpoint, X, content)
+        return score
 
 
 def _group_blocks(names, by):

@@ -26,13 +26,10 @@ class OriginalText:
     span_bytes : bytes, default=None
         Spans of the tokens, int32 (n_tokens, 2), -1 for tokens that are not in the
         text. None if no token vectors are needed.
-    separators : tuple of (int, int), default=()
-        Spans of the tokens that separate two texts.
     """
 
     text: str
     span_bytes: bytes | None = None
-    separators: tuple = ()
 
     @cached_property
     def spans(self):
@@ -47,7 +44,7 @@ class OriginalText:
     def at_level(self, level):
         """Return what vectors of a level depend on: for sequences, not on tokens."""
         if level == "sequence" and self.span_bytes is not None:
-            return OriginalText(self.text, None, self.separators)
+            return OriginalText(self.text)
         return self
 
 
@@ -81,7 +78,7 @@ def equal_sequences(tokens, *, merge_equal=True):
     return list(groups.values())
 
 
-def distinct_texts(tokens, *, per_token, per_text, separator=None, merge_equal=True):
+def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
     """Return distinct texts and the sequences of each.
 
     Parameters
@@ -90,8 +87,6 @@ def distinct_texts(tokens, *, per_token, per_text, separator=None, merge_equal=T
         With original texts.
     per_token, per_text : bool
         Whether vectors of tokens, and of whole texts, are needed.
-    separator : str, default=None
-        Token that separates two texts.
     merge_equal : bool, default=True
         Whether equal texts are returned once.
 
@@ -99,37 +94,27 @@ def distinct_texts(tokens, *, per_token, per_text, separator=None, merge_equal=T
     -------
     groups : list of list of int
         The sequences of each text.
-    sentences : list of OriginalText, or tuple of str
+    sentences : list of OriginalText
         In first-seen order, without empty ones: those without tokens, or only of
-        whitespace if `per_text`. Tokens with a separator that is not in the text are a
-        tuple of str.
+        whitespace if `per_text`.
     """
-    use_tokens = per_token or separator is not None
     groups = {}
     for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
         text = tokens.texts[i]
         if stop > start or (per_text and text.strip()):
-            codes = tokens.codes[start:stop].tobytes() if use_tokens else b""
+            codes = tokens.codes[start:stop].tobytes() if per_token else b""
             groups.setdefault((text, codes) if merge_equal else i, []).append(i)
     first = tokens[[sequences[0] for sequences in groups.values()]]
-    if not use_tokens:
+    if not per_token:
         return list(groups.values()), [OriginalText(text) for text in first.texts]
     spans = first.spans()
     sentences = [
-        _original(text, sequence, spans[start:stop], per_token, separator)
-        for text, sequence, (start, stop) in zip(
-            first.texts, first, pairwise(first.offsets.tolist()), strict=True
+        OriginalText(text, spans[start:stop].tobytes())
+        for text, (start, stop) in zip(
+            first.texts, pairwise(first.offsets.tolist()), strict=True
         )
     ]
     return list(groups.values()), sentences
-
-
-def _original(text, sequence, spans, per_token, separator):
-    indices = [i for i, token in enumerate(sequence) if token == separator]
-    separators = tuple(map(tuple, spans[indices].tolist()))
-    if any(start < 0 for start, _ in separators):
-        return tuple(sequence)
-    return OriginalText(text, spans.tobytes() if per_token else None, separators)
 
 
 def nonempty_texts(tokens):

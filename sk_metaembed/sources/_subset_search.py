@@ -1,4 +1,4 @@
-"""Search over subsets of sources: greedy steps, stored scores.
+"""Greedy search over subsets of sources.
 
 A search takes the names of the sources and a function that maps a mask of them,
 (n_sources,), to the scores of the folds. It returns the mask of the selected sources
@@ -7,18 +7,10 @@ and its history, a list of dict.
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
-from contextlib import suppress
-from pathlib import Path
 
-import joblib
 import numpy as np
 
-from .._io._atomic import atomic_write
-
-_VERSION = 1  # of stored scores
 _ALL_NAN = (
     "SourceSelector: the scores of all candidate sources are NaN. Check the scorer on "
     "a single fold, and that each fold has what it needs, such as every class."
@@ -92,65 +84,3 @@ def _row(names, mask, scores, accepted):
         "std_score": float(np.std(scores)),
         "accepted": bool(accepted),
     }
-
-
-class StoredScores:
-    """Fold scores of subsets of blocks, in one file per subset.
-
-    The name of a file is a hash of all that the scores depend on: the blocks of the
-    subset, the tokens, and `content`. A search with other sources, or in another
-    direction, therefore finds the subsets that it shares with an earlier one.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Maps an EmbeddedSequences to the scores of the folds.
-    directory : path-like
-    X : EmbeddedSequences
-        With the blocks of all sources.
-    content : tuple
-        All that the scores depend on besides X.
-    """
-
-    def __init__(self, evaluate, directory, X, content):
-        self._evaluate = evaluate
-        self._directory = Path(directory).expanduser()
-        self._directory.mkdir(parents=True, exist_ok=True)
-        tokens = X.tokens
-        texts = None if tokens.texts is None else list(tokens.texts)
-        tokens = list(tokens.types), tokens.codes, tokens.offsets, texts
-        try:
-            self._common = joblib.hash((_VERSION, tokens, content))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            reason = error.args[0]  # joblib appends all data
-            raise ValueError(
-                "SourceSelector: checkpoint requires that the estimator, cv, scoring "
-                f"and labels can be pickled, but {reason}. Define functions in a "
-                "module instead of a lambda, or set checkpoint=None."
-            ) from error
-        self._blocks = {block.name: _hash_of(block) for block in X.blocks}
-
-    def __call__(self, X):
-        """Return the scores of a selection of blocks, (n_folds,)."""
-        key = joblib.hash((self._common, [self._blocks[name] for name in X.names]))
-        file = self._directory / f"{key}.json"
-        scores = _read_scores(file)
-        if scores is None:
-            scores = self._evaluate(X)
-            content = {"blocks": list(X.names), "scores": np.asarray(scores).tolist()}
-            with atomic_write(file) as stream:
-                stream.write(json.dumps(content).encode())
-        return scores
-
-
-def _hash_of(block):
-    """Return a hash of a block; a mapped file counts by its content."""
-    arrays = [np.ascontiguousarray(array) for array in (block.values, block.known)]
-    return joblib.hash((block.name, block.level, arrays))
-
-
-def _read_scores(file):
-    """Return stored scores, None if they are missing or unreadable."""
-    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
-        return np.array(json.loads(file.read_bytes())["scores"], dtype=float)
-    return None

@@ -69,14 +69,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
         Initial and final learning rate.
     sample : float, default=0.001
         Frequency above which words are randomly downsampled, 0 for no downsampling.
-    max_vocab_size : int, default=None
-        Maximum number of words in memory while counting; rarer words are pruned.
-    max_final_vocab : int, default=None
-        Maximum size of the vocabulary; `min_count` is raised to reach it.
-    shrink_windows : bool, default=True
-        Sample the size of each window uniformly from 1 to `window`.
-    batch_words : int, default=10000
-        Number of words passed to a worker thread at a time.
     oov : {"zero", "mean", "random", "error"}, default="zero"
         Vector of a word without a trained vector: zeros, the mean of the vocabulary, a
         random vector seeded by the word's hash, or an error that names the word. A word
@@ -148,10 +140,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "min_alpha": [_at_least(0, Real)],
         "sample": [_at_least(0, Real)],
-        "max_vocab_size": [_at_least(1), None],
-        "max_final_vocab": [_at_least(1), None],
-        "shrink_windows": _FLAG,
-        "batch_words": [_at_least(1)],
         "preprocess": PREPROCESS_CONSTRAINT,
         "missing": MISSING_CONSTRAINT,
         "random_state": ["random_state"],
@@ -174,10 +162,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
         alpha: float = 0.025,
         min_alpha: float = 0.0001,
         sample: float = 1e-3,
-        max_vocab_size: int | None = None,
-        max_final_vocab: int | None = None,
-        shrink_windows: bool = True,
-        batch_words: int = 10_000,
         oov: OOV = "zero",
         preprocess: Preprocess | None = None,
         missing: Literal["raise", "empty"] = "raise",
@@ -197,10 +181,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
         self.alpha = alpha
         self.min_alpha = min_alpha
         self.sample = sample
-        self.max_vocab_size = max_vocab_size
-        self.max_final_vocab = max_final_vocab
-        self.shrink_windows = shrink_windows
-        self.batch_words = batch_words
         self.oov = oov
         self.preprocess = preprocess
         self.missing = missing
@@ -335,18 +315,12 @@ class Word2VecEmbedding(BaseWordEmbedding):
             )
         if len(model.wv):
             return
-        message = (
+        raise ValueError(
             f"{type(self).__name__}: no word is left to train on. The {n_rows} "
             f"training sequences have {n_tokens} tokens, {n_types} of "
             f"them distinct; the most frequent occurs {highest} times, but "
             f"min_count={self.min_count}. Lower min_count, or fit on more data."
         )
-        if highest >= self.min_count:
-            message += (
-                f" max_vocab_size={self.max_vocab_size} and "
-                f"max_final_vocab={self.max_final_vocab} also remove words."
-            )
-        raise ValueError(message)
 
     def _make_model(self, **options):
         return import_gensim("Word2VecEmbedding").models.Word2Vec(**options)

@@ -106,8 +106,7 @@ def vectors(tuned, tokens, rows=None, network=None):
         {"subword": "last", "max_length": 4},
         {"output": ("words", "cls", "mean"), "max_length": 7},
         {"output": "mean", "prompt": "query: ", "batch_tokens": 20},
-        {"separator": "was", "output": ["cls", "words"]},
-        {"special_tokens": False, "batch_tokens": 1},
+        {"output": ["cls", "words"], "batch_tokens": 1},
     ],
     ids=str,
 )

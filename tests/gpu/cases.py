@@ -307,8 +307,7 @@ SOURCES = {
     "transformer layers": transformer(layers="all", output=("words", "cls", "mean")),
     "transformer windows": transformer(max_length=8, subword="first"),
     "transformer static": transformer(static=True),
-    "char cnn": fine_tuned(lambda: CharEmbedding(dropout=0.0)),
-    "char bilstm": fine_tuned(lambda: CharEmbedding("bilstm", dropout=0.0)),
+    "characters": fine_tuned(lambda: CharEmbedding(dropout=0.0)),
     "fine-tuned": fine_tuned(_tuned, "transformers", "safetensors"),
     "lora": fine_tuned(
         lambda: _tuned(method="lora"), "transformers", "safetensors", "peft"

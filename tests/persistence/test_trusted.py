@@ -16,13 +16,11 @@ import sk_metaembed
 from sk_metaembed.persistence import _trusted
 from sk_metaembed.persistence._functions import import_object
 from sk_metaembed.sources import TransformerEmbedding
-from sk_metaembed.sources._fasttext import NgramVectors
 
 # Reviewed: they set attributes.
 SETS_STATE = {
     BaseEstimator.__setstate__,
     TransformerEmbedding.__setstate__,
-    NgramVectors.__setstate__,
 }
 RUNS_LATER = ("__del__", "__setattr__", "__getattribute__", "__getattr__")
 

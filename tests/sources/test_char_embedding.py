@@ -20,7 +20,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.sources._char_embedding import original_words
 
-SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5)), "hidden_dim": 5}
+SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5))}
 OPTIONS = {
     "encoder": "mean",
     "projection_dim": 8,
@@ -45,8 +45,8 @@ STRANGE = [
 ]
 
 
-def char(kind="cnn", **options):
-    return CharEmbedding(kind, **SMALL | {"lr": 0.02} | options)
+def char(**options):
+    return CharEmbedding(**SMALL | {"lr": 0.02} | options)
 
 
 def words_ending(n, seed):
@@ -93,9 +93,8 @@ def by_hand(network, word):
     return torch.cat(results).relu().detach().numpy()
 
 
-@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
-def test_a_word_is_the_same_alone_and_in_any_batch(kind):
-    opened = char(kind).prepare(TokenSequences.from_lists([STRANGE]))
+def test_a_word_is_the_same_alone_and_in_any_batch():
+    opened = char().prepare(TokenSequences.from_lists([STRANGE]))
     network = opened.network().eval()
     many = STRANGE + [f"{'n' * (i % 40)}{i}" for i in range(600)]
     together, known = vectors(opened, network, many)
@@ -117,23 +116,10 @@ def test_filters_are_those_of_the_formula():
         np.testing.assert_allclose(result[0], by_hand(network, word), atol=1e-5)
 
 
-def test_states_are_the_last_ones_of_both_directions():
-    opened = char("bilstm").prepare(TokenSequences.from_lists([["abc", "de"]]))
-    network = opened.network().eval()
-    result, _ = vectors(opened, network, ["edcba", "w" * 30])
-    ids = torch.tensor([258, *b"edcba", 259])
-    rows = network.characters(ids).detach()[None]
-    reader = network.encoder
-    forward, backward = reader.forward_lstm(rows), reader.backward_lstm(rows.flip(1))
-    expected = torch.cat([forward[0][0, -1], backward[0][0, -1]]).detach()
-    np.testing.assert_allclose(result[0], expected.numpy(), atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
-def test_endings_are_learned_and_hold_for_words_unseen(kind):
+def test_endings_are_learned_and_hold_for_words_unseen():
     X, y = words_ending(120, 0)
     model = DynamicMetaClassifier(
-        trainable=char(kind, dropout=0.0),
+        trainable=char(dropout=0.0),
         **OPTIONS | {"max_epochs": 15, "early_stopping": False},
     )
     new, labels = words_ending(60, 1)
@@ -158,7 +144,7 @@ def test_sequences_are_the_same_alone_and_pickled(data, attention):
     tokens, y = data
     embedded = FunctionEmbedding(lengths).fit_transform(tokens)
     model = DynamicMetaClassifier(
-        attention, trainable=[("char", char()), ("b", char("bilstm"))], **OPTIONS
+        attention, trainable=[("char", char()), ("b", char(char_dim=4))], **OPTIONS
     ).fit(embedded, y)
     together = model.predict_proba(embedded)
     alone = [model.predict_proba(embedded[i : i + 1]) for i in range(len(tokens))]
@@ -246,7 +232,7 @@ def test_it_is_searched_by_name():
     model = DynamicMetaClassifier(
         trainable=[("char", char())], **OPTIONS | {"max_epochs": 1}
     )
-    grid = {"char__kind": ["cnn", "bilstm"], "char__lowercase": [True, False]}
+    grid = {"char__lowercase": [True, False]}
     search = GridSearchCV(model, grid, cv=2).fit(texts, y)
     assert clone(search.best_estimator_).get_params()["char__char_dim"] == 6
     assert search.predict(texts).shape == (24,)
@@ -268,7 +254,6 @@ def test_lower_case_and_long_words():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "lstm"}, "'kind' parameter"),
         ({"filters": ()}, "filters is empty"),
         ({"filters": ((3, 0),)}, r"filters must be pairs .* got \(3, 0\)"),
         ({"filters": (3, 30)}, "filters must be pairs .* got 3"),

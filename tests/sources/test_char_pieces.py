@@ -47,9 +47,8 @@ def test_ids_are_pieces_between_marks():
     assert lengths.tolist() == [5, 2, 2, 5]
 
 
-@pytest.mark.parametrize("kind", ["cnn", "bilstm"])
-def test_a_word_is_the_same_alone_and_in_any_batch(kind):
-    opened = pieces(kind=kind).prepare(TokenSequences.from_lists([STRANGE] * 2))
+def test_a_word_is_the_same_alone_and_in_any_batch():
+    opened = pieces().prepare(TokenSequences.from_lists([STRANGE] * 2))
     network = opened.network().eval()
     many = STRANGE + ["1"] + [f"{'w' * (i % 40)}{i}" for i in range(300)]
     together, known = vectors(opened, network, many)

@@ -56,7 +56,7 @@ class Partly(BaseEmbedding):
         return blocks
 
 
-def direct_means(source, corpus, names, max_contexts=None):
+def direct_means(source, corpus, names):
     """Return each word's mean by the plainest of loops, and its count."""
     results = {}
     embedded = source.transform(corpus)
@@ -65,8 +65,7 @@ def direct_means(source, corpus, names, max_contexts=None):
         if all(block.known[i] for block in blocks):
             vector = np.concatenate([block.values[i] for block in blocks])
             results.setdefault(embedded.tokens.types[code], []).append(vector)
-    cut = {w: v[:max_contexts] for w, v in results.items()}
-    means = {w: np.mean(np.array(v, np.float64), axis=0) for w, v in cut.items()}
+    means = {w: np.mean(np.array(v, np.float64), axis=0) for w, v in results.items()}
     return means, {w: len(v) for w, v in results.items()}
 
 
@@ -78,23 +77,20 @@ def assert_is(wv, means, counts):
     assert frequency == sorted(frequency, reverse=True)
 
 
-@pytest.mark.parametrize("max_contexts", [None, 1, 4])
-def test_the_vectors_are_direct_means(max_contexts):
+def test_the_vectors_are_direct_means():
     source = FunctionEmbedding(place, level="token").fit(CORPUS)
-    expected = direct_means(source, CORPUS, ["function"], max_contexts)
-    wv = contextual_to_static(source, CORPUS, max_contexts=max_contexts)
+    expected = direct_means(source, CORPUS, ["function"])
+    wv = contextual_to_static(source, CORPUS)
     assert_is(wv, *expected)
 
 
 @pytest.mark.parametrize("names", [["low"], ["high"], ["high", "low"]])
-@pytest.mark.parametrize("max_contexts", [None, 3])
 @pytest.mark.filterwarnings("ignore:contextual_to_static:UserWarning")
-def test_unknown_occurrences_are_not_counted(names, max_contexts):
+def test_unknown_occurrences_are_not_counted(names):
     source = Partly().fit(CORPUS)
-    expected = direct_means(source, CORPUS, names, max_contexts)
+    expected = direct_means(source, CORPUS, names)
     for size in (1, 7, 1000):
-        requested = {"max_contexts": max_contexts, "batch_size": size}
-        wv = contextual_to_static(source, CORPUS, blocks=names, **requested)
+        wv = contextual_to_static(source, CORPUS, blocks=names, batch_size=size)
         assert_is(wv, *expected)
 
 
@@ -190,7 +186,7 @@ def test_min_count_counts_known_occurrences():
         ({"corpus": None}, TypeError, "NoneType"),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
         ({"min_count": 1.5}, TypeError, "min_count must be an int"),
-        ({"max_contexts": True}, TypeError, "max_contexts must be an int"),
+        ({"min_count": True}, TypeError, "min_count must be an int"),
         ({"source": 3}, TypeError, "fitted estimator"),
     ],
 )

@@ -296,8 +296,6 @@ def test_digests_of_texts_and_of_token_lists_differ():
         OriginalText("to be"),
         OriginalText("to be", b""),
         OriginalText("to be", spans),
-        OriginalText("to be", None, ((0, 2),)),
-        OriginalText("to be", spans, ((0, 2),)),
     ]
     assert len({sentence_digest(s) for s in sentences}) == len(sentences)
     assert sentence_digest(OriginalText("to be", spans).at_level("sequence")) == (
@@ -347,26 +345,6 @@ def test_a_prefix_goes_before_the_text(pair):
         states[(offsets[:, 0] < b) & (offsets[:, 1] > a)].mean(0) for a, b in spans
     ]
     np.testing.assert_allclose(words.values, expected, atol=1e-5)
-
-
-def test_two_texts_with_a_separator(pair):
-    text = "The King's good! | Was it? (No.)"
-    tokens = Tokenizer(punctuation=True).transform([text, "The king."])
-    source = TransformerEmbedding(pair, separator="|", output=["words", "mean"])
-    words, mean = source.fit_transform(tokens).blocks
-    states, _, given = by_hand(pair, *text.split(" | "))
-    np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
-    of = np.array([-1 if w is None else w for w in given.word_ids(0)])
-    second = given["token_type_ids"][0].numpy() == 1
-    n_first = of[~second].max() + 1
-    of = np.where(second & (of >= 0), of + n_first + 1, of)
-    middle = np.flatnonzero(~second)[-1]
-    of[middle] = n_first
-    expected = [states[of == word].mean(0) for word in range(of.max() + 1)]
-    np.testing.assert_allclose(words.values[: len(expected)], expected, atol=1e-5)
-    assert words.known.all()
-    with pytest.raises(ValueError, match="a text has 2 tokens equal to separator"):
-        source.transform(Tokenizer(punctuation=True).transform(["a | b | c"]))
 
 
 def test_texts_may_hold_anything(pair):

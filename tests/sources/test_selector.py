@@ -1,12 +1,10 @@
 """SourceSelector: sources chosen greedily, as by scikit-learn, or by a policy."""
 
-import pickle
-
 import numpy as np
 import pytest
 import sklearn
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -367,119 +365,3 @@ class Lookup(BaseEstimator):
 
 def many(n_sources):
     return sequences({f"s{i}": np.zeros(4) for i in range(n_sources)})
-
-
-class Counted(LogisticRegression):
-    """Counts its fits, and is interrupted at one of them."""
-
-    n_fits, stop_at = 0, None
-
-    def fit(self, X, y):
-        """Count, and fit."""
-        Counted.n_fits += 1
-        if Counted.n_fits == Counted.stop_at:
-            raise KeyboardInterrupt
-        return super().fit(X, y)
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    monkeypatch.setattr(Counted, "n_fits", 0)
-    monkeypatch.setattr(Counted, "stop_at", None)
-    return Counted
-
-
-def test_an_interrupted_search_resumes(counted, tmp_path):
-    X, y = planted()
-    options = {"cv": 3}
-    expected = SourceSelector(end(Counted()), **options).fit(X, y)
-    total, counted.n_fits, counted.stop_at = counted.n_fits, 0, 11
-    selector = SourceSelector(end(Counted()), checkpoint=tmp_path / "new", **options)
-    with pytest.raises(KeyboardInterrupt):
-        selector.fit(X, y)
-    assert not hasattr(selector, "history_")
-    assert len(list(tmp_path.glob("new/*"))) == 3  # subsets of three folds
-    counted.stop_at = None
-    # Equal data in another order of memory, as another process reads it.
-    assert selector.fit(pickle.loads(pickle.dumps(X)), y).history_ == expected.history_
-    assert counted.n_fits == total + 2  # the two fits of the interrupted subset
-    assert selector.sources_ == expected.sources_
-    selector.fit(X, y)
-    assert counted.n_fits == total + 2
-
-
-def test_directions_and_larger_searches_share_scores(counted, tmp_path):
-    X, y = planted()
-    options = {"cv": 3, "checkpoint": str(tmp_path), "n_sources_to_select": 1}
-    SourceSelector(end(Counted()), **options).fit(X.select(NAMES[:3]), y)
-    assert counted.n_fits == 3 * 3
-    SourceSelector(end(Counted()), **options).fit(X, y)
-    assert counted.n_fits == 4 * 3
-    # Of the subsets of three, two and one, the last are known.
-    SourceSelector(end(Counted()), direction="backward", **options).fit(X, y)
-    assert counted.n_fits == (4 + 4 + 3) * 3
-
-
-def test_stored_scores_are_those_of_the_same_search(counted, tmp_path):
-    X, y = planted()
-    fits = []
-
-    def fit(X=X, y=y, last=None, **options):
-        options = {"checkpoint": tmp_path, "cv": 3} | options
-        before = counted.n_fits
-        SourceSelector(end(last or Counted()), **options).fit(X, y)
-        fits.append(counted.n_fits > before)
-
-    fit()
-    fit(direction="backward", n_sources_to_select=3)
-    fit()
-    assert fits.pop(1)  # subsets of three
-    assert fits == [True, False]
-    changed = Block("dim", X.block("dim").values + 1, "type")
-    fit(X=X.with_blocks([changed if b.name == "dim" else b for b in X.blocks]))
-    fit(X=X.with_blocks([b.rename(f"{b.name}_") for b in X.blocks]))
-    words = [f"other{i}" for i in range(N)]
-    fit(X=EmbeddedSequences(TokenSequences.from_lists([[w] for w in words]), X.blocks))
-    fit(y=1 - y)
-    fit(last=Counted(C=2.0))
-    fit(cv=4)
-    fit(scoring="roc_auc")
-    assert fits[2:] == [True] * 7
-    fit()
-    assert not fits[-1]
-
-
-def test_an_unreadable_file_is_evaluated_again(counted, tmp_path):
-    X, y = planted()
-    selector = SourceSelector(
-        end(Counted()), n_sources_to_select=1, checkpoint=tmp_path, cv=3
-    )
-    history = selector.fit(X, y).history_
-    for file, content in zip([*tmp_path.iterdir()][:2], (b"{", b"[]"), strict=True):
-        file.write_bytes(content)
-    assert selector.fit(X, y).history_ == history
-    assert counted.n_fits == (4 + 2) * 3
-
-
-def score_names(estimator, X, y=None):
-    return np.nan if "s0" in X.names else 1.0
-
-
-def test_nan_is_stored(tmp_path):
-    options = {"cv": 3, "checkpoint": tmp_path, "scoring": score_names}
-    selector = SourceSelector(Lookup(None), **options).fit(many(3))
-    assert selector.sources_ == ["s1"]
-    again = clone(selector).fit(many(3))
-    assert str(again.history_) == str(selector.history_)
-
-
-def test_an_estimator_without_a_pickle_has_no_checkpoint(tmp_path):
-    X, y = planted()
-    options = {"scoring": lambda *args: 1.0, "checkpoint": tmp_path}
-    with pytest.raises(ValueError, match="requires .* can be pickled") as caught:
-        SourceSelector(end(), **options).fit(X, y)
-    assert len(str(caught.value)) < 500  # without the data
-    file = tmp_path / "file"
-    file.write_text("")
-    with pytest.raises(OSError, match="file"):
-        SourceSelector(end(), checkpoint=file).fit(X, y)

@@ -103,46 +103,12 @@ def test_whole_sentences(pair):
         np.testing.assert_allclose(mean.values[i], state.mean(0), atol=1e-5)
 
 
-def test_without_special_tokens(pair):
-    source = TransformerEmbedding(pair, special_tokens=False)
-    words = SENTENCES[1]
-    expected = by_hand(pair, words, add_special_tokens=False)[-1]
-    values = source.fit_transform([words]).blocks[0].values
-    np.testing.assert_allclose(values, expected, atol=1e-5)
-
-
 def test_a_prefix_is_context_without_a_row(pair):
     source = TransformerEmbedding(pair, prompt="query: ")
     words = SENTENCES[1]
     expected = by_hand(pair, ["query:", *words])[-1][1:]
     values = source.fit_transform([words]).blocks[0].values
     np.testing.assert_allclose(values, expected, atol=1e-5)
-
-
-def test_a_pair_of_texts(pair):
-    network, tokenizer = pair
-    first, second = ["good", "film"], ["the", "kings", "was"]
-    source = TransformerEmbedding(pair, separator="|||")
-    rows = [[*first, "|||", *second], first]
-    block = source.fit_transform(rows).blocks[0]
-    batch = tokenizer([first], [second], is_split_into_words=True, return_tensors="pt")
-    assert batch["token_type_ids"].unique().tolist() == [0, 1]
-    with torch.no_grad():
-        state = network(**batch).last_hidden_state[0].numpy()
-    of = list(zip(batch.sequence_ids(0), batch.word_ids(0), strict=True))
-    expected = [
-        state[[k for k, pair in enumerate(of) if pair == (text, word)]].mean(0)
-        for text, words in enumerate([first, second])
-        for word in range(len(words))
-    ]
-    np.testing.assert_allclose(
-        block.values[[0, 1, 3, 4, 5]], np.array(expected), atol=1e-5
-    )
-    place = batch["input_ids"][0].tolist().index(tokenizer.sep_token_id)
-    np.testing.assert_allclose(block.values[2], state[place], atol=1e-5)
-    np.testing.assert_allclose(block.values[6:], by_hand(pair, first)[-1], atol=1e-5)
-    with pytest.raises(ValueError, match="has 2 tokens equal to separator"):
-        source.transform([["a", "|||", "b", "|||"]])
 
 
 def test_layers_are_counted_as_in_lists(pair):
@@ -208,7 +174,6 @@ def test_values_too_large_for_half_precision_raise(tmp_path):
         ({"layers": ()}, "nothing to return"),
         ({"output": "pooler"}, "output must be .auto., .sentence., or one"),
         ({"output": ("cls", "cls")}, "without duplicates"),
-        ({"output": "cls", "special_tokens": False}, "Use output='mean'"),
         ({"max_length": 2}, "have no room for words"),
         ({"dtype": "float16"}, r"\['dtype'\] must have their default values"),
     ],

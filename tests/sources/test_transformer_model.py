@@ -125,8 +125,6 @@ def test_options_that_change_vectors_are_part_of_the_key(folder):
         {},
         {"subword": "max"},
         {"prompt": "query:"},
-        {"special_tokens": False},
-        {"separator": "|"},
         {"max_length": 7},
         {"max_length": 7, "truncate": True},
         {"dtype": "bfloat16"},
@@ -350,50 +348,6 @@ def test_code_of_a_model_is_run_only_if_trusted(folder):
     before = trusting.fingerprint_
     (folder / "own.py").write_text(CODE.replace("FACTOR", "3"))
     assert trusting.fit(SENTENCES).fingerprint_ != before
-
-
-@pytest.fixture
-def compiling(monkeypatch):
-    """Trace as torch.compile does, but leave out its slow compiler."""
-    whole = torch.nn.Module.compile
-    backends = []
-
-    def compile(self, *args, **kwargs):
-        def backend(graph, inputs):
-            backends.append(type(self).__name__)
-            return graph.forward
-
-        return whole(self, *args, **kwargs, backend=backend)
-
-    monkeypatch.setattr(torch.nn.Module, "compile", compile)
-    yield backends
-    torch.compiler.reset()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_compiled_network_computes_equal_vectors(folder, compiling):
-    expected = values(TransformerEmbedding(folder, "all").fit(SENTENCES))
-    source = TransformerEmbedding(folder, "all", compile=True, batch_tokens=12)
-    np.testing.assert_allclose(values(source.fit(SENTENCES)), expected, atol=1e-5)
-    assert compiling
-    assert set(compiling) == {"BertModel"}
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_compiler_that_fails(folder, monkeypatch):
-    whole = torch.nn.Module.compile
-
-    def backend(graph, inputs):
-        raise RuntimeError("no compiler here")
-
-    def compile(self, **options):
-        return whole(self, **options, backend=backend)
-
-    monkeypatch.setattr(torch.nn.Module, "compile", compile)
-    message = r"torch.compile failed on BertModel: .* here\. On a CPU it needs a C\+\+"
-    with pytest.raises(RuntimeError, match=message):
-        TransformerEmbedding(folder, compile=True).fit(SENTENCES)
-    torch.compiler.reset()
 
 
 def test_no_such_device(folder):

@@ -1,4 +1,4 @@
-"""Warning and likely cause if a store knows almost none of the words."""
+"""Warning if a store knows almost none of the words."""
 
 import warnings
 
@@ -22,7 +22,6 @@ ENGLISH = [
     "very",
 ]
 GERMAN = ["der", "die", "und", "das", "nicht", "von", "sie", "ist", "des", "auf"]
-RUSSIAN = ["он", "она", "не", "на", "что", "это", "как", "все", "они", "был"]
 TEXTS = ["The story of the plot", "and to in very good film", "the bad film was"]
 
 
@@ -31,60 +30,12 @@ def store(words, cache_dir):
     return WordVectors.from_arrays(words, vectors, cache_dir=cache_dir)
 
 
-CAUSES = {
-    "prefix": (
-        [
-            f"/c/{code}/{w}"
-            for code, ws in (("de", GERMAN), ("en", ENGLISH))
-            for w in ws
-        ],
-        r"have the prefix '/c/en/': it has 'the' as '/c/en/the'",
-    ),
-    "suffix": (
-        [f"{w}_NOUN" for w in ENGLISH] + [f"{w}_VERB" for w in ENGLISH[:4]],
-        r"have the suffix '_NOUN': it has 'the' as 'the_NOUN'",
-    ),
-    "both": (
-        [f"<{w.upper()}>" for w in ENGLISH],
-        r"have the prefix '<' and the suffix '>': it has 'the' as '<THE>'",
-    ),
-    "capitals": (
-        [w.upper() for w in ENGLISH],
-        r"are in capitals: it has 'the' as 'THE'\. Convert",
-    ),
-    "title": (
-        [w.title() for w in ENGLISH],
-        r"are in title case: it has 'the' as 'The'",
-    ),
-    "script": (RUSSIAN, r"are in Cyrillic script, such as 'он'.* Latin script"),
-    "language": (
-        GERMAN,
-        r"such as 'der', 'die'.* texts have words such as 'the', 'film'",
-    ),
-    "chance": (["w1", "athex", *GERMAN], r"in the same language"),
-    "numbers": (["1", "2"], r"The store has words such as '1', '2'"),
-}
-
-
-@pytest.mark.parametrize("cause", CAUSES)
-def test_the_likely_cause_is_found_in_the_words_of_the_store(cause, tmp_path):
-    words, message = CAUSES[cause]
+@pytest.mark.parametrize("words", [GERMAN, [f"/c/en/{w}" for w in ENGLISH]])
+def test_words_of_both_are_shown(words, tmp_path):
     source = PretrainedEmbedding(store(words, tmp_path))
-    with pytest.warns(
-        UserWarning, match=f"only 0.0% of the 15 training tokens.*{message}"
-    ):
-        source.fit(TEXTS)
-
-
-def test_tokens_in_capitals_without_fallback(tmp_path):
-    rows = [text.upper().split() for text in TEXTS]
-    source = PretrainedEmbedding(store(ENGLISH, tmp_path), case_fallback=False)
-    message = r"in lower case: it has 'THE' as 'the'\. Use case_fallback=True"
+    message = rf"only 0.0% of the 15 .*such as \['{words[0]}.* such as \['the', 'film'"
     with pytest.warns(UserWarning, match=message):
-        source.fit(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        source.set_params(case_fallback=True).fit(rows)
+        source.fit(TEXTS)
 
 
 def test_texts_given_as_single_tokens(tmp_path):

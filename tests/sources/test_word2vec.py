@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from gensim.models import FastText, Word2Vec
+from gensim.models.fasttext import ft_ngram_hashes
 from sklearn.utils import check_random_state
 
 from sk_metaembed import (
@@ -17,7 +18,6 @@ from sk_metaembed import (
     TokenSequences,
     Word2VecEmbedding,
 )
-from sk_metaembed.sources._fasttext import initial_rows, initial_table
 from sk_metaembed.sources._gensim import Sentences, quiet_gensim
 
 from ..rounding import assert_close
@@ -49,8 +49,6 @@ def seed(random_state):
         ({"sg": 1, "cbow_mean": 0}, {"sg": 1, "cbow_mean": 0}),
         ({"hs": True, "negative": 0}, {"hs": 1, "negative": 0}),
         ({"cbow_mean": False}, {"cbow_mean": 0}),
-        ({"sample": 0, "shrink_windows": False}, {"sample": 0, "shrink_windows": 0}),
-        ({"max_final_vocab": 4}, {"max_final_vocab": 4}),
         ({"alpha": 0.1, "min_alpha": 0.01}, {"alpha": 0.1, "min_alpha": 0.01}),
         ({"ns_exponent": -0.5}, {"ns_exponent": -0.5}),
     ],
@@ -69,21 +67,29 @@ def test_word2vec_is_gensims(ours, theirs):
         {"sg": True},
         {"min_n": 1, "max_n": 4},
         {"bucket": 301, "vector_size": 5},
-        {"bucket": 20_000},
     ],
 )
-def test_fasttext_is_gensims_for_seen_and_unseen_words(options):
+def test_fasttext_is_gensims_with_trained_ngrams_only(options):
     options = {**OPTIONS, "bucket": 300, **options}
     source = FastTextEmbedding(**options, random_state=3).fit(CORPUS)
     options["sg"] = int(options.get("sg", 0))
     model = FastText(CORPUS, **options, workers=1, seed=seed(3))
     words = [*model.wv.index_to_key, *UNSEEN]
     block = source.transform([words]).blocks[0]
-    expected = np.stack([model.wv[word] for word in words])
-    np.testing.assert_allclose(block.values, expected, rtol=1e-5, atol=1e-8)
-    no_ngrams = {"", "x"} if options.get("min_n", 3) > 1 else set()
-    lacking = [word in no_ngrams - {"x"} for word in words]
-    assert (block.known | lacking).all()
+    trained = np.unique(np.concatenate(model.wv.buckets_word))
+    for word, vector, known in zip(words, block.values, block.known, strict=True):
+        expected = np.zeros(len(vector))
+        if word in source.vocabulary_:
+            expected = model.wv[word]
+        else:
+            hashes = ft_ngram_hashes(
+                word, model.wv.min_n, model.wv.max_n, model.wv.bucket
+            )
+            used = [h for h in hashes if h in trained]
+            assert known == bool(used)
+            if used:
+                expected = model.wv.vectors_ngrams[used].mean(axis=0)
+        np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-7)
 
 
 def test_fasttext_without_ngrams_knows_what_it_saw():
@@ -103,44 +109,6 @@ def test_fasttext_may_ignore_subwords(policy):
     block = source.fit(CORPUS).transform([["the", "unseen"]]).blocks[0]
     # Vectors that a policy writes are vectors like any other.
     assert block.known.tolist() == [True, policy in ("mean", "random")]
-
-
-def test_initial_table_is_gensims():
-    from gensim.models.keyedvectors import prep_vectors
-
-    assert np.array_equal(initial_table((9, 5), 17), prep_vectors((9, 5), seed=17))
-
-
-def test_copies_draw_untrained_ngrams_again():
-    source = FastTextEmbedding(**OPTIONS, bucket=5_000).fit(CORPUS)
-    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(source))))
-    assert len(copy.ngrams_.trained) < 500
-    assert np.array_equal(copy.ngrams_.table, source.ngrams_.table)
-
-
-@pytest.mark.parametrize("dim", [7, 8])  # the generator draws two numbers at a time
-def test_some_rows_of_the_initial_table_are_drawn_alone(dim):
-    table, rows = initial_table((900, dim), 17), np.array([0, 1, 4, 5, 6, 300, 899])
-    assert np.array_equal(initial_rows((900, dim), 17, rows), table[rows])
-
-
-def test_a_copy_composes_a_few_words_without_drawing_the_table():
-    source = FastTextEmbedding(**OPTIONS, bucket=5_000).fit(CORPUS)
-    copy = pickle.loads(pickle.dumps(source))
-    words = [["walkings", "unheard-of", "zyx", "a"]]
-    expected = source.transform(words)
-    assert copy.transform(words) == expected
-    assert copy.ngrams_._table is None
-    again = pickle.loads(pickle.dumps(copy))
-    assert copy.ngrams_.table.shape == (5_000, source.vector_size)
-    assert copy.transform(words) == again.transform(words) == expected
-
-
-def test_a_copy_without_trained_ngrams_composes_words():
-    source = FastTextEmbedding(**OPTIONS, bucket=100, min_n=6).fit([["a", "b"]] * 5)
-    copy = pickle.loads(pickle.dumps(source))
-    assert not len(copy.ngrams_.trained)
-    assert copy.transform([["unheard"]]) == source.transform([["unheard"]])
 
 
 def test_words_below_min_count_are_unknown():
@@ -216,13 +184,6 @@ def test_nothing_to_train_on(source):
         type(source)(**params).fit(CORPUS)
 
 
-@both
-def test_limits_that_leave_nothing(source):
-    params = {**source.get_params(), "max_final_vocab": 1, "min_count": 1}
-    with pytest.raises(ValueError, match="no word is left.*max_final_vocab=1"):
-        type(source)(**params).fit([["a", "b"]] * 9)
-
-
 def test_long_sequences_are_not_cut():
     long = [f"w{i % 30}" for i in range(25_000)]
     sentences = list(Sentences(TokenSequences.from_lists([long, [], ["a"]])))
@@ -279,7 +240,7 @@ def test_the_row_of_a_lone_surrogate_is_named():
         source.fit(rows)
     with pytest.raises(ValueError, match=r"FastTextEmbedding: the word 'b\\ud800c'"):
         source.fit(TextStream(lambda: iter(rows)))
-    # Words below min_count have no n-grams, and unseen ones are composed.
+    # Words below min_count have no n-grams.
     source.fit([*rows[:2], rows[0], rows[2]])
     assert set(source.vocabulary_) == {"a", "x"}
-    assert source.transform([[half]]).blocks[0].known.all()
+    assert not source.transform([[half]]).blocks[0].known.any()

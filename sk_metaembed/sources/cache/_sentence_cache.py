@@ -314,7 +314,6 @@ def _text_digest(original):
         [
             _TEXT_MARK,
             original.text.encode("utf-8", "surrogatepass"),
-            repr(original.separators).encode(),
             # "Tokens not requested" and "no tokens in the text" must differ.
             *(() if original.span_bytes is None else (original.span_bytes,)),
         ]

@@ -215,7 +215,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         pieces = SentencePieces(
             tokens,
             frozen._model,
-            frozen._text,
+            frozen.prompt_,
             frozen._spec,
             (min(self.max_length, frozen.max_length_ or self.max_length), True),
             frozen._reader(tokens),

@@ -23,7 +23,6 @@ from ._model import ModelSpec, loaded_model, shared_model
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
-from ._sentence_object import is_encoder, loaded_encoder
 from ._sentence_pass import SentencePass
 from ._tokenizer_checks import pieces_beyond, readable_types
 
@@ -40,8 +39,6 @@ _OF_WORDS = {  # parameters of vectors of words, which a sentence encoder has no
     "layers": (-1,),
     "static": False,
     "subword": "mean",
-    "special_tokens": True,
-    "separator": None,
 }
 _warned: set[tuple] = set()  # what was warned of once per process
 _BATCH_TOKENS = {"cpu": 512}
@@ -64,11 +61,10 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Parameters
     ----------
-    model : str, path-like, SentenceTransformer or (model, tokenizer)
+    model : str, path-like or (model, tokenizer)
         A folder, a name on the Hugging Face hub, or a loaded model. A name or path is
-        loaded once per process at fit time and is not pickled. A SentenceTransformer or
-        a (model, tokenizer) pair is used as is, on its current device. The pair is
-        pickled with the estimator; of a SentenceTransformer, the place of its files is.
+        loaded once per process at fit time and is not pickled. A (model, tokenizer)
+        pair is used as is, on its current device, and pickled with the estimator.
     layers : int, sequence of int or "all", default=(-1,)
         Hidden states: 0 is the input to the first layer, -1 the output of the last one.
         An empty sequence for none, with ``static=True``.
@@ -87,21 +83,15 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Those three can be several, in a sequence. "auto" is "sentence" for a folder
         with modules.json, unless `layers`, `static` or `subword` is set, and "words"
         otherwise.
-    special_tokens : bool, default=True
-        Add the tokenizer's special tokens around sentences.
     prompt : str, default=None
         Text before each text, such as "query: ", without a row of its own. Original
         texts follow it directly. None for that of `prompt_name`; without one, for a
         sentence encoder's default prompt with "sentence", and no prompt otherwise.
     prompt_name : str, default=None
-        One of the prompts in a sentence encoder's files, such as "query". In an encoder
-        with a Router it also selects the route of that name.
+        One of the prompts in a sentence encoder's files, such as "query".
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
         for it. None for what the files say, mostly all.
-    separator : str, default=None
-        The token between the two texts of a pair. It is replaced by what the tokenizer
-        puts between two texts, and the rest gets the token types of a second text.
     max_length : int, default=None
         Maximum number of pieces per window, including special tokens and prompt. None
         for the model's limit.
@@ -119,15 +109,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         model.safetensors: a pickle can run any code.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one.
-    dtype : {"float32", "float16", "bfloat16", "auto"}, default="float32"
+    dtype : {"float32", "float16", "bfloat16"}, default="float32"
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
-        GPUs and on processors with instructions for it, and slower on others. "auto"
-        tries both in `fit`: see Notes.
-    attn_implementation : str, default=None
-        Such as "sdpa" or "eager". None for the default of transformers, "sdpa" if the
-        model supports it.
-    compile : bool, default=False
-        Compile the network with `torch.compile`: starts slowly, for long runs.
+        GPUs and on processors with instructions for it, and slower on others.
     batch_tokens : int, default=None
         Number of pieces per batch, padding included. None for 512 on a CPU and 16384 on
         other devices.
@@ -216,20 +200,13 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     A sequence longer than `max_length` is computed in windows that share half of their
     pieces; each word is taken from the window where the shorter of its two contexts is
-    longest. A word that is longer than a window is pooled over several. "cls" is then
-    the mean over the windows that words are taken from, and "mean" counts each piece
-    once.
+    longest. Of a word that is longer than a window, the pieces in one window are
+    pooled. "cls" is then the mean over the windows, and "mean" counts each piece once.
 
     A network is tested once with a few pieces, alone and in a batch. If padding changes
     its vectors, as in ConvBERT and MobileBERT, batches contain sentences of one length;
     if any other sentence does, as with int8 quantized by the range of a batch, each
     batch contains one sentence.
-
-    ``dtype="auto"`` passes a batch of random pieces through the network in float32 and
-    in bfloat16, once per process and model. It chooses bfloat16 if that is at least 1.2
-    times as fast and, in every layer, the mean cosine of the vectors with those of
-    float32 is at least .999. The choice is part of the fitted source, its pickle and
-    the cache's keys; another machine, or another fit there, may choose differently.
 
     On a CPU, the weights of a model from files are stored in oneDNN's layout, if its
     vectors stay the same up to rounding. A (model, tokenizer) pair is not changed.
@@ -269,20 +246,16 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "static": ["boolean"],
         "subword": [StrOptions(set(SUBWORD_MODES))],
         "output": [str, "array-like"],
-        "special_tokens": ["boolean"],
         "prompt": [str, None],
         "prompt_name": [str, None],
         "truncate_dim": [Interval(Integral, 1, None, closed="left"), None],
-        "separator": [str, None],
         "max_length": [Interval(Integral, 1, None, closed="left"), None],
         "truncate": ["boolean", None],
         "revision": [str, None],
         "trust_remote_code": ["boolean"],
         "trusted": ["boolean"],
         "device": [str],
-        "dtype": [StrOptions({"float32", "float16", "bfloat16", "auto"})],
-        "attn_implementation": [str, None],
-        "compile": ["boolean"],
+        "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
         "cache_layers": [StrOptions({"all", "selected"})],
@@ -301,20 +274,16 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         static: bool = False,
         subword: Literal["first", "last", "mean", "max"] = "mean",
         output: str | Sequence[str] = "auto",
-        special_tokens: bool = True,
         prompt: str | None = None,
         prompt_name: str | None = None,
         truncate_dim: int | None = None,
-        separator: str | None = None,
         max_length: int | None = None,
         truncate: bool | None = None,
         revision: str | None = None,
         trust_remote_code: bool = False,
         trusted: bool = False,
         device: str = "auto",
-        dtype: Literal["float32", "float16", "bfloat16", "auto"] = "float32",
-        attn_implementation: str | None = None,
-        compile: bool = False,
+        dtype: Literal["float32", "float16", "bfloat16"] = "float32",
         batch_tokens: int | None = None,
         cache: StrPath | None = None,
         cache_layers: Literal["all", "selected"] = "all",
@@ -329,11 +298,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.static = static
         self.subword = subword
         self.output = output
-        self.special_tokens = special_tokens
         self.prompt = prompt
         self.prompt_name = prompt_name
         self.truncate_dim = truncate_dim
-        self.separator = separator
         self.max_length = max_length
         self.truncate = truncate
         self.revision = revision
@@ -341,8 +308,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.trusted = trusted
         self.device = device
         self.dtype = dtype
-        self.attn_implementation = attn_implementation
-        self.compile = compile
         self.batch_tokens = batch_tokens
         self.cache = cache
         self.cache_layers = cache_layers
@@ -376,15 +341,14 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = _prompt_of(self, model)
-        self._text = self.prompt_, self.separator, self.special_tokens
-        frame = model.aligner(*self._text).frame
+        frame = model.aligner(self.prompt_).frame
         self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
         outputs = _resolve_outputs(self.output, frame)
         self._spec = OutputSpec(self.layers_, outputs, self.subword, dim)
         self._static, self._truncate = self.static, bool(self.truncate)
         limits = [n for n in (self.max_length, model.limit) if n is not None]
         self.max_length_ = min(limits) if limits else None
-        return {"text": self._text, "subword": self.subword}
+        return {"text": self.prompt_, "subword": self.subword}
 
     def _fit_sentence(self, model, dim):
         """Resolve a sentence encoder's options; return those of the fingerprint."""
@@ -399,7 +363,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         modules = model.modules
         default = modules.prompts.get(modules.default_prompt, "")
         self.prompt_ = _prompt_of(self, model, default)
-        self._text = self.prompt_, None, True
         self.layers_ = (self.n_hidden_states_ - 1,)
         kept = self.truncate_dim or modules.truncate_dim
         dim = min(n for n in (modules.dim(dim), kept) if n is not None)
@@ -430,7 +393,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 network.prepare()
 
     def _readable_types(self, tokens):
-        return readable_types(tokens, self._model, self._model.aligner(*self._text))
+        return readable_types(tokens, self._model, self._model.aligner(self.prompt_))
 
     def _embed(self, tokens):
         self._model.check_unchanged()
@@ -441,7 +404,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         if self._static:
             values, known = static_vectors(
                 self._model,
-                self._model.aligner(*self._text),
+                self._model.aligner(self.prompt_),
                 tokens.types.tolist(),
                 self._spec.subword,
             )
@@ -467,7 +430,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             else:
                 layers = spec._replace(layers=spec.layers + others)
                 compute = ForwardPass(
-                    model, model.aligner(*self._text), layers, *options
+                    model, model.aligner(self.prompt_), layers, *options
                 )
             return sentence_blocks(
                 handle,
@@ -487,14 +450,13 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         without `places`, texts without the places of their tokens.
         """
         words = "words" in self._spec.outputs
-        has_offsets = self._model.aligner(*self._text).has_offsets
+        has_offsets = self._model.aligner(self.prompt_).has_offsets
         if tokens.texts is None or (words and not has_offsets):
             return distinct_sentences
         return partial(
             distinct_texts,
             per_token=words and places,
             per_text=self._spec.outputs != ("words",),
-            separator=self._text[1],
         )
 
     def _kinds(self, layers):
@@ -512,7 +474,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         return self.batch_tokens or _BATCH_TOKENS.get(device_type, _GPU_BATCH_TOKENS)
 
     def _beyond(self, tokens):
-        aligner = self._model.aligner(*self._text)
+        aligner = self._model.aligner(self.prompt_)
         if self._spec.outputs == _SENTENCE:
             aligner = self._model.reader(self.prompt_)
         read = self._reader(tokens, places=False)
@@ -556,32 +518,28 @@ def open_model(source):
             "'sk_metaembed[transformers]'."
         ) from error
     if not isinstance(source.model, str | os.PathLike):
-        if is_encoder(source.model):
-            _check_defaults(source)
-            return loaded_encoder(source.model, source.prompt_name)
         _check_pair(source)
         return loaded_model(*source.model)
-    spec = ModelSpec(
-        os.path.expanduser(os.fspath(source.model)),
-        source.revision,
-        source.trust_remote_code,
-        source.trusted,
-        str(resolve_device(source.device, caller="TransformerEmbedding")),
-        source.dtype,
-        source.attn_implementation,
-        source.compile,
-        source.prompt_name,
+    return shared_model(
+        ModelSpec(
+            os.path.expanduser(os.fspath(source.model)),
+            source.revision,
+            source.trust_remote_code,
+            source.trusted,
+            str(resolve_device(source.device, caller="TransformerEmbedding")),
+            source.dtype,
+        )
     )
-    if spec.dtype == "auto":
-        from ._precision import choose_dtype
-
-        # Rows of the input table are only looked up.
-        runs = is_integer(source.layers) or len(source.layers) > 0
-        spec = spec._replace(dtype=choose_dtype(spec) if runs else "float32")
-    return shared_model(spec)
 
 
 def _check_pair(source):
+    """Raise an error unless `model` is a pair and options of loading are not set."""
+    if hasattr(source.model, "encode"):
+        raise TypeError(
+            f"TransformerEmbedding: model is a {type(source.model).__name__}. Save it "
+            "with model.save_pretrained(folder) and pass the folder, or wrap it: "
+            "FunctionEmbedding(model.encode, level='sequence', as_text=True)."
+        )
     if hasattr(source.model, "state_dict"):
         raise TypeError(
             f"TransformerEmbedding: model is a {type(source.model).__name__} without a "
@@ -594,18 +552,7 @@ def _check_pair(source):
             "TransformerEmbedding: model must be a folder, a name on the Hugging Face "
             f"hub, or (model, tokenizer) as transformers loads them; got {types}."
         )
-    _check_defaults(source)
-
-
-def _check_defaults(source):
-    """Raise ValueError if options of loading are set for a loaded model."""
-    defaults = {
-        "revision": None,
-        "device": "auto",
-        "dtype": "float32",
-        "attn_implementation": None,
-        "compile": False,
-    }
+    defaults = {"revision": None, "device": "auto", "dtype": "float32"}
     changed = [
         name for name, value in defaults.items() if getattr(source, name) != value
     ]
@@ -623,9 +570,8 @@ def _is_sentence(source, model):
     if isinstance(output, str):
         output = (output,)
     if tuple(output) == ("auto",):
-        chosen = ("layers", "static", "subword", "separator", "special_tokens")
         return model.has_modules and all(
-            getattr(source, name) == _OF_WORDS[name] for name in chosen
+            getattr(source, name) == default for name, default in _OF_WORDS.items()
         )
     if "sentence" not in output:
         return False
@@ -656,12 +602,9 @@ def _prompt_of(source, model, default=""):
     prompts = model.prompts
     if source.prompt_name in prompts:
         return prompts[source.prompt_name]
-    if source.prompt_name in model.tasks:
-        return ""
-    known = sorted({*prompts, *model.tasks})
     raise ValueError(
         f"TransformerEmbedding: prompt_name={source.prompt_name!r}, but the model's "
-        f"prompts are {known}. Use one of them, or the text itself as prompt."
+        f"prompts are {sorted(prompts)}. Use one of them, or the text itself as prompt."
     )
 
 
@@ -742,7 +685,6 @@ def _resolve_outputs(output, frame):
     if "cls" in outputs and frame.cls is None:
         raise ValueError(
             "TransformerEmbedding: output='cls' requires a classification token, but "
-            "this tokenizer adds none to a text (or special_tokens is False). Use "
-            "output='mean'."
+            "this tokenizer adds none to a text. Use output='mean'."
         )
     return outputs

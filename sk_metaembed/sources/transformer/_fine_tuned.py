@@ -52,8 +52,8 @@ class SentencePieces:
     tokens : TokenSequences
     model : TransformerModel or LoadedModel
         Its tokenizer splits the words.
-    text : tuple
-        Prefix, separator and special tokens, the options of its aligner.
+    prompt : str
+        Text before each text.
     spec : OutputSpec
     window : tuple of int or None, and bool
         Maximum number of pieces per window; whether longer sentences are cut.
@@ -61,9 +61,9 @@ class SentencePieces:
         From tokens to sentences, as `distinct_sentences`.
     """
 
-    def __init__(self, tokens, model, text, spec, window, reader):
+    def __init__(self, tokens, model, prompt, spec, window, reader):
         self._spec = spec
-        aligner = model.aligner(*text)
+        aligner = model.aligner(prompt)
         self._frame = aligner.frame
         self._lengths = tokens.lengths
         windows = []
@@ -204,7 +204,7 @@ class FineTuneSpec:
         return SentencePieces(
             tokens,
             source._model,
-            source._text,
+            source.prompt_,
             source._spec,
             (source.max_length_, source._truncate),
             source._reader(tokens),

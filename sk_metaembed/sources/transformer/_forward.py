@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._batching import BatchRunner
-from ._alignment import TextPieces
 
 _UNLIMITED = np.iinfo(np.int64).max
 SUBWORD_MODES = ("first", "last", "mean", "max")
@@ -82,28 +81,21 @@ class ForwardPass:
 
 
 def _token_shares(windows, sizes):
-    """Return the number of tokens per window; a sentence's add up to its size."""
-    owners = np.array([window.sentence for window in windows], dtype=np.int64)
-    counts = np.bincount(owners, minlength=len(sizes))[owners]
-    position = np.arange(len(owners)) - np.searchsorted(owners, owners)
-    sizes = np.array(sizes, dtype=np.int64)[owners]
-    return sizes * (position + 1) // counts - sizes * position // counts
+    """Return the number of tokens to report per window: a sentence's at its first."""
+    owners, firsts = np.unique([w.sentence for w in windows], return_index=True)
+    shares = np.zeros(len(windows), dtype=np.int64)
+    shares[firsts] = np.array(sizes, dtype=np.int64)[owners.astype(np.int64)]
+    return shares
 
 
 class _Results:
-    """The vectors of a slice of sentences, filled batch by batch.
-
-    Words whose pieces come from several windows get one row per piece behind the rows
-    of words, and are pooled at the end.
-    """
+    """The vectors of a slice of sentences, filled batch by batch."""
 
     def __init__(self, windows, sizes, spec):
         self.windows, self.spec = windows, spec
         self.starts = np.r_[0, np.cumsum(sizes)].astype(np.int64)
-        self._segments = self._lay_out()
         self.known = np.zeros(self.starts[-1], dtype=bool)
-        self._owners = np.array(self._owners, dtype=np.int64)
-        n_layers, n_rows = len(spec.layers), self.starts[-1] + len(self._owners)
+        n_layers, n_rows = len(spec.layers), self.starts[-1]
         if "words" in spec.outputs:
             self.words = np.zeros((n_layers, n_rows, spec.dim), np.float32)
         self.whole = {
@@ -111,23 +103,6 @@ class _Results:
             for output in spec.outputs
             if output != "words"
         }
-
-    def _lay_out(self):
-        """Return per window the pieces per row, and the rows."""
-        segments, self._owners = [], []
-        for window in self.windows:
-            words, split = window.words, window.split
-            begins = np.ones(len(words), dtype=bool)
-            begins[1:] = (words[1:] != words[:-1]) | split[1:]
-            begins = np.flatnonzero(begins)
-            rows = words[begins] + self.starts[window.sentence]
-            own = split[begins]
-            if own.any():
-                first = self.starts[-1] + len(self._owners)
-                self._owners += rows[own].tolist()
-                rows[own] = first + np.arange(own.sum())
-            segments.append((np.diff(begins, append=len(words)), rows))
-        return segments
 
     def collect(self, batch, states, cls):
         """Pool the hidden states of a batch of windows into the results."""
@@ -144,11 +119,13 @@ class _Results:
         firsts = [i * length for i in range(len(windows))]
         if "words" in self.spec.outputs:
             places = [w.positions + n for w, n in zip(windows, firsts, strict=True)]
-            sizes = index([self._segments[k][0] for k in batch])
-            rows = np.concatenate([self._segments[k][1] for k in batch])
-            subword = self.spec.subword
-            self._pool_into(self.words, rows, states, index(places), sizes, subword)
-            self.known[rows[rows < len(self.known)]] = True
+            words = [w.words + self.starts[w.sentence] for w in windows]
+            words = np.concatenate(words)
+            order = np.argsort(words, kind="stable")
+            rows, sizes = np.unique(words, return_counts=True)
+            places, sizes = index([np.concatenate(places)[order]]), index([sizes])
+            self._pool_into(self.words, rows, states, places, sizes, self.spec.subword)
+            self.known[rows] = True
         if "mean" in self.whole:
             out = self.whole["mean"]
             places = [w.counted + n for w, n in zip(windows, firsts, strict=True)]
@@ -173,8 +150,6 @@ class _Results:
 
     def by_sentence(self):
         """Yield the list of (values, known) of each sentence."""
-        if "words" in self.spec.outputs:
-            self._pool_split_words()
         owners = np.array([w.sentence for w in self.windows], dtype=np.int64)
         n_windows = np.bincount(owners, minlength=len(self.starts) - 1)
         whole = {output: self._average(output, owners) for output in self.whole}
@@ -188,21 +163,6 @@ class _Results:
                 for j in range(len(self.spec.layers))
                 for output in self.spec.outputs
             ]
-
-    def _pool_split_words(self):
-        import torch
-
-        if not len(self._owners):
-            return
-        # Windows are in the order of the text, and so are the pieces of a word.
-        order = np.argsort(self._owners, kind="stable")
-        rows, sizes = np.unique(self._owners, return_counts=True)
-        pieces = self.words[:, len(self.known) + order]
-        for j, layer in enumerate(pieces):
-            self.words[j, rows] = pool_pieces(
-                torch.from_numpy(layer), torch.from_numpy(sizes), self.spec.subword
-            ).numpy()
-        self.known[rows] = True
 
     def _average(self, output, owners):
         """Return one vector per sentence, (n_layers, n_sentences, dim)."""
@@ -264,7 +224,6 @@ class Window(NamedTuple):
     types: np.ndarray
     positions: np.ndarray  # of the pieces whose vectors are taken
     words: np.ndarray  # the word of each
-    split: np.ndarray  # whether the word's other pieces are taken from another window
     counted: np.ndarray  # positions that the sentence's mean is taken over
 
 
@@ -274,16 +233,17 @@ def windows_of(sentence, pieces, frame, limit, *, truncate=False):
     `limit` is the maximum number of pieces per window, special tokens and prefix
     included. With `truncate`, only the first window is returned.
     """
-    n_prefix = _n_prefix(pieces)
-    n_body = len(pieces.ids) - n_prefix
+    n_body = len(pieces.ids) - pieces.n_prefix
     if not n_body:
         return []
-    spans = window_spans(n_body, _capacity(limit, frame, pieces, n_prefix))
+    spans = window_spans(n_body, _capacity(limit, frame, pieces))
     if truncate:
         spans = spans[:1]
-    body = _body(pieces, n_prefix, spans)
+    chosen = best_windows(pieces.words, spans, pieces.at - pieces.n_prefix)
+    # The vector of a whole text must not depend on its tokens.
+    counted = best_windows(np.arange(spans[-1, 1]), spans)
     windows = [
-        _window(sentence, pieces, frame, body, k, span)
+        _window(sentence, pieces, frame, chosen, counted, k, span)
         for k, span in enumerate(spans.tolist())
     ]
     return [window for window in windows if len(window.counted)]
@@ -291,16 +251,16 @@ def windows_of(sentence, pieces, frame, limit, *, truncate=False):
 
 def n_cut(pieces, frame, limit):
     """Return how many pieces of a sentence are beyond the first window."""
-    n_prefix = _n_prefix(pieces)
-    n_body = len(pieces.ids) - n_prefix
-    return max(0, n_body - _capacity(limit, frame, pieces, n_prefix))
+    n_body = len(pieces.ids) - pieces.n_prefix
+    return max(0, n_body - _capacity(limit, frame, pieces))
 
 
-def _capacity(limit, frame, pieces, n_prefix):
+def _capacity(limit, frame, pieces):
     """Return how many pieces fit between special tokens and prefix."""
+    n_prefix = pieces.n_prefix
     if limit is None:
         return max(1, len(pieces.ids) - n_prefix)
-    n_special = len(frame.left) + len(pieces.right)
+    n_special = len(frame.left) + len(frame.right)
     capacity = limit - n_special - n_prefix
     if capacity < 1:
         raise ValueError(
@@ -311,71 +271,31 @@ def _capacity(limit, frame, pieces, n_prefix):
     return capacity
 
 
-def _n_prefix(pieces):
-    if isinstance(pieces, TextPieces):
-        return pieces.n_prefix
-    inside = np.flatnonzero(pieces.words >= 0)
-    return int(inside[0]) if len(inside) else len(pieces.words)
-
-
-class _Body(NamedTuple):
-    """The pieces behind the prefix, and the windows that they are taken from."""
-
-    n_prefix: int
-    windows: np.ndarray  # in which each piece counts for the sentence's mean
-    at: np.ndarray  # pieces of words, word by word
-    words: np.ndarray  # the word of each
-    chosen: np.ndarray  # the window that its vector is taken from
-
-
-def _body(pieces, n_prefix, spans):
-    size = spans[-1, 1]
-    if isinstance(pieces, TextPieces):
-        inside = pieces.at < n_prefix + size
-        at, words = pieces.at[inside] - n_prefix, pieces.words[inside]
-        # The vector of a whole text must not depend on its tokens.
-        counted = best_windows(np.arange(size), spans)
-        return _Body(n_prefix, counted, at, words, best_windows(words, spans, at))
-    words = pieces.words[n_prefix : n_prefix + size]
-    chosen = best_windows(words, spans)
-    at = np.flatnonzero(words >= 0)
-    return _Body(n_prefix, chosen, at, words[at], chosen[at])
-
-
-def _window(sentence, pieces, frame, body, k, span):
+def _window(sentence, pieces, frame, chosen, counted, k, span):
+    """Return a window, given the window that each piece is chosen or counted in."""
     start, stop = span
-    head = len(frame.left) + body.n_prefix
+    n_prefix, head = pieces.n_prefix, len(frame.left) + pieces.n_prefix
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
-    right = np.array(pieces.right, dtype=np.int64).reshape(-1, 2)
-    counted = [np.flatnonzero(body.windows[start:stop] == k) + head]
+    right = np.array(frame.right, dtype=np.int64).reshape(-1, 2)
+    inside = [np.flatnonzero(counted[start:stop] == k) + head]
     if k == 0:
-        counted.insert(0, np.arange(head))
-    if stop == len(body.windows):
-        counted.append(np.arange(len(right)) + head + stop - start)
-    taken = np.flatnonzero(body.chosen == k)
-
-    def around(left, values, right):
-        prefix, rest = values[: body.n_prefix], values[body.n_prefix :]
-        return np.concatenate([left, prefix, rest[start:stop], right])
-
+        inside.insert(0, np.arange(head))
+    if stop == len(counted):
+        inside.append(np.arange(len(right)) + head + stop - start)
+    prefix, body = pieces.ids[:n_prefix], pieces.ids[n_prefix:]
+    ids = np.concatenate([left[:, 0], prefix, body[start:stop], right[:, 0]])
+    types = np.full(len(ids), frame.type)
+    types[: len(left)], types[len(ids) - len(right) :] = left[:, 1], right[:, 1]
+    at = pieces.at - n_prefix
+    taken = np.flatnonzero((chosen == k) & (at >= start) & (at < stop))
     return Window(
         sentence,
-        around(left[:, 0], pieces.ids, right[:, 0]),
-        around(left[:, 1], pieces.types, right[:, 1]),
-        body.at[taken] - start + head,
-        body.words[taken],
-        _split_words(body.words, body.chosen)[taken],
-        np.concatenate(counted),
+        ids,
+        types,
+        at[taken] - start + head,
+        pieces.words[taken],
+        np.concatenate(inside),
     )
-
-
-def _split_words(words, chosen):
-    """Return per piece whether its word is taken from several windows."""
-    if not chosen.any():  # a single window
-        return np.zeros(len(words), dtype=bool)
-    same_word = words[1:] == words[:-1]
-    split = words[1:][same_word & (chosen[1:] != chosen[:-1])]
-    return np.isin(words, split)
 
 
 def window_spans(n_pieces, capacity):
@@ -428,10 +348,9 @@ def best_windows(words, spans, at=None):
     firsts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
     sizes = np.diff(np.r_[firsts, n])
     window, context = _best(at[firsts], at[firsts + sizes - 1] + 1, spans)
-    result = np.repeat(window, sizes)
-    split = np.flatnonzero(np.repeat(context < 0, sizes))
-    result[split] = _best(at[split], at[split] + 1, spans)[0]
-    return result
+    whole = context >= 0
+    window[~whole] = _best(at[firsts[~whole]], at[firsts[~whole]] + 1, spans)[0]
+    return np.repeat(window, sizes)
 
 
 def _best(begins, ends, spans):

@@ -28,8 +28,7 @@ from ._network import (
 from ._sentence_files import (
     PACKED,
     PACKED_WEIGHTS,
-    find_encoder,
-    module_folders,
+    find_modules,
     read_modules,
     read_prompts,
 )
@@ -61,9 +60,6 @@ class ModelSpec(NamedTuple):
     trusted: bool = False
     device: str = "cpu"
     dtype: str = "float32"
-    attn_implementation: str | None = None
-    compile: bool = False
-    task: str | None = None  # of a sentence encoder with a Router
 
 
 class _Handle:
@@ -170,8 +166,8 @@ class TransformerModel(_Handle):
 
     def __init__(self, spec, root):
         self._root = root
-        self._encoder = find_encoder(root, spec.task)
-        folder = self._folder = _backbone(root, self._encoder)
+        self._sentence_modules = find_modules(root)
+        folder = self._folder = _backbone(root, self._sentence_modules)
         config = load_config(folder, spec)
         super().__init__(load_tokenizer(folder, spec), config)
         self.spec = spec
@@ -188,20 +184,15 @@ class TransformerModel(_Handle):
     @property
     def has_modules(self):
         """Whether the files say how texts become vectors."""
-        return self._encoder is not None or (self._root / PACKED).is_file()
+        return self._sentence_modules is not None or (self._root / PACKED).is_file()
 
     @property
     def prompts(self):
         """The encoder's prompts by name."""
         return read_prompts(self._root)
 
-    @property
-    def tasks(self):
-        """The routes of the encoder's Router, empty without one."""
-        return () if self._encoder is None else self._encoder.tasks
-
     def _read_modules(self):
-        return read_modules(self._root, self._encoder)
+        return read_modules(self._root, self._sentence_modules)
 
     @property
     def network(self):
@@ -214,7 +205,7 @@ class TransformerModel(_Handle):
     def new_network(self, dtype):
         """Return a Network in some precision, loaded from the files."""
         module = load_network(self._folder, self.spec._replace(dtype=dtype))
-        return Network(module, self.config, compile=self.spec.compile, private=True)
+        return Network(module, self.config, private=True)
 
     @property
     def dtype(self):
@@ -223,7 +214,7 @@ class TransformerModel(_Handle):
 
     def private_module(self):
         """Return a torch module that is not shared: frozen, float32, on the CPU."""
-        spec = self.spec._replace(device="cpu", dtype="float32", compile=False)
+        spec = self.spec._replace(device="cpu", dtype="float32")
         return load_network(self._folder, spec)
 
     @property
@@ -264,17 +255,14 @@ def shared_model(spec):
         spec.revision,
         safetensors=not spec.trusted,
         code=spec.trust_remote_code,
-        task=spec.task,
     )
     if not os.path.isdir(spec.model):
         # The hub's folder is named after the commit, which a pickle must ask for.
         spec = spec._replace(revision=folder.name)
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
-    encoder = find_encoder(folder, spec.task)
-    if encoder is None or not encoder.tasks:
-        spec = spec._replace(task=None)
-    key = spec, _file_states(folder, encoder, safetensors=not spec.trusted)
+    modules = find_modules(folder)
+    key = spec, _file_states(folder, modules, safetensors=not spec.trusted)
     return _handles.get(key, lambda: TransformerModel(spec, folder))
 
 
@@ -303,7 +291,6 @@ class LoadedModel(_Handle):
     _saved_kind = "loaded"  # in files that `save` writes, always with the weights
     has_modules = False
     prompts: dict[str, str] = {}
-    tasks: tuple[str, ...] = ()
 
     def __init__(self, module, tokenizer):
         super().__init__(tokenizer, module.config)
@@ -435,7 +422,7 @@ def from_files(kind, content, folder):
     return loaded_model(*LoadedPair.from_files(folder).pair)
 
 
-def find_folder(model, revision=None, *, safetensors=True, code=False, task=None):
+def find_folder(model, revision=None, *, safetensors=True, code=False):
     """Return the folder of a model's files, downloaded from the hub if needed.
 
     Parameters
@@ -448,8 +435,6 @@ def find_folder(model, revision=None, *, safetensors=True, code=False, task=None
         Whether weights must be in this format.
     code : bool, default=False
         Whether the model's own Python files are downloaded too.
-    task : str, default=None
-        Selects the transformer of a sentence encoder with a Router.
 
     Returns
     -------
@@ -469,8 +454,7 @@ def find_folder(model, revision=None, *, safetensors=True, code=False, task=None
         )
     else:
         folder = Path(_from_hub(model, revision, safetensors, code))
-    encoder = find_encoder(folder, task)
-    backbone = _backbone(folder, encoder)
+    backbone = _backbone(folder, find_modules(folder))
     hint = hint_of_folder(folder, "TransformerEmbedding")
     if hint:
         raise ValueError(f"TransformerEmbedding: {folder} has no transformer.{hint}")
@@ -483,9 +467,9 @@ def find_folder(model, revision=None, *, safetensors=True, code=False, task=None
     return folder
 
 
-def _backbone(folder, encoder):
+def _backbone(folder, modules):
     """Return the folder of the transformer itself."""
-    return folder if encoder is None else folder / encoder.backbone
+    return folder if modules is None else folder / modules[0][1]
 
 
 def _looks_like_path(model):
@@ -503,13 +487,11 @@ def _from_hub(name, revision, safetensors, code):
         folder = snapshot_download(
             name, allow_patterns=patterns, ignore_patterns=["*/*"], **options
         )
-        # Files of modules, of which only modules.json and a Router know the folders.
-        for _ in range(2):
-            parts = module_folders(folder)
-            if parts:
-                inside = [*patterns, _PICKLES]
-                allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
-                folder = snapshot_download(name, allow_patterns=allowed, **options)
+        parts = [place for _, place in find_modules(folder) or () if place]
+        if parts:
+            inside = [*patterns, _PICKLES]
+            allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
+            folder = snapshot_download(name, allow_patterns=allowed, **options)
         return folder
     except Exception as error:  # the client's errors share no base class
         at = "" if revision is None else f" (revision {revision!r})"
@@ -556,12 +538,11 @@ def is_local(model, revision=None):
     return True
 
 
-def _file_states(folder, encoder, *, safetensors=True):
+def _file_states(folder, modules, *, safetensors=True):
     """Return names, sizes and times of a model's files."""
-    backbone = _backbone(Path(folder), encoder)
+    backbone = _backbone(Path(folder), modules)
     places = {backbone, Path(folder)}
-    if encoder is not None:
-        places |= {Path(folder) / place for _, place in encoder.modules}
+    places |= {Path(folder) / place for _, place in modules or ()}
     files = [
         path
         for place in places

@@ -31,8 +31,6 @@ class Network:
         With or without a head; an encoder, a decoder or both.
     config : object
         Its configuration.
-    compile : bool, default=False
-        Whether to compile it by `torch.compile`.
     private : bool, default=False
         Whether nothing else uses the module: it stays in evaluation mode, and on a CPU
         its weights can be stored in a faster layout.
@@ -47,7 +45,7 @@ class Network:
         Number of batches so far.
     """
 
-    def __init__(self, module, config, *, compile=False, private=False):
+    def __init__(self, module, config, *, private=False):
         self.module = module
         self.body = _body_of(module, config)
         self._parameters = names = set(inspect.signature(self.body.forward).parameters)
@@ -56,10 +54,7 @@ class Network:
         self._limit = piece_limit(config)
         self._policies = {}
         self.n_passes = 0
-        self._compiled, self._private = compile, private
-        self._packs = private and not compile
-        if compile:
-            self.body.compile(dynamic=True)
+        self._private = self._packs = private
 
     @property
     def device(self):
@@ -98,7 +93,7 @@ class Network:
         with torch.inference_mode(), self._evaluation_mode():
             return self.states(rows, types, pad)
 
-    def last_states(self, rows, types, pad, *, layers=False):
+    def last_states(self, rows, types, pad):
         """Return the last hidden states of a batch, as the model returns them.
 
         Some networks, such as ModernBERT, normalize them after the last layer.
@@ -122,7 +117,7 @@ class Network:
         self.prepare()
         with torch.inference_mode(), self._evaluation_mode():
             options, shape = self._arguments(rows, types, pad)
-            output = self._output(options, output_hidden_states=layers)
+            output = self.body(**options, return_dict=True)
         self.n_passes += 1
         state = getattr(output, "last_hidden_state", None)
         if state is None or tuple(state.shape[:2]) != shape:
@@ -132,8 +127,7 @@ class Network:
             )
         sizes = torch.tensor([len(row) for row in rows], device=state.device)
         mask = torch.arange(shape[1], device=state.device) < sizes[:, None]
-        states = self._checked(output, shape) if layers else None
-        return state, mask, options["input_ids"], states
+        return state, mask
 
     def states(self, rows, types, pad):
         """Return all hidden states in the current mode of the module and of torch."""
@@ -143,11 +137,8 @@ class Network:
 
     def _states(self, rows, types, pad):
         options, shape = self._arguments(rows, types, pad)
-        return self._checked(self._output(options, output_hidden_states=True), shape)
-
-    def _output(self, options, **requested):
-        with self._explained_compilation():
-            return self.body(**options, **requested, return_dict=True)
+        output = self.body(**options, output_hidden_states=True, return_dict=True)
+        return self._checked(output, shape)
 
     def _arguments(self, rows, types, pad):
         """Return the body's arguments, and the shape of ids."""
@@ -179,9 +170,7 @@ class Network:
 
         self.prepare()
         if pad not in self._policies:
-            # torch.compile would specialize on the shapes of the trial.
-            eager = torch.compiler.set_stance("force_eager")
-            with eager, torch.inference_mode(), self._evaluation_mode():
+            with torch.inference_mode(), self._evaluation_mode():
                 self._policies[pad] = self._tried_policy(pad)
         return self._policies[pad]
 
@@ -252,25 +241,6 @@ class Network:
                 f"the input table of {type(self.module).__name__} ends at "
                 f"{len(table) - 1}. Check that tokenizer and model belong together."
             )
-
-    @contextmanager
-    def _explained_compilation(self):
-        """Add to an error of a compiled network that compilation is its cause."""
-        import torch
-
-        try:
-            yield
-        except torch.OutOfMemoryError:
-            raise
-        except Exception as error:
-            if not self._compiled:
-                raise
-            reason = " ".join(str(error).split("\n\n")[0].split())
-            raise RuntimeError(
-                f"TransformerEmbedding: torch.compile failed on "
-                f"{type(self.body).__name__}: {reason}. On a CPU it needs a C++ "
-                "compiler. Use compile=False to run without it."
-            ) from error
 
     def _checked(self, output, shape):
         states = getattr(output, "hidden_states", None)
@@ -484,9 +454,6 @@ def load_network(folder, spec):
     import torch
 
     config = load_config(folder, spec)
-    options = {}
-    if spec.attn_implementation is not None:
-        options["attn_implementation"] = spec.attn_implementation
     with _named_errors(folder, "weights"), own_randomness(), quiet():
         module, report = _model_class(config).from_pretrained(
             folder,
@@ -496,7 +463,6 @@ def load_network(folder, spec):
             trust_remote_code=spec.trust_remote_code,
             local_files_only=True,
             output_loading_info=True,
-            **options,
         )
     # A pooler is a head on top, and no hidden state depends on it.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)

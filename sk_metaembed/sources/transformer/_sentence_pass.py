@@ -156,11 +156,9 @@ class SentencePass:
         def forward(batch):
             kinds = None if types is None else [types[k] for k in batch]
             with self.model.lock:
-                inputs = network.last_states(
-                    [rows[k] for k in batch], kinds, pad, layers=self._reads_layers
-                )
+                states = network.last_states([rows[k] for k in batch], kinds, pad)
                 with torch.inference_mode():
-                    vectors = self.head.pool(*inputs[:3], n_prompt, inputs[3])
+                    vectors = self.head.pool(*states, n_prompt)
             for k, vector in zip(batch, vectors, strict=True):
                 pooled[k] = vector
             if self._progress is not None:
@@ -184,14 +182,6 @@ class SentencePass:
             )
         for vector, is_known in zip(values, known, strict=True):
             yield [(vector, bool(is_known))]
-
-    @property
-    def _reads_layers(self):
-        # sentence-transformers passes hidden states on only if the model returns them.
-        config = self.model.config
-        return self.head.mixes_layers and bool(
-            getattr(config, "output_hidden_states", False)
-        )
 
     def _rows(self, sentences):
         if not self.truncate:
