@@ -66,7 +66,8 @@ HDF5 |= {"n_layers": 1, "n_highway": 1}
 
 
 # Values for edited schemas: loaders, modules and names that would execute code.
-VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999", "0.npy"]
+VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999"]
+VALUES += ["arrays/0.npy"]
 VALUES += ["FunctionNode", "TypeNode", "ObjectNode", "DictNode", "NdArrayNode"]
 VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence", "Placeholder"]
 
@@ -156,16 +157,15 @@ def checkpoint(data):
 def saved(data):
     """Edit the schema of a saved estimator, three bytes per edit, and seal it."""
     parts = dict(saved_members())
-    schema = json.loads(parts[schema_file.SCHEMA])
+    schema = json.loads(parts[schema_file.STRUCTURE])
     for where, what, other in zip(data[::3], data[1::3], data[2::3], strict=False):
         places = [p for node in schema_file.iter_nodes(schema) for p in places_of(node)]
         inside, key = places[where % len(places)]
         there, name = places[other % len(places)]
         value = [*VALUES, there[name]][what % (len(VALUES) + 1)]
         inside[key] = copy.deepcopy(value)
-    parts[schema_file.SCHEMA] = json.dumps(schema).encode()
-    inner = schema_file.stored_zip(parts)
-    archive.write_saved_file(WORK / "e.skm", {archive.STRUCTURE: inner}, {})
+    parts[schema_file.STRUCTURE] = json.dumps(schema).encode()
+    archive.write_saved_file(WORK / "e.skm", parts, {})
     saved_file.load(WORK / "e.skm")
 
 
@@ -183,9 +183,8 @@ def saved_members():
     """Return the members of the file of a fitted step."""
     step = sk_metaembed.pooling.CommonComponentRemoval().fit(np.eye(3) + 1)
     with zipfile.ZipFile(saving.save(step, WORK / "seed.skm")) as file:
-        data = file.read(archive.STRUCTURE)
-    with zipfile.ZipFile(io.BytesIO(data)) as file:
-        return {name: file.read(name) for name in file.namelist()}
+        names = {*file.namelist()} - {archive.MANIFEST}
+        return {name: file.read(name) for name in names}
 
 
 def binary_seeds():

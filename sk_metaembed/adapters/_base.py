@@ -71,8 +71,8 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         cells, info = self._read(X, reset=True)
         if len(cells) == 0:
             raise ValueError(
-                f"Found array with 0 sample(s): {type(self).__name__} needs at least "
-                f"one {self._row_noun} to fit its encoder."
+                "Found array with 0 sample(s): fitting the encoder needs at least "
+                f"one {self._row_noun}."
             )
         self.encoder_ = clone(self.encoder)
         names = column_names(X)
@@ -89,7 +89,7 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         for step in _fitted_steps(self.encoder):
             if get_tags(step).target_tags.required:
                 raise ValueError(
-                    f"{type(self).__name__}: {type(step).__name__} in the encoder "
+                    f"{type(step).__name__} in the encoder "
                     f"learns from labels, {self._label_remedy}"
                 )
 
@@ -101,8 +101,8 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         if self._names_read(received) != expected:
             raise ValueError(
                 "The feature names should match those that were passed during fit: "
-                f"{type(self).__name__} was fitted on the columns {expected}, in this "
-                f"order, got {received}. Select them: X[{expected}]."
+                f"the columns {expected}, in this order; got {received}. Select them: "
+                f"X[{expected}]."
             )
 
     def _fit(self, X):
@@ -141,7 +141,7 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         self._dim = self._names = None
         if not self._outputs_sequences:
             self._names = column_names(output)
-            self._dim = self._as_vectors(output, n_rows).shape[1]
+            self._dim = _as_vectors(output, n_rows).shape[1]
 
     def _combine(self, output, n_rows, info, places=None):
         """Return the output for all rows, of an encoder's output for n_rows cells.
@@ -151,14 +151,14 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         if isinstance(output, TokenSequences | EmbeddedSequences):
             if len(output) != n_rows:
                 raise ValueError(
-                    f"{type(self).__name__}: the encoder returned {len(output)} "
+                    f"the encoder returned {len(output)} "
                     f"sequences for {n_rows} texts. It must return one per text."
                 )
             return self._sequences(output, info, places)
-        vectors = self._as_vectors(output, n_rows)
+        vectors = _as_vectors(output, n_rows)
         if vectors.shape[1] != self._dim:
             raise ValueError(
-                f"{type(self).__name__}: the encoder returned {vectors.shape[1]} "
+                f"the encoder returned {vectors.shape[1]} "
                 f"columns, but {self._dim} in fit. Their number must not depend on the "
                 "input."
             )
@@ -221,9 +221,6 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
             self._sklearn_output_config = {"transform": transform}
         return self
 
-    def _as_vectors(self, output, n_rows):
-        return _as_vectors(output, n_rows, type(self).__name__)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # Columns of texts; two_d_array would mean that they may hold numbers.
@@ -256,7 +253,7 @@ def _fitted_steps(encoder):
     return [encoder]
 
 
-def _as_vectors(output, n_rows, caller):
+def _as_vectors(output, n_rows):
     """Return an encoder's output as float32, dense or CSR (n_rows, dim), checked."""
     values = output.tocsr() if sparse.issparse(output) else np.asarray(output)
     if values.dtype.kind not in "fiub":
@@ -264,12 +261,12 @@ def _as_vectors(output, n_rows, caller):
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{caller}: the encoder must return numbers, tokens or word vectors; "
+                "the encoder must return numbers, tokens or word vectors; "
                 f"got {type(output).__name__} of dtype {values.dtype}."
             ) from error
     if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
         raise ValueError(
-            f"{caller}: the encoder must return one row of numbers per text, an "
+            "the encoder must return one row of numbers per text, an "
             f"array of shape ({n_rows}, dim); got shape {values.shape}."
         )
     with np.errstate(over="ignore"):  # refused below, as infinity
@@ -277,7 +274,7 @@ def _as_vectors(output, n_rows, caller):
     numbers = values.data if sparse.issparse(values) else values
     if not np.isfinite(numbers).all():
         raise ValueError(
-            f"{caller}: the encoder returned NaN or infinity for some texts. Check "
+            "the encoder returned NaN or infinity for some texts. Check "
             "its steps, for example for a division by the length of an empty text."
         )
     return values

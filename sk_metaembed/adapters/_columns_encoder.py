@@ -225,8 +225,8 @@ class ColumnsEncoder(BaseColumnsAdapter):
         caller = type(self).__name__
         if isinstance(X, SequencePairs):
             raise TypeError(
-                f"{caller} takes columns of texts, got {X!r}. Pass the columns that "
-                "the pairs were made of."
+                f"X must hold columns of texts, got {X!r}. Pass the columns that the "
+                "pairs were made of."
             )
         columns, names = read_columns(X, caller=caller)
         if reset:
@@ -237,7 +237,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
             check_names(selected, caller=caller)
             self._column_names = tuple(selected)
         if self._selects:
-            columns = _select(columns, names, self._column_names, caller)
+            columns = _select(columns, names, self._column_names)
         if not any(columns):  # an empty list has no number of columns
             columns = [[]] * len(self._column_names)
         self._check_number(columns)
@@ -248,9 +248,8 @@ class ColumnsEncoder(BaseColumnsAdapter):
         expected = list(self._column_names)
         if len(columns) != len(expected):
             raise ValueError(
-                f"X has {plural(len(columns), 'column')}, but {type(self).__name__} "
-                f"was fitted on {len(expected)}: {short_repr(expected)}. Pass the same "
-                "columns."
+                f"X has {plural(len(columns), 'column')}, but in fit it had "
+                f"{len(expected)}: {short_repr(expected)}. Pass the same columns."
             )
 
     def _cells(self, columns):
@@ -260,9 +259,9 @@ class ColumnsEncoder(BaseColumnsAdapter):
             i, first = first_present(column)
             if isinstance(first, NUMBERS):
                 raise TypeError(
-                    f"{caller}: column {name!r} does not contain texts: row {i} is "
+                    f"column {name!r} does not contain texts: row {i} is "
                     f"{short_repr(first)}. Select the columns of texts: "
-                    f'{caller}(encoder, columns=["one column", "another"]).'
+                    'ColumnsEncoder(encoder, columns=["one column", "another"]).'
                 )
         return check_cells(
             columns,
@@ -279,7 +278,7 @@ class ColumnsEncoder(BaseColumnsAdapter):
     def _record_output(self, output, n_rows):
         if isinstance(output, TokenSequences):
             raise TypeError(
-                f"{type(self).__name__}: the encoder returns tokens, which "
+                "the encoder returns tokens, which "
                 "cannot be divided by column. Add a source at its end: "
                 "ColumnsEncoder(make_pipeline(Tokenizer(), source)). To read the "
                 "columns as one text, join them before the Tokenizer."
@@ -333,17 +332,17 @@ class ColumnsEncoder(BaseColumnsAdapter):
         return [f"{column}__{name}" for column in self._column_names for name in names]
 
 
-def _select(columns, names, selected, caller):
+def _select(columns, names, selected):
     """Return the selected columns, by name."""
     if names is None:
         raise ValueError(
-            f"{caller}: columns={list(selected)} selects by name, but X does not name "
+            f"columns={list(selected)} selects by name, but X does not name "
             "its columns. Pass a DataFrame, or leave out `columns`."
         )
     unknown = [name for name in selected if names.count(name) != 1]
     if unknown:
         raise ValueError(
-            f"{caller}: X must have each of the columns {list(selected)} once, but "
+            f"X must have each of the columns {list(selected)} once, but "
             f"{unknown} are not among its columns {short_repr(names)}."
         )
     return [columns[names.index(name)] for name in selected]

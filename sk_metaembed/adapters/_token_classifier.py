@@ -168,16 +168,14 @@ class TokenClassifier(
         caller = type(self).__name__
         check_embedded(X, caller=caller)
         if not is_classifier(self.estimator):
-            raise ValueError(
-                f"{caller}: estimator must be a classifier, got {self.estimator!r}."
-            )
+            raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
         tags = read_tags(y, X.tokens, caller=caller)
         if self.scheme is not None:
             check_scheme(tags, self.scheme, caller=caller)
         fit_params = self._weight_params(X, sample_weight)
         if tags.n_tokens == 0:
             raise ValueError(
-                f"{caller}: there is nothing to learn from: {len(X)} sentences have no "
+                f"there is nothing to learn from: {len(X)} sentences have no "
                 "tokens (0 samples)."
             )
         self.dims_in_: dict[str, int] = block_dims(X)
@@ -292,7 +290,7 @@ class TokenClassifier(
             name = f"{step}__{name}"
         if not has_fit_parameter(last, "sample_weight"):
             raise ValueError(
-                f"{type(self).__name__}: sample_weight was passed, but "
+                "sample_weight was passed, but "
                 f"{type(last).__name__} does not support it."
             )
         return {name: weights}

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import with_callbacks
-from .._core._named_errors import NamedErrorsMixin
 from .._core._sklearn import CallbackSupportMixin, _BaseComposition
 from .._training._choose_device import check_callbacks, resolve_device
 from ..sequences import SequencePairs
@@ -49,9 +48,7 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-class BaseDynamicMeta(
-    NamedErrorsMixin, EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
-):
+class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition):
     """Train a mixer of sources, an encoder and a head on y.
 
     A subclass has ``_make_target(y, classes, weights)``, and an ``__init__`` of its own

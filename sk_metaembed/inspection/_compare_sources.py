@@ -167,9 +167,7 @@ def compare_sources(
             f"y must have one column, got shape {target.y.shape}. Compare "
             "for each column separately."
         )
-    folds = make_folds(
-        cv, target, groups, copies, random_state, caller="compare_sources"
-    ).folds
+    folds = make_folds(cv, target, groups, copies, random_state).folds
     if len(folds) < 2:
         raise ValueError(
             f"needs at least two folds for intervals; cv={short_repr(cv)} "

@@ -106,7 +106,7 @@ def _decoder_inputs(encodings, known, variant):
     return [torch.nn.functional.normalize(meta, dim=1)] * len(encodings)
 
 
-def train_encoders(estimator, sources, known, weights, *, caller):
+def train_encoders(estimator, sources, known, weights):
     """Return an encoder (Layer) per source, and the mean loss per epoch.
 
     `sources` are float32, (n_rows, dim), with zeros for unknown rows; `known` has the
@@ -114,7 +114,7 @@ def train_encoders(estimator, sources, known, weights, *, caller):
     """
     import torch
 
-    device = resolve_device(estimator.device, caller=caller)
+    device = resolve_device(estimator.device, caller=type(estimator).__name__)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)
@@ -141,9 +141,7 @@ def train_encoders(estimator, sources, known, weights, *, caller):
             estimator.alignment_weight,
         )
 
-    curve = minimize(
-        batch_loss, optimizer, len(known), estimator, generator, caller=caller
-    )
+    curve = minimize(batch_loss, optimizer, len(known), estimator, generator)
     return [Layer(*[t.detach().cpu().numpy() for t in e]) for e in encoders], curve
 
 
@@ -367,12 +365,11 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         self.verbose = verbose
 
     def _fit_combination(self, blocks, y):
-        caller = type(self).__name__
         names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names, caller)
+        self.weights_ = source_weights(self.weights, names)
         blocks, weights = positive_weight_blocks(blocks, self.weights_)
         names, known = [block.name for block in blocks], known_matrix(blocks)
-        rows = learning_rows(names, known, n_knowing=1, caller=caller)
+        rows = learning_rows(names, known, n_knowing=1)
         self.activation_ = self._resolve_activation()
         sources = [
             source_rows(block, rows, normalize=self.normalize) for block in blocks
@@ -380,9 +377,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         scale = 1.0 if self.normalize else common_scale(sources)
         for values in sources:
             values /= np.float32(scale)
-        encoders, self.loss_curve_ = train_encoders(
-            self, sources, known[rows], weights, caller=caller
-        )
+        encoders, self.loss_curve_ = train_encoders(self, sources, known[rows], weights)
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
         # The encoders of fit expect vectors divided by the scale.
         encoders = [Layer(e.matrix / np.float32(scale), e.intercept) for e in encoders]

@@ -90,7 +90,7 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names, type(self).__name__)
+        self.weights_ = source_weights(self.weights, names)
 
     def _combine(self, blocks):
         shares = normalized_weights(known_matrix(blocks).T, self.weights_)

@@ -139,13 +139,12 @@ class BlocksTransformer(
         return X.with_blocks(self._outputs(self._blocks(X)))
 
     def _fit_blocks(self, X, y):
-        caller = type(self).__name__
-        check_embedded(X, caller=caller)
+        check_embedded(X, caller=type(self).__name__)
         dims = block_dims(X)
         empty = [name for name, dim in dims.items() if not dim]
         if empty:
             raise ValueError(
-                f"{caller}: the sources {empty} have vectors of dimension 0 (all "
+                f"the sources {empty} have vectors of dimension 0 (all "
                 f"dimensions: {dims}). Leave them out, or check what they were fitted "
                 "on."
             )

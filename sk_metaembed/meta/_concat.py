@@ -91,7 +91,7 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names, type(self).__name__)
+        self.weights_ = source_weights(self.weights, names)
 
     def _combine(self, blocks):
         ends = np.cumsum([block.dim for block in blocks])

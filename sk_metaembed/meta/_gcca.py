@@ -147,7 +147,7 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
         known = known_matrix(blocks)
-        rows = learning_rows(names, known, n_knowing=2, caller=type(self).__name__)
+        rows = learning_rows(names, known, n_knowing=2)
         self.n_learning_rows_ = len(rows)
         means = [known_mean(block, rows, normalize=self.normalize) for block in blocks]
         shared, own = covariances(blocks, rows, means, normalize=self.normalize)

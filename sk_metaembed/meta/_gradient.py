@@ -40,7 +40,7 @@ def auto_batch_size(n_rows):
     return min(max(n_rows // _STEPS, _SMALLEST), _LARGEST)
 
 
-def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
+def minimize(batch_loss, optimizer, n_rows, estimator, generator):
     """Take gradient steps on shuffled mini-batches until the loss converges.
 
     ``batch_loss(rows)`` maps a tensor of row indices to their mean loss. The estimator
@@ -54,10 +54,10 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
     batch_size = estimator.batch_size
     if batch_size == "auto":
         batch_size = auto_batch_size(n_rows)
-    curve = []
+    curve, name = [], type(estimator).__name__
     epochs = range(estimator.max_iter)
     silent = not estimator.verbose
-    with tqdm(epochs, desc=caller, unit="epoch", disable=silent) as bar:
+    with tqdm(epochs, desc=name, unit="epoch", disable=silent) as bar:
         try:
             for _ in bar:
                 order = torch.randperm(
@@ -65,7 +65,7 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
                 )
                 batches = order.split(batch_size)
                 curve.append(_epoch(batch_loss, optimizer, batches))
-                _check_finite(curve, caller)
+                _check_finite(curve)
                 bar.set_postfix(loss=f"{curve[-1]:.4g}")
                 if has_converged(curve, estimator.tol):
                     break
@@ -73,7 +73,7 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator, *, caller):
             if not curve:
                 raise
             warnings.warn(
-                f"{caller}: training was interrupted after {len(curve)} epochs. The "
+                f"{name}: training was interrupted after {len(curve)} epochs. The "
                 "model of the last step is kept.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -93,10 +93,10 @@ def _epoch(batch_loss, optimizer, batches):
     return float(total) / sum(map(len, batches))
 
 
-def _check_finite(curve, caller):
+def _check_finite(curve):
     if not math.isfinite(curve[-1]):
         raise FloatingPointError(
-            f"{caller}: training diverged: the loss is {curve[-1]} in epoch "
+            f"training diverged: the loss is {curve[-1]} in epoch "
             f"{len(curve)}. Use a smaller learning_rate, and normalize=True."
         )
 

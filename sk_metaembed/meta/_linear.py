@@ -88,7 +88,7 @@ def column_signs(matrix):
 _MIN_SCALE = 1e-36  # smaller lengths cannot be scaled to one in float32
 
 
-def learning_rows(names, known, *, n_knowing, caller):
+def learning_rows(names, known, *, n_knowing):
     """Return the rows known to at least `n_knowing` sources, or to the only one.
 
     `known` has the shape (n_rows, n_sources). Raises ValueError if a source knows
@@ -98,20 +98,19 @@ def learning_rows(names, known, *, n_knowing, caller):
     summary = f"known words of {len(known)}: {counts}"
     if not len(known):
         raise ValueError(
-            f"{caller}: Found array with 0 sample(s): X has no tokens; fit needs at "
-            "least one."
+            "Found array with 0 sample(s): X has no tokens; fit needs at least one."
         )
     for name, count in counts.items():
         if not count:
             raise ValueError(
-                f"{caller}: the source {name!r} knows none of the words of fit "
+                f"the source {name!r} knows none of the words of fit "
                 f"({summary}). Leave it out, or fit on words that it knows."
             )
     for i, name in enumerate(names):
         with_others = known[:, i] & np.delete(known, i, axis=1).any(axis=1)
         if len(names) > 1 and not with_others.any():
             raise ValueError(
-                f"{caller}: the source {name!r} shares no word with the other sources "
+                f"the source {name!r} shares no word with the other sources "
                 f"({summary}), so they cannot be combined. Leave it out, or check "
                 "that its words are spelled the same way."
             )
@@ -122,7 +121,7 @@ def learning_rows(names, known, *, n_knowing, caller):
         knowing = knowing.get(n_knowing, f"{n_knowing} sources or more")
         advice = ", or leave out the source that knows fewest" if n_knowing > 1 else ""
         raise ValueError(
-            f"{caller}: fit needs at least 2 words known to {knowing}; got "
+            f"fit needs at least 2 words known to {knowing}; got "
             f"{len(rows)} ({summary}). Fit on more words{advice}."
         )
     return rows
@@ -143,7 +142,7 @@ def common_scale(sources):
     return largest * float(max(means))
 
 
-def source_weights(weights, names, caller):
+def source_weights(weights, names):
     """Return float64 weights, (n_sources,), from a dict by name, a sequence or None.
 
     None, and names missing in the dict, mean 1. At least one weight is positive.
@@ -154,26 +153,24 @@ def source_weights(weights, names, caller):
         unknown = [name for name in weights if name not in names]
         if unknown:
             raise ValueError(
-                f"{caller}: weights has unknown sources {unknown}; the sources are "
-                f"{list(names)}."
+                f"weights has unknown sources {unknown}; the sources are {list(names)}."
             )
         weights = [weights.get(name, 1.0) for name in names]
     weights = list(weights)
     if len(weights) != len(names):
         raise ValueError(
-            f"{caller}: weights has {len(weights)} entries for {len(names)} sources "
+            f"weights has {len(weights)} entries for {len(names)} sources "
             f"{list(names)}. Pass one weight per source, or a dict by name."
         )
     for name, weight in zip(names, weights, strict=True):
         if not is_real(weight) or not np.isfinite(weight) or weight < 0:
             raise ValueError(
-                f"{caller}: weights must be finite numbers >= 0; got {weight!r} for "
-                f"{name!r}."
+                f"weights must be finite numbers >= 0; got {weight!r} for {name!r}."
             )
     weights = np.array(weights, dtype=np.float64)
     if not weights.any():
         raise ValueError(
-            f"{caller}: every weight is 0 (sources {list(names)}). At least one weight "
+            f"every weight is 0 (sources {list(names)}). At least one weight "
             "must be positive."
         )
     return weights

@@ -224,16 +224,15 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         self.verbose = verbose
 
     def _fit_combination(self, blocks, y):
-        caller = type(self).__name__
         names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names, caller)
+        self.weights_ = source_weights(self.weights, names)
         blocks, weights = positive_weight_blocks(blocks, self.weights_)
         known = known_matrix(blocks)
         names = [block.name for block in blocks]
         n_knowing = 1 if self.impute_missing else len(names)
-        rows = learning_rows(names, known, n_knowing=n_knowing, caller=caller)
+        rows = learning_rows(names, known, n_knowing=n_knowing)
         sources, means, scale = self._center(blocks, rows)
-        decoders = self._solve(sources, known[rows], weights, caller)
+        decoders = self._solve(sources, known[rows], weights)
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
         self.n_components_ = len(decoders.matrices[0])
         self.penalty_ = self.alpha * scale**2
@@ -259,14 +258,14 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             values /= np.float32(scale)
         return sources, means, scale
 
-    def _solve(self, sources, known, weights, caller):
+    def _solve(self, sources, known, weights):
         """Return the decoders of meta vectors in principal axes."""
         dims = [values.shape[1] for values in sources]
         moments = pattern_moments(sources, known)
         decoders = start_decoders(moments, dims, weights, self.alpha, self.n_components)
         if not len(decoders.matrices[0]):
             raise ValueError(
-                f"{caller}: the {len(known)} words to learn from have the same vector "
+                f"the {len(known)} words to learn from have the same vector "
                 f"in every source, or their differences are smaller than alpha="
                 f"{self.alpha}. Fit on more words or decrease alpha."
             )
@@ -282,7 +281,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         else:
             n_components = len(decoders.matrices[0])
             decoders, self.loss_curve_ = descend(
-                self, sources, known, weights, n_components, caller=caller
+                self, sources, known, weights, n_components
             )
         return to_principal_axes(moments, decoders, weights, self.alpha)
 

@@ -213,7 +213,7 @@ def penalized_loss(meta, decoders, sources, known, weights, alpha):
 _INITIAL_SCALE = 0.03  # standard deviation of the initial entries
 
 
-def descend(estimator, sources, known, weights, n_components, *, caller):
+def descend(estimator, sources, known, weights, n_components):
     """Return Decoders learned by AdaGrad on mini-batches, and the loss per epoch.
 
     `sources` are centered float32, (n_rows, dim), with zeros for unknown rows; `known`
@@ -221,7 +221,7 @@ def descend(estimator, sources, known, weights, n_components, *, caller):
     """
     import torch
 
-    device = resolve_device(estimator.device, caller=caller)
+    device = resolve_device(estimator.device, caller=type(estimator).__name__)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T.astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)
@@ -241,9 +241,7 @@ def descend(estimator, sources, known, weights, n_components, *, caller):
             own, decoders, values, knows[:, rows], weights.tolist(), estimator.alpha
         )
 
-    curve = minimize(
-        batch_loss, optimizer, len(known), estimator, generator, caller=caller
-    )
+    curve = minimize(batch_loss, optimizer, len(known), estimator, generator)
     arrays = [[t.detach().cpu().double().numpy() for t in part] for part in decoders]
     return Decoders(*arrays), curve
 

@@ -97,7 +97,7 @@ def rotations_onto(vectors, target):
     return rotations
 
 
-def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
+def rotations_to_mean(products, dims, weights, *, max_iter, tol):
     """Return the maps of all sources onto their mean, (dim, largest dim), and n_iter.
 
     `products` are from `cross_products`, each row weighted by one over the sum of the
@@ -120,8 +120,8 @@ def rotations_to_mean(products, dims, weights, *, max_iter, tol, caller):
             break
     else:
         warnings.warn(
-            f"{caller}: the mean did not converge in max_iter={max_iter} iterations. "
-            "Increase max_iter or tol.",
+            "ProcrustesMetaEmbedding: the mean did not converge in "
+            f"max_iter={max_iter} iterations. Increase max_iter or tol.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -295,7 +295,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names, type(self).__name__)
+        self.weights_ = source_weights(self.weights, names)
         target = self._target_index(names)
         rows = np.arange(blocks[0].n_rows)
         means = [known_mean(block, rows, normalize=True) for block in blocks]
@@ -320,7 +320,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
             return None
         if self.target not in names:
             raise ValueError(
-                f"{type(self).__name__}: target must be one of the sources {names} or "
+                f"target must be one of the sources {names} or "
                 f"None, for their mean; got {self.target!r}."
             )
         return names.index(self.target)
@@ -335,7 +335,6 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
             self.weights_,
             max_iter=self.max_iter,
             tol=self.tol,
-            caller=type(self).__name__,
         )
 
     def _center(self, blocks):

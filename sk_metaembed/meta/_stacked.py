@@ -199,7 +199,6 @@ class _BaseStacked(
         """Fit the models and return the out-of-fold predictions of each."""
         from ._stacked_models import fit_models, fit_weights, make_folds
 
-        caller = type(self).__name__
         self._reads_pairs = isinstance(X, SequencePairs)
         sequences = self._sequences(X, fitted=False)
         has_blocks = isinstance(sequences, EmbeddedSequences)
@@ -209,9 +208,7 @@ class _BaseStacked(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         target = self._target = self._read_target(y, len(X), sample_weight)
-        folds = make_folds(
-            self.cv, target, groups, equal_rows(X), self.random_state, caller=caller
-        )
+        folds = make_folds(self.cv, target, groups, equal_rows(X), self.random_state)
         inputs = self._inputs(X, sequences)
         given = dict(self.models or ())
         for model in (self.estimator, *given.values()):
@@ -221,7 +218,7 @@ class _BaseStacked(
             for name in inputs
         }
         fitted = fit_models(
-            estimators, inputs, target, folds, sample_weight, self.n_jobs, caller=caller
+            estimators, inputs, target, folds, sample_weight, self.n_jobs
         )
         decisions = np.stack([each.decisions for each in fitted.values()])
         weights = fit_weights(
@@ -240,13 +237,13 @@ class _BaseStacked(
         caller = type(self).__name__
         if fitted and self._reads_pairs != isinstance(X, SequencePairs):
             kind = "SequencePairs" if self._reads_pairs else "single sequences"
-            raise TypeError(f"{caller} was fitted on {kind}, got {X!r}.")
+            raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
         sequences = X.sequences if isinstance(X, SequencePairs) else X
         if isinstance(sequences, TokenSequences):
             if fitted and self.dims_in_:
                 raise TypeError(
-                    f"{caller} was fitted on the sources {[*self.dims_in_]}, got {X!r} "
-                    "without sources. Pass EmbeddedSequences with these sources."
+                    f"The stack was fitted on the sources {[*self.dims_in_]}, got "
+                    f"{X!r} without sources. Pass EmbeddedSequences with these sources."
                 )
             return sequences
         sequences = check_embedded(sequences, caller=caller)
@@ -261,10 +258,7 @@ class _BaseStacked(
         kind = "classifier" if is_classifier(self) else "regressor"
         fits = is_classifier(model) if kind == "classifier" else is_regressor(model)
         if not fits:
-            raise ValueError(
-                f"{type(self).__name__}: estimator and models must be {kind}s, got "
-                f"{model!r}."
-            )
+            raise ValueError(f"estimator and models must be {kind}s, got {model!r}.")
 
     def _inputs(self, X, sequences):
         """Return the training rows of each model in the forms to choose from."""
@@ -285,7 +279,7 @@ class _BaseStacked(
         if not inputs:
             reason = "all sequences are empty" if self.tfidf else "tfidf=False"
             raise ValueError(
-                f"{type(self).__name__}: there is nothing to learn from: X has no "
+                "there is nothing to learn from: X has no "
                 f"sources, and {reason}. Pass EmbeddedSequences, such as the output of "
                 "an EmbeddingUnion."
             )
@@ -295,7 +289,7 @@ class _BaseStacked(
         """Return a model's name, or raise an error if a source has it."""
         if name in inputs:
             raise ValueError(
-                f"{type(self).__name__}: two models are named {name!r}. Rename the "
+                f"two models are named {name!r}. Rename the "
                 f"source or the entry of models"
                 + (f", or set {_SWITCH[name]}=False." if name in _SWITCH else ".")
             )
@@ -355,11 +349,11 @@ class _BaseStacked(
 
     def _of_models(self, parts, tokens):
         """Return the decision values of each model for vectors by form, and tokens."""
-        caller, center, values = type(self).__name__, self._target.center, []
+        center, values = self._target.center, []
         for name, model in self.estimators_.items():
             form = self._forms[name]
             rows = self._rows(name, parts[form]) if form in parts else tokens
-            values.append(decisions(model, rows, caller=caller) - center)
+            values.append(decisions(model, rows) - center)
         return values
 
     def _rows(self, name, parts):

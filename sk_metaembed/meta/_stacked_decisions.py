@@ -21,9 +21,7 @@ class PerLabel(BaseEstimator):
         """Fit a model per label; a label that all rows have, or none, has a number."""
         params = {}
         if sample_weight is not None:
-            params = weight_params(
-                self.estimator, sample_weight, "StackedMetaClassifier"
-            )
+            params = weight_params(self.estimator, sample_weight)
         self.models_ = []
         for column in y.T:
             n, n_positive = len(column), int(np.count_nonzero(column))
@@ -36,24 +34,24 @@ class PerLabel(BaseEstimator):
                 self.models_.append(clone(self.estimator).fit(X, column, **params))
         return self
 
-    def decide(self, X, caller):
+    def decide(self, X):
         """Return log odds, (n_rows, n_labels)."""
         columns = [
             np.full((X.shape[0], 1), model)
             if isinstance(model, float)
-            else decisions(model, X, caller=caller)
+            else decisions(model, X)
             for model in self.models_
         ]
         return np.hstack(columns)
 
 
-def decisions(model, X, *, caller):
+def decisions(model, X):
     """Return decision values or predictions of a fitted model, (n_rows, n_columns)."""
     if hasattr(model, "steps") and isinstance(model[-1], PerLabel):
-        return model[-1].decide(model[:-1].transform(X), caller)
+        return model[-1].decide(model[:-1].transform(X))
     if isinstance(model, PerLabel):
-        return model.decide(X, caller)
-    method = _method(model, caller)
+        return model.decide(X)
+    method = _method(model)
     values = getattr(model, method)(X)
     if method == "predict_proba":
         values = np.log(np.maximum(values, _LEAST_PROBABILITY))
@@ -61,7 +59,7 @@ def decisions(model, X, *, caller):
     return values if values.ndim == 2 else values[:, None]
 
 
-def _method(model, caller):
+def _method(model):
     """Return the name of the method whose output is stacked."""
     if not is_classifier(model):
         return "predict"
@@ -69,19 +67,18 @@ def _method(model, caller):
     name = next((name for name in names if hasattr(model, name)), None)
     if name is None:
         raise ValueError(
-            f"{caller}: a classifier must have decision_function or predict_proba, got "
-            f"{model!r}."
+            f"a classifier must have decision_function or predict_proba, got {model!r}."
         )
     for key, value in model.get_params().items():
         if key.split("__")[-1] == "decision_function_shape" and value == "ovo":
             raise ValueError(
-                f"{caller}: decision values must have one column per class, but "
+                "decision values must have one column per class, but "
                 f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
             )
     return name
 
 
-def weight_params(model, sample_weight, caller):
+def weight_params(model, sample_weight):
     """Return the parameters of fit that pass weights to all steps that take them."""
     steps = model.steps if hasattr(model, "steps") else [(None, model)]
     names = [
@@ -91,7 +88,6 @@ def weight_params(model, sample_weight, caller):
     ]
     if not names:
         raise ValueError(
-            f"{caller}: sample_weight was passed, but {type(model).__name__} does not "
-            "support it."
+            f"sample_weight was passed, but {type(model).__name__} does not support it."
         )
     return dict.fromkeys(names, sample_weight)

@@ -68,7 +68,7 @@ class Folds(NamedTuple):
         return self.folds[0] if is_large else None
 
 
-def make_folds(cv, target, groups, copies, random_state, *, caller):
+def make_folds(cv, target, groups, copies, random_state):
     """Return the `Folds` of a target's rows.
 
     `copies` has the same number for equal rows, which are in one fold unless there are
@@ -84,7 +84,7 @@ def make_folds(cv, target, groups, copies, random_state, *, caller):
     else:
         splitter = check_cv(cv, target.y, classifier=target.kind == "classes")
         folds = list(splitter.split(np.zeros(n_rows), target.y, groups))
-        _check_partition(folds, n_rows, splitter, caller)
+        _check_partition(folds, n_rows, splitter)
     if labels is not None:
         codes = np.unique(labels, return_inverse=True)[1]
         folds = [_with_all_classes(codes, *fold) for fold in folds]
@@ -127,7 +127,7 @@ def _division(n_folds, labels, n_rows, groups, copies, rng):
         return list(splitter.split(np.zeros(n_rows), labels, groups))
 
 
-def _check_partition(folds, n_rows, splitter, caller):
+def _check_partition(folds, n_rows, splitter):
     """Raise a ValueError unless every row is held out once."""
     counts = np.bincount(
         np.concatenate([test for _, test in folds]).astype(int), minlength=n_rows
@@ -135,7 +135,7 @@ def _check_partition(folds, n_rows, splitter, caller):
     wrong = np.flatnonzero(counts != 1)
     if len(wrong):
         raise ValueError(
-            f"{caller}: cv must hold out every row once, but {splitter!r} holds out "
+            f"cv must hold out every row once, but {splitter!r} holds out "
             f"row {wrong[0]} {counts[wrong[0]]} times. Use a splitter such as "
             "StratifiedKFold or GroupKFold."
         )
@@ -169,7 +169,7 @@ class Fitted(NamedTuple):
     score: float
 
 
-def fit_models(estimators, inputs, target, folds, sample_weight, n_jobs, *, caller):
+def fit_models(estimators, inputs, target, folds, sample_weight, n_jobs):
     """Return the `Fitted` model of each input, by name.
 
     Parameters
@@ -183,19 +183,15 @@ def fit_models(estimators, inputs, target, folds, sample_weight, n_jobs, *, call
     folds : Folds
     sample_weight : ndarray of shape (n_rows,) or None
     n_jobs : int or None
-    caller : str
-        Name of the stack, for messages.
     """
     fitted = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_model)(
-            estimators[name], forms, target, folds, sample_weight, caller=caller
-        )
+        delayed(_fit_model)(estimators[name], forms, target, folds, sample_weight)
         for name, forms in inputs.items()
     )
     return dict(zip(inputs, fitted, strict=True))
 
 
-def _fit_model(estimator, forms, target, folds, sample_weight, *, caller):
+def _fit_model(estimator, forms, target, folds, sample_weight):
     # Weights reach the models whether or not the caller uses routing. Solvers make many
     # small products, which take several times as long in threads.
     with (
@@ -206,7 +202,7 @@ def _fit_model(estimator, forms, target, folds, sample_weight, *, caller):
         ),
         threadpool_limits(1, user_api="blas"),
     ):
-        fitter = _Fitter(target, folds, sample_weight, caller)
+        fitter = _Fitter(target, folds, sample_weight)
         best = None
         for form, X in forms.items():
             if form == "dimension":
@@ -286,8 +282,8 @@ class _Choice(NamedTuple):
 class _Fitter:
     """Fits and compares models on the rows of a stack."""
 
-    def __init__(self, target, folds, sample_weight, caller):
-        self.target, self.folds, self.caller = target, folds, caller
+    def __init__(self, target, folds, sample_weight):
+        self.target, self.folds = target, folds
         self.sample_weight = sample_weight
 
     def choose(self, path, X):
@@ -383,11 +379,11 @@ class _Fitter:
         weights = self.sample_weight
         params = {}
         if weights is not None:
-            params = weight_params(model, weights[rows], self.caller)
+            params = weight_params(model, weights[rows])
         model.fit(X[rows], self.target.y[rows], **params)
 
     def _decide(self, model, X):
-        return decisions(model, X, caller=self.caller) - self.target.center
+        return decisions(model, X) - self.target.center
 
 
 class RowSpace:

@@ -56,7 +56,7 @@ def read_classes(y, n_rows, *, caller):
         return Target("labels", y, y.astype(np.float64), np.arange(y.shape[1]))
     if kind not in ("binary", "multiclass"):
         raise ValueError(
-            f"{caller}: y must have one column of classes, or be an indicator matrix "
+            "y must have one column of classes, or be an indicator matrix "
             f"of 0 and 1 with a column per label; got a y of type {kind!r} and shape "
             f"{y.shape}. Fit one estimator per column for several columns of classes."
         )
@@ -81,7 +81,7 @@ def read_numbers(y, n_rows, sample_weight=None, *, caller):
         columns = y.astype(np.float64).reshape(len(y), -1)
     except ValueError as error:
         raise ValueError(
-            f"{caller}: y must be numbers, got {type_of_target(y)!r} of dtype "
+            f"y must be numbers, got {type_of_target(y)!r} of dtype "
             f"{y.dtype}. Use StackedMetaClassifier for classes."
         ) from error
     y = columns if y.ndim == 2 else columns[:, 0]

@@ -69,8 +69,6 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         largest magnitude positive.
     singular_values_ : ndarray of float64, shape (n_components_,)
         Singular values of the kept directions, in decreasing order.
-    explained_share_ : ndarray of float64, shape (n_components_,)
-        Share of each direction in the sum of squares of the concatenation.
     n_components_ : int
         Number of directions kept, at most the rank. If all vectors are zero, 1, with
         zeros.
@@ -126,11 +124,11 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     >>> svd = SVDMetaEmbedding(n_components=2)
     >>> svd.fit_transform(EmbeddedSequences(tokens, [x, y]))[0].shape
     (3, 2)
-    >>> svd.explained_share_.round(2)
-    array([0.67, 0.32])
+    >>> svd.singular_values_.round(2)
+    array([2.01, 1.39])
     """
 
-    _per_component = ("components_", "singular_values_", "explained_share_")
+    _per_component = ("components_", "singular_values_")
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -160,14 +158,12 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
-        caller = type(self).__name__
-        self.weights_ = source_weights(self.weights, names, caller)
+        self.weights_ = source_weights(self.weights, names)
         used = np.flatnonzero(self.weights_)
         rows = learning_rows(
             [names[i] for i in used],
             known_matrix(blocks)[:, used],
             n_knowing=len(used),
-            caller=caller,
         )
         self.n_learning_rows_ = len(rows)
         self._set_directions(*self._decompose(blocks, rows))
@@ -183,7 +179,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
             _, values, directions = randomized_svd(
                 X, n_components, random_state=self.random_state, flip_sign=False
             )
-            return values, directions, np.einsum("ij,ij->", X, X, dtype=np.float64)
+            return values, directions
         parts = (self._concatenate(blocks, rows[part]) for part in chunks(len(rows)))
         return exact_svd(parts, len(rows), dim, n_components)
 
@@ -194,7 +190,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         ]
         return np.concatenate(parts, axis=1)
 
-    def _set_directions(self, values, directions, total):
+    def _set_directions(self, values, directions):
         minimum = np.sqrt(self.n_learning_rows_) * _MIN_SCALE
         rank = np.count_nonzero(values > max(_ROUNDING * values[0], minimum))
         self.n_components_ = max(rank, 1)
@@ -202,7 +198,6 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         signs = column_signs(directions.T)[:, None]
         self.components_ = (directions * signs).astype(np.float32)
         self.singular_values_ = values[: self.n_components_].astype(np.float64)
-        self.explained_share_ = self.singular_values_**2 / (total or 1.0)
 
     def _source_maps(self, blocks):
         matrix = self.components_.T.astype(np.float64)
@@ -224,7 +219,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
 
 
 def exact_svd(parts, n_rows, dim, n_components):
-    """Return singular values, right singular vectors and sum of squares of a matrix.
+    """Return singular values and right singular vectors of a matrix.
 
     The matrix, (n_rows, dim), is given in parts, cut between rows. Values are in
     decreasing order, (n_components,), vectors are rows, (n_components, dim). A tall
@@ -235,11 +230,11 @@ def exact_svd(parts, n_rows, dim, n_components):
     if n_rows < dim:
         whole = np.concatenate(list(parts)).astype(np.float64)
         _, values, directions = np.linalg.svd(whole, full_matrices=False)
-        return values[:n_components], directions[:n_components], values @ values
+        return values[:n_components], directions[:n_components]
     gram = np.zeros((dim, dim))
     for part in parts:
         part = part.astype(np.float64)
         gram += part.T @ part
     squares, directions = eigh(gram, subset_by_index=(dim - n_components, dim - 1))
     values = np.sqrt(np.maximum(squares[::-1], 0))
-    return values, directions[:, ::-1].T, np.trace(gram)
+    return values, directions[:, ::-1].T

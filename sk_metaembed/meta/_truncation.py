@@ -50,9 +50,8 @@ class TruncationMixin:
         check_is_fitted(self)
         if not is_integer(n_components) or not 1 <= n_components <= self.dim_:
             raise ValueError(
-                f"{type(self).__name__}.truncate: n_components must be an integer from "
-                f"1 to {self.dim_}, the dimensions that were fitted; got "
-                f"{n_components!r}."
+                f"n_components must be an integer from 1 to {self.dim_}, the number of "
+                f"fitted dimensions; got {n_components!r}."
             )
         truncated = copy.copy(self)
         truncated.n_components = n_components

@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import struct
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
@@ -22,27 +21,50 @@ from .._io._atomic import atomic_write
 from .._version import __version__
 from ._errors import SavedFileError, raise_corrupt
 
+FORMAT, VERSION = "sk_metaembed estimator", 1
+MANIFEST = "manifest.json"
+_MAX_MANIFEST_SIZE = 1 << 26  # bytes
+_PACKAGES = ("scikit-learn", "numpy", "torch", "skops")
 _NAME = re.compile(r"(?:[\w-][\w.-]*/){0,3}[\w-][\w.-]*", re.ASCII)
 _CHUNK = 1 << 20
 _ENCRYPTED = 1
-_LOCAL = struct.Struct("<26sHH")  # a member's header, up to its name
+# First bytes of pickles, and of the formats joblib compresses them with.
+_PICKLES = (
+    b"\x80",
+    b"x\x01",
+    b"x^",
+    b"x\x9c",
+    b"x\xda",
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zX",
+)
 
 
-def stored_zip(members):
-    """Return the bytes of a zip file, equal for equal members."""
-    buffer = io.BytesIO()
-    with ZipFile(buffer, "w") as file:
-        for name, content in members.items():
-            write_member(file, name, content)
-    return buffer.getvalue()
+def write_saved_file(path, members, info):
+    """Write members (name -> bytes or Path) and a manifest with `info`, atomically."""
+    with atomic_write(path) as out, ZipFile(out, "w") as file:
+        seals = {name: _write(file, name, members[name]) for name in sorted(members)}
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "versions": _versions(),
+            **info,
+            "members": seals,
+        }
+        _write(file, MANIFEST, json.dumps(manifest, indent=1).encode())
 
 
-def write_member(file, name, content):
+def _write(file, name, content):
     """Store bytes or the file at a Path, without a date; return size and SHA-256."""
     entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.compress_type, entry.external_attr = ZIP_STORED, 0o644 << 16
+    is_path = isinstance(content, Path)
     digest, size = hashlib.sha256(), 0
-    with _opened(content) as source, file.open(entry, "w", force_zip64=True) as out:
+    with (
+        open(content, "rb") if is_path else io.BytesIO(content) as source,
+        file.open(entry, "w", force_zip64=True) as out,
+    ):
         while chunk := source.read(_CHUNK):
             digest.update(chunk)
             size += len(chunk)
@@ -50,71 +72,48 @@ def write_member(file, name, content):
     return {"size": size, "sha256": digest.hexdigest()}
 
 
-def _opened(content):
-    return open(content, "rb") if isinstance(content, Path) else io.BytesIO(content)
+def _versions():
+    """Return the installed versions of what a saved estimator depends on."""
+    installed = {"sk_metaembed": __version__}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
-class FileSlice(io.RawIOBase):
-    """A byte range of a file, as a seekable file.
+class SavedFile:
+    """A file written by `write_saved_file`, which may be malformed or malicious.
 
-    ``ZipFile.open`` seeks backwards only by reading again from the start of the member.
-    Reading moves the position of `file`; closing the slice leaves `file` open.
+    Raises SavedFileError if it is another kind of file, is from a newer version, has
+    members that `write_saved_file` does not write (compressed or encrypted ones,
+    duplicate names, names that lead out of a folder, sizes larger than the file), or
+    if its members are not those of its manifest. Each member that is read matches its
+    checksum.
     """
 
-    def __init__(self, file, start, size):
-        self._file, self._start, self._size, self._at = file, start, size, 0
-
-    def readable(self):
-        """Return True."""
-        return True
-
-    def seekable(self):
-        """Return True."""
-        return True
-
-    def seek(self, offset, whence=os.SEEK_SET):
-        """Set the position and return it."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}
-        self._at = max(0, base[whence] + offset)
-        return self._at
-
-    def readinto(self, buffer):
-        """Read into a buffer, up to the end of the range."""
-        self._file.seek(self._start + self._at)
-        n = min(len(buffer), max(0, self._size - self._at))
-        n = self._file.readinto(memoryview(buffer)[:n])
-        self._at += n
-        return n
-
-
-class ZipReader:
-    """The members of a zip file, which may be malformed or malicious.
-
-    Raises SavedFileError for a file that is not a zip file or has members that
-    `write_member` does not write: compressed or encrypted members, duplicate names,
-    names that lead out of a folder, or sizes larger than the file.
-
-    Parameters
-    ----------
-    source : path-like or binary file
-    label : str
-        Name of the file in error messages.
-    """
-
-    def __init__(self, source, label):
-        self.label = label
-        with raise_corrupt(label):
-            self._zip = ZipFile(source)
-        infos = self._zip.infolist()
-        self.infos = {info.filename: info for info in infos}
+    def __init__(self, path):
+        self.label = str(path)
+        _check_kind(path)
+        with raise_corrupt(self.label):
+            self._zip = ZipFile(path)
         try:
-            self._check(infos)
-        except SavedFileError:
+            infos = self._zip.infolist()
+            self._infos = {info.filename: info for info in infos}
+            self._check_infos(infos)
+            self._seals = self._read_manifest()
+            self._check_members()
+        except BaseException:
             self.close()
             raise
 
-    def _check(self, infos):
-        if len(self.infos) < len(infos):
+    def _check_infos(self, infos):
+        if MANIFEST not in self._infos:
+            raise SavedFileError(
+                f"{self.label}: {MANIFEST} is missing: the file is truncated or was "
+                "not written by sk_metaembed.save. Use skops.io.load, torch.load or "
+                "numpy.load for files written by those libraries."
+            )
+        if len(self._infos) < len(infos):
             raise SavedFileError(f"{self.label} has two members with the same name.")
         for info in infos:
             if not _NAME.fullmatch(info.filename):
@@ -137,28 +136,100 @@ class ZipReader:
                 "file is truncated or malicious."
             )
 
+    def _read_manifest(self):
+        """Return size and checksum of each member."""
+        if self._infos[MANIFEST].file_size > _MAX_MANIFEST_SIZE:
+            raise SavedFileError(
+                f"{self.label}: {MANIFEST} is larger than {_MAX_MANIFEST_SIZE:,} bytes."
+            )
+        with raise_corrupt(f"{self.label}, {MANIFEST!r}"):
+            manifest = json.loads(self._zip.read(MANIFEST))
+            kind, number = manifest["format"], manifest["version"]
+            seals = {
+                name: (seal["size"], seal["sha256"])
+                for name, seal in manifest["members"].items()
+            }
+        if kind != FORMAT or type(number) is not int or number < 1:
+            raise SavedFileError(
+                f"{self.label}: {MANIFEST} declares the format {kind!r}, version "
+                f"{number!r}, which sk_metaembed.save does not write."
+            )
+        if number > VERSION:
+            versions = manifest.get("versions")
+            writer = versions.get("sk_metaembed") if isinstance(versions, dict) else ""
+            raise SavedFileError(
+                f"{self.label} has format version {number}; this release, "
+                f"{__version__}, reads up to {VERSION}. It was written by sk_metaembed "
+                f"{writer}: install that version or a newer one."
+            )
+        return seals
+
+    def _check_members(self):
+        present, listed = {*self._infos} - {MANIFEST}, {*self._seals}
+        if present != listed:
+            missing, extra = sorted(listed - present), sorted(present - listed)
+            problem = f"lacks {missing[0]!r}" if missing else f"also has {extra[0]!r}"
+            raise SavedFileError(
+                f"{self.label} {problem}, contrary to its manifest: the file was "
+                "modified after it was saved. Get an intact copy."
+            )
+        for name, (size, _) in self._seals.items():
+            if size != self.size(name):
+                raise self._corrupt(name)
+
+    def _corrupt(self, name):
+        return SavedFileError(
+            f"{self.label}: the checksum of {name!r} does not match the manifest. The "
+            "file is corrupt or was modified after it was saved. Get an intact copy."
+        )
+
+    def size(self, name):
+        """Return the number of bytes of a member."""
+        return self._infos[name].file_size
+
+    def digest(self, name):
+        """Return the SHA-256 of a member, as the manifest declares it."""
+        return self._seals[name][1]
+
+    def names_under(self, prefix):
+        """Return the names of the members that start with a prefix, sorted."""
+        return sorted(name for name in self._seals if name.startswith(prefix))
+
     def read(self, name):
         """Return a member's bytes."""
-        with self.open(name) as file:
-            return file.read()
+        chunks = []
+        self._verify(name, chunks.append)
+        return b"".join(chunks)
 
     @contextlib.contextmanager
     def open(self, name):
-        """Yield a member as a binary file."""
-        if name not in self.infos:
-            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
-        readable = raise_corrupt(f"{self.label}, {name!r}")
-        with readable, self._zip.open(self.infos[name]) as file:
+        """Verify the checksum of a member and yield it as a binary file."""
+        self._verify(name, lambda chunk: None)
+        with self._opened(name) as file:
             yield file
 
-    def open_seekable(self, name):
-        """Return a member as a seekable file."""
-        start = self.infos[name].header_offset
-        self._zip.fp.seek(start)
-        *_, name_size, extra_size = _LOCAL.unpack(self._zip.fp.read(_LOCAL.size))
-        start += _LOCAL.size + name_size + extra_size
-        member = FileSlice(self._zip.fp, start, self.infos[name].file_size)
-        return io.BufferedReader(member)
+    def extract(self, name, path):
+        """Write a member to a path."""
+        with open(path, "xb") as out:
+            self._verify(name, out.write)
+
+    @contextlib.contextmanager
+    def _opened(self, name):
+        if name not in self._seals:
+            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
+        readable = raise_corrupt(f"{self.label}, {name!r}")
+        with readable, self._zip.open(self._infos[name]) as file:
+            yield file
+
+    def _verify(self, name, consume):
+        """Pass a member to `consume` in chunks; raise if its checksum is wrong."""
+        digest = hashlib.sha256()
+        with self._opened(name) as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+                consume(chunk)
+        if digest.hexdigest() != self.digest(name):
+            raise self._corrupt(name)
 
     def close(self):
         """Close the zip file."""
@@ -169,160 +240,6 @@ class ZipReader:
 
     def __exit__(self, *exception):
         self.close()
-
-
-FORMAT, VERSION = "sk_metaembed estimator", 1
-MANIFEST = "manifest.json"
-STRUCTURE = "structure.skops"
-_MAX_MANIFEST_SIZE = 1 << 26  # bytes
-_PACKAGES = ("scikit-learn", "numpy", "torch", "skops")
-# First bytes of pickles, and of the formats joblib compresses them with.
-_PICKLES = (
-    b"\x80",
-    b"x\x01",
-    b"x^",
-    b"x\x9c",
-    b"x\xda",
-    b"\x1f\x8b",
-    b"BZh",
-    b"\xfd7zX",
-)
-
-
-def write_saved_file(path, members, info):
-    """Write members (name -> bytes or Path) and a manifest with `info`, atomically."""
-    with atomic_write(path) as out, ZipFile(out, "w") as file:
-        seals = {
-            name: write_member(file, name, members[name]) for name in sorted(members)
-        }
-        manifest = {
-            "format": FORMAT,
-            "version": VERSION,
-            "versions": _versions(),
-            **info,
-            "members": seals,
-        }
-        write_member(file, MANIFEST, json.dumps(manifest, indent=1).encode())
-
-
-def _versions():
-    """Return the installed versions of what a saved estimator depends on."""
-    installed = {"sk_metaembed": __version__}
-    for name in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            installed[name] = version(name)
-    return installed
-
-
-class SavedFile(ZipReader):
-    """A file written by `write_saved_file`; each member read matches its checksum.
-
-    Raises SavedFileError if it is another kind of file, is from a newer version, or its
-    members are not those of its manifest.
-    """
-
-    def __init__(self, path):
-        _check_kind(path)
-        super().__init__(path, str(path))
-        try:
-            self._seals = self._read_manifest()["members"]
-            self._check_members()
-        except BaseException:
-            self.close()
-            raise
-
-    def _check(self, infos):
-        if MANIFEST not in self.infos:
-            raise SavedFileError(
-                f"{self.label}: {MANIFEST} is missing: the file is truncated or was "
-                "not written by sk_metaembed.save. Use skops.io.load, torch.load or "
-                "numpy.load for files written by those libraries."
-            )
-        super()._check(infos)
-
-    def _read_manifest(self):
-        if self.infos[MANIFEST].file_size > _MAX_MANIFEST_SIZE:
-            raise SavedFileError(
-                f"{self.label}: {MANIFEST} is larger than {_MAX_MANIFEST_SIZE:,} bytes."
-            )
-        with raise_corrupt(f"{self.label}, {MANIFEST!r}"):
-            manifest = json.loads(super().read(MANIFEST))
-            kind, number = manifest["format"], manifest["version"]
-            manifest["members"].items()
-        if kind != FORMAT or type(number) is not int or number < 1:
-            raise SavedFileError(
-                f"{self.label}: {MANIFEST} declares the format {kind!r}, version "
-                f"{number!r}, which sk_metaembed.save does not write."
-            )
-        if number > VERSION:
-            raise SavedFileError(
-                f"{self.label} has format version {number}; this release, "
-                f"{__version__}, reads up to {VERSION}. It was written by sk_metaembed "
-                f"{_writer_version(manifest)}: install that version or a newer one."
-            )
-        return manifest
-
-    def _check_members(self):
-        present, listed = {*self.infos} - {MANIFEST}, {*self._seals}
-        if present != listed:
-            missing, extra = sorted(listed - present), sorted(present - listed)
-            problem = f"lacks {missing[0]!r}" if missing else f"also has {extra[0]!r}"
-            raise SavedFileError(
-                f"{self.label} {problem}, contrary to its manifest: the file was "
-                "modified after it was saved. Get an intact copy."
-            )
-        for name, seal in self._seals.items():
-            with raise_corrupt(f"{self.label}, {MANIFEST!r}"):
-                size, _ = seal["size"], seal["sha256"]
-            if size != self.infos[name].file_size:
-                raise self._corrupt(name)
-
-    def _corrupt(self, name):
-        return SavedFileError(
-            f"{self.label}: the checksum of {name!r} does not match the manifest. The "
-            "file is corrupt or was modified after it was saved. Get an intact copy."
-        )
-
-    def read(self, name):
-        """Return a member's bytes."""
-        chunks = []
-        self._verify(name, chunks.append)
-        return b"".join(chunks)
-
-    def open_seekable(self, name):
-        """Verify the checksum of a member and return it as a seekable file."""
-        self._verify(name, lambda chunk: None)
-        return super().open_seekable(name)
-
-    def extract(self, name, path):
-        """Write a member to a path."""
-        with open(path, "xb") as out:
-            self._verify(name, out.write)
-
-    def digest(self, name):
-        """Return the SHA-256 of a member, as the manifest declares it."""
-        return self._seals[name]["sha256"]
-
-    def names_under(self, prefix):
-        """Return the names of the members that start with a prefix, sorted."""
-        return sorted(name for name in self._seals if name.startswith(prefix))
-
-    def _verify(self, name, consume):
-        """Pass a member to `consume` in chunks; raise if its checksum is wrong."""
-        digest = hashlib.sha256()
-        if name not in self._seals:
-            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
-        with self.open(name) as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-                consume(chunk)
-        if digest.hexdigest() != self._seals[name]["sha256"]:
-            raise self._corrupt(name)
-
-
-def _writer_version(manifest):
-    versions = manifest.get("versions")
-    return str(versions.get("sk_metaembed", "")) if isinstance(versions, dict) else ""
 
 
 def _check_kind(path):

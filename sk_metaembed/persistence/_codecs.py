@@ -258,11 +258,13 @@ def _decode_set(content):
 
 
 def _encode_bytes(value, where, copy):
-    return Placeholder("bytes", values=np.frombuffer(value, np.uint8))
+    mutable = isinstance(value, bytearray)
+    return Placeholder("bytes", values=np.frombuffer(value, np.uint8), mutable=mutable)
 
 
 def _decode_bytes(content):
-    return bytes(array_entry(content, "values", np.uint8))
+    kind = bytearray if entry(content, "mutable", bool) else bytes
+    return kind(array_entry(content, "values", np.uint8))
 
 
 def _encode_sparse(value, where, copy):
@@ -304,16 +306,12 @@ def _decode_zoned(content):
     return DatetimeTZDtype.construct_from_string(entry(content, "name", str))
 
 
-def _encode_memmap(value, where, copy):
-    return np.array(value)
-
-
 _ENCODERS = [
-    (np.memmap, _encode_memmap),
+    (np.memmap, lambda value, where, copy: np.array(value)),
     (list, _encode_list),
     (dict, _encode_dict),
     (set | frozenset, _encode_set),
-    (bytes, _encode_bytes),
+    (bytes | bytearray, _encode_bytes),
     (sparse.spmatrix | sparse.sparray, _encode_sparse),
     (np.random.RandomState, _encode_random_state),
     (np.random.Generator, _encode_generator),

@@ -9,6 +9,7 @@ gradient boosting do not, so its trees do.
 """
 
 import sys
+from importlib import import_module
 
 import numpy as np
 
@@ -147,12 +148,19 @@ def _decode_spline(content):
     )
 
 
-# Their module has another name before scikit-learn 1.7, when they are pickled.
-_LOSS_MODULES = "sklearn._loss._loss", "_loss"
+# Losses by the module that has them; before scikit-learn 1.7, the first one names
+# itself "_loss".
 _LOSSES = {
-    *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss", "CyHalfGammaLoss"),
-    *("CyHalfMultinomialLoss", "CyHalfPoissonLoss", "CyHalfSquaredError"),
-    *("CyHalfTweedieLoss", "CyHalfTweedieLossIdentity", "CyHuberLoss", "CyPinballLoss"),
+    "sklearn._loss._loss": (
+        *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss"),
+        *("CyHalfGammaLoss", "CyHalfMultinomialLoss", "CyHalfPoissonLoss"),
+        *("CyHalfSquaredError", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
+        *("CyHuberLoss", "CyPinballLoss"),
+    ),
+    "sklearn.linear_model._sgd_fast": (
+        *("EpsilonInsensitive", "Hinge", "ModifiedHuber"),
+        *("SquaredEpsilonInsensitive", "SquaredHinge"),
+    ),
 }
 
 
@@ -164,13 +172,12 @@ def _encode_loss(loss):
 
 
 def _decode_loss(content):
-    from sklearn._loss import _loss
-
     name = entry(content, "name", str)
-    if name not in _LOSSES:
+    module = next((m for m, names in _LOSSES.items() if name in names), None)
+    if module is None:
         raise MalformedEntryError(f"there is no loss {name!r}")
     parameters = array_entry(content, "parameters", np.float64)
-    return getattr(_loss, name)(*parameters.tolist())
+    return getattr(import_module(module), name)(*parameters.tolist())
 
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -179,9 +186,8 @@ _ENCODERS = {
     _BOOSTING: _encode_boosted,
     "sk_metaembed.persistence._checked_tree.CheckedTreePredictor": _encode_boosted,
     "scipy.interpolate._bsplines.BSpline": _encode_spline,
-    **{
-        f"{module}.{name}": _encode_loss for module in _LOSS_MODULES for name in _LOSSES
-    },
+    **{f"{m}.{name}": _encode_loss for m, names in _LOSSES.items() for name in names},
+    **{f"_loss.{name}": _encode_loss for name in _LOSSES["sklearn._loss._loss"]},
 }
 DECODERS = {
     "tree": _decode_tree,

@@ -8,8 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._boosters import BOOSTER_KINDS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -101,6 +99,7 @@ def raise_corrupt(label):
         ) from error
 
 
+_BOOSTERS = {"lightgbm", "xgboost", "catboost"}
 _BOOSTER_RISK = (
     " LightGBM, XGBoost and CatBoost do not validate all of a model's numbers, so a "
     "forged model could crash the process or read memory outside the model."
@@ -136,7 +135,7 @@ def _reasons(types):
         from skops.io.exceptions import UNTRUSTED_TYPE_REASONS as reasons
 
     why = "".join(f" {reasons[name]}" for name in types if name in reasons)
-    if {name.partition(".")[0] for name in types} & {*BOOSTER_KINDS}:
+    if {name.partition(".")[0] for name in types} & _BOOSTERS:
         why += _BOOSTER_RISK
     return why
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..vectors._cache import cache_root, publish
-from ._archive import STRUCTURE, SavedFile
-from ._boosters import BOOSTER_KINDS, booster_name, decode_booster
+from ._archive import SavedFile
+from ._boosters import booster_name, decode_booster
 from ._codecs import DECODERS, MalformedEntryError, Placeholder, decode_words, entry
 from ._compiled import DECODERS as COMPILED
 from ._compiled import unchecked_types
@@ -31,7 +31,7 @@ from ._functions import (
     function_name,
 )
 from ._graph_copy import GraphCopier, has_parameters, iter_parts
-from ._schema import read_structure, untrusted_in
+from ._schema import STRUCTURE, read_structure, untrusted_names
 from ._trusted import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -110,9 +110,8 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     trusted = _check_names(trusted)
     path = file_path(path, "sk_metaembed.load")
     with SavedFile(path) as file:
-        structure = file.open_seekable(STRUCTURE)
         with raise_corrupt(f"{path}, {STRUCTURE!r}"):
-            plain, types = read_structure(structure, trusted)
+            plain, types = read_structure(file, trusted)
             required = TrustRequirements(plain, types)
         required.check(trusted)
         decoder = Decoder(file)
@@ -171,8 +170,6 @@ class Decoder:
         content = {name: copy(value, where) for name, value in content.items()}
         if kind in _DECODERS:
             return _DECODERS[kind](content)
-        if kind in BOOSTER_KINDS:
-            return decode_booster(kind, content, self.file)
         if kind == "keyed vectors":
             return _keyed_vectors(content, self.file)
         return open_handle(kind, content, self.file, self._opened)
@@ -195,6 +192,7 @@ _DECODERS = {
     "function": decode_function,
     "partial": decode_partial,
     "scorer": decode_scorer,
+    "booster": decode_booster,
 }
 
 
@@ -248,8 +246,8 @@ class TrustRequirements:
             content = entry(vars(value), "content", dict)
             if value.kind == "function":
                 self.functions.add(function_name(content))
-            if value.kind in BOOSTER_KINDS:
-                self.types.add(booster_name(value.kind, content))
+            if value.kind == "booster":
+                self.types.add(booster_name(content))
             if value.kind == "mapping":
                 self._add_choices(_items(content))
             self._add_options(content)
@@ -288,12 +286,12 @@ def _items(content):
     return zip(keys, values, strict=False) if both else ()
 
 
-def required_trust(plain, structure):
+def required_trust(plain, schema):
     """Return the names that `load` requires trust for.
 
-    Takes an encoded estimator and the bytes of the structure it was dumped to.
+    Takes an encoded estimator and the schema it was dumped to.
     """
-    required = TrustRequirements(plain, untrusted_in(structure))
+    required = TrustRequirements(plain, untrusted_names(schema))
     return required.types | (required.functions - FUNCTIONS) | required.options
 
 

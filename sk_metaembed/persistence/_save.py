@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._archive import STRUCTURE, write_saved_file
+from ._archive import write_saved_file
 from ._boosters import encode_booster
 from ._codecs import MalformedEntryError, Placeholder, encode_value, encode_words
 from ._compiled import encode_compiled
@@ -23,7 +24,7 @@ from ._graph_copy import (
     iter_parts,
 )
 from ._load import required_trust
-from ._schema import check_schema, normalize
+from ._schema import STRUCTURE, check_schema, normalize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,12 +85,13 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     -----
     The file is a zip file without compression. It contains ``manifest.json`` with the
     versions of the libraries that wrote it and the SHA-256 of each member,
-    ``structure.skops``, tensors, and bundled files. Equal estimators give equal files.
+    ``structure.json``, arrays, tensors, and bundled files. Equal estimators give equal
+    files.
 
     Functions that are parameters are saved by name; `load` imports them only if they
-    are trusted. Models of LightGBM, XGBoost and CatBoost are stored in their own
-    formats (text, UBJSON and cbm), which `load` reads only if their classes are
-    trusted.
+    are trusted. Models of LightGBM, XGBoost and CatBoost are stored in the form in
+    which these libraries pickle them, without code; `load` reads it only if their
+    classes are trusted.
 
     References
     ----------
@@ -124,19 +126,20 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     encoder = Encoder(bundle)
     plain = encoder(estimator)
     try:
-        structure = _dump(plain)
+        schema, arrays = _dump(plain)
     except MemoryError:
         raise
     except Exception as error:  # of whichever library an object comes from
         raise _unsupported(plain, error) from error
     try:
-        names = required_trust(plain, structure)
+        names = required_trust(plain, schema)
     except MalformedEntryError as error:
         raise TypeError(
             f"sk_metaembed.load would refuse this {type(estimator).__name__}, whose "
             f"attributes were changed after fit: {error}. Fit it again."
         ) from error
-    members = {STRUCTURE: structure, **encoder.members}
+    structure = json.dumps(schema, separators=(",", ":")).encode()
+    members = {STRUCTURE: structure, **arrays, **encoder.members}
     write_saved_file(target, members, {"estimator": type(estimator).__name__})
     if names:
         warnings.warn(
@@ -163,9 +166,9 @@ def _check_estimator(estimator):
 def _dump(plain):
     from skops import io as skops_io
 
-    structure = normalize(skops_io.dumps(plain))
-    check_schema(structure)
-    return structure
+    schema, arrays = normalize(skops_io.dumps(plain))
+    check_schema(schema)
+    return schema, arrays
 
 
 def _unsupported(plain, error):
@@ -262,20 +265,14 @@ class Encoder:
 
         # Cloned: safetensors refuses tensors that share memory.
         flat = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
-        return self._add_member("tensors", dump(flat), "safetensors")
-
-    def _add_booster(self, content, suffix):
-        return self._add_member("boosters", content, suffix)
-
-    def _add_member(self, folder, content, suffix):
-        number = sum(name.startswith(f"{folder}/") for name in self.members)
-        name = f"{folder}/{number}.{suffix}"
-        self.members[name] = content
+        number = sum(name.startswith("tensors/") for name in self.members)
+        name = f"tensors/{number}.safetensors"
+        self.members[name] = dump(flat)
         return name
 
     def _foreign_model(self, value, where, copy):
         """Encode a model of another library, if that library has been imported."""
-        new = encode_booster(value, where, copy, self._add_booster)
+        new = encode_booster(value, where, copy)
         if new is not NotImplemented:
             return new
         if "gensim" in sys.modules and _is_keyed_vectors(value):

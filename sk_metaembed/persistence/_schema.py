@@ -3,9 +3,9 @@
 skops checks that each class is trusted and then calls it if the file says so. Here a
 class of this library is created in one way only, the file cannot name methods or choose
 constructor arguments, and the size of an array is checked against its bytes before
-memory is allocated. Files are read without skops, because importing it imports torch:
-objects are built for the node types that are allowed below, after all nodes are
-checked.
+memory is allocated. Files are read without skops, because importing it imports torch
+and takes seconds: objects are built for the node types that are allowed below, after
+all nodes are checked.
 """
 
 import io
@@ -15,29 +15,27 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from ._archive import ZipReader, stored_zip
 from ._errors import SavedFileError
 from ._trusted import BY_LOADER, ONLY, current_name, is_estimator, is_trusted, ufunc
 
-SCHEMA = "schema.json"
+STRUCTURE = "structure.json"
 # Node types of skops that put parts together and call nothing.
 _LOADERS = {
     *("DictNode", "ListNode", "TupleNode", "JsonNode", "SliceNode", "TypeNode"),
     *("ObjectNode", "NdArrayNode", "MaskedArrayNode", "DTypeNode", "FunctionNode"),
-    "LossNode",
-    "ConstructorFromReduceNode",
 }
 _PROTOCOLS = (1, 2)
 _STR = ("builtins", "str")
 
 
 def normalize(data):
-    """Return the bytes of a structure without what differs from run to run.
+    """Return the schema and the arrays (name -> bytes) of what skops has dumped.
 
-    skops uses the addresses of objects as ids; here ids and names are counted up.
+    Without what differs from run to run: skops uses the addresses of objects as ids;
+    here ids and names are counted up.
     """
     with ZipFile(io.BytesIO(data)) as file:
-        schema = json.loads(file.read(SCHEMA))
+        schema = json.loads(file.read("schema.json"))
         ids, names = {}, {}
         for node in iter_nodes(schema):
             # Whether two equal values are one object is chance, and has no effect.
@@ -46,10 +44,9 @@ def normalize(data):
             elif "__id__" in node:
                 node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
             if "file" in node:
-                node["file"] = names.setdefault(node["file"], f"{len(names)}.npy")
-        text = json.dumps(schema, separators=(",", ":")).encode()
-        arrays = {new: file.read(old) for old, new in names.items()}
-    return stored_zip({SCHEMA: text, **arrays})
+                name = f"arrays/{len(names)}.npy"
+                node["file"] = names.setdefault(node["file"], name)
+        return schema, {new: file.read(old) for old, new in names.items()}
 
 
 def iter_nodes(tree):
@@ -65,28 +62,23 @@ def iter_nodes(tree):
             pending += reversed(list(node.values()))
 
 
-def read_structure(source, trusted):
-    """Validate a structure in a seekable file; return its objects and type names.
+def read_structure(file, trusted):
+    """Validate the structure of a SavedFile; return its objects and type names.
 
-    Arrays are read from it one by one, so that none is in memory twice. The names are
-    those of types that are neither trusted nor in `trusted`: of these, the objects are
-    of `StandIn`.
+    Arrays are read one by one, so that none is in memory twice. The names are those of
+    types that are neither trusted nor in `trusted`: of these, the objects are of
+    `StandIn`.
     """
-    with ZipReader(source, "the structure") as members:
-        schema = _read_schema(members)
-        names = untrusted_names(schema) - {*trusted}
-        return Builder(members, names)(schema), names
+    schema = json.loads(file.read(STRUCTURE))
+    check_schema(schema)
+    for name in {node["file"] for node in iter_nodes(schema) if "file" in node}:
+        _check_array(file, name)
+    names = untrusted_names(schema) - {*trusted}
+    return Builder(file, names)(schema), names
 
 
-def check_schema(data):
-    """Raise SavedFileError if a structure (bytes) names calls or misdeclares arrays."""
-    with ZipReader(io.BytesIO(data), "the structure") as members:
-        _read_schema(members)
-
-
-def _read_schema(members):
-    """Return a schema with the current names of moved classes, after checking it."""
-    schema = json.loads(members.read(SCHEMA))
+def check_schema(schema):
+    """Raise SavedFileError if a schema names calls; give moved classes their names."""
     protocol = schema.get("protocol")
     if type(protocol) is not int or protocol not in _PROTOCOLS:
         raise SavedFileError(
@@ -99,9 +91,6 @@ def _read_schema(members):
         name = current_name(node["__module__"], node["__class__"])
         node["__module__"], node["__class__"] = name
         _check_node(node)
-        if "file" in node:
-            _check_array(members, node["file"])
-    return schema
 
 
 def _check_node(node):
@@ -125,9 +114,9 @@ def _check_node(node):
             raise SavedFileError("Dictionary keys in the structure must be strings.")
 
 
-def _check_array(members, name):
+def _check_array(saved, name):
     """Check that the header of an array matches its size and names no objects."""
-    with members.open(name) as file:
+    with saved.open(name) as file:
         version = np.lib.format.read_magic(file)
         read = {
             (1, 0): np.lib.format.read_array_header_1_0,
@@ -137,7 +126,7 @@ def _check_array(members, name):
         size = dtype.itemsize
         for length in shape:
             size *= length  # Python integers, which do not overflow
-        total = members.infos[name].file_size
+        total = saved.size(name)
         if dtype.hasobject or min(shape, default=0) < 0 or size != total - file.tell():
             raise SavedFileError(
                 f"The array {name} declares shape {shape} of {dtype}, which does not "
@@ -155,20 +144,14 @@ def untrusted_names(schema):
     }
 
 
-def untrusted_in(data):
-    """Return the names in the bytes of a structure that are not trusted by default."""
-    with ZipReader(io.BytesIO(data), "the structure") as members:
-        return untrusted_names(json.loads(members.read(SCHEMA)))
-
-
 class Builder:
-    """Builds the objects of a checked schema; `members` holds the arrays.
+    """Builds the objects of a checked schema; `file` holds the arrays.
 
     Objects of the types in `untrusted` are built as `StandIn`.
     """
 
-    def __init__(self, members, untrusted):
-        self._members, self._untrusted = members, untrusted
+    def __init__(self, file, untrusted):
+        self._file, self._untrusted = file, untrusted
         self._built = {}
 
     def __call__(self, node):
@@ -186,8 +169,8 @@ class Builder:
         return self._built[key]
 
     def array(self, name):
-        """Return the array in a member of the structure."""
-        with self._members.open(name) as file:
+        """Return the array in a member of the file."""
+        with self._file.open(name) as file:
             return np.lib.format.read_array(file, allow_pickle=False)
 
 
@@ -281,16 +264,6 @@ def _function(node, build):
     return _class(node) if known is None else known
 
 
-def _reduced(node, build):
-    new = _class(node)(*build(node["__reduce__"]["args"]))
-    state = build(node["content"])
-    return _with_state(new, state) if state else new
-
-
-def _called(node, build):
-    return _class(node)(*build(node["content"]))
-
-
 _BUILD = {
     "DictNode": _dict,
     "ListNode": _list,
@@ -303,6 +276,4 @@ _BUILD = {
     "MaskedArrayNode": _masked,
     "DTypeNode": _dtype,
     "FunctionNode": _function,
-    "LossNode": _reduced,
-    "ConstructorFromReduceNode": _called,
 }

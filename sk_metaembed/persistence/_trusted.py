@@ -178,19 +178,6 @@ OF_OLD_VERSIONS = {
     "sklearn.compose._column_transformer": ("_RemainderColsList",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
 }
-_COMPILED_LOSSES = {
-    "sklearn._loss._loss": (
-        *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss"),
-        *("CyHalfGammaLoss", "CyHalfMultinomialLoss", "CyHalfPoissonLoss"),
-        *("CyHalfSquaredError", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
-        *("CyHuberLoss", "CyPinballLoss"),
-    ),
-    "sklearn.linear_model._sgd_fast": (
-        *("EpsilonInsensitive", "Hinge", "ModifiedHuber"),
-        *("SquaredEpsilonInsensitive", "SquaredHinge"),
-    ),
-}
-
 _BY_DEFAULT = {
     "DictNode": {"builtins.dict", "collections.OrderedDict"},
     "ListNode": {"builtins.list"},
@@ -200,11 +187,9 @@ _BY_DEFAULT = {
     "ObjectNode": names_of(_PARTS | OF_OLD_VERSIONS),
     "NdArrayNode": {"numpy.ndarray"} | _SCALARS,
     "MaskedArrayNode": {"numpy.ma.MaskedArray"},
-    "LossNode": names_of(_COMPILED_LOSSES),
 }
 # Node types that call a constructor: trusted names are not added to these.
 ONLY = {
-    "LossNode": _BY_DEFAULT["LossNode"],
     "SliceNode": _BY_DEFAULT["SliceNode"],
 }
 # Parts of scikit-learn that are not public or import other libraries.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_regressor
 
+from .._core._named_errors import names_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import Tokenizer
 from ..sources import EmbeddingUnion
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
+@names_errors
 def make_text_pipeline(
     estimator: Any = "classifier",
     sources: Sequence[Any] | None = None,
@@ -73,7 +75,7 @@ def make_text_pipeline(
     """
     from sklearn.pipeline import Pipeline
 
-    _check_estimator(estimator, "make_text_pipeline")
+    _check_estimator(estimator)
     if not isinstance(estimator, str):
         encoder = _encoder(estimator, sources, n_jobs, random_state)
         return Pipeline([("encoder", encoder), ("model", estimator)])
@@ -88,6 +90,7 @@ def make_text_pipeline(
     return Pipeline([*steps, ("model", model)])
 
 
+@names_errors
 def make_table_pipeline(
     estimator: Any = "classifier",
     sources: Sequence[Any] | None = None,
@@ -162,7 +165,7 @@ def make_table_pipeline(
             "install skrub. TextMetaEncoder works without it, in a ColumnTransformer.",
             name="skrub",
         ) from error
-    _check_estimator(estimator, "make_table_pipeline")
+    _check_estimator(estimator)
     pipeline = tabular_pipeline(estimator, n_jobs=n_jobs)
     encoder = _encoder(pipeline[-1], sources, None, random_state)
     (_, table), *others, (_, model) = pipeline.steps
@@ -186,18 +189,18 @@ def _encoder(estimator, sources, n_jobs, random_state):
     )
 
 
-def _check_estimator(estimator, caller):
+def _check_estimator(estimator):
     """Raise an error unless it is a name of one or an instance."""
     names = ("classifier", "regressor")
     if isinstance(estimator, str) and estimator not in names:
         raise ValueError(
-            f'{caller}: estimator must be "classifier", "regressor" or an estimator; '
+            'estimator must be "classifier", "regressor" or an estimator; '
             f"got {estimator!r}."
         )
     if not isinstance(estimator, str) and (
         isinstance(estimator, type) or not hasattr(estimator, "fit")
     ):
         raise TypeError(
-            f'{caller}: estimator must be "classifier", "regressor" or an instance '
+            'estimator must be "classifier", "regressor" or an instance '
             f"with fit and predict; got {estimator!r}."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from .._core._named_errors import names_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sources import EmbeddingUnion, source_subsets
 from ._text_meta_encoder import TextMetaEncoder
@@ -13,6 +14,7 @@ from ._text_meta_encoder import TextMetaEncoder
 _N_COMPONENTS = [10, 30, 100]
 
 
+@names_errors
 def search_space(
     pipeline: BaseEstimator, *, max_sources: int | None = None
 ) -> dict[str, list[Any]]:
@@ -77,7 +79,7 @@ def search_space(
         space |= {f"{prefix}{key}": values for key, values in found.items()}
     if not space:
         raise ValueError(
-            f"search_space: {type(pipeline).__name__} has no TextMetaEncoder and no "
+            f"{type(pipeline).__name__} has no TextMetaEncoder and no "
             "EmbeddingUnion among its parameters. Pass the result of "
             "make_text_pipeline with sources or of make_table_pipeline, or a Pipeline "
             "with one of them."

@@ -361,8 +361,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         cells, absent = self._read(X, reset=True)
         if not cells or not cells[0]:
             raise ValueError(
-                f"Found array with 0 sample(s): {type(self).__name__} needs at least "
-                "one row and column to fit its sources."
+                "Found array with 0 sample(s): at least one row and column are needed "
+                "to fit the sources."
             )
         encoders = [self._choose(column) for column in cells]
         results = Parallel(n_jobs=self.n_jobs)(
@@ -386,11 +386,10 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
 
     def _check_target(self, y):
         """Return y, None if nothing uses it; raise an error if it would leak."""
-        caller = type(self).__name__
         for name, step in [("combine", self.combine), *self._named_sources]:
             if _learns_from_target(step) and getattr(step, "cv", None) is None:
                 raise ValueError(
-                    f"{caller}: {type(step).__name__}, {name!r}, learns from y, so its "
+                    f"{type(step).__name__}, {name!r}, learns from y, so its "
                     "vectors of the training rows would be optimistic. Set its "
                     "parameter cv, as in combine=DynamicMetaEmbedding(cv=5), or remove "
                     "it."
@@ -399,9 +398,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             return None
         if y is None:
             raise ValueError(
-                f"{caller} requires y to be passed, but the target y is None: "
-                f"cv={self.cv!r}, combine={self.combine!r} learn from it. Pass y to "
-                "fit, or set both to None."
+                "requires y to be passed, but the target y is None: cv="
+                f"{self.cv!r}, combine={self.combine!r} learn from it. Pass y to fit, "
+                "or set both to None."
             )
         return y
 
@@ -463,8 +462,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         if len(names) != len(expected) or (named and list(names) != list(expected)):
             raise ValueError(
                 "The feature names should match those that were passed during fit: "
-                f"{type(self).__name__} was fitted on the columns "
-                f"{short_repr(expected)}, in this order, got {short_repr(names)}."
+                f"the columns {short_repr(expected)}, in this order; got "
+                f"{short_repr(names)}."
             )
 
     def _joined(self, outputs, absent):

@@ -17,9 +17,7 @@ from sk_metaembed.meta._linear import known_mean
 from sk_metaembed.meta._neighbors import nearest_rows
 from sk_metaembed.meta._procrustes import (
     centered_rows,
-    cross_products,
     nearest_rotation,
-    rotations_to_mean,
 )
 
 from ..rounding import assert_close
@@ -168,28 +166,6 @@ def test_the_mean_shape_is_a_better_fit_than_any_target():
         return np.square(aligned - np.mean(aligned, axis=0)).sum()
 
     assert loss(None) < min(loss(name) for name in "abcd")
-
-
-def test_cross_products_suffice_without_the_rows():
-    """One step on the products is one step on the rows, missing ones left out."""
-    rng = np.random.default_rng(5)
-    dims, weights = [3, 4], np.array([1.0, 2.0])
-    vectors = [rng.normal(size=(50, d)).astype(np.float32) for d in dims]
-    known = rng.random((50, 2)) < 0.7
-    for values, k in zip(vectors, known.T, strict=True):
-        values[~k] = 0
-    total = known @ weights
-    shared = known.all(axis=1)
-    row_weights = np.where(shared, 1 / np.maximum(total, 1), 0)
-    products = cross_products(vectors, row_weights)
-    rotations, _ = rotations_to_mean(
-        products, dims, weights, max_iter=5000, tol=0, caller="x"
-    )
-    x, y = (v[shared] @ r for v, r in zip(vectors, rotations, strict=True))
-    mean = (x + 2 * y) / 3
-    for values, rotation in zip(vectors, rotations, strict=True):
-        step = nearest_rotation(values[shared].T @ mean)
-        np.testing.assert_allclose(step, rotation, atol=1e-4)
 
 
 @both_kinds

@@ -7,7 +7,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from sk_metaembed.persistence._codecs import Placeholder
 
-MANIFEST, STRUCTURE = "manifest.json", "structure.skops"
+MANIFEST, STRUCTURE = "manifest.json", "structure.json"
 
 
 def members(data):
@@ -39,14 +39,12 @@ def resealed(parts):
 
 
 def schema_of(parts):
-    return json.loads(members(parts[STRUCTURE])["schema.json"])
+    return json.loads(parts[STRUCTURE])
 
 
 def with_schema(parts, schema):
     """Return the members with another schema and its checksum."""
-    inner = members(parts[STRUCTURE])
-    inner["schema.json"] = json.dumps(schema).encode()
-    return resealed({**parts, STRUCTURE: zipped(inner)})
+    return resealed({**parts, STRUCTURE: json.dumps(schema).encode()})
 
 
 def attributes(schema):

@@ -94,19 +94,19 @@ def mutate_schema(schema, rng):
 
 
 def mutated(parts, rng):
-    inner = forge.members(parts[forge.STRUCTURE])
+    parts = dict(parts)
     for _ in range(rng.choice((1, 1, 2, 4))):
         if rng.random() < 0.6:
-            name = rng.choice([name for name in inner if name.endswith(".npy")])
-            inner[name] = mutated_array(inner[name], rng)
+            name = rng.choice([name for name in parts if name.endswith(".npy")])
+            parts[name] = mutated_array(parts[name], rng)
         else:
-            schema = json.loads(inner["schema.json"])
+            schema = forge.schema_of(parts)
             mutate_schema(schema, rng)
             try:
-                inner["schema.json"] = json.dumps(schema).encode()
+                parts[forge.STRUCTURE] = json.dumps(schema).encode()
             except ValueError:  # a part of itself
                 continue
-    return forge.zipped(forge.resealed({**parts, forge.STRUCTURE: forge.zipped(inner)}))
+    return forge.zipped(forge.resealed(parts))
 
 
 def run(seed, seconds, folder):

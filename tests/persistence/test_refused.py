@@ -83,7 +83,7 @@ def test_a_wrong_checksum(path):
     key = forge.STRUCTURE
     parts[key] = parts[key].replace(b"lowercase", b"LOWERCASE")
     path.write_bytes(forge.zipped(parts))
-    refused(path, "checksum of 'structure.skops' does not match the manifest")
+    refused(path, "checksum of 'structure.json' does not match the manifest")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
@@ -96,7 +96,7 @@ def test_a_truncated_file(share, path):
 @pytest.mark.parametrize(
     ("edit", "match"),
     [
-        (lambda parts: parts.pop(forge.STRUCTURE), "lacks 'structure.skops'"),
+        (lambda parts: parts.pop(forge.STRUCTURE), "lacks 'structure.json'"),
         (lambda parts: parts.update(more=b"x"), "also has 'more'"),
         (lambda parts: parts.pop(forge.MANIFEST), "manifest.json is missing"),
     ],
@@ -113,7 +113,7 @@ def test_missing_member_that_is_not_listed(path):
     parts = forge.members(path.read_bytes())
     del parts[forge.STRUCTURE]
     path.write_bytes(forge.zipped(forge.resealed(parts)))
-    refused(path, "the member 'structure.skops' is missing")
+    refused(path, "the member 'structure.json' is missing")
 
 
 def pickled(path):

@@ -1,7 +1,6 @@
 """Creating objects of the trusted classes runs no code."""
 
 import inspect
-import re
 import sys
 from importlib import import_module
 
@@ -13,7 +12,7 @@ from sklearn.utils import Bunch
 from skops.io._sklearn import ALLOWED_LOSSES
 
 import sk_metaembed
-from sk_metaembed.persistence import _trusted
+from sk_metaembed.persistence import _compiled, _trusted
 from sk_metaembed.persistence._functions import import_object
 from sk_metaembed.sources import TransformerEmbedding
 
@@ -139,17 +138,20 @@ def test_estimators_of_scikit_learn_are_trusted_as_by_skops():
             ],
         ),
         ("NdArrayNode", ["numpy.ndarray", *lists.NUMPY_DTYPE_TYPE_NAMES]),
-        ("LossNode", [f"{t.__module__}.{t.__name__}" for t in ALLOWED_LOSSES]),
         ("DictNode", ["builtins.dict", "collections.OrderedDict"]),
         ("MaskedArrayNode", [f"{np.ma.MaskedArray.__module__}.MaskedArray"]),
     ],
     ids=lambda message: message if isinstance(message, str) else "",
 )
 def test_other_types_are_trusted_as_by_skops(loader, theirs):
-    # Compiled losses are in "_loss" before scikit-learn 1.7.
-    theirs = {re.sub(r"^_loss\.", "sklearn._loss._loss.", name) for name in theirs}
+    theirs = {*theirs}
     old = {f"{m}.{n}" for m, names in _trusted.OF_OLD_VERSIONS.items() for n in names}
     assert _trusted._BY_DEFAULT[loader] - old == theirs - old
+
+
+def test_losses_are_those_of_skops():
+    theirs = {kind.__name__ for kind in ALLOWED_LOSSES}
+    assert theirs == {name for names in _compiled._LOSSES.values() for name in names}
 
 
 def test_functions_by_element_are_trusted_as_by_skops():
