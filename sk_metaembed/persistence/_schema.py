@@ -11,7 +11,6 @@ checked.
 import io
 import json
 from importlib import import_module
-from zipfile import ZipFile
 
 import numpy as np
 
@@ -31,25 +30,24 @@ _PROTOCOLS = (1, 2)
 _STR = ("builtins", "str")
 
 
-def normalize(data):
+def normalize(schema, arrays):
     """Return the bytes of a structure without what differs from run to run.
 
     skops uses the addresses of objects as ids; here ids and names are counted up.
+    `arrays` is the open zip file with the arrays of the schema.
     """
-    with ZipFile(io.BytesIO(data)) as file:
-        schema = json.loads(file.read(SCHEMA))
-        ids, names = {}, {}
-        for node in iter_nodes(schema):
-            # Whether two equal values are one object is chance, and has no effect.
-            if node["__loader__"] in ("JsonNode", "TypeNode"):
-                node.pop("__id__", None)
-            elif "__id__" in node:
-                node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
-            if "file" in node:
-                node["file"] = names.setdefault(node["file"], f"{len(names)}.npy")
-        text = json.dumps(schema, separators=(",", ":")).encode()
-        arrays = {new: file.read(old) for old, new in names.items()}
-    return stored_zip({SCHEMA: text, **arrays})
+    schema = json.loads(json.dumps(schema))  # nodes of one object are one in skops
+    ids, names = {}, {}
+    for node in iter_nodes(schema):
+        # Whether two equal values are one object is chance, and has no effect.
+        if node["__loader__"] in ("JsonNode", "TypeNode"):
+            node.pop("__id__", None)
+        elif "__id__" in node:
+            node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
+        if "file" in node:
+            node["file"] = names.setdefault(node["file"], f"{len(names)}.npy")
+    text = json.dumps(schema, separators=(",", ":")).encode()
+    return stored_zip({SCHEMA: text, **{n: arrays.read(o) for o, n in names.items()}})
 
 
 def iter_nodes(tree):
