@@ -17,13 +17,13 @@ class Pieces(NamedTuple):
     ids: np.ndarray
     words: np.ndarray  # the word of each; -1 for the prefix
     types: np.ndarray  # token types: of the first or the second text
-    right: tuple = ()  # special tokens behind it, each (id, type)
+    right: tuple = ()  # special tokens after the text, each (id, type)
 
 
 class TextPieces(NamedTuple):
     """The pieces of an original text, without the special tokens around it.
 
-    As `Pieces`, but a piece may belong to several words, or to none.
+    In contrast to `Pieces`, a piece may belong to several words, or to none.
     """
 
     ids: np.ndarray
@@ -43,16 +43,17 @@ class Frame(NamedTuple):
     right_of_pair: tuple = ()
     types: tuple = (0, 0)  # of a first and of a second text
     typed: bool = False  # whether the tokenizer returns types at all
-    cls: int | None = None  # place of the classification token, negative in `right`
+    cls: int | None = None  # index of the classification token, negative in `right`
 
 
 class Aligner:
     """Split words into pieces, and find the word of each piece.
 
-    Fast tokenizers get the words separately and return ``word_ids``. Some of them (byte
-    level, without a space before the first word) would merge such words: they get the
-    joined text, and pieces are assigned to words by offsets. Slow tokenizers get one
-    word at a time, with a space before it if they keep spaces.
+    There are three modes. Fast tokenizers get the words of a sentence as a list and
+    return the word of each piece ("words"). Some of them (byte level, without a space
+    before the first word) would merge such words; they get the joined text, and pieces
+    are assigned to words by offsets ("text"). Slow tokenizers get one word at a time,
+    with a space before it if they preserve spaces ("word by word").
 
     Original texts are passed to the tokenizer unchanged; see `_encode_texts`.
 
@@ -70,7 +71,7 @@ class Aligner:
     ----------
     frame : Frame
     mode : {"words", "text", "word by word"}
-        How words are passed to the tokenizer, see above.
+        How lists of words are passed to the tokenizer.
     has_offsets : bool
         Whether the tokenizer returns the characters of a piece.
     overhead : int
@@ -133,7 +134,7 @@ class Aligner:
         ]
 
     def encode_words(self, words):
-        """Return the ids of each word's pieces, as they would be inside a text."""
+        """Return the ids of the pieces that each word has within a text."""
         anchor = ["a"] if self.mode == "text" or self._space else []
         return [
             ids[where == len(anchor)]
@@ -241,13 +242,13 @@ def _mode_of(tokenizer):
     text = _encode(tokenizer, [" ".join(_PROBE_WORDS)], return_offsets_mapping=True)
     if separate["input_ids"] == text["input_ids"]:
         return "words"
-    # If the text is not split at spaces at all, separate words are right.
+    # If the tokenizer does not split the text at spaces, separate words are correct.
     words = set(_words_at(text["offset_mapping"][0], _PROBE_WORDS).tolist())
     return "text" if len(words) == len(_PROBE_WORDS) else "words"
 
 
 def _space_of(tokenizer):
-    """Return what must precede a word for it to have the pieces it has in a text."""
+    """Return "" or " ": the string before a word that gives its pieces in a text."""
     whole = list(_encode(tokenizer, " ".join(_PROBE_WORDS))["input_ids"])
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
@@ -355,9 +356,9 @@ def _parts(sentence, aligner):
 
 
 def _with_next(text, offsets):
-    """Return offsets where a piece that is a space extends to the word behind it.
+    """Return offsets in which a piece that is a space extends to the next word.
 
-    Some tokenizers trim spaces from offsets, which leaves such a piece empty.
+    Some tokenizers trim spaces from offsets, so that such a piece is empty.
     """
     starts, stops = offsets.T
     stops = np.maximum(stops, starts + 1)
@@ -395,7 +396,7 @@ def _two_texts(sentence, pieces, aligner):
 
 
 def _n_prefix(offsets, ids, aligner):
-    """Return how many pieces belong to the prefix alone."""
+    """Return the number of pieces that belong to the prefix only."""
     if not aligner.prefix:
         return 0
     if not aligner.has_offsets:

@@ -381,6 +381,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = _prompt_of(self, model)
+        # The options of the model's Aligner.
         self._text = self.prompt_, self.separator, self.special_tokens
         frame = model.aligner(*self._text).frame
         self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)

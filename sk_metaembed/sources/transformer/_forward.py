@@ -1,7 +1,14 @@
-"""ForwardPass: sentences through a transformer, to the vectors of their words.
+"""ForwardPass: compute the vectors of sentences and their words by a transformer.
 
-Input longer than the model accepts goes through it in overlapping windows, and each
-word is taken from the window where it has most context.
+Sentences that are too long for the model are processed in overlapping windows. The
+steps are:
+
+1. `Aligner.encode` splits sentences into pieces.
+2. `windows_of` divides the pieces of a sentence into windows, and chooses the window
+   from which the vector of each word is taken: the one where it has most context.
+3. `ForwardPass` runs the network on batches of windows.
+4. `_Results` pools the pieces of each word. The pieces of a word that is longer than a
+   window come from several windows; they are collected first and pooled at the end.
 """
 
 from typing import NamedTuple
@@ -16,7 +23,7 @@ SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
 class OutputSpec(NamedTuple):
-    """What is taken from the hidden states."""
+    """Which vectors to compute from the hidden states."""
 
     layers: tuple
     outputs: tuple = ("words",)
@@ -82,7 +89,7 @@ class ForwardPass:
 
 
 def _token_shares(windows, sizes):
-    """Return the number of tokens per window; a sentence's add up to its size."""
+    """Return the number of tokens per window, for progress; they sum to the sizes."""
     owners = np.array([window.sentence for window in windows], dtype=np.int64)
     counts = np.bincount(owners, minlength=len(sizes))[owners]
     position = np.arange(len(owners)) - np.searchsorted(owners, owners)
@@ -91,10 +98,10 @@ def _token_shares(windows, sizes):
 
 
 class _Results:
-    """The vectors of a slice of sentences, filled batch by batch.
+    """The vectors of some sentences, filled batch by batch.
 
-    Words whose pieces come from several windows get one row per piece behind the rows
-    of words, and are pooled at the end.
+    `words` has one row per word. Below these, it has one row for each piece of the
+    words that come from several windows ("split" words), which are pooled at the end.
     """
 
     def __init__(self, windows, sizes, spec):
@@ -113,7 +120,7 @@ class _Results:
         }
 
     def _lay_out(self):
-        """Return per window the pieces per row, and the rows."""
+        """Return, for each window, the number of pieces per row, and the rows."""
         segments, self._owners = [], []
         for window in self.windows:
             words, split = window.words, window.split
@@ -236,7 +243,7 @@ def pool_pieces(pieces, sizes, mode):
 
 
 def check_dimensions(states, spec):
-    """Raise ValueError if layers have another dimension than the configuration says."""
+    """Raise ValueError if the dimension of layers differs from the configuration."""
     odd = [k for k in spec.layers if states[k].shape[-1] != spec.dim]
     if odd:
         raise ValueError(
@@ -257,19 +264,19 @@ def _overflow(layer, dtype):
 
 
 class Window(NamedTuple):
-    """The pieces that go through the network together, and what is taken from them."""
+    """The input of the network for a part of a sentence, and the vectors to use."""
 
     sentence: int
     ids: np.ndarray
     types: np.ndarray
-    positions: np.ndarray  # of the pieces whose vectors are taken
-    words: np.ndarray  # the word of each
-    split: np.ndarray  # whether the word's other pieces are taken from another window
-    counted: np.ndarray  # positions that the sentence's mean is taken over
+    positions: np.ndarray  # positions of the pieces whose vectors are used for words
+    words: np.ndarray  # the word of each of these pieces
+    split: np.ndarray  # whether other pieces of the word come from another window
+    counted: np.ndarray  # positions included in the mean of the sentence
 
 
 def windows_of(sentence, pieces, frame, limit, *, truncate=False):
-    """Return the windows of a sentence, given by its number; none without pieces.
+    """Return the windows of a sentence; none if it has no pieces.
 
     `limit` is the maximum number of pieces per window, special tokens and prefix
     included. With `truncate`, only the first window is returned.
@@ -319,13 +326,13 @@ def _n_prefix(pieces):
 
 
 class _Body(NamedTuple):
-    """The pieces behind the prefix, and the windows that they are taken from."""
+    """The pieces after the prefix, and the windows from which they are used."""
 
     n_prefix: int
-    windows: np.ndarray  # in which each piece counts for the sentence's mean
-    at: np.ndarray  # pieces of words, word by word
-    words: np.ndarray  # the word of each
-    chosen: np.ndarray  # the window that its vector is taken from
+    windows: np.ndarray  # the window from which each piece is used for the mean
+    at: np.ndarray  # the pieces of words, word by word
+    words: np.ndarray  # the word of each of these pieces
+    chosen: np.ndarray  # the window from which the vector of each is used
 
 
 def _body(pieces, n_prefix, spans):
@@ -370,7 +377,7 @@ def _window(sentence, pieces, frame, body, k, span):
 
 
 def _split_words(words, chosen):
-    """Return per piece whether its word is taken from several windows."""
+    """Return, for each piece, whether its word is used from several windows."""
     if not chosen.any():  # a single window
         return np.zeros(len(words), dtype=bool)
     same_word = words[1:] == words[:-1]
@@ -379,9 +386,9 @@ def _split_words(words, chosen):
 
 
 def window_spans(n_pieces, capacity):
-    """Return begin and end of windows, (n_windows, 2); neighbors share half.
+    """Return begin and end of windows, (n_windows, 2), which overlap by half.
 
-    The last one ends with the text and is as long as the others.
+    The last window ends with the text and is as long as the others.
 
     >>> window_spans(9, 4).tolist()
     [[0, 4], [2, 6], [4, 8], [5, 9]]
@@ -398,8 +405,9 @@ def window_spans(n_pieces, capacity):
 def best_windows(words, spans, at=None):
     """Return, for each piece, the window in which its word has most context.
 
-    Context is the number of pieces on the side that has fewer; the text's own ends do
-    not limit it. A word that is in no window as a whole is taken piece by piece.
+    Context is the number of pieces to the left or right of the word in the window,
+    whichever is smaller; an end of the text does not limit it. If no window contains
+    the whole word, the window is chosen for each of its pieces.
 
     Parameters
     ----------
@@ -408,8 +416,8 @@ def best_windows(words, spans, at=None):
     spans : ndarray of int, shape (n_windows, 2)
         From `window_spans`.
     at : ndarray of int, shape (n_pieces,), default=None
-        The pieces' places in the text, adjacent for a word. A place may occur with
-        several words. None for all places in order.
+        The positions of the pieces in the text, adjacent for a word. A position may
+        occur for several words. None for all positions in order.
 
     Returns
     -------
@@ -435,10 +443,11 @@ def best_windows(words, spans, at=None):
 
 
 def _best(begins, ends, spans):
-    """Return the best window of each stretch of pieces, and its context there."""
+    """Return the best window of each span of pieces, and its context in this window."""
     last = len(spans) - 1
     stride = max(1, (spans[0, 1] - spans[0, 0]) // 2)
-    # All windows but the last begin at multiples of the stride: few contain a stretch.
+    # Windows except the last begin at multiples of the stride: at most three and the
+    # last one can contain a span.
     near = begins[:, None] // stride - np.arange(3)
     tried = np.column_stack([np.clip(near, 0, last), np.full(len(begins), last)])
     tried.sort(axis=1)
