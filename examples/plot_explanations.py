@@ -1,11 +1,11 @@
 """
-Why a headline is in its class
-==============================
+Explain the predictions of a classifier
+=======================================
 
 A classifier of headlines combines published word vectors with vectors trained on the
-texts. This example shows which words and which source decide single predictions: of a
-linear model exactly, of a model of trees by leaving words out, and of a table with a
-column of numbers.
+texts. This example shows which words and sources determine single predictions. The
+contributions are exact for a linear model, and computed by leaving words out for trees
+and for a table with a column of numbers.
 """
 
 # %%
@@ -54,11 +54,11 @@ pipe.fit(texts, y)
 print(f"accuracy: {pipe.score(test_texts, y_test):.3f}")
 
 # %%
-# Three headlines that it gets right, and three that it gets wrong. Blue words speak for
-# the predicted class, vermilion ones against it. Their contributions, in the table
-# below, and the base value sum to the decision value. The headline on the Da Vinci Code
-# is taken for technology because of "code", and the one on food advertisements for
-# politics because of "children".
+# Three correct and three wrong predictions. Blue words support the predicted class,
+# vermilion words contradict it. The contributions, in the table below, and the base
+# value sum to the decision value. The headline about the Da Vinci Code is classified as
+# technology because of "code", and the one about food advertisements as politics
+# because of "children".
 import numpy as np
 
 from sk_metaembed.inspection import explain
@@ -77,11 +77,11 @@ explanation  # noqa: B018
 print(explanation.frame().head(8).round(3))
 
 # %%
-# What each source contributes: of these headlines, GloVe decides all.
+# The contributions of the sources: GloVe determines all of these predictions.
 _ = explanation.plot()
 
 # %%
-# Trees are not sums over words, so words are left out one at a time.
+# The predictions of trees are not sums over words, so words are left out one at a time.
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 trees = make_pipeline(*(step for _, step in pipe.steps[:3]))
@@ -91,9 +91,10 @@ left_out = explain(trees, shown[:3])
 left_out  # noqa: B018
 
 # %%
-# In a table, the words of one column are left out. A column contributes the value minus
-# its mean with the column's entry replaced by those of other rows, the background: here
-# the headline decides, and the length of the article matters little.
+# In a table, the words of one column are left out. The contribution of a column is the
+# decision value minus its mean after the entry of this column is replaced by those of
+# the background rows. Here the headline is decisive, and the length of the article
+# matters little.
 import pandas as pd
 from sklearn.compose import ColumnTransformer
 

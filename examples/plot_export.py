@@ -11,8 +11,7 @@ and GloVe vectors of 400,000 words.
 """
 
 # %%
-# Two sources: one is trained on these articles only, the other on much more but older
-# text.
+# One source is trained on these articles only, the other on much more but older text.
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -50,7 +49,7 @@ print(f"{report.n_words} words of {report.dim} dimensions in {report.format} for
 print(f"{report.n_unknown} unknown words, such as {', '.join(report.unknown[:3])}")
 
 # %%
-# gensim loads the file. The table shows the nearest neighbours of three words.
+# gensim loads the file. The table shows the nearest neighbors of three words.
 from gensim.models import KeyedVectors
 
 kv = KeyedVectors.load_word2vec_format(path / "meta.bin", binary=True)

@@ -82,7 +82,7 @@ search.fit(texts, y)
 # %%
 # For each selection of sources and each combination, the table shows the better of the
 # two poolings. Result: word2vec is better than fastText; both concatenated are best, by
-# less than the spread over folds. With two hundred labelled articles, attention gains
+# less than the spread over folds. With two hundred labeled articles, attention gains
 # nothing.
 import matplotlib.pyplot as plt
 import pandas as pd

@@ -29,11 +29,11 @@ X, y = tokens[train], news.target[train]
 X_test, y_test = tokens[test], news.target[test]
 
 # %%
-# The three sources differ in their information: GloVe is trained on the most text;
+# The three sources contain different information. GloVe is trained on most text;
 # word2vec on the training articles with their bodies, without labels; letter counts are
-# available for every word. Vectors trained once, before the search, make candidates
-# cheap. Only the outer split excludes this training data: scores inside the search are
-# slightly optimistic for word2vec.
+# available for every word. word2vec is trained once, before the search, to save time.
+# The held-out articles are excluded, but scores inside the search are slightly
+# optimistic for word2vec.
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sk_metaembed import (
@@ -57,7 +57,7 @@ def letters(words):
     return counts.transform(words).toarray()
 
 
-# Both kinds of vectors improve without their common directions.
+# Removing common directions improves both kinds of vectors.
 options = {"preprocess": "all-but-the-top"}
 union = EmbeddingUnion(
     [
@@ -185,10 +185,10 @@ print(f"held out: best candidate {search.score(X_test, y_test):.3f}", end=", ")
 print(f"TF-IDF {tfidf.fit(texts, y).score(titles[test], y_test):.3f}")
 
 # %%
-# What does halving miss? SVD and GCCA learn 100 directions. On 199 titles they are
-# worst (.712 and .697 at best), so no GCCA candidate and one SVD candidate is kept; on
-# all titles they have .866 and .864, close to the best. Start with more texts
-# (`min_resources`) if candidates have many parameters to learn.
+# Halving can discard good candidates. SVD and GCCA learn 100 directions. On 199 titles
+# they are worst (.712 and .697 at best), so no GCCA candidate and only one SVD
+# candidate is kept; on all titles they have .866 and .864, close to the best. Start
+# with more texts (`min_resources`) if candidates have many parameters to learn.
 for meta in (SVDMetaEmbedding(100), GCCAMetaEmbedding(100)):
     pipe.set_params(embed__active=("glove", "articles"), meta=meta, pool__mode="mean")
     score = cross_val_score(pipe, X, y, cv=folds).mean()
@@ -196,9 +196,9 @@ for meta in (SVDMetaEmbedding(100), GCCAMetaEmbedding(100)):
 
 # %%
 # `SourceSelector` is a step between the sources and the combination. Here it stops when
-# another source improves the score by less than half a point, and like scikit-learn's
-# feature selector it drops at least one source. Result: GloVe first (.821), then the
-# articles (.874), after evaluating five subsets instead of seven.
+# another source improves the score by less than half a point. Like scikit-learn's
+# feature selector, it drops at least one source. Result: it selects GloVe first (.821),
+# then the articles (.874), after evaluating five subsets instead of seven.
 from sk_metaembed import SourceSelector
 
 pipe.set_params(embed__active=None, meta=ConcatMetaEmbedding())
@@ -209,7 +209,7 @@ print(chosen["select"].frame().round(3).to_string())
 print(f"held out: {chosen.score(X_test, y_test):.3f}")
 
 # %%
-# Each line is a candidate and ends at its last rung. Colour and symbol show its
+# Each line is a candidate and ends at its last rung. Colors and symbols show its
 # sources.
 import matplotlib.pyplot as plt
 

@@ -104,14 +104,14 @@ for names in (
     print(f"{' + '.join(names):<36}{accuracy(*names):.3f}", flush=True)
 
 # %%
-# Result: the simple features alone have .45; always predicting the largest class would
-# give .23. Headlines have .79 with TF-IDF and .83 with embeddings, because headlines
-# are short and most of their words are rare. The features add one point, and TF-IDF
-# another.
+# Result: the simple features alone have an accuracy of .45; always predicting the
+# largest class would give .23. Headlines have .79 with TF-IDF and .83 with embeddings,
+# because headlines are short and most of their words are rare. The simple features add
+# one point, and TF-IDF another.
 #
 # Fit one model on all columns. Feature names are preserved, so the coefficients can be
-# inspected: a dollar indicates business, a pound and many quotations politics, and no
-# currency sports.
+# inspected: a dollar sign indicates business, a pound sign and many quotations
+# politics, and no currency sports.
 model = make_pipeline(
     ColumnTransformer(list(columns.values())), LogisticRegression(max_iter=2000)
 ).fit(table, y)

@@ -2,10 +2,10 @@
 Sequences that are not language
 ===============================
 
-A token is any string: an event in a log, an item, an amino acid, a table cell. The
-assumption behind word vectors, that neighbours are informative about a token, often
-holds for these as well. This example has two cases: visits to a shop, few of which are
-labelled, and the rows of a table, written as ``column=value``.
+A token can be any string: an event in a log, an item, an amino acid, a table cell. Word
+vectors assume that the neighbors of a token are informative about it, which is often
+true for these as well. This example has two cases: visits to a shop, few of which are
+labeled, and the rows of a table, written as ``column=value``.
 """
 
 # %%
@@ -42,7 +42,7 @@ kinds = np.array([f"{name}, {'rich' if rich else 'poor'}" for name, rich in visi
 print(" ".join(visits[0]), "->", kinds[0])
 
 # %%
-# Only 300 of the 4000 training visits are labelled. A bag of events learns only about
+# Only 300 of the 4000 training visits are labeled. A bag of events learns only about
 # the items in these visits. word2vec needs no labels and learns from all 4000 visits
 # which items are viewed together; it is frozen before it is used in the pipeline. The
 # second source is the price of an item from the catalogue, given by a function.
@@ -92,12 +92,12 @@ for active in (["visited"], ["price"], ["visited", "price"]):
     print(f"{' and '.join(active):<25}{score(*steps, StandardScaler()):.3f}")
 
 # %%
-# Unlabelled visits help considerably: the bag of events has .54, word2vec .67. There
-# are eight kinds of visitors; the price alone can only separate large and small
-# budgets, which it does almost perfectly (.24 of about .25). In addition to word2vec it
-# does not help, because co-occurrence already reflects prices.
+# Unlabeled visits help considerably: the bag of events has .54, word2vec .67. There
+# are eight kinds of visitors. The price alone can only separate large and small
+# budgets, which it does almost perfectly (.24 of about .25). It does not improve
+# word2vec, because co-occurrence already reflects prices.
 #
-# The neighbours of the item vectors show what word2vec has learned: how many of the ten
+# The neighbors of the item vectors show what word2vec has learned: how many of the ten
 # nearest items are in the same department? A random choice would give a quarter; the
 # result is 85 %.
 names = [f"view:{item}" for item in range(400)]
@@ -111,7 +111,7 @@ print(f"nearest items of the same department: {same.mean():.0%}")
 # %%
 # Rows of a table
 # ---------------
-# The breast cancer data have 569 tumours with 30 measurements, each binned into five
+# The breast cancer data have 569 tumors with 30 measurements, each binned into five
 # bins. A row becomes thirty tokens such as ``mean radius=3``. Their order has no
 # meaning, so the window spans the row. One-hot columns are the same tokens as a bag.
 from sklearn.datasets import load_breast_cancer

@@ -63,8 +63,8 @@ print(f"accuracy: {pipe.score(test_texts, y_test):.3f}")
 
 # %%
 # The coverage of each source on the training articles, as a fraction of the distinct
-# words and of the running text. word2vec ignores words that occur fewer than four
-# times, which are six in ten distinct words but a small part of the text.
+# words and of all tokens. word2vec ignores words that occur fewer than four times: six
+# in ten distinct words, but a small part of the text.
 for name, share in pipe["embed"].coverage_.items():
     print(
         f"{name}: {share['types']:.0%} of the words, {share['tokens']:.0%} of the text"
@@ -88,7 +88,7 @@ print(pipe.predict(headlines).tolist())
 # %%
 # Dynamic meta-embeddings learn the weight of each source per word from the labels.
 # Result: .980, less than concatenation. These articles are long and easy to classify,
-# so attention has little to gain. `layer_norm` normalises the projected vectors to
+# so attention has little to gain. `layer_norm` normalizes the projected vectors to
 # equal length. The figure shows the mean weights by class.
 from sk_metaembed import DynamicMetaEmbedding
 from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
@@ -108,6 +108,6 @@ display = SourceWeightsDisplay.from_estimator(pipe, test_texts, groups=y_test)
 _ = display.ax_.set_title("Mean weight of each source by class")
 
 # %%
-# The weights of the words of the two headlines. There is one per dimension, so their
-# means, which are shown, are close to even.
+# The weights of the words in the two headlines. Each word has one weight per dimension;
+# their means, which are shown, are nearly equal for both sources.
 TokenWeightsDisplay.from_estimator(pipe, headlines, labels=pipe.predict(headlines))

@@ -149,9 +149,9 @@ else:
 print(table.round(3).to_string())
 
 # %%
-# A combination can only average out errors that the sources do not share. These are the
-# correlations of the errors: of the standardized cosines, minus their regression on the
-# ratings.
+# A combination can only average out errors that the sources do not share. The table
+# shows the correlations of the errors, which are the residuals of the standardized
+# cosines after regression on the ratings.
 if cosines:
     values = np.array([cosines[name] for name in ALL])
     values = (values - values.mean(1, keepdims=True)) / values.std(1, keepdims=True)
@@ -164,13 +164,13 @@ cache.cleanup()
 # Result on headlines: the better encoder has .878, and concatenation .901, or .908 with
 # GloVe. A classifier finds its own weights, so a weaker source still helps. Result on
 # the STS benchmark: the better encoder has .828, and the concatenation and GCCA of both
-# encoders .839, about one point more. GloVe is 20 points weaker: it lowers the
+# encoders .839, about one point more. GloVe is 20 points weaker. It reduces the
 # concatenation to .814, below the better encoder, but GCCA, which keeps what the
-# sources agree on, only to .836. The gain is smaller than in the paper, because these
-# encoders make similar errors: the correlation is .72. A combination without labels
-# pays if the sources are about equally good and their errors differ.
+# sources have in common, only to .836. The gain is smaller than in the paper, because
+# these encoders make similar errors: the correlation is .72. A combination without
+# labels pays if the sources are about equally good and their errors differ.
 #
-# The figure shows the table: sources in grey, combinations in blue, and for headlines
+# The figure shows the table: sources in gray, combinations in blue, and for headlines
 # the standard deviation over folds.
 import matplotlib.pyplot as plt
 

@@ -2,15 +2,15 @@
 Several text columns
 ====================
 
-Tables often have more than one column of texts: title and body, question and details,
-review and summary. `ColumnsEncoder` encodes all of them by the same sources, and
+Tables often have several text columns: title and body, question and details, review and
+summary. `ColumnsEncoder` encodes all of them with the same sources, and
 `StackedMetaClassifier` learns a weight for each source in each column. This example
 shows these weights for the titles and bodies of news articles, and whether two columns
 are better than one.
 """
 
 # %%
-# The table has the titles and bodies of the articles of BBC news, in five classes, and
+# The table contains the titles and bodies of BBC news articles in five classes, and
 # both joined to one text for comparison.
 import pandas as pd
 
@@ -86,8 +86,8 @@ for name, (accuracy, _) in results.items():
     print(f"{name:<14}{accuracy.mean():.3f}  two columns are better in {won} folds")
 
 # %%
-# The weights of the sum, one dot per fold. "concat" is the model of all blocks side by
-# side.
+# The weights of the stack, with one dot per fold. "concat" is the model of all blocks
+# concatenated.
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
@@ -100,13 +100,13 @@ axes.set_xlabel("weight")
 plt.show()
 
 # %%
-# Result: the weights are what one would expect. The bodies have the largest ones, .46
-# for GloVe and .50 for TF-IDF, GloVe of the titles has .18, and TF-IDF of titles of
-# five words none. The model of all blocks has .43. The titles alone have an accuracy of
-# .81, the bodies alone .949, and both columns .952.
+# Result: the bodies have the largest weights, .46 for GloVe and .50 for TF-IDF. GloVe
+# of the titles has .18, and TF-IDF of titles, which have five words, none. The model of
+# all blocks has .43. The titles alone have an accuracy of .81, the bodies alone .949,
+# and both columns .952.
 #
-# The second column pays little here, because a body repeats the words of its title:
-# the gain over bodies alone is less than the differences between folds, and joining
-# the columns to one text is as good. Weights per column matter where columns say
-# different things, or where some of them say nothing: a column whose weights are all
-# near zero can be left out.
+# The second column adds little here, because a body repeats the words of its title: the
+# gain over bodies alone is smaller than the differences between folds, and joining the
+# columns to one text is as good. Weights per column are useful if columns contain
+# different information, or if some columns are uninformative: a column with weights
+# near zero can be dropped.

@@ -2,9 +2,9 @@
 An embedding API as a source
 ============================
 
-`RemoteEncoder` turns texts into vectors by a server with OpenAI's interface,
-``POST /v1/embeddings``. Copy this file next to your script and import it: it needs
-numpy only. The guide's page "Remote encoders" shows it in a search.
+`RemoteEncoder` computes vectors of texts on a server with OpenAI's interface,
+``POST /v1/embeddings``. Copy this file next to your script and import it; it needs only
+NumPy. The page "Remote encoders" of the user guide shows how to use it in a search.
 """
 
 import base64
@@ -29,31 +29,31 @@ class RemoteEncoder:
     Parameters
     ----------
     url : str
-        Of the endpoint, for example "https://api.openai.com/v1/embeddings".
+        URL of the endpoint, for example "https://api.openai.com/v1/embeddings".
     model : str
-        Its name for the server.
+        Name of the model on the server.
     dimensions : int, default=None
         Length of the vectors, for models that can shorten them.
     key_variable : str or None, default="OPENAI_API_KEY"
-        Environment variable that contains the API key, which is read for every request
-        and stored nowhere. None for servers that need no key.
+        Environment variable that contains the API key. It is read for every request and
+        not stored. None for servers that need no key.
     usage_log : str, default=None
         File to which every answer adds a line: time, model, texts, tokens and cost.
     price : float, default=0.0
-        Cost of a million tokens.
+        Cost per million tokens.
     requests_per_minute : float, default=inf
-        Limit above 0, shared by the processes that share a cache.
+        Maximum number of requests per minute, in total over the processes that share a
+        cache.
     timeout : float, default=60.0
         Seconds to wait for an answer.
     max_retries : int, default=6
-        0 or more: how often a request is repeated that fails for a passing reason.
+        Maximum number of repetitions of a request that fails temporarily.
     max_wait : float, default=120.0
-        Longest wait, in seconds, before a request is repeated.
+        Maximum time in seconds to wait before a request is repeated.
     prompt : str, default=""
-        Text before each text, for models that were trained with one: "query: ".
+        Text to prepend to each text, for models that expect one, such as "query: ".
     options : dict, default=None
-        More fields of a request, such as {"input_type": "classification"} for a server
-        that has types of tasks.
+        Additional fields of a request, such as {"input_type": "classification"}.
     """
 
     url: str
@@ -84,7 +84,7 @@ class RemoteEncoder:
 
     @property
     def cache_key(self):
-        """What the vectors depend on besides the text."""
+        """Return everything that the vectors depend on, except for the text."""
         key = [self.url, self.model, self.dimensions]
         if self.prompt or self.options:  # the key of others stays as it was
             key += [self.prompt, self.options]
@@ -102,14 +102,14 @@ class RemoteEncoder:
             answer = json.loads(content)
         except ValueError:
             raise self._malformed(content) from None
-        self._log(answer, len(texts))  # first: it is paid for, whatever it contains
+        self._log(answer, len(texts))  # before checks: it is paid for
         return self._vectors(answer, len(texts))
 
     def _request(self, body):
-        """Return the body of an answer; repeat requests that fail for passing reasons.
+        """Return the body of an answer; repeat requests that fail temporarily.
 
-        It takes at least the time between two requests. Calls with the same cache take
-        turns, so processes that share a cache share the limit.
+        A call takes at least the time between two requests. Calls with the same cache
+        take turns, so the processes that share a cache keep the limit together.
         """
         for attempt in range(self.max_retries + 1):
             next_turn = time.monotonic() + 60 / self.requests_per_minute
@@ -153,7 +153,7 @@ class RemoteEncoder:
         return key
 
     def _failure(self, error):
-        """Return a message for an HTTP error: what the server says, and what to do."""
+        """Return a message for an HTTP error: the server's message, and what to do."""
         try:
             content = error.read(10_000).decode("utf-8", "replace")
         except (OSError, http.client.HTTPException):
@@ -218,7 +218,7 @@ def _decoded(embedding):
 
 
 def _retry_after(error):
-    """Return the seconds to wait that a server asks for, None if it does not."""
+    """Return the seconds to wait according to the server, or None."""
     value = error.headers.get("Retry-After", "")
     with contextlib.suppress(ValueError):
         return max(0.0, float(value))
@@ -229,7 +229,7 @@ def _retry_after(error):
 
 
 def spent(usage_log):
-    """Return the requests, texts, tokens and cost that a usage log contains."""
+    """Return the numbers of requests, texts and tokens in a usage log, and the cost."""
     with open(usage_log, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     totals = {name: sum(line[name] for line in lines) for name in ("texts", "tokens")}

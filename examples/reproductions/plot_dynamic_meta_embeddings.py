@@ -3,7 +3,7 @@ Dynamic meta-embeddings explained
 =================================
 
 A dynamic meta-embedding (DME) combines several sets of word vectors by weights that are
-learned per word. If the weights also depend on the sentence, it is contextualised
+learned per word. If the weights also depend on the sentence, it is contextualized
 (CDME). This page computes one step by step, trains both on sentences about films, and
 inspects the weights.
 
@@ -131,19 +131,13 @@ for name, (blocks, attention) in table.items():
 # phrases of SST-2, this page on 6,141 sentences; the paper uses 300 dimensions of GloVe
 # and fastText, trained on 840 and 600 billion words; its encoder is a BiLSTM with 512
 # units per direction, while a mean cannot distinguish "not good" from "not" and "good".
-# The weights also add little to projection and sum on SST-2 with larger vectors:
-# attention explains more than it improves.
+# With larger vectors on SST-2, learned weights are not much better than an unweighted
+# sum either: attention is more useful for inspection than for accuracy.
 #
 # Weights by word frequency
 # -------------------------
-# The paper asks whether the weights depend on word frequency. The figure shows mean
+# The paper examines whether the weights depend on word frequency. The figure shows mean
 # weights for rare and frequent words of the reviews. The dashed line is an equal share.
-#
-# What the weights look like
-# --------------------------
-# The paper asks of its weights whether they depend on how frequent a word is. Mean
-# weights, for words that are rare and frequent in the reviews. The dashed line is
-# an even share.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import SourceWeightsDisplay, TokenWeightsDisplay
@@ -177,4 +171,4 @@ TokenWeightsDisplay.from_estimator(nets["DME"], X[shown], labels=labels)
 
 # %%
 # MiniLM has most weight for most words, GloVe for "smutty", "pleasure" and "works".
-# Symbols and numbers repeat the information of the colours.
+# Symbols and numbers show the same weights as the colors.

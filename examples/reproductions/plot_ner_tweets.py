@@ -82,10 +82,10 @@ print(X_test)
 # %%
 # One network, several sets of sources
 # ------------------------------------
-# `DynamicMetaTagger` combines its sources, reads them with a BiLSTM and predicts tags
-# with a CRF restricted to the scheme. Every network has another source that is trained
-# with it: words by their characters. The scores count complete entities with the
-# correct type and boundaries, and each distinct surface form once.
+# `DynamicMetaTagger` combines its sources, encodes them with a BiLSTM and predicts tags
+# with a CRF restricted to the scheme. Every network also has a character network that
+# is trained with it. The two scores count complete entities with the correct type and
+# boundaries, and each distinct surface form once.
 from sk_metaembed import CharEmbedding, DynamicMetaTagger
 from sk_metaembed.metrics import span_f1_score
 
@@ -131,8 +131,8 @@ for name, blocks in rows.items():
 #
 # Results by type
 # ---------------
-# The report has one row per type. People (.60) and locations (.47) are found; firms,
-# works and groups hardly (.13 to .07), and products not at all: few occur in the
+# The report has one row per type. The tagger finds people (.60) and locations (.47),
+# few companies, works and groups (.13 to .07), and no products: there are few in the
 # training set, and titles consist of common words.
 from sk_metaembed.metrics import span_classification_report
 

@@ -15,7 +15,7 @@ The paper is Peters et al., `Deep contextualized word representations
 # %%
 # News
 # ----
-# Each BBC article is used once. A tenth of the articles is for the language models, the
+# Each BBC article is used once: a tenth of the articles for the language models, the
 # others for the tasks. All text is lower-cased and without punctuation, because the
 # tasks predict case and punctuation.
 import numpy as np
@@ -109,7 +109,7 @@ print(X)
 # %%
 # The mix has one weight per layer and a common factor, without projection; a small
 # BiLSTM reads it. For comparison, the same network is trained on single layers. All
-# vectors are normalised to mean 0 and variance 1, so that the weights are comparable.
+# vectors are normalized to mean 0 and variance 1, so that the weights are comparable.
 # The table shows accuracies.
 from collections import Counter
 from itertools import chain
@@ -152,7 +152,7 @@ for task, tags in tasks.items():
 # %%
 # "Majority" is the accuracy of always predicting the more frequent label. The paper
 # reports that on development sets the mix is better than the top layer by .3 to .5
-# points on SQuAD, .2 to .4 on SNLI and .5 to .7 on semantic role labelling. Here, the
+# points on SQuAD, .2 to .4 on SNLI and .5 to .7 on semantic role labeling. Here, the
 # mix has .859 on capitals, 1.7 points more than the top layer's .842, and .955 on
 # marks, .1 more. But layer 0, which sees only the characters of a word, is as good as
 # the mix, .864 and .956. An LSTM trained on 71,000 words adds little to the BiLSTM of

@@ -56,7 +56,7 @@ print(embedded)
 # Similarities
 # ------------
 # A token is selected by its sentence and word. All three heat maps have the same scale
-# and share a colour bar; the fourth panel shows the table below.
+# and share a color bar; the fourth panel shows the table below.
 import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import DistanceDisplay, SimilarityDisplay
@@ -140,7 +140,7 @@ for word in WORDS:
     print(f"{word} 1 to {word} 2: {distances.loc[f'{word} 1', f'{word} 2']:.2f}")
 
 # %%
-# The nearest neighbour of each occurrence is the other occurrence of the same word. The
+# The nearest neighbor of each occurrence is the other occurrence of the same word. The
 # two apples, fruit and company, are furthest apart, .36. The two queens are closest,
 # .12, although one is a person and one a band: the distance of the band to the kings is
 # only slightly larger, .58 and .56 compared with .48 and .49. Women are closer to

@@ -82,7 +82,7 @@ print(embedded)
 
 # %%
 # The figure has one panel per block. The occurrences of all three forms are listed in
-# the order of the text and labelled with their neighbouring words.
+# the order of the text and labeled with their neighboring words.
 from sk_metaembed.inspection import SenseProjectionDisplay
 
 forms = ("work", "works", "working")
@@ -133,7 +133,7 @@ for block, score in display.silhouette_scores.items():
     print(f"{block:<16} silhouette {score:.2f}")
 
 # %%
-# As in the paper, each occurrence is assigned the sense of its nearest neighbour among
+# As in the paper, each occurrence is assigned the sense of its nearest neighbor among
 # the other eleven, by cosine distance. The table shows the fraction of correct
 # assignments.
 from sklearn.model_selection import LeaveOneOut, cross_val_score

@@ -9,9 +9,9 @@ from skorch.callbacks import Callback
 class FitTaskReporter(Callback):
     """Report epochs to scikit-learn's callbacks.
 
-    `estimator` has scikit-learn's `CallbackSupportMixin`, `context` is the
-    `CallbackContext` of the whole fit, X and y are the training data for callbacks
-    that score.
+    `estimator` has scikit-learn's `CallbackSupportMixin`, and `context` is the
+    `CallbackContext` of the whole fit. X and y are the training data, for callbacks
+    that compute scores.
     """
 
     def __init__(self, estimator, context, X, y):
@@ -38,14 +38,15 @@ class FitTaskReporter(Callback):
 class StopOnRequest(Callback):
     """End training if a scikit-learn callback requested it.
 
-    A separate callback, because it must run after those that store the best weights,
-    and `FitTaskReporter` before early stopping interrupts an epoch.
+    This is a separate callback because of the order of callbacks: it must run after
+    those that store the best weights, whereas `FitTaskReporter` must run before early
+    stopping ends training.
     """
 
     def __init__(self, tasks):
         self.tasks = tasks
 
     def on_epoch_end(self, net, **kwargs):
-        """Raise the exception by which skorch ends training."""
+        """Raise KeyboardInterrupt, at which skorch ends training and keeps the net."""
         if self.tasks.stop_:
             raise KeyboardInterrupt

@@ -81,9 +81,9 @@ def _digest_matches(stream):
 
 
 class CheckpointCallback(Callback):
-    """Base of the callbacks that write checkpoints of a fit.
+    """Base class of callbacks that write checkpoints of a fit.
 
-    If a file cannot be written, they warn once and training continues.
+    If a file cannot be written, a warning is issued once and training continues.
     """
 
     def __init__(self, file, caller):
@@ -91,7 +91,7 @@ class CheckpointCallback(Callback):
         self._has_warned = False
 
     def write_state(self, net, history, **content):
-        """Write what training resumes from, or warn the first time that this fails."""
+        """Write the state from which training can resume; warn once if this fails."""
         plain, tensors = net_state_dict(net, history)
         content |= {
             "plain": plain,

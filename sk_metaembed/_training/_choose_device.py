@@ -33,7 +33,7 @@ def resolve_device(name, *, caller):
 
 
 def worker_index():
-    """Return the number of this worker process of joblib, from 0; None in others.
+    """Return the number of this joblib worker process, from 0; None in other processes.
 
     Workers are numbered in the order in which they start, so those that run at the same
     time have consecutive numbers.

@@ -14,8 +14,8 @@ _HALF_UNDER_AUTOCAST = {"cuda"}
 def send(array, device):
     """Return an array as a tensor on a device.
 
-    The copy to a GPU is taken from pinned memory, so that neither side waits: a copy
-    from other memory ends with a synchronization.
+    Arrays for a GPU are copied from pinned memory, which is asynchronous: a copy from
+    other memory would wait for the GPU.
     """
     tensor = torch.from_numpy(np.ascontiguousarray(array))
     if device.type == "cuda":
@@ -24,9 +24,10 @@ def send(array, device):
 
 
 def run_recurrent(layer, x):
-    """Return the states of all steps of a torch RNN, in float32 where half is float16.
+    """Return the states of all steps of a torch RNN, in float32 instead of float16.
 
-    TensorFloat-32, which torch allows for these layers by default, still applies.
+    Under autocast on a GPU, torch would compute these layers in float16. They may still
+    use TensorFloat-32, which torch allows for them by default.
     """
     kind = x.device.type
     if kind not in _HALF_UNDER_AUTOCAST or not torch.is_autocast_enabled(kind):
@@ -36,14 +37,14 @@ def run_recurrent(layer, x):
 
 
 def fits(array, device):
-    """Return whether an array fits into half of what is now free on a GPU.
+    """Return whether an array needs at most half of the free memory of a GPU.
 
-    The rest is for later arrays, the network, its gradients and batches. True for other
-    devices.
+    The other half is for later arrays, the network, its gradients and batches. True for
+    other devices.
     """
     if device.type != "cuda":
         return True
     free, _ = torch.cuda.mem_get_info(device)
-    # What torch keeps for later is free for it too.
+    # Memory that torch has reserved but not allocated is available too.
     free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return array.nbytes <= free // 2

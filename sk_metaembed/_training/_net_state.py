@@ -67,10 +67,11 @@ def _by_part(tensors):
 def restore_net(net, build, plain, tensors, *, ignore=(), draws=True):
     """Initialize a net and load the output of `net_state_dict` from a file.
 
-    Raises a ValueError unless the module has exactly the shapes of its tensors. `build`
-    makes the module on torch's device without memory: a file cannot make the process
-    allocate more than it contains. Names that begin with `ignore` are skipped. `draws`
-    is whether initializing the net draws random numbers.
+    First `build` creates the module on torch's meta device, which allocates no memory,
+    and the names and shapes of its weights are compared with the tensors; a difference
+    raises a ValueError. A malicious file can therefore not make the process allocate
+    more memory than the file contains. Names that begin with `ignore` are not compared.
+    `draws` is whether initializing the net draws random numbers.
     """
     with torch.device("meta"):
         expected = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
@@ -81,7 +82,7 @@ def restore_net(net, build, plain, tensors, *, ignore=(), draws=True):
     if wrong:
         raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
     with ExitStack() as stack:
-        if draws:  # a mode of torch imports its compiler, which takes a second
+        if draws:  # slow: entering a mode imports torch's compiler, about a second
             stack.enter_context(local_generators(0))
             stack.enter_context(generator_mode_lock)
             stack.enter_context(GeneratorMode())

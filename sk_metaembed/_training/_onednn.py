@@ -1,9 +1,9 @@
-"""Linear layers on a CPU by oneDNN, with weights in its own layout.
+"""Linear layers on a CPU that store their weights in oneDNN's own layout.
 
-torch's layers pass plain matrices to a BLAS library, which reorders them each time, and
-on processors that are not Intel's without their widest instructions. Inductor uses the
-operators below too. They are private to torch: wherever they are missing or return
-something else, torch's own are used.
+torch's layers pass plain matrices to MKL, which reorders them in each call and does not
+use the widest instructions of AMD processors. The operators used here are private to
+torch (its compiler, Inductor, uses them too). If they are missing or return other
+results, torch's own layers are used.
 """
 
 from collections import Counter
@@ -59,16 +59,16 @@ def packed_product_plus(x, weight, added):
 
 
 class PackedLayer(nn.Module):
-    """A frozen linear layer whose weight is in oneDNN's layout only.
+    """A frozen linear layer whose weight exists in oneDNN's layout only.
 
-    Its `weight` has the shape and dtype of the matrix, which models ask for, but no
-    data: computing with it raises an error.
+    The attribute `weight` is a meta tensor: models can read its shape and dtype, but
+    computing with it raises an error.
 
     Parameters
     ----------
     layer : torch.nn.Linear
     packed : tensor
-        Its weight, from `pack_weight`.
+        The weight of `layer`, from `pack_weight`.
 
     Examples
     --------
@@ -95,10 +95,11 @@ class PackedLayer(nn.Module):
 
 
 def pack_layers(module, trial, are_equal):
-    """Pack the weights of a frozen module's larger linear layers, if its output stays.
+    """Pack the weights of a frozen module's larger linear layers.
 
-    Layers of subclasses of `torch.nn.Linear` are left as they are, and so are layers
-    that share their weight with another part.
+    The layers are restored if the output of the module changes. Layers of subclasses of
+    `torch.nn.Linear`, and layers that share their weight with another part, are not
+    packed.
 
     Parameters
     ----------

@@ -1,8 +1,14 @@
 """Random numbers of torch that belong to one fit.
 
-torch's default generators are shared by all threads of a process: seeding them changes
-the numbers of fits in other threads and the caller's own. A fit draws from generators
-of its own instead, so its result depends on its seed alone.
+torch's default generators are shared by all threads of a process: seeding them would
+change the random numbers of fits in other threads and of the caller. Therefore a fit
+runs within `local_generators(seed)`, which creates generators for this fit and thread.
+Code of a fit draws from them in one of three ways:
+
+- Our own code passes ``generator=generator_on(device)`` to torch's functions.
+- Layers draw their initial weights without such a parameter. `GeneratorMode` adds it.
+- Third-party networks, such as those of transformers, use torch's default generators
+  for dropout. `swap_default_generators` lends them the state of the fit's generators.
 
 This module imports torch, so only modules that need torch may import it.
 """
@@ -25,7 +31,8 @@ generator_mode_lock = threading.RLock()
 class Generators:
     """The torch generators of one fit: one per device, created on first use.
 
-    `swapped` is True while torch's default generators replace them.
+    `swapped` is True within `swap_default_generators`, while torch's default generators
+    have their state.
     """
 
     def __init__(self, seed):
@@ -129,10 +136,11 @@ def _takes_generator(packet):
 
 @contextmanager
 def swap_default_generators(device):
-    """Let torch's default generators continue those of the fit, one thread at a time.
+    """Give torch's default generators the state of the fit's, for one thread at a time.
 
-    For code that can draw from the default generators only, such as the dropout of
-    third-party networks. Their own state is restored afterwards.
+    For code that can only draw from the default generators, such as the dropout of
+    third-party networks. Afterwards the fit's generators have the new state, and the
+    default generators their previous one.
     """
     own = _current.get()
     if own is None or own.swapped:

@@ -1,4 +1,9 @@
-"""Bags of rows: which rows of a block each sequence pools, and kernels over them."""
+"""Bags of rows: which rows of a block each sequence pools, and kernels over them.
+
+Usually the bags of a block are made from its tokens (`block_bags`). If no step has read
+the tokens of long texts, they do not exist: the texts are then scanned in chunks, and
+the bags of each chunk are pooled by one thread (`pool_unread`).
+"""
 
 from itertools import pairwise
 from typing import NamedTuple

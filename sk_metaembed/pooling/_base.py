@@ -1,7 +1,8 @@
 """Base class of pooling transformers.
 
-It validates the input, and lays out and names the columns. Subclasses implement
-`_parts` and `_pool`, and `_fit_pool` if they learn.
+The base class validates the input, allocates the output, and names its columns: blocks
+in order, and the parts of each block. Subclasses implement `_parts`, the widths of a
+block's parts, `_pool`, which writes them, and `_fit_pool` if they learn.
 """
 
 from __future__ import annotations

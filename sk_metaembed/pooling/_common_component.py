@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 def top_components(X, n_components, mean=None):
     """Return the first right singular vectors of X as rows, and the singular values.
 
-    Rows, (n_components, n_features), have a positive entry of largest magnitude; rows
-    beyond the rank are zero. `mean` is subtracted first. Computed from the eigenvectors
-    of the smaller of ``X.T X`` and ``X X.T``, which is cheaper than a full SVD and
-    needs no copy of a tall X.
+    The entry of largest magnitude is positive in each row, (n_components, n_features);
+    rows beyond the rank are zero. `mean` is subtracted from X first. Computed from the
+    eigenvectors of the smaller of ``X.T X`` and ``X X.T``, which is cheaper than a full
+    SVD and needs no copy of a tall X.
     """
     n_samples, n_features = X.shape
     if n_features <= n_samples:

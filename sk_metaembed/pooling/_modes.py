@@ -1,7 +1,8 @@
 """The modes of Pooling: functions that each write one vector per sequence.
 
-Each writes into ``out[:, column : column + dim]``, which is zero before; sequences
-without vectors stay zero.
+Each function writes to ``out[:, column : column + dim]``, which is zero before.
+Sequences without vectors stay zero. A mode consists of one or more parts, each of the
+dimension of the block; "dct", for example, has one part per coefficient.
 """
 
 import math
@@ -121,7 +122,7 @@ WEIGHTED = ("mean", "sum", "power-means")
 
 
 class Part(NamedTuple):
-    """A vector of the block's dimension: its label, and the function that writes it."""
+    """A part of the output of a block: its label, and the function that writes it."""
 
     label: str
     write: object
@@ -148,7 +149,8 @@ def mode_parts(mode, *, powers, n_coefficients, window_size):
 def part_factors(part, bags):
     """Return the factor of each token's vector in a Part, (n_tokens,).
 
-    None if the part is not a weighted sum of the vectors.
+    None if the part is not a weighted sum of the vectors. Explanations need the
+    factors; the functions that write parts do not return them.
     """
     write, options = part.write, {}
     if isinstance(write, partial):

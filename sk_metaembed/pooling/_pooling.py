@@ -269,11 +269,11 @@ class Pooling(BasePooling):
         return [(part.label, self.dims_in_[name]) for part in self._fitted_parts]
 
     def _pooled(self, X):
-        """Return the output, and its parts as pairs (block, factors of the tokens).
+        """Return the output of `transform`, and a pair (block, factors) for each part.
 
-        Factors, (n_tokens,), are those of the vectors whose sum a part is: 0 for
-        unknown tokens, None if the part is not such a sum. The steps after this one
-        take ``_from_pooled(output)``.
+        For explanations. If a part is a sum of token vectors, its factors, (n_tokens,),
+        are the weight of each token in this sum, 0 for unknown tokens; otherwise None.
+        The input of the steps after this one is ``_from_pooled(output)``.
         """
         parts = []
         for block in X.blocks:
@@ -294,7 +294,7 @@ class Pooling(BasePooling):
         return np.asarray(self.transform(X)), parts
 
     def _from_pooled(self, values):
-        """Return the output of `transform` for pooled vectors: themselves."""
+        """Return the output of `transform`, given the pooled vectors."""
         return values
 
     def _bags(self, tokens, block):

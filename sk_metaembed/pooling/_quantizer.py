@@ -60,7 +60,7 @@ def random_rotation(dim, n_bits, random):
 
 
 def to_bits(X, mean, rotation):
-    """Return on which side of the mean X is in each direction, bool (n, n_bits)."""
+    """Return whether centered rows are positive in each direction, bool (n, n_bits)."""
     bits = np.empty((len(X), rotation.shape[1]), dtype=bool)
     for rows in chunks(len(X)):
         # Products in float64: a sign depends on the other rows of a batch, by rounding,
@@ -114,14 +114,15 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
 
     Notes
     -----
-    "int8" is ``x / scale_`` rounded to integers, where 127 ``scale_`` is exceeded by
-    one entry in 10,000 of the training data, which is clipped. All features have the
-    same scale, so cosines are preserved up to rounding. A range per feature, as in
-    other libraries, does not preserve them: it scales features of small variance up.
+    "int8" is ``x / scale_`` rounded to integers. The scale is chosen such that one
+    entry in 10,000 of the training data exceeds 127 ``scale_``; these entries are
+    clipped. All features have the same scale, so cosines are preserved up to rounding.
+    A range per feature, as in other libraries, does not preserve them, because it
+    scales up features of small variance.
 
-    "binary" is ``sign((x - mean_) @ rotation_)``. Two vectors at the angle
-    :math:`\theta`, seen from the mean, differ in a share :math:`\theta / \pi` of their
-    bits on average, so the cosine is about :math:`\cos(\pi h / b)` for h of b bits that
+    "binary" is ``sign((x - mean_) @ rotation_)``. If the angle between two centered
+    vectors is :math:`\theta`, a fraction :math:`\theta / \pi` of their bits differs on
+    average, so their cosine is about :math:`\cos(\pi h / b)` if h of b bits
     differ. The directions are orthogonal in groups of `n_features_in_`, which reduces
     the error. Without the rotation, the signs of all principal components would have
     the same weight, although the first components vary most. The first m bits are a

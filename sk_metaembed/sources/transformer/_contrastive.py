@@ -25,19 +25,18 @@ from ._model_pickle import is_pair
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath
 
-_TOL = 0.005  # of the mean loss of the last steps
+_TOL = 0.005  # training stops if the mean loss of the last steps is smaller
 
 
 class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
-    r"""Train a sentence encoder on few labels, so that classes lie apart.
+    r"""Fine-tune a sentence encoder on few labels by a contrastive loss.
 
-    `fit` trains all layers of a transformer such that vectors of texts of one class
-    point in the same direction, and those of different classes in orthogonal ones. The
-    trained encoder is a source like any other, with one vector per text; the classifier
-    behind it can be a plain logistic regression. Use it with about 8 labels per class,
-    where a classifier on frozen vectors has too few rows to find what distinguishes the
-    classes. With many labels, `FineTuned` trains the encoder together with its
-    classifier.
+    `fit` trains all layers of a transformer such that the vectors of texts of the same
+    class have similar directions, and those of different classes orthogonal ones. The
+    trained encoder is a source with one vector per text; use it before a classifier
+    such as logistic regression. It is suitable for about 8 labels per class, which are
+    too few for a classifier on the vectors of a frozen encoder. With many labels, use
+    `FineTuned`, which trains the encoder together with its classifier.
 
     Parameters
     ----------
@@ -53,7 +52,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         Number of texts per step, with equally many of each class. With fewer training
         texts, each step uses all.
     max_length : int, default=128
-        Number of pieces of a text that are trained on. The vectors are of whole texts.
+        Maximum number of pieces of a text in training. Vectors are those of whole
+        texts.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one. A
         loaded model is trained on its own device.
@@ -69,8 +69,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     Attributes
     ----------
     encoder_ : TransformerEmbedding
-        The fitted source of the trained encoder, whose parameter `model` is the pair of
-        trained model and tokenizer.
+        The fitted source with the trained encoder. Its parameter `model` is the trained
+        model and the tokenizer.
     losses_ : ndarray of float64, shape (n_steps,)
         Loss of each training step.
     classes_ : ndarray of shape (n_classes,)
@@ -100,26 +100,25 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Notes
     -----
-    With :math:`u_i` the mean of the last layer over the pieces of text i, or the vector
-    of its classification token if the encoder pools by that, scaled to
-    unit length, a step minimizes the mean squared error of the cosines of all pairs,
+    Let :math:`u_i` be the mean of the last layer over the pieces of text i, or the
+    vector of its classification token if the encoder uses it, scaled to unit length. A
+    step minimizes the mean squared error of the cosines of all pairs,
 
     .. math::
         \frac{1}{2 |S|} \sum_{(i, j) \in S} (1 - u_i^\top u_j)^2 +
         \frac{1}{2 |D|} \sum_{(i, j) \in D} (u_i^\top u_j)^2
 
-    where S are the pairs of a batch with the same label and D those with different
-    ones. Copies of a text with one label count once. This is the loss of SetFit [1]_,
-    which draws pairs of texts and encodes both texts of each; here a step encodes each
-    text once and uses all its pairs. The input table of pieces is not trained: few of
-    its rows occur in the texts, and Adam would spend half of its time on it. The
-    encoder's dropout is off.
+    where S are the pairs of a batch with equal labels and D those with different
+    labels. Copies of a text with the same label count once. This is the loss of SetFit
+    [1]_, which draws pairs of texts and encodes both texts of each pair; here, a step
+    encodes each text once and uses all pairs. The input table of pieces is not trained,
+    because few of its rows occur in the texts and Adam would spend half of its time on
+    it. The dropout of the encoder is switched off.
 
-    The vectors of training texts are optimistic: the encoder has learned their labels.
-    A model behind it that chooses its own parameters, or is combined with others, must
-    be fitted on vectors of texts that the encoder has not seen: cross-validate the
-    whole pipeline, as GridSearchCV and the parameter ``models`` of
-    `StackedMetaClassifier` do. As one of the sources in a union before a stack, it
+    The vectors of the training texts are optimistic, because the encoder has learned
+    their labels. To choose parameters of the next step, or to combine it with other
+    models, cross-validate the whole pipeline, as GridSearchCV and the parameter
+    ``models`` of `StackedMetaClassifier` do. In a union before a stack, this source
     would get all the weight.
 
     Pickles and files contain the trained weights.

@@ -1,7 +1,8 @@
 """FineTuned: a transformer that is trained by the estimator that it is passed to.
 
-The estimator gets a `FineTuneSpec`, and from it the network and the `SentencePieces`
-of the training data, which are cut into batches.
+`FineTuned.prepare` returns a `FineTuneSpec`. From it the estimator gets the network, a
+`FineTunedModule`, and the `SentencePieces` of the training data, whose method `batch`
+returns the input of the network.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class SentencePieces:
     window : tuple of int or None, and bool
         Maximum number of pieces per window; whether longer sentences are cut.
     reader : callable
-        From tokens to sentences, as `distinct_sentences`.
+        Returns the sentences of tokens, like `distinct_sentences`.
     """
 
     def __init__(self, tokens, model, prompt, spec, window, reader):
@@ -98,7 +99,7 @@ class SentencePieces:
         ----------
         rows : ndarray of int
         send : callable
-            Turns an array into a tensor on the device.
+            Converts an array to a tensor on the device.
         """
         windows, offsets = span_index(self._windows, rows)
         owners = np.repeat(np.arange(len(rows)), np.diff(offsets))
@@ -198,7 +199,7 @@ class FineTuneSpec:
         return FineTunedModule(self)
 
     def pieces(self, tokens):
-        """Return the SentencePieces of sequences, to be cut into batches."""
+        """Return the SentencePieces of sequences, from which batches are made."""
         source = self.source
         source._report_long(tokens)
         return SentencePieces(
@@ -222,7 +223,7 @@ class FineTuneSpec:
 
     @property
     def _key(self):
-        """What the network depends on; the learning rate may change."""
+        """The options that determine the network; not the learning rate."""
         rank = self.rank if self.method == "lora" else None
         options = self.n_layers, self.method, rank
         return self.source.fingerprint_, self.source._spec, *options
@@ -279,16 +280,17 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
     Notes
     -----
-    Texts are read as by `TransformerEmbedding`: the original texts, if X has them.
+    The transformer reads the original texts, if X has them, like
+    `TransformerEmbedding`.
 
-    Each fit trains its own copy, with float32 weights, on the estimator's device and
-    with its train option ``dtype``: the parameters `device`, `dtype`, `compile` and
-    `cache` of `source` have no effect. During training the model's own dropout is
-    active.
+    Each fit trains a copy with float32 weights, on the device and with the ``dtype`` of
+    the estimator; the parameters `device`, `dtype`, `compile` and `cache` of `source`
+    have no effect. The dropout of the model is active during training.
 
-    A pickle of the fitted estimator contains the trained weights and, to resume
-    training, the optimizer's state of twice the size; ``net_.trim_for_prediction()``
-    removes the latter. Other weights are read from the model's folder.
+    A pickle of the fitted estimator contains the trained weights, and the state of the
+    optimizer for further training, which is twice as large;
+    ``net_.trim_for_prediction()`` removes the latter. Other weights are read from the
+    model's folder.
     ``trained_[name].save(folder)`` writes the whole model in the format of
     transformers, for `TransformerEmbedding` and other libraries.
 

@@ -16,8 +16,8 @@ _BUNDLED = (".json", ".txt", ".model", ".jinja", ".tiktoken")
 class LoadedPair:
     """A model and a tokenizer that can be pickled and copied.
 
-    Once a model of transformers has returned hidden states, it has hooks that cannot
-    be pickled: the pickle holds its class, configuration and weights instead.
+    After a model of transformers has returned hidden states, it has hooks that cannot
+    be pickled. The pickle therefore contains its class, configuration and weights.
 
     Parameters
     ----------

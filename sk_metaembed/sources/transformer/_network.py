@@ -32,8 +32,8 @@ class Network:
     config : object
         Its configuration.
     private : bool, default=False
-        Whether nothing else uses the module: it stays in evaluation mode, and on a CPU
-        its weights can be stored in a faster layout.
+        Whether the module belongs to this object alone. It then stays in evaluation
+        mode, and on a CPU its weights can be stored in a faster layout.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Network:
         self.module = module
         self.body = _body_of(module, config)
         self._parameters = names = set(inspect.signature(self.body.forward).parameters)
-        # A signature without input_ids passes all arguments on to a network with them.
+        # A forward method without input_ids is a wrapper that passes all arguments on.
         self.takes_mask = "attention_mask" in names or "input_ids" not in names
         self._limit = piece_limit(config)
         self._policies = {}
@@ -79,7 +79,7 @@ class Network:
         rows : list of ndarray of int
             Piece ids of each sequence.
         types : list of ndarray of int, or None
-            Their token types. None passes none: some models read them as other ids.
+            Their token types. None passes no types, for models that do not expect them.
         pad : int
             Id that pads shorter sequences.
 
@@ -157,14 +157,14 @@ class Network:
     def batching_policy(self, pad):
         """Return which rows may share a batch without changing each other's vectors.
 
-        Tried once. Some networks have no mask, or mix padding into the other pieces,
-        for example by a convolution; some round by the range of a whole batch, as
-        dynamic quantization does.
+        The policy is found once, by a trial. Some networks have no mask, or padding
+        changes the other pieces, for example by a convolution. In others, all rows of
+        a batch share a scale, as with dynamic quantization.
 
         Returns
         -------
         {"any", "alike", "none"}
-            Any rows, those of equal length, or none.
+            A batch may contain any rows, rows of equal length only, or a single row.
         """
         import torch
 
@@ -293,8 +293,9 @@ def piece_limit(config, tokenizer=None):
 def sentence_limit(config, tokenizer, max_length):
     """Return the maximum number of pieces of a sentence encoder, None for no limit.
 
-    `max_length` is that of its files; sentence-transformers then ignores the others.
-    Positions in a table still limit it, those that rotate vectors do not.
+    `max_length` is the limit in the encoder's files, which takes precedence over those
+    of the tokenizer and the configuration, as in sentence-transformers. A table of
+    position embeddings still limits the length; rotary positions do not.
     """
     if max_length is None or max_length >= _LARGEST_LIMIT:
         return piece_limit(config, tokenizer)
@@ -323,7 +324,7 @@ def _counts_from_padding(config):
 
 
 def _body_of(module, config):
-    """Return the part with hidden states: no head, of two parts the encoder."""
+    """Return the part that computes hidden states: without head and decoder."""
     if getattr(config, "is_encoder_decoder", False) and hasattr(module, "get_encoder"):
         return module.get_encoder()
     return getattr(module, "base_model", module)
@@ -476,9 +477,9 @@ def load_network(folder, spec):
 
 
 def _model_class(config):
-    """Return the class that loads a model, of T5 the encoder alone.
+    """Return the class that loads a model; for T5, the encoder alone.
 
-    The folder of a sentence encoder made of it has no weights of a decoder.
+    The folder of a sentence encoder based on T5 has no weights of a decoder.
     """
     import transformers
 

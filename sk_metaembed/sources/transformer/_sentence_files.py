@@ -1,9 +1,9 @@
-"""SentenceModules: what the files of a sentence encoder say about its use.
+"""SentenceModules: read the files of a sentence encoder.
 
-sentence-transformers lists the steps from texts to vectors in modules.json, each with a
-class and a folder of options and weights. They are read without that library, from JSON
-and tensors only. A class that is not known here is an error: without its step, the
-vectors would be others than the authors'.
+The file modules.json of sentence-transformers lists the steps from texts to vectors,
+each with a class and a folder of options and weights. They are read without that
+library, from JSON and tensors only. An unknown class raises an error, because vectors
+without its step would differ from those of the authors.
 """
 
 import json
@@ -65,9 +65,9 @@ class SentenceModules(NamedTuple):
         By the number of the step and the name there, "1.linear.weight".
     prompts : dict of str to str
     default_prompt : str or None
-        Name of the prompt that texts get without any choice.
+        Name of the prompt that is used by default.
     truncate_dim : int or None
-        Number of dimensions that are kept.
+        Number of dimensions to keep.
     max_length : int or None
         Maximum number of pieces; None for the limit of tokenizer and network.
     """
