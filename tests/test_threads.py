@@ -36,8 +36,7 @@ BERT = TransformerEmbedding(TinyBert())
 POOLED = {**NET, "encoder": "mean"}
 LSTM = {**NET, "attention": "context", "encoder": "bilstm-max"}
 CHARACTERS = CharEmbedding(char_dim=3, filters=((1, 2), (3, 2)))
-SAMPLED = {"softmax": "sampled", "n_samples": 3, "dropout": 0.2}
-LANGUAGE = ElmoLanguageModel(**LANGUAGE_MODEL, **SAMPLED)
+LANGUAGE = ElmoLanguageModel(**LANGUAGE_MODEL, dropout=0.2)
 TRAINED = [
     DynamicMetaClassifier(**NET, attention="context", encoder="gru"),
     DynamicMetaEmbedding(**LSTM, output="sequence"),

@@ -3,18 +3,13 @@
 `torch.load` does not verify checksums, so the file ends with a digest of its content.
 """
 
-import json
 import os
-import warnings
 from hashlib import blake2b
 from pathlib import Path
 
 import torch
-from skorch.callbacks import Callback
 
 from .._io._atomic import atomic_write
-from ._net_state import load_net_state_dict, net_state_dict
-from ._random import current_generators
 
 _DIGEST_SIZE = 16  # bytes, after the content
 
@@ -78,42 +73,3 @@ def _digest_matches(stream):
     expected = stream.read()
     stream.seek(0)
     return digest.digest() == expected
-
-
-class CheckpointCallback(Callback):
-    """Base class of callbacks that write checkpoints of a fit.
-
-    If a file cannot be written, a warning is issued once and training continues.
-    """
-
-    def __init__(self, file, caller):
-        self.file, self.caller = Path(file), caller
-        self._has_warned = False
-
-    def write_state(self, net, history, **content):
-        """Write the state from which training can resume; warn once if this fails."""
-        plain, tensors = net_state_dict(net, history)
-        content |= {
-            "plain": plain,
-            "tensors": tensors,
-            "history": json.loads(plain.pop("history")),
-            "generators": current_generators().states(net.device),
-        }
-        try:
-            write_checkpoint(self.file, content)
-        except OSError as error:
-            if not self._has_warned:
-                warnings.warn(
-                    f"{self.caller}: the checkpoint {self.file} cannot be written "
-                    f"({error}). Training continues; if it is killed, it resumes from "
-                    "the last checkpoint that was written, if any.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            self._has_warned = True
-
-    def restore_state(self, net, state):
-        """Restore an initialized net, and the generators of the fit."""
-        plain = {**state["plain"], "history": json.dumps(state["history"])}
-        load_net_state_dict(net, plain, state["tensors"])
-        current_generators().set_states(state["generators"], net.device)

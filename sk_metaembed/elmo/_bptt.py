@@ -35,8 +35,6 @@ class Batch:
         Index of the row in the order of the corpus.
     is_first : bool tensor of shape (n_steps, batch_size)
         Whether a row starts at the step.
-    any_first : list of bool
-        Whether any row starts, for each step.
     characters : int64 tensor of shape (n_distinct, max_characters)
         Characters of the distinct words of the batch.
     lengths : ndarray of int64, shape (n_distinct,)
@@ -49,7 +47,6 @@ class Batch:
     targets: torch.Tensor
     rows: torch.Tensor
     is_first: torch.Tensor
-    any_first: list
     characters: torch.Tensor
     lengths: np.ndarray
     n_targets: int
@@ -171,7 +168,6 @@ class _WordTable:
             torch.from_numpy(targets),
             torch.from_numpy(rows),
             torch.from_numpy(is_first),
-            is_first.any(axis=1).tolist(),
             torch.from_numpy(np.concatenate([ids[marks], word_ids])),
             np.concatenate([lengths[marks], word_lengths]),
             int((targets[0] != NO_TARGET).sum()),

@@ -191,11 +191,11 @@ def count_words(corpus):
     return CorpusCount(words, n_rows, words.total(), checksum)
 
 
-def make_vocabulary(count, min_count, max_vocabulary):
-    """Return the Vocabulary of a corpus, `max_vocabulary` excluding `SPECIAL`.
+def make_vocabulary(count, min_count):
+    """Return the Vocabulary of a corpus: `SPECIAL`, then words by frequency.
 
     >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
-    >>> make_vocabulary(count, 2, None).words
+    >>> make_vocabulary(count, 2).words
     ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
     """
     check_count(count)
@@ -216,7 +216,7 @@ def make_vocabulary(count, min_count, max_vocabulary):
             f"no word of the corpus occurs min_count={min_count} times; the "
             f"most frequent word occurs {most} times. Use a smaller min_count."
         )
-    return Vocabulary.from_words([*SPECIAL, *frequent[:max_vocabulary]])
+    return Vocabulary.from_words([*SPECIAL, *frequent])
 
 
 def check_count(count, min_distinct=2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -29,7 +30,6 @@ from ._options import checked_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Initial: TypeAlias = StrPath | Sequence[StrPath]
 
 # Parameters that may differ between an interrupted fit and the fit that resumes it.
-_NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "checkpoint_every", "callbacks")
+_NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "callbacks")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -85,33 +85,20 @@ class ElmoLanguageModel(
     min_count : int, default=1
         Minimum frequency of a word in the vocabulary of the softmax. Any word can be
         read.
-    max_vocabulary : int, default=None
-        Maximum size of this vocabulary, which keeps the most frequent words. None for
-        no limit.
-    softmax : {"auto", "full", "adaptive", "sampled"}, default="auto"
-        Softmax over the vocabulary. "full" is exact; "adaptive" also gives
-        probabilities, and uses fewer dimensions for rare words; "sampled" trains on
-        `n_samples` words and equals "full" otherwise. "auto" is "full" for a small
-        vocabulary and "adaptive" for a large one.
-    n_samples : int, default=8192
-        Number of sampled words per batch for ``softmax="sampled"``.
+    softmax : {"auto", "full", "adaptive"}, default="auto"
+        Softmax over the vocabulary: "full", or "adaptive", which uses fewer dimensions
+        for rare words [2]_. "auto" is "full" up to 4,000 words.
     dropout : float, default=0.1
         Dropout of the input of each LSTM layer, and of the output of the last.
     lr : float, default=2e-3
-        Maximum learning rate of Adam.
-    schedule : {"cosine", "constant"}, default="cosine"
-        Learning-rate schedule: "cosine" warms up, then decays over all epochs.
-    gradient_clip : float or None, default=1.0
-        Maximum norm of the gradient; None for no limit.
+        Maximum learning rate of Adam, which warms up and then decays over all epochs.
+        The norm of the gradient is clipped to 1.
     batch_size : int, default=64
         Number of rows read in parallel.
     n_steps : int, default=20
         Number of words per row and batch: gradients are truncated at this length.
     max_epochs : int, default=10
         Number of passes over the corpus.
-    n_iter_no_change : int, default=None
-        Number of epochs without a lower perplexity on `X_val` after which training
-        stops. None runs all epochs.
     device : str, default="auto"
         "cpu", "cuda" or another torch device; "auto" uses a GPU if available.
     dtype : {"float32", "bfloat16"}, default="float32"
@@ -119,9 +106,8 @@ class ElmoLanguageModel(
         are always float32.
     checkpoint : str or path-like, default=None
         File that training is saved to and resumed from. Call the same `fit` again
-        after an interruption: it resumes and gives the same result.
-    checkpoint_every : int, default=500
-        Number of batches between two checkpoints.
+        after an interruption: it resumes and gives the same result. It is written
+        every 500 batches and after each epoch.
     callbacks : list of skorch callbacks, default=None
         Callbacks, or (name, callback) pairs, called per batch and epoch. scikit-learn's
         own callbacks are set by ``set_callbacks``: each epoch is a task, and a scoring
@@ -171,9 +157,7 @@ class ElmoLanguageModel(
     the backward model predicts each word and the beginning from the words after it.
     Perplexity is the exponential of the mean loss per word, of one direction or of
     both: ``exp((forward loss + backward loss) / 2)``. Words outside the vocabulary
-    count as ``<UNK>``, so perplexities are comparable only for equal vocabularies. With
-    ``softmax="sampled"``, training losses are relative to the sample; only losses of
-    held-out text give perplexities.
+    count as ``<UNK>``, so perplexities are comparable only for equal vocabularies.
 
     Rows are batched without padding; a row longer than `n_steps` continues in the next
     batch with its state, through which no gradient flows. Each row starts from a zero
@@ -227,21 +211,15 @@ class ElmoLanguageModel(
         "initial": [str, os.PathLike, tuple, list, None],
         "architecture": [dict, None],
         "min_count": [_COUNT],
-        "max_vocabulary": [_COUNT, None],
-        "softmax": [StrOptions({"auto", "full", "adaptive", "sampled"})],
-        "n_samples": [_COUNT],
+        "softmax": [StrOptions({"auto", "full", "adaptive"})],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "lr": [_POSITIVE],
-        "schedule": [StrOptions({"cosine", "constant"})],
-        "gradient_clip": [_POSITIVE, None],
         "batch_size": [_COUNT],
         "n_steps": [_COUNT],
         "max_epochs": [_COUNT],
-        "n_iter_no_change": [_COUNT, None],
         "device": [str],
         "dtype": [StrOptions({"float32", "bfloat16"})],
         "checkpoint": [str, os.PathLike, None],
-        "checkpoint_every": [_COUNT],
         "callbacks": [list, tuple, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -253,21 +231,15 @@ class ElmoLanguageModel(
         *,
         architecture: dict[str, Any] | None = None,
         min_count: int = 1,
-        max_vocabulary: int | None = None,
-        softmax: Literal["auto", "full", "adaptive", "sampled"] = "auto",
-        n_samples: int = 8192,
+        softmax: Literal["auto", "full", "adaptive"] = "auto",
         dropout: float = 0.1,
         lr: float = 2e-3,
-        schedule: Literal["cosine", "constant"] = "cosine",
-        gradient_clip: float | None = 1.0,
         batch_size: int = 64,
         n_steps: int = 20,
         max_epochs: int = 10,
-        n_iter_no_change: int | None = None,
         device: str = "auto",
         dtype: Literal["float32", "bfloat16"] = "float32",
         checkpoint: StrPath | None = None,
-        checkpoint_every: int = 500,
         callbacks: Sequence[Any] | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -275,21 +247,15 @@ class ElmoLanguageModel(
         self.initial = initial
         self.architecture = architecture
         self.min_count = min_count
-        self.max_vocabulary = max_vocabulary
         self.softmax = softmax
-        self.n_samples = n_samples
         self.dropout = dropout
         self.lr = lr
-        self.schedule = schedule
-        self.gradient_clip = gradient_clip
         self.batch_size = batch_size
         self.n_steps = n_steps
         self.max_epochs = max_epochs
-        self.n_iter_no_change = n_iter_no_change
         self.device = device
         self.dtype = dtype
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
         self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
@@ -328,11 +294,9 @@ class ElmoLanguageModel(
         self._set_vocabulary(counts[0], saved)
         checkpoint = None
         if self.checkpoint is not None:
-            checkpoint = self.checkpoint, self._fit_identity(counts, saved)
+            checkpoint = Path(self.checkpoint), self._fit_identity(counts, saved)
         net = self._new_net(saved)
-        return self._train(
-            net, (X, y), corpora, counts, checkpoint, self.max_epochs, self.schedule
-        )
+        return self._train(net, (X, y), corpora, counts, checkpoint, self.max_epochs)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Corpus, y: object = None) -> Self:
@@ -362,7 +326,9 @@ class ElmoLanguageModel(
             self._random = check_random_state(self.random_state)
             self._set_vocabulary(counts[0], saved)
             self.net_ = self._new_net(saved)
-        return self._train(self.net_, (X, y), corpora, counts, None, 1, "constant")
+        return self._train(
+            self.net_, (X, y), corpora, counts, None, 1, is_constant=True
+        )
 
     def perplexity(
         self,
@@ -502,7 +468,7 @@ class ElmoLanguageModel(
         else:
             self.options_ = saved.options
         if saved is None or saved.words is None:
-            vocabulary = make_vocabulary(count, self.min_count, self.max_vocabulary)
+            vocabulary = make_vocabulary(count, self.min_count)
         else:
             vocabulary = Vocabulary.from_words(saved.words)
         self._vocabulary, self.vocabulary_ = vocabulary, vocabulary.words
@@ -515,7 +481,7 @@ class ElmoLanguageModel(
     def _draw_seed(self):
         return int(self._random.randint(np.iinfo(np.int32).max))
 
-    def _train(self, net, data, corpora, counts, checkpoint, epochs, schedule):
+    def _train(self, net, data, corpora, counts, checkpoint, epochs, is_constant=False):
         """Train a net and set the fitted attributes; `data` is (X, y) for callbacks."""
         from .._training._callbacks import FitTaskReporter
         from ._lm_training import train
@@ -530,7 +496,8 @@ class ElmoLanguageModel(
         tasks = FitTaskReporter(context=context, **task)
         seed = self._draw_seed()
         try:
-            train(self, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks)
+            options = seed, epochs, checkpoint, is_constant, tasks
+            train(self, net, corpora, counts, *options)
         except FloatingPointError:
             self.__dict__.pop("net_", None)  # its weights are not finite
             raise

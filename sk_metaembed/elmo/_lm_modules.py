@@ -1,10 +1,4 @@
-"""The bidirectional language model as a trainable module, and its softmax.
-
-`Recurrence` computes the steps of a clipped, projected LSTM and their gradients by
-hand. Autograd would add to the gradients of two large matrices at each step, and keep a
-dozen arrays per step. Here the gradient of a matrix is one product over all steps, and
-the factors of each step's gradient are computed for all steps at once.
-"""
+"""The bidirectional language model as a trainable module, and its softmax."""
 
 import math
 
@@ -14,163 +8,8 @@ from torch import nn
 from torch.nn import functional
 
 from .._training._device import send
-from .._training._random import dropout, generator_on
+from .._training._random import dropout
 from ._weight_files import DIRECTIONS, cell_key, weight_shapes
-
-
-class Recurrence(torch.autograd.Function):
-    """All steps of one LSTM layer in one direction.
-
-    The arithmetic is that of `LSTMLayer`. Gates are in the order j, i, f, o.
-    """
-
-    @staticmethod
-    def forward(ctx, gates, recurrent, projection, hidden, cell, keep, clips):
-        """Return the hidden states of all steps, and the last hidden state and cell.
-
-        Parameters
-        ----------
-        gates : tensor of shape (n_steps, n_rows, 4 * cell_dim)
-            Input contribution to the gates, with biases.
-        recurrent : tensor of shape (projection_dim, 4 * cell_dim)
-        projection : tensor of shape (cell_dim, projection_dim)
-            Both have the dtype of the products; all else has the dtype of the gates.
-        hidden, cell : tensor of shape (n_rows, projection_dim), (n_rows, cell_dim)
-            State before the first step; receives no gradient.
-        keep : list of tensor of shape (n_rows, 1), or None
-            Factor of the state before each step: 0 where a row starts, else 1; None for
-            ones.
-        clips : tuple of two float or None
-            Clipping values of cells and hidden states.
-
-        Returns
-        -------
-        hidden : tensor of shape (n_steps, n_rows, projection_dim)
-        last_hidden, last_cell : tensor
-            Without gradient.
-        """
-        n, gates = cell.shape[-1], gates.clone()
-        start = hidden, cell
-        cells = cell.new_empty(*gates.shape[:-1], n)
-        out = hidden.new_empty(*gates.shape[:-1], hidden.shape[-1])
-        for t, step in enumerate(gates.unbind()):
-            hidden, cell = _masked(hidden, keep[t]), _masked(cell, keep[t])
-            _add_product(step, hidden, recurrent)
-            j, i = step[:, :n].tanh_(), step[:, n : 2 * n]
-            step[:, n:].sigmoid_()
-            f, o = step[:, 2 * n : 3 * n], step[:, 3 * n :]
-            cell = torch.mul(f, cell, out=cells[t]).addcmul_(i, j)
-            if clips[0] is not None:
-                cell.clamp_(-clips[0], clips[0])
-            hidden = _product(torch.tanh(cell).mul_(o), projection, out[t])
-            if clips[1] is not None:
-                hidden.clamp_(-clips[1], clips[1])
-        ctx.save_for_backward(gates, cells, out, recurrent, projection, *start)
-        ctx.keep, ctx.clips = keep, clips
-        last = hidden.clone(), cell.clone()
-        ctx.mark_non_differentiable(*last)
-        return out, *last
-
-    @staticmethod
-    def backward(ctx, grad, *_):
-        """Return the gradients of the gates and of both matrices."""
-        gates, cells, out, recurrent, projection, hidden, cell = ctx.saved_tensors
-        keep, (cell_clip, proj_clip) = ctx.keep, ctx.clips
-        n, grad = cells.shape[-1], grad.clone()
-        d, to_cell, f, u = _factors(gates, _previous(cells, cell, keep), cells)
-        clipped_cells, clipped_out = (
-            _clipped(cells, cell_clip),
-            _clipped(out, proj_clip),
-        )
-        recurrent_t, projection_t = recurrent.mT, projection.mT
-        d_hidden, d_cell = None, torch.zeros_like(cells[0])
-        for t in range(len(gates) - 1, -1, -1):
-            dh = grad[t] if d_hidden is None else grad[t].add_(d_hidden)
-            if clipped_out is not None:
-                dh.masked_fill_(clipped_out[t], 0)
-            du = _product(dh, projection_t)
-            d_cell.addcmul_(du, to_cell[t])
-            if clipped_cells is not None:
-                d_cell.masked_fill_(clipped_cells[t], 0)
-            d_gates = d[t].view(-1, 4, n)
-            d_gates[:, :3] *= d_cell[:, None]
-            d_gates[:, 3] *= du
-            d_cell = _masked(d_cell.mul_(f[t]), keep[t])
-            d_hidden = _masked(_product(d[t], recurrent_t), keep[t])
-        return (
-            d,
-            _outer(_previous(out, hidden, keep), d, recurrent),
-            _outer(u, grad, projection),
-            *[None] * 4,
-        )
-
-
-def _factors(gates, before, cells):
-    """Return the factors of the gradients at each step, computed for all steps.
-
-    Takes gates (n_steps, n_rows, 4 * cell_dim), and cells before and after each step,
-    (n_steps, n_rows, cell_dim). Returns d, of the gates' shape: from cells (j, i, f)
-    and from ``u`` (o) to the inputs of the activations; to_cell: from ``u`` to cells;
-    f: from cells to the cells before; and ``u = o * tanh(cell)``, the input of the
-    projection.
-    """
-    j, i, f, o = gates.chunk(4, dim=-1)
-    squashed = torch.tanh(cells)
-    u = o * squashed
-    d = torch.cat(
-        [
-            i * (1 - j * j),
-            j * i * (1 - i),
-            before.mul_(f).mul_(1 - f),
-            u * (1 - o),
-        ],
-        dim=-1,
-    )
-    return d, o - u * squashed, f, u
-
-
-def _previous(values, first, keep):
-    """Return the state before each step, in a new tensor."""
-    previous = torch.cat([first[None], values[:-1]])
-    for t, mask in enumerate(keep):
-        if mask is not None:
-            previous[t] *= mask
-    return previous
-
-
-def _masked(values, mask):
-    return values if mask is None else values * mask
-
-
-def _clipped(values, clip):
-    """Return a mask of the clipped values; None if there are none."""
-    if clip is None:
-        return None
-    mask = values.abs() >= clip
-    # Reading a number from a GPU would wait for it.
-    return mask if mask.device.type != "cpu" or mask.any() else None
-
-
-def _add_product(total, x, weight):
-    if weight.dtype == total.dtype:
-        total.addmm_(x, weight)
-    else:
-        total += x.to(weight.dtype) @ weight
-
-
-def _product(x, weight, out=None):
-    """Return x @ weight in the dtype of x, computed in that of the weight."""
-    if weight.dtype == x.dtype:
-        return torch.mm(x, weight, out=out)
-    product = x.to(weight.dtype) @ weight
-    return product.to(x.dtype) if out is None else out.copy_(product)
-
-
-def _outer(x, d, weight):
-    """Return the gradient of a matrix over all steps, (n_in, n_out)."""
-    x, d = (part.flatten(0, 1).to(weight.dtype) for part in (x, d))
-    return x.mT @ d
-
 
 # Words of similar length, convolved together.
 _WORDS_PER_BATCH = {"cpu": 256}
@@ -202,7 +41,7 @@ class TrainableBiLM(nn.Module):
             {name: torch.as_tensor(np.asarray(w)) for name, w in weights.items()}
         )
 
-    def forward(self, batch, states, dtype):
+    def forward(self, batch, states):
         """Return the output of the last layer, and the states after the batch.
 
         Parameters
@@ -210,8 +49,6 @@ class TrainableBiLM(nn.Module):
         batch : Batch
         states : list of (hidden, cell), or None
             Per direction and layer, from the batch before; None for zeros.
-        dtype : torch dtype
-            Precision of matrix products.
 
         Returns
         -------
@@ -219,10 +56,7 @@ class TrainableBiLM(nn.Module):
         states : list of (hidden, cell)
         """
         table = self.words(batch.characters, batch.lengths)
-        keep = [
-            (~is_first).to(table.dtype)[:, None] if some else None
-            for is_first, some in zip(batch.is_first, batch.any_first, strict=True)
-        ]
+        keep = (~batch.is_first).to(table.dtype)[..., None]
         outs, after = [], []
         n_layers = self.options.n_layers
         for d in DIRECTIONS:
@@ -230,34 +64,40 @@ class TrainableBiLM(nn.Module):
             for k in range(n_layers):
                 x = dropout(x, self.dropout, self.training)
                 before = None if states is None else states[d * n_layers + k]
-                out, *state = self._layer(d, k, x, before, keep, dtype)
+                out, state = self._layer(d, k, x, before, keep)
                 skip = self.options.skip_connections and k > 0
                 x = out + x if skip else out
-                after.append(tuple(state))
+                after.append(state)
             outs.append(dropout(x, self.dropout, self.training))
         return torch.stack(outs), after
 
-    def _layer(self, direction, layer, x, state, keep, dtype):
-        """Return the hidden states, (n_steps, n_rows, dim), and the last state."""
+    def _layer(self, direction, layer, x, state, keep):
+        """Return the hidden states, (n_steps, n_rows, dim), and the last state.
+
+        The state before a step is multiplied by `keep`, which is 0 where a row starts.
+        """
         o, n_rows = self.options, x.shape[1]
         if state is None:
             state = (
                 x.new_zeros(n_rows, o.projection_dim),
                 x.new_zeros(n_rows, o.cell_dim),
             )
-        w, b, p = (
+        (hidden, cell), outs = state, []
+        weight, bias, projection = (
             self.weights[cell_key(direction, layer, part)]
             for part in ("W_0", "B", "W_P_0")
         )
-        w, b = _reorder_gates(w).to(dtype), _reorder_gates(b)
-        forget = torch.zeros_like(b)
-        forget[2 * o.cell_dim : 3 * o.cell_dim] = 1.0
-        input_weight, recurrent = w.split(o.projection_dim)
-        gates = (x.to(dtype) @ input_weight).to(x.dtype) + (b + forget)
-        with torch.autocast(x.device.type, enabled=False):
-            return Recurrence.apply(
-                gates, recurrent, p.to(dtype), *state, keep, (o.cell_clip, o.proj_clip)
-            )
+        input_weight, recurrent = weight.split(o.projection_dim)
+        for gates, kept in zip(x @ input_weight + bias, keep, strict=True):
+            gates = gates + (hidden * kept) @ recurrent
+            i, j, f, out = gates.chunk(4, dim=-1)
+            # The forget gate has a bias of 1.
+            cell = torch.sigmoid(f + 1) * cell * kept + torch.sigmoid(i) * torch.tanh(j)
+            cell = _clip(cell, o.cell_clip)
+            hidden = (torch.sigmoid(out) * torch.tanh(cell)) @ projection
+            hidden = _clip(hidden, o.proj_clip)
+            outs.append(hidden)
+        return torch.stack(outs), (hidden.detach(), cell.detach())
 
     def words(self, characters, lengths):
         """Return vectors of words, (n_words, max_characters) -> (n_words, dim)."""
@@ -297,15 +137,8 @@ class TrainableBiLM(nn.Module):
         return activation(torch.cat(pooled, dim=1))
 
 
-def _reorder_gates(tensor):
-    """Return gates i, j, f, o as j, i, f, o: first the three that act through the cell.
-
-    >>> import torch
-    >>> _reorder_gates(torch.arange(8)).tolist()
-    [2, 3, 0, 1, 4, 5, 6, 7]
-    """
-    i, j, f, o = tensor.chunk(4, dim=-1)
-    return torch.cat([j, i, f, o], dim=-1)
+def _clip(values, most):
+    return values if most is None else values.clamp(-most, most)
 
 
 def initial_weights(options):
@@ -352,45 +185,6 @@ class FullSoftmax(nn.Module):
         return functional.cross_entropy(scores, targets, reduction="none")
 
 
-class SampledSoftmax(FullSoftmax):
-    """Trains on the target and a sample of words; in evaluation, the full softmax.
-
-    Words must be numbered by frequency: word k is drawn with probability near ``1 /
-    k``. Scores are corrected by the expected count of each word, so that the sum over
-    all words is right on average.
-    """
-
-    def __init__(self, dim, n_words, n_samples):
-        super().__init__(dim, n_words)
-        self.n_samples = n_samples
-
-    def forward(self, vectors, targets):
-        """Return ``-log p(target)`` per row; in training, relative to the sample."""
-        if not self.training:
-            return super().forward(vectors, targets)
-        n_words = len(self.weight)
-        draw = torch.rand(
-            self.n_samples,
-            device=vectors.device,
-            dtype=torch.float64,
-            generator=generator_on(vectors.device),
-        )
-        sample = torch.exp(draw * math.log(n_words + 1)).long() - 1
-        sample = sample.clamp_(0, n_words - 1)
-        others = functional.linear(vectors, self.weight[sample], self.bias[sample])
-        others = others.float() - self._log_expected(sample)
-        others = others.masked_fill(sample == targets[:, None], -torch.inf)
-        own = (vectors * self.weight[targets]).sum(dim=1) + self.bias[targets]
-        own = own.float()  # no correction: the target is always included once
-        scores = torch.cat([own[:, None], others], dim=1)
-        return torch.logsumexp(scores, dim=1) - own
-
-    def _log_expected(self, words):
-        """Return the log of the expected count of words in a sample, (n_words,)."""
-        p = torch.log1p(1 / (words.double() + 1)) / math.log(len(self.weight) + 1)
-        return torch.log(self.n_samples * p).float()
-
-
 class AdaptiveSoftmax(nn.Module):
     """Full scores of frequent words; rare words in clusters of fewer dimensions.
 
@@ -413,10 +207,8 @@ class AdaptiveSoftmax(nn.Module):
             return -self.clusters(vectors.float(), targets).output
 
 
-def make_softmax(kind, dim, n_words, n_samples):
-    """Return the softmax module of a kind: "auto", "full", "sampled" or "adaptive"."""
+def make_softmax(kind, dim, n_words):
+    """Return the softmax module of a kind: "auto", "full" or "adaptive"."""
     if kind == "auto":
         kind = "full" if n_words <= _MAX_FULL else "adaptive"
-    if kind == "sampled":
-        return SampledSoftmax(dim, n_words, n_samples)
     return (FullSoftmax if kind == "full" else AdaptiveSoftmax)(dim, n_words)

@@ -5,6 +5,7 @@ A checkpoint holds everything that training needs to resume to the same result.
 
 import copy
 import math
+import warnings
 
 import numpy as np
 import torch
@@ -13,10 +14,12 @@ from skorch.callbacks import Callback, EpochTimer, PrintLog
 from torch import nn
 
 from .._training._checkpoint_file import (
-    CheckpointCallback,
     CorruptCheckpointError,
     read_checkpoint,
+    write_checkpoint,
 )
+from .._training._net_state import load_net_state_dict, net_state_dict
+from .._training._random import current_generators
 from ._bptt import NO_TARGET
 from ._lm_modules import TrainableBiLM, make_softmax
 
@@ -33,18 +36,17 @@ class LanguageModule(nn.Module):
     dropout : float
     n_words : int
         Size of the vocabulary.
-    softmax : {"auto", "full", "sampled", "adaptive"}
-    n_samples : int
+    softmax : {"auto", "full", "adaptive"}
     weights : dict of str to ndarray, default=None
         Initial weights; None for random ones.
     """
 
-    def __init__(self, options, dropout, n_words, softmax, n_samples, weights=None):
+    def __init__(self, options, dropout, n_words, softmax, weights=None):
         super().__init__()
         self.bilm = TrainableBiLM(options, dropout, weights)
-        self.softmax = make_softmax(softmax, options.projection_dim, n_words, n_samples)
+        self.softmax = make_softmax(softmax, options.projection_dim, n_words)
 
-    def forward(self, batch, states, dtype):
+    def forward(self, batch, states):
         """Return ``-log p`` of the targets, and the states after the batch.
 
         Parameters
@@ -52,8 +54,6 @@ class LanguageModule(nn.Module):
         batch : Batch
         states : list or None
             From the batch before; None for zeros.
-        dtype : torch dtype
-            Precision of matrix products.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class LanguageModule(nn.Module):
             Forward and backward.
         states : list
         """
-        outs, states = self.bilm(batch, states, dtype)
+        outs, states = self.bilm(batch, states)
         vectors, targets = outs.flatten(0, 2), batch.targets.flatten()
         if 2 * batch.n_targets < len(targets):
             has_target = targets != NO_TARGET
@@ -96,9 +96,8 @@ class LanguageNet(NeuralNet):
         device = torch.device(self.device).type
         # Losses of held-out text must not depend on the precision of training.
         low = self.bfloat16 and self.module_.training
-        dtype = torch.bfloat16 if low else torch.float32
         with torch.autocast(device, torch.bfloat16, enabled=low):
-            return self.module_(batch, states, dtype)
+            return self.module_(batch, states)
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
         """Return the mean loss per word."""
@@ -177,7 +176,7 @@ class StopWhenDiverged(Callback):
         if not math.isfinite(loss.item()):
             raise FloatingPointError(
                 f"training diverged in epoch {len(net.history)}: "
-                f"the loss is {loss.item()}. Use a smaller lr or gradient_clip."
+                f"the loss is {loss.item()}. Use a smaller lr."
             )
 
 
@@ -187,7 +186,7 @@ def check_finite(net):
         if not torch.isfinite(tensor).all():
             raise FloatingPointError(
                 f"training diverged: {name} has entries that are "
-                "not finite. Use a smaller lr or gradient_clip."
+                "not finite. Use a smaller lr."
             )
 
 
@@ -237,40 +236,21 @@ class LRSchedule(Callback):
 class KeepBestWeights(Callback):
     """Keeps the weights of the epoch with the lowest validation perplexity.
 
-    skorch's EarlyStopping does not replace it: it raises before the last epoch is
-    written to the checkpoint.
-
-    Parameters
-    ----------
-    patience : int or None
-        Epochs without a lower perplexity after which training stops.
-
     Attributes
     ----------
     best : float
-    n_worse : int
-        Epochs since the best one.
     weights : dict or None
     """
 
-    def __init__(self, patience):
-        self.patience = patience
-        self.best, self.n_worse, self.weights = math.inf, 0, None
+    def __init__(self):
+        self.best, self.weights = math.inf, None
 
     def on_epoch_end(self, net, **kwargs):
         """Copy the weights if the perplexity of the epoch is the lowest."""
-        perplexity = net.history[-1].get("valid_perplexity")
-        if perplexity is None:
-            return
+        perplexity = net.history[-1].get("valid_perplexity", math.inf)
         if perplexity < self.best:
-            self.best, self.n_worse = perplexity, 0
+            self.best = perplexity
             self.weights = copy.deepcopy(net.module_.state_dict())
-        else:
-            self.n_worse += 1
-
-    def is_exhausted(self):
-        """Return whether patience is exhausted."""
-        return self.patience is not None and self.n_worse >= self.patience
 
     def load_best(self, net):
         """Load the weights of the best epoch into the net."""
@@ -279,25 +259,17 @@ class KeepBestWeights(Callback):
             self.weights = None
 
 
-class StopAtPatience(Callback):
-    """Stops training when patience is exhausted; runs last, after the checkpoint."""
-
-    def __init__(self, keeper):
-        self.keeper = keeper
-
-    def on_epoch_end(self, net, **kwargs):
-        """Raise KeyboardInterrupt, by which skorch ends training."""
-        if self.keeper.is_exhausted():
-            raise KeyboardInterrupt
+CHECKPOINT_EVERY = 500  # batches
 
 
-class WriteCheckpoints(CheckpointCallback):
-    """Writes a checkpoint every `every` batches and after each epoch.
+class WriteCheckpoints(Callback):
+    """Writes a checkpoint every `CHECKPOINT_EVERY` batches and after each epoch.
+
+    If the file cannot be written, it warns once and training continues.
 
     Parameters
     ----------
     file : Path
-    every : int
     identity : dict of str to str
         Identifies the fit; a checkpoint of another fit is refused.
     seed : int
@@ -306,17 +278,16 @@ class WriteCheckpoints(CheckpointCallback):
     keeper : KeepBestWeights
     """
 
-    def __init__(self, file, every, identity, seed, perplexities, schedule, keeper):
-        super().__init__(file, "ElmoLanguageModel")
-        self.every, self.identity, self.seed = every, identity, seed
+    def __init__(self, file, identity, seed, perplexities, schedule, keeper):
+        self.file, self.identity, self.seed = file, identity, seed
         self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
-        self.n_batches = 0
+        self.n_batches, self._has_warned = 0, False
 
     def on_batch_end(self, net, training=False, **kwargs):
         """Write a checkpoint if one is due."""
         if training:
             self.n_batches += 1
-            if self.n_batches % self.every == 0:
+            if self.n_batches % CHECKPOINT_EVERY == 0:
                 self._write(net, epoch_over=False)
 
     def on_epoch_end(self, net, **kwargs):
@@ -326,28 +297,43 @@ class WriteCheckpoints(CheckpointCallback):
 
     def _write(self, net, epoch_over):
         finished = net.history if epoch_over else net.history[:-1]
-        self.write_state(
-            net,
-            [_scalars(epoch) for epoch in finished],
-            identity=self.identity,
-            seed=self.seed,
-            n_batches=self.n_batches,
-            sums=None if epoch_over else self.perplexities.sums_["train"],
-            carried=None if epoch_over else net.carried_,
-            step=self.schedule.step,
-            best=[self.keeper.best, self.keeper.n_worse],
-            best_weights=self.keeper.weights,
-        )
+        plain, tensors = net_state_dict(net, [_scalars(epoch) for epoch in finished])
+        content = {
+            "plain": plain,
+            "tensors": tensors,
+            "n_epochs": len(finished),
+            "generators": current_generators().states(net.device),
+            "identity": self.identity,
+            "seed": self.seed,
+            "n_batches": self.n_batches,
+            "sums": None if epoch_over else self.perplexities.sums_["train"],
+            "carried": None if epoch_over else net.carried_,
+            "step": self.schedule.step,
+            "best": self.keeper.best,
+            "best_weights": self.keeper.weights,
+        }
+        try:
+            write_checkpoint(self.file, content)
+        except OSError as error:
+            if not self._has_warned:
+                warnings.warn(
+                    f"ElmoLanguageModel: the checkpoint {self.file} cannot be written "
+                    f"({error}). Training continues; if it is killed, it resumes from "
+                    "the last checkpoint that was written, if any.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            self._has_warned = True
 
     def restore(self, net, state):
         """Restore an initialized net and the other callbacks from a checkpoint."""
-        self.restore_state(net, state)
+        load_net_state_dict(net, state["plain"], state["tensors"])
+        current_generators().set_states(state["generators"], net.device)
         net.carried_ = state["carried"]
         self.n_batches = state["n_batches"]
         self.perplexities.restored = state["sums"]
         self.schedule.step = state["step"]
-        self.keeper.best, self.keeper.n_worse = state["best"]
-        self.keeper.weights = state["best_weights"]
+        self.keeper.best, self.keeper.weights = state["best"], state["best_weights"]
 
 
 def read_matching_checkpoint(file, identity, device):

@@ -1,7 +1,5 @@
 """Train an ElmoLanguageModel, evaluate it, and convert its net to plain tensors."""
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from sklearn.base import clone
@@ -19,7 +17,6 @@ from ._lm_net import (
     LanguageNet,
     LRSchedule,
     RecordPerplexity,
-    StopAtPatience,
     StopWhenDiverged,
     WriteCheckpoints,
     check_finite,
@@ -27,6 +24,7 @@ from ._lm_net import (
 )
 from ._weight_files import DIRECTIONS, weight_shapes
 
+_MAX_GRADIENT_NORM = 1.0
 _EVAL_STEPS = 64  # steps per batch outside training
 
 
@@ -36,7 +34,7 @@ def new_net(model, seed, saved):
     The model has its vocabulary and options.
     """
     device = resolve_device(model.device, caller="ElmoLanguageModel")
-    softmax = model.softmax if saved is None else saved.softmax_kind(model)
+    softmax = model.softmax if saved is None else saved.softmax_kind or model.softmax
     net = make_net(model, softmax, device)
     with local_generators(seed), generator_mode_lock, GeneratorMode():
         net.initialize()
@@ -53,7 +51,6 @@ def make_net(model, softmax, device):
         module__dropout=model.dropout,
         module__n_words=len(model.vocabulary_),
         module__softmax=softmax,
-        module__n_samples=model.n_samples,
         criterion=torch.nn.Identity,
         optimizer=torch.optim.Adam,
         optimizer__fused=device.type == "cuda",  # one kernel for all weights
@@ -67,7 +64,7 @@ def make_net(model, softmax, device):
     )
 
 
-def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks):
+def train(model, net, corpora, counts, seed, epochs, checkpoint, is_constant, tasks):
     """Train a net for a number of epochs.
 
     Parameters
@@ -80,46 +77,37 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, schedule, tasks
     seed : int
         Seeds the order of rows and dropout.
     epochs : int
-    checkpoint : (path-like, dict) or None
+    checkpoint : (Path, dict) or None
         File, and identity of the fit.
-    schedule : {"cosine", "constant"}
+    is_constant : bool
+        Whether the learning rate is constant.
     tasks : FitTaskReporter
     """
     count = counts[0]
     device, state = torch.device(net.device), None
     if checkpoint is not None:
-        state = read_matching_checkpoint(Path(checkpoint[0]), checkpoint[1], device)
+        state = read_matching_checkpoint(*checkpoint, device)
         seed = seed if state is None else state["seed"]
     batch_size = min(model.batch_size, count.n_rows)
     batches = _batches(model, corpora, counts, seed, device, batch_size)
     n_words = count.n_words + count.n_rows
     n_steps = epochs * (n_words // (batch_size * model.n_steps) + 1)
-    rates = LRSchedule(model.lr, n_steps if schedule == "cosine" else None)
-    counter, keeper = RecordPerplexity(), KeepBestWeights(model.n_iter_no_change)
-    callbacks = [StopWhenDiverged(), rates, counter, keeper]
-    if model.gradient_clip is not None:
-        callbacks.append(GradientNormClipping(model.gradient_clip))
+    rates = LRSchedule(model.lr, None if is_constant else n_steps)
+    counter, keeper = RecordPerplexity(), KeepBestWeights()
+    clipping = GradientNormClipping(_MAX_GRADIENT_NORM)
+    callbacks = [StopWhenDiverged(), rates, counter, keeper, clipping]
     with local_generators(seed):
         if checkpoint is not None:
-            writer = WriteCheckpoints(
-                Path(checkpoint[0]),
-                model.checkpoint_every,
-                checkpoint[1],
-                seed,
-                counter,
-                rates,
-                keeper,
-            )
+            file, identity = checkpoint
+            writer = WriteCheckpoints(file, identity, seed, counter, rates, keeper)
             callbacks.append(writer)
         if state is not None:
             writer.restore(net, state)
-            batches[0].epoch = len(state["history"])
-            batches[0].skip = state["n_batches"]
-            epochs = 0 if keeper.is_exhausted() else epochs - batches[0].epoch
+            batches[0].epoch, batches[0].skip = state["n_epochs"], state["n_batches"]
+            epochs -= state["n_epochs"]
         # The user's run after all that record state: one of them may end the process.
         callbacks += _cloned(model.callbacks)
-        stops = [StopOnRequest(tasks), StopAtPatience(keeper)]
-        _run(net, batches, epochs, [*callbacks, tasks], stops)
+        _run(net, batches, epochs, [*callbacks, tasks], [StopOnRequest(tasks)])
     keeper.load_best(net)
     check_finite(net)
 
@@ -202,7 +190,7 @@ def _pass_through(dataset, **kwargs):
 
 
 # Saved from the net: parameters of the model may have changed since fit.
-_NETWORK = ("dropout", "softmax", "n_samples")
+_NETWORK = ("dropout", "softmax")
 
 
 def net_parts(model):

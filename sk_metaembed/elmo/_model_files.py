@@ -98,13 +98,12 @@ class SavedModel(NamedTuple):
             checksum = zlib.crc32(np.ascontiguousarray(array), checksum)
         return checksum
 
-    def softmax_kind(self, model):
-        """Return the kind of softmax with which an ElmoLanguageModel continues."""
+    @property
+    def softmax_kind(self):
+        """The kind of the softmax, None if there is none."""
         if self.words is None:
-            return model.softmax
-        if self.is_adaptive:
-            return "adaptive"
-        return "sampled" if model.softmax == "sampled" else "full"
+            return None
+        return "adaptive" if self.is_adaptive else "full"
 
     def load_into(self, module):
         """Copy the weights into a LanguageModule."""

@@ -71,11 +71,10 @@ def test_a_callback_may_end_training_on_the_best_weights():
 
 
 def test_all_epochs_are_printed(capsys):
-    params = {**SMALL, "lr": 0.5, "max_epochs": 30, "verbose": 1}
-    model = ElmoLanguageModel(**params, n_iter_no_change=2)
+    model = ElmoLanguageModel(**SMALL, verbose=1)
     model.fit(sentences(30), X_val=sentences(10, seed=1))
     lines = capsys.readouterr().out.strip().splitlines()
-    assert len(lines) == 2 + model.n_iter_ < 32
+    assert len(lines) == 2 + model.n_iter_
     assert "train_forward" in lines[0]
     assert "valid_backward" in lines[0]
 

@@ -82,30 +82,21 @@ def test_perplexity_of_rows_and_directions(trained):
 
 def test_probabilities_sum_to_one(trained):
     words = trained.vocabulary_
-    for kind in ("full", "adaptive", "sampled"):
+    for kind in ("full", "adaptive"):
         torch.manual_seed(0)
-        softmax = make_softmax(kind, 4, len(words), 5).eval()
+        softmax = make_softmax(kind, 4, len(words)).eval()
         vector = torch.randn(1, 4).expand(len(words), 4)
         with torch.no_grad():
             losses = softmax(vector, torch.arange(len(words)))
         assert torch.exp(-losses).sum().item() == pytest.approx(1, rel=1e-5)
 
 
-def test_sampled_losses_approximate_full_ones():
-    torch.manual_seed(0)
-    softmax = make_softmax("sampled", 4, 50, 20_000)
-    vectors, targets = torch.randn(30, 4), torch.randint(50, (30,))
-    expected = softmax.eval()(vectors, targets)
-    actual = softmax.train()(vectors, targets)
-    torch.testing.assert_close(actual, expected, atol=0.1, rtol=0)
-
-
 @pytest.mark.parametrize(
     ("softmax", "dtype"),
-    [("adaptive", "bfloat16"), ("full", "bfloat16"), ("sampled", "float32")],
+    [("adaptive", "bfloat16"), ("full", "bfloat16")],
 )
 def test_every_softmax_and_precision_learns(softmax, dtype):
-    model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype, n_samples=10)
+    model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype)
     model.fit(sentences(60))
     assert model.perplexity(sentences(20, seed=1)) < 6
     same = clone(model).fit(sentences(60))
@@ -161,6 +152,9 @@ KILLED = """
     from skorch.callbacks import Callback
     from grammar import SMALL, sentences
     from sk_metaembed import ElmoLanguageModel
+    from sk_metaembed.elmo import _lm_net
+
+    _lm_net.CHECKPOINT_EVERY = 4
 
     class Kill(Callback):
         n = 0
@@ -169,9 +163,7 @@ KILLED = """
             if self.n == {batch}:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    model = ElmoLanguageModel(
-        **SMALL, checkpoint=sys.argv[1], checkpoint_every=4, callbacks=[Kill()]
-    )
+    model = ElmoLanguageModel(**SMALL, checkpoint=sys.argv[1], callbacks=[Kill()])
     model.fit(sentences(60), X_val=sentences(9, seed=1))
 """
 
@@ -192,7 +184,7 @@ def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     actual = torch.load(file, weights_only=True)
-    assert len(actual["history"]) == 1
+    assert actual["n_epochs"] == 1
     assert actual["n_batches"] == 8
     resumed = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
     assert_same_weights(resumed, whole)
@@ -213,16 +205,6 @@ def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
         ValueError, match=r"fit\.pt is not a checkpoint, or it is corrupt"
     ):
         ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
-
-
-def test_patience_ends_training_with_the_best_weights():
-    model = ElmoLanguageModel(
-        **{**SMALL, "lr": 0.5, "max_epochs": 30}, n_iter_no_change=2
-    )
-    model.fit(sentences(30), X_val=sentences(10, seed=1))
-    recorded = model.history_[:, "valid_perplexity"]
-    assert len(recorded) < 30
-    assert int(np.argmin(recorded)) == len(recorded) - 3
 
 
 class Interrupt(Callback):
@@ -298,7 +280,7 @@ def test_perplexity_of_no_rows_is_refused(trained):
 
 
 def test_diverged_training_raises():
-    model = ElmoLanguageModel(**{**SMALL, "lr": 1e12}, gradient_clip=None)
+    model = ElmoLanguageModel(**{**SMALL, "lr": 1e30})
     with pytest.raises(FloatingPointError, match="training diverged in epoch"):
         model.fit(sentences(20))
     assert not hasattr(model, "net_")

@@ -339,7 +339,7 @@ def elmo(**options):
     return Case(compute, needs=("h5py",))
 
 
-def language_model(softmax, **options):
+def language_model(softmax, **clips):
     """Return the case of the first step of a language model, and of its perplexity."""
 
     def compute(device, dtype):
@@ -350,19 +350,18 @@ def language_model(softmax, **options):
                 "cell_dim": 48,
                 "filters": ((1, 8), (2, 16)),
                 "char_dim": 8,
+                **clips,
             },
             batch_size=8,
             n_steps=7,
             max_epochs=1,
             dropout=0.0,
             lr=1e-3,
-            gradient_clip=None,
             softmax=softmax,
             device=device,
             dtype=dtype,
             callbacks=[FirstStep()],
             random_state=0,
-            **options,
         ).fit(rows)
         result = FirstStep.last.arrays()
         return result | {"trained perplexity": np.array([model.perplexity(rows)])}
