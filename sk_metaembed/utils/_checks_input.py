@@ -12,6 +12,7 @@ from ._checks_data import (
     as_input,
     assert_same,
     fitted,
+    for_libraries,
     import_or_skip,
     input_forms,
     input_kind,
@@ -37,42 +38,29 @@ def check_containers(estimator):
         _check_containers(estimator, containers, expected, form)
 
 
-def check_pandas_containers(estimator):
-    """Check that a pandas Series or one-column DataFrame is equivalent to a list."""
-    pandas = import_or_skip("pandas")
-    for form, X in input_forms(estimator).items():
-        if isinstance(X[0], tuple):
-            frame = pandas.DataFrame(X, index=range(10, 10 + len(X)))
-            containers = {"pandas DataFrame": lambda frame=frame: frame}
-            expected = outputs(fitted(estimator, X), X)
-            _check_containers(estimator, containers, expected, form)
-            continue
-        series = pandas.Series(X, index=range(10, 10 + len(X)), name="text")
-        containers = {
-            "pandas Series": lambda series=series: series,
-            "pandas DataFrame": lambda series=series: series.to_frame(),
-        }
-        _check_containers(estimator, containers, outputs(fitted(estimator, X), X), form)
-
-
-def check_polars_containers(estimator):
-    """Check that a polars Series or one-column DataFrame is equivalent to a list."""
-    polars = import_or_skip("polars")
+def check_frames(estimator, library):
+    """Check that Series and DataFrames are equivalent to lists."""
+    module = import_or_skip(library)
     for form, X in input_forms(estimator).items():
         if isinstance(X[0], tuple):
             # The names that unnamed columns get.
             columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))
-            frame = polars.DataFrame(columns, strict=False)
-            containers = {"polars DataFrame": lambda frame=frame: frame}
-            expected = outputs(fitted(estimator, X), X)
-            _check_containers(estimator, containers, expected, form)
-            continue
-        series = polars.Series("text", X)
-        containers = {
-            "polars Series": lambda series=series: series,
-            "polars DataFrame": lambda series=series: series.to_frame(),
+            options = {} if library == "pandas" else {"strict": False}
+            containers = {"DataFrame": module.DataFrame(columns, **options)}
+        else:
+            series = module.Series(name="text", **_values_of(X, library))
+            containers = {"Series": series, "DataFrame": series.to_frame()}
+        makers = {
+            f"{library} {name}": lambda each=each: each
+            for name, each in containers.items()
         }
-        _check_containers(estimator, containers, outputs(fitted(estimator, X), X), form)
+        _check_containers(estimator, makers, outputs(fitted(estimator, X), X), form)
+
+
+def _values_of(X, library):
+    if library == "polars":
+        return {"values": X}
+    return {"data": X, "index": range(10, 10 + len(X))}
 
 
 def _plain_containers(X):
@@ -301,7 +289,7 @@ def input_checks(estimator):
         yield check_refuses_bad_cells
     if input_kind(estimator) in ("tokens", "columns", "pairs"):
         yield check_containers
-        yield from (check_pandas_containers, check_polars_containers)
+        yield from for_libraries(check_frames)
         yield from (check_refuses_bad_rows, check_refuses_other_collections)
         if estimator.get_params(deep=False).get("missing") in ("raise", "empty"):
             yield check_missing_rows
