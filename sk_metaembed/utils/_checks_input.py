@@ -19,6 +19,7 @@ from ._checks_data import (
     is_tagger,
     object_array,
     outputs,
+    paired,
     require,
     seeded,
     takes_columns,
@@ -114,34 +115,23 @@ def check_refuses_bad_rows(estimator):
 
 
 def check_refuses_bad_sides(estimator):
-    """Check that sides that are not texts, and other shapes, raise an error."""
+    """Check that sides or cells that are not texts, and other shapes, are refused."""
+    is_pairs = input_kind(estimator) == "pairs"
+    names = ["first side", "second side"]
+    if not is_pairs:
+        names = ["column 'x0'", "column 'x1'"]
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
-        _check_refused_cells(step, X, form, ("first side", "second side"))
-        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three sides")
-        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one side")
-    texts = np.array([[" ".join(row)] for row in token_lists()])
-    _check_refused(step, texts, "column", "one column of texts")
-    _check_refused(step, np.repeat(texts, 3, axis=1), "column", "three columns")
-
-
-def check_refuses_bad_cells(estimator):
-    """Check that cells that are not texts, and other columns, raise an error."""
-    for form, X in input_forms(estimator).items():
-        step = fitted(estimator, X)
-        _check_refused_cells(step, X, form, ("column 'x0'", "column 'x1'"))
-        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three cells")
-        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one cell")
-        for rows in (object_array(X)[:, :1], np.hstack([object_array(X)] * 2)):
-            what = f"{rows.shape[1]} columns for 2"
-            _check_refused(step, rows, "columns", what, fit=False)
-
-
-def _check_refused_cells(step, X, form, names):
-    for bad in _refused_values(step, 3, b"bytes"):
-        for name, row in zip(names, ((bad, X[1][1]), (X[1][0], bad)), strict=True):
-            rows = [X[0], row, *X[2:]]
-            _check_refused(step, rows, f"row 1, {name}", f"{bad!r} among {form}")
+        for bad in _refused_values(step, 3, b"bytes"):
+            for name, row in zip(names, ((bad, X[1][1]), (X[1][0], bad)), strict=True):
+                rows, what = [X[0], row, *X[2:]], f"{bad!r} among {form}"
+                _check_refused(step, rows, f"row 1, {name}", what)
+        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three texts")
+        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one text")
+    texts = object_array(paired([" ".join(row) for row in token_lists()]))
+    for columns in (texts[:, :1], np.hstack([texts, texts])):
+        what = f"{columns.shape[1]} columns of texts"
+        _check_refused(step, columns, "column", what, fit=is_pairs)
 
 
 def check_missing_rows(estimator):
@@ -283,10 +273,8 @@ def check_label_kinds(estimator):
 
 def input_checks(estimator):
     """Yield the checks of input that apply to the estimator."""
-    if input_kind(estimator) == "pairs":
+    if takes_columns(estimator):
         yield check_refuses_bad_sides
-    if input_kind(estimator) == "columns":
-        yield check_refuses_bad_cells
     if input_kind(estimator) in ("tokens", "columns", "pairs"):
         yield check_containers
         yield from for_libraries(check_frames)
