@@ -240,10 +240,8 @@ VARIED = (
 # They compare fit_transform with fit and transform.
 OF_ONE_NET = (
     "check_fit_transform",
-    "check_column_transformer_pandas",
-    "check_column_transformer_polars",
-    "check_set_output_pandas",
-    "check_set_output_polars",
+    "check_column_transformer",
+    "check_set_output",
 )
 
 
@@ -276,7 +274,6 @@ def expected_failed_checks(estimator):
 def _expected_of_stacked(estimator):
     names = (
         "check_fit_transform",
-        "check_transformer_data_not_an_array",
         "check_transformer_general",
     )
     reasons = dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
@@ -296,9 +293,7 @@ def _expected_of_tables(estimator):
     names = (
         *OF_ONE_NET,
         "check_containers",
-        "check_pandas_containers",
-        "check_polars_containers",
-        "check_transformer_data_not_an_array",
+        "check_frames",
         "check_transformer_general",
     )
     return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")

@@ -26,21 +26,7 @@ from ..inspection import compare_sources
 from ..inspection._table_candidates import find_kinds
 from ..persistence import UntrustedError
 from ..persistence._errors import check_packages, check_parent, file_path
-from ._data import (
-    MISSING,
-    READERS,
-    check_columns,
-    check_texts,
-    choose_task,
-    column_kinds,
-    read_table,
-    shorten,
-    split_suffix,
-    split_target,
-    summarize,
-    target_values,
-    unread_values,
-)
+from . import _data
 from ._report import report_html
 
 _OWN = ("words", "chars")  # sources of TextMetaEncoder
@@ -51,22 +37,23 @@ def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
     start = time.perf_counter()
     check_packages("skops", "safetensors")
-    output = options.output or split_suffix(options.table)[0] + ".skm"
+    output = options.output or _data.split_suffix(options.table)[0] + ".skm"
     output = _writable(output, "--output")
     report = _writable(options.report, "--report") if options.report else None
-    table = read_table(options.table)
-    X, target = split_target(table, options.target, [*options.drop, *options.id])
-    check_texts(X, options.text)
+    table = _data.read_table(options.table)
+    X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
+    _data.check_texts(X, options.text)
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
-    task = choose_task(target) if options.task == "auto" else options.task
+    task = _data.choose_task(target) if options.task == "auto" else options.task
     n_rows = max(options.folds, 3) if report else 3
-    y = target_values(target, task, n_rows, len(table) - len(X))
+    y = _data.target_values(target, task, n_rows, len(table) - len(X))
     if options.metric is not None:
         _check_metric(options.metric, task == "regressor", y)
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {task} of {options.target!r}")
     if len(X) < len(table):
-        _say(f"left out, without a target ({MISSING}): {len(table) - len(X):,} rows")
+        n_left_out = len(table) - len(X)
+        _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     sources = [_source(name) for name in options.sources]
     pipeline = _pipeline(task, sources, options)
     _say("Fitting on all rows ...")
@@ -99,16 +86,16 @@ def fit(options):
 
 def predict(options):
     """Write the predictions of a model for the rows of a table."""
-    output = options.output or split_suffix(options.table)[0] + ".predictions.csv"
+    output = options.output or _data.split_suffix(options.table)[0] + ".predictions.csv"
     output = _writable(output, "--output")
     model = _load(options.model)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
-    table = read_table(options.table)
+    table = _data.read_table(options.table)
     columns = list(model.feature_names_in_)
-    check_columns(table, columns, options.model)
-    check_columns(table, options.id, "--id")
-    for text in unread_values(model, table):
+    _data.check_columns(table, columns, options.model)
+    _data.check_columns(table, options.id, "--id")
+    for text in _data.unread_values(model, table):
         _say(f"warning: {text}")
     parts = []
     starts = range(0, len(table), _PREDICT_ROWS)
@@ -126,8 +113,8 @@ def predict(options):
 
 def describe(options):
     """Write the columns of a table, or the contents of a model, to stdout."""
-    if split_suffix(options.file)[1] in READERS:
-        lines = _describe_table(read_table(options.file))
+    if _data.split_suffix(options.file)[1] in _data.READERS:
+        lines = _describe_table(_data.read_table(options.file))
     else:
         lines = _describe_model(_load(options.file))
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -135,7 +122,7 @@ def describe(options):
 
 def _describe_table(table):
     vectorizer = find_kinds(make_table_pipeline()["table"], table)
-    summary = summarize(table, column_kinds(vectorizer, table))
+    summary = _data.summarize(table, _data.column_kinds(vectorizer, table))
     yield f"{len(table):,} rows, {table.shape[1]} columns"
     cells = np.array([[*summary], *summary.to_numpy()], dtype=str)
     for row in np.strings.ljust(cells, np.strings.str_len(cells).max(axis=0)):
@@ -143,10 +130,10 @@ def _describe_table(table):
 
 
 def _describe_model(model):
-    labels = map(shorten, getattr(model, "classes_", ["a number"]))
+    labels = map(_data.shorten, getattr(model, "classes_", ["a number"]))
     yield f"predicts: {', '.join(labels)}"
     if hasattr(model, "named_steps") and "table" in model.named_steps:
-        kinds = column_kinds(model["table"], model.feature_names_in_)
+        kinds = _data.column_kinds(model["table"], model.feature_names_in_)
         for kind in dict.fromkeys(kinds.values()):
             names = [name for name, other in kinds.items() if other == kind]
             yield f"{kind}: {', '.join(names)}"

@@ -54,15 +54,15 @@ def report_html(pipeline, rows, X, y, comparison, options, minutes):
         Duration of the command.
     """
     kinds = column_kinds(pipeline["table"], X)
-    title = escape(f"Predicting {shorten(options['target'])}")
+    target = options["target"]
+    title = escape(f"Predicting {shorten(target)}")
     sections = [
         f"<h1>{title}</h1>",
         f"<p>{len(X):,} rows, {X.shape[1]} columns of {escape(options['table'])}</p>",
         *_score_section(comparison, y, options["folds"]),
         *_worst_section(comparison, rows, y, kinds, options["id"]),
         "<h2>Columns</h2>",
-        _table_html(summarize(X, kinds)),
-        *_target_section(y, options["target"]),
+        _table_html(summarize(rows[[*X, target]], {**kinds, target: "target"})),
         *_settings_section(pipeline, options, comparison.metric, minutes),
     ]
     return (
@@ -139,19 +139,6 @@ def _worst_section(comparison, rows, y, kinds, identifiers):
         "have a wrong target. Rows are numbered from 1, without the header.</p>"
     )
     yield _table_html(shown)
-
-
-def _target_section(y, target):
-    """Yield how the target is distributed."""
-    yield f"<h2>Target: {escape(shorten(target))}</h2>"
-    if _is_number(y):
-        statistics = pd.Series(y).describe().rename({"50%": "median"})
-        yield _table_html(statistics.to_frame().T)
-    else:
-        counts = pd.Series(y).value_counts()
-        shares = [f"{count / len(y):.1%}" for count in counts]
-        table = pd.DataFrame({"class": counts.index, "rows": counts.array})
-        yield _table_html(table.assign(share=shares), "numbers")
 
 
 def _settings_section(pipeline, options, metric, minutes):

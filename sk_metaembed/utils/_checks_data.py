@@ -1,6 +1,7 @@
 """Input of the checks, and comparison of outputs."""
 
 import unittest
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -44,6 +45,11 @@ def import_or_skip(module):
         return import_module(module)
     except ImportError as error:
         raise unittest.SkipTest(f"{module} is not installed.") from error
+
+
+def for_libraries(check):
+    """Return a check for frames of pandas and one for those of polars."""
+    return [partial(check, library=library) for library in ("pandas", "polars")]
 
 
 def token_lists():

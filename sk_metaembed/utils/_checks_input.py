@@ -12,12 +12,14 @@ from ._checks_data import (
     as_input,
     assert_same,
     fitted,
+    for_libraries,
     import_or_skip,
     input_forms,
     input_kind,
     is_tagger,
     object_array,
     outputs,
+    paired,
     require,
     seeded,
     takes_columns,
@@ -37,42 +39,29 @@ def check_containers(estimator):
         _check_containers(estimator, containers, expected, form)
 
 
-def check_pandas_containers(estimator):
-    """Check that a pandas Series or one-column DataFrame is equivalent to a list."""
-    pandas = import_or_skip("pandas")
-    for form, X in input_forms(estimator).items():
-        if isinstance(X[0], tuple):
-            frame = pandas.DataFrame(X, index=range(10, 10 + len(X)))
-            containers = {"pandas DataFrame": lambda frame=frame: frame}
-            expected = outputs(fitted(estimator, X), X)
-            _check_containers(estimator, containers, expected, form)
-            continue
-        series = pandas.Series(X, index=range(10, 10 + len(X)), name="text")
-        containers = {
-            "pandas Series": lambda series=series: series,
-            "pandas DataFrame": lambda series=series: series.to_frame(),
-        }
-        _check_containers(estimator, containers, outputs(fitted(estimator, X), X), form)
-
-
-def check_polars_containers(estimator):
-    """Check that a polars Series or one-column DataFrame is equivalent to a list."""
-    polars = import_or_skip("polars")
+def check_frames(estimator, library):
+    """Check that Series and DataFrames are equivalent to lists."""
+    module = import_or_skip(library)
     for form, X in input_forms(estimator).items():
         if isinstance(X[0], tuple):
             # The names that unnamed columns get.
             columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))
-            frame = polars.DataFrame(columns, strict=False)
-            containers = {"polars DataFrame": lambda frame=frame: frame}
-            expected = outputs(fitted(estimator, X), X)
-            _check_containers(estimator, containers, expected, form)
-            continue
-        series = polars.Series("text", X)
-        containers = {
-            "polars Series": lambda series=series: series,
-            "polars DataFrame": lambda series=series: series.to_frame(),
+            options = {} if library == "pandas" else {"strict": False}
+            containers = {"DataFrame": module.DataFrame(columns, **options)}
+        else:
+            series = module.Series(name="text", **_values_of(X, library))
+            containers = {"Series": series, "DataFrame": series.to_frame()}
+        makers = {
+            f"{library} {name}": lambda each=each: each
+            for name, each in containers.items()
         }
-        _check_containers(estimator, containers, outputs(fitted(estimator, X), X), form)
+        _check_containers(estimator, makers, outputs(fitted(estimator, X), X), form)
+
+
+def _values_of(X, library):
+    if library == "polars":
+        return {"values": X}
+    return {"data": X, "index": range(10, 10 + len(X))}
 
 
 def _plain_containers(X):
@@ -126,34 +115,23 @@ def check_refuses_bad_rows(estimator):
 
 
 def check_refuses_bad_sides(estimator):
-    """Check that sides that are not texts, and other shapes, raise an error."""
+    """Check that sides or cells that are not texts, and other shapes, are refused."""
+    is_pairs = input_kind(estimator) == "pairs"
+    names = ["first side", "second side"]
+    if not is_pairs:
+        names = ["column 'x0'", "column 'x1'"]
     for form, X in input_forms(estimator).items():
         step = fitted(estimator, X)
-        _check_refused_cells(step, X, form, ("first side", "second side"))
-        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three sides")
-        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one side")
-    texts = np.array([[" ".join(row)] for row in token_lists()])
-    _check_refused(step, texts, "column", "one column of texts")
-    _check_refused(step, np.repeat(texts, 3, axis=1), "column", "three columns")
-
-
-def check_refuses_bad_cells(estimator):
-    """Check that cells that are not texts, and other columns, raise an error."""
-    for form, X in input_forms(estimator).items():
-        step = fitted(estimator, X)
-        _check_refused_cells(step, X, form, ("column 'x0'", "column 'x1'"))
-        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three cells")
-        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one cell")
-        for rows in (object_array(X)[:, :1], np.hstack([object_array(X)] * 2)):
-            what = f"{rows.shape[1]} columns for 2"
-            _check_refused(step, rows, "columns", what, fit=False)
-
-
-def _check_refused_cells(step, X, form, names):
-    for bad in _refused_values(step, 3, b"bytes"):
-        for name, row in zip(names, ((bad, X[1][1]), (X[1][0], bad)), strict=True):
-            rows = [X[0], row, *X[2:]]
-            _check_refused(step, rows, f"row 1, {name}", f"{bad!r} among {form}")
+        for bad in _refused_values(step, 3, b"bytes"):
+            for name, row in zip(names, ((bad, X[1][1]), (X[1][0], bad)), strict=True):
+                rows, what = [X[0], row, *X[2:]], f"{bad!r} among {form}"
+                _check_refused(step, rows, f"row 1, {name}", what)
+        _check_refused(step, [X[0], (*X[1], X[1][0]), *X[2:]], "row 1", "three texts")
+        _check_refused(step, [X[0], X[1][:1], *X[2:]], "row 1", "one text")
+    texts = object_array(paired([" ".join(row) for row in token_lists()]))
+    for columns in (texts[:, :1], np.hstack([texts, texts])):
+        what = f"{columns.shape[1]} columns of texts"
+        _check_refused(step, columns, "column", what, fit=is_pairs)
 
 
 def check_missing_rows(estimator):
@@ -295,13 +273,11 @@ def check_label_kinds(estimator):
 
 def input_checks(estimator):
     """Yield the checks of input that apply to the estimator."""
-    if input_kind(estimator) == "pairs":
+    if takes_columns(estimator):
         yield check_refuses_bad_sides
-    if input_kind(estimator) == "columns":
-        yield check_refuses_bad_cells
     if input_kind(estimator) in ("tokens", "columns", "pairs"):
         yield check_containers
-        yield from (check_pandas_containers, check_polars_containers)
+        yield from for_libraries(check_frames)
         yield from (check_refuses_bad_rows, check_refuses_other_collections)
         if estimator.get_params(deep=False).get("missing") in ("raise", "empty"):
             yield check_missing_rows

@@ -53,10 +53,11 @@ _WORDLESS_UNFITTED = (
     "check_transformers_unfitted",
     "check_get_feature_names_out_error",
 )
-# They vary the dtype, memory or shape of the array of numbers, of which words show
-# nothing: only the conversion would be checked.
-_OF_NUMBERS = (
+# They vary the dtype, memory or shape of the array of numbers, so that only the
+# conversion to words would be checked, or repeat checks of this package.
+_SKIPPED = (
     "check_array_api_input",
+    "check_classifier_data_not_an_array",
     "check_complex_data",
     "check_dtype_object",
     "check_estimator_sparse_array",
@@ -64,13 +65,17 @@ _OF_NUMBERS = (
     "check_estimator_sparse_tag",
     "check_estimators_dtypes",
     "check_estimators_nan_inf",
+    "check_estimators_pickle",
     "check_f_contiguous_array_estimator",
     "check_fit1d",
     "check_fit2d_predict1d",
+    "check_methods_sample_order_invariance",
     "check_n_features_in",
     "check_n_features_in_after_fitting",
     "check_positive_only_tag_during_fit",
     "check_readonly_memmap_input",
+    "check_regressor_data_not_an_array",
+    "check_transformer_data_not_an_array",
 )
 _ADAPTED = (
     "fit",
@@ -99,11 +104,10 @@ def wordless_checks(estimator):
 
 def numeric_checks(estimator):
     """Yield scikit-learn's checks that use X, with words instead of numbers."""
-    skipped = {*_WORDLESS, *_WORDLESS_UNFITTED, *_OF_NUMBERS}
+    skipped = {*_WORDLESS, *_WORDLESS_UNFITTED, *_SKIPPED}
     for check in _sklearn_suite(on_numbers(estimator)):
-        name = check.func.__name__
-        maps_input = check.keywords and name != "check_estimators_pickle"
-        if name not in skipped and not maps_input:
+        # Those with keywords map the array of numbers into memory.
+        if check.func.__name__ not in skipped and not check.keywords:
             yield partial(feed_words, check)
 
 

@@ -21,6 +21,7 @@ from ._checks_data import (
     assert_same,
     embedded,
     fitted,
+    for_libraries,
     import_or_skip,
     input_kind,
     is_predictor,
@@ -138,19 +139,9 @@ def check_memory(estimator):
             assert_same(result, expected, f"Pipeline(memory=...), the {when} time")
 
 
-def check_column_transformer_pandas(estimator):
-    """Check that a ColumnTransformer takes texts and numbers from one pandas frame."""
-    pandas = import_or_skip("pandas")
-    _check_column_transformer(estimator, pandas.DataFrame, "pandas")
-
-
-def check_column_transformer_polars(estimator):
-    """Check that a ColumnTransformer takes texts and numbers from one polars frame."""
-    polars = import_or_skip("polars")
-    _check_column_transformer(estimator, polars.DataFrame, "polars")
-
-
-def _check_column_transformer(estimator, make_frame, kind):
+def check_column_transformer(estimator, library):
+    """Check that a ColumnTransformer takes texts and numbers from one frame."""
+    make_frame = import_or_skip(library).DataFrame
     texts, y = _texts(estimator)
     number = np.arange(len(texts), dtype=float)
     columns = {"text": texts}
@@ -162,43 +153,33 @@ def _check_column_transformer(estimator, make_frame, kind):
     both = ColumnTransformer([*parts, ("numbers", StandardScaler(), ["a", "b"])])
     expected = text_pipeline(estimator).fit(texts, y).transform(texts)
     result = both.fit(frame, y).transform(frame)
-    assert_same(result[:, :-2], expected, f"in a ColumnTransformer on {kind}")
-    named = clone(both).set_output(transform=kind).fit_transform(frame, y)
-    _check_frame(named, kind, result, both.get_feature_names_out())
+    assert_same(result[:, :-2], expected, f"in a ColumnTransformer on {library}")
+    named = clone(both).set_output(transform=library).fit_transform(frame, y)
+    _check_frame(named, library, result, both.get_feature_names_out())
 
 
-def check_set_output_pandas(estimator):
-    """Check that ``set_output(transform="pandas")`` gives named columns."""
-    import_or_skip("pandas")
-    _check_set_output(estimator, "pandas")
-
-
-def check_set_output_polars(estimator):
-    """Check that ``set_output(transform="polars")`` gives named columns."""
-    import_or_skip("polars")
-    _check_set_output(estimator, "polars")
-
-
-def _check_set_output(estimator, kind):
+def check_set_output(estimator, library):
+    """Check that ``set_output(transform=...)`` gives named columns."""
+    import_or_skip(library)
     texts, y = _texts(estimator)
     plain = text_pipeline(estimator).fit(texts, y)
-    framed = text_pipeline(estimator).set_output(transform=kind)
-    names = plain.get_feature_names_out()
-    _check_frame(framed.fit_transform(texts, y), kind, plain.transform(texts), names)
+    framed = text_pipeline(estimator).set_output(transform=library)
+    names, values = plain.get_feature_names_out(), plain.transform(texts)
+    _check_frame(framed.fit_transform(texts, y), library, values, names)
 
     X = as_input(estimator, token_lists())
     step = seeded(estimator)
-    require(step.set_output(transform=kind) is step, "set_output must return self.")
+    require(step.set_output(transform=library) is step, "set_output must return self.")
     set_on_step = step.fit(X, targets(estimator)).transform(X)
     step = fitted(estimator, X)
     expected = step.transform(X)
-    with config_context(transform_output=kind):
+    with config_context(transform_output=library):
         set_globally = step.transform(X)
     for result in (set_on_step, set_globally):
         if isinstance(expected, TokenSequences | EmbeddedSequences | SequencePairs):
             assert_same(result, expected, "a container, after set_output")
         else:
-            _check_frame(result, kind, expected, step.get_feature_names_out())
+            _check_frame(result, library, expected, step.get_feature_names_out())
 
 
 def _check_frame(frame, kind, values, names):
@@ -239,7 +220,7 @@ def pipeline_checks(estimator):
     yield from (check_grid_search, check_cross_validation, check_memory)
     if is_predictor(estimator) or not hasattr(estimator, "transform"):
         return
-    yield from (check_column_transformer_pandas, check_column_transformer_polars)
-    yield from (check_set_output_pandas, check_set_output_polars)
+    yield from for_libraries(check_column_transformer)
+    yield from for_libraries(check_set_output)
     if get_tags(estimator).requires_fit or hasattr(estimator, "get_feature_names_out"):
         yield check_feature_names

@@ -2,8 +2,6 @@
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion
-from sklearn.preprocessing import FunctionTransformer
 
 from ..sequences import EmbeddedSequences, TokenSequences
 from ._checks_data import (
@@ -189,24 +187,11 @@ def _indices(pandas, n_rows):
     }
 
 
-def _combinations(estimator, names):
-    """Return transformers that concatenate the step's columns and the row's number."""
+def _with_numbers(estimator, names):
+    """Return a ColumnTransformer of the step's columns and the row's number."""
     texts = names[0] if len(names) == 1 else names
-    return {
-        "ColumnTransformer": ColumnTransformer(
-            [("text", text_pipeline(estimator), texts), ("n", "passthrough", [-1])]
-        ),
-        "FeatureUnion": FeatureUnion(
-            [
-                ("text", _on_columns(text_pipeline(estimator), texts)),
-                ("n", _on_columns(FunctionTransformer(), ["number"])),
-            ]
-        ),
-    }
-
-
-def _on_columns(step, columns):
-    return ColumnTransformer([("", step, columns)], verbose_feature_names_out=False)
+    steps = [("text", text_pipeline(estimator), texts), ("n", "passthrough", [-1])]
+    return ColumnTransformer(steps)
 
 
 def check_row_index(estimator):
@@ -231,15 +216,15 @@ def check_row_index(estimator):
                 part.index.equals(container.transform(part).index),
                 f"{what}: the container that transform returns lost the index.",
             )
-    for name, both in _combinations(estimator, names).items():
-        both.set_output(transform="pandas").fit(frame, y)
-        for what, (rows, labels) in _indices(pandas, len(frame)).items():
-            part = frame.set_axis(labels).iloc[rows]
-            result = both.transform(part)
-            what = f"{what}, in a {name}"
-            require(result.index.equals(part.index), f"{what}: the index is lost.")
-            assert_same(result.iloc[:, -1].to_numpy(), rows.astype(float), what)
-            assert_same(result.iloc[:, :-1].to_numpy(), expected[rows], what)
+    both = _with_numbers(estimator, names).set_output(transform="pandas")
+    both.fit(frame, y)
+    for what, (rows, labels) in _indices(pandas, len(frame)).items():
+        part = frame.set_axis(labels).iloc[rows]
+        result = both.transform(part)
+        what = f"{what}, in a ColumnTransformer"
+        require(result.index.equals(part.index), f"{what}: the index is lost.")
+        assert_same(result.iloc[:, -1].to_numpy(), rows.astype(float), what)
+        assert_same(result.iloc[:, :-1].to_numpy(), expected[rows], what)
 
 
 def _container_step(estimator, texts, y):
@@ -259,12 +244,10 @@ def check_rows_polars(estimator):
     texts = frame[names[0]] if len(names) == 1 else frame[names]
     expected = alone.fit(texts, y).transform(texts)
     rows = np.random.default_rng(0).permutation(len(frame))[:9]
-    for name, both in _combinations(estimator, names).items():
-        result = (
-            both.set_output(transform="polars").fit(frame, y).transform(frame[rows])
-        )
-        assert_same(result.to_numpy()[:, -1], rows.astype(float), name)
-        assert_same(result.to_numpy()[:, :-1], expected[rows], name)
+    both = _with_numbers(estimator, names).set_output(transform="polars")
+    result = both.fit(frame, y).transform(frame[rows]).to_numpy()
+    assert_same(result[:, -1], rows.astype(float), "numbers of rows")
+    assert_same(result[:, :-1], expected[rows], "texts beside numbers")
 
 
 def index_checks(estimator):

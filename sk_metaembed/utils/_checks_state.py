@@ -1,4 +1,4 @@
-"""Checks of copies, seeds and repeated fits, and of unchanged parameters and inputs."""
+"""Checks of copies, seeds and repeated fits, and of unchanged inputs."""
 
 import copy
 import io
@@ -57,18 +57,6 @@ def _copies(step):
     }
 
 
-def check_clone_is_unfitted(estimator):
-    """Check that a clone of a fitted estimator is unfitted."""
-    X, _ = _data(estimator)
-    step = seeded(estimator)
-    before = set(vars(step))
-    cloned = clone(fitted(step, X))
-    require(
-        set(vars(cloned)) == before,
-        f"clone copied {sorted(set(vars(cloned)) - before)} of the fitted estimator.",
-    )
-
-
 def check_determinism(estimator):
     """Check that two fits with one seed give the same output, in every input form."""
     if get_tags(estimator).non_deterministic:
@@ -91,19 +79,6 @@ def check_refit(estimator):
     assert_same(outputs(step.fit(X, y), X), expected, "fit after a fit to other data")
 
 
-def check_fit_returns_self(estimator):
-    """Check that fit returns the estimator and sets an attribute that ends in _."""
-    X, y = _data(estimator)
-    step = seeded(estimator)
-    require(step.fit(X, y) is step, "fit must return self.")
-    learned = [n for n in vars(step) if n.endswith("_") and not n.startswith("_")]
-    require(
-        learned or not get_tags(step).requires_fit,
-        "fit must set an attribute that ends in _, unless the tags have "
-        "requires_fit=False.",
-    )
-
-
 def check_fit_transform(estimator):
     """Check that fit_transform is equivalent to fit and transform."""
     if not hasattr(estimator, "transform"):
@@ -111,39 +86,6 @@ def check_fit_transform(estimator):
     X, y = _data(estimator)
     expected = seeded(estimator).fit(X, y).transform(X)
     assert_same(seeded(estimator).fit_transform(X, y), expected, "fit_transform")
-
-
-def check_reprs(estimator):
-    """Check the text and HTML representations before and after fit."""
-    step = seeded(estimator)
-    for when, each in (("before", step), ("after", fitted(step, _data(step)[0]))):
-        name = type(estimator).__name__
-        require(name in repr(each), f"The repr {when} fit lacks {name}.")
-        require(name in each._repr_html_(), f"The HTML {when} fit lacks {name}.")
-
-
-def check_params_unchanged(estimator):
-    """Check that no method changes or replaces a parameter."""
-    X, y = _data(estimator)
-    step = seeded(estimator)
-    before = step.get_params(deep=False)
-    outputs(step.fit(X, y), X)
-    after = step.get_params(deep=False)
-    changed = [name for name in before if after[name] is not before[name]]
-    require(not changed, f"A method replaced the parameters {changed}.")
-
-
-def check_state_unchanged(estimator):
-    """Check that transform and predict do not change the fitted estimator."""
-    X, _ = _data(estimator)
-    step = fitted(estimator, X)
-    before = dict(vars(step))
-    outputs(step, X)
-    after = vars(step)
-    changed = [n for n in before if after.get(n, None) is not before[n]]
-    added = sorted(set(after) - set(before))
-    require(not changed, f"A method changed the attributes {changed}.")
-    require(not added, f"A method added the attributes {added}.")
 
 
 def check_input_unchanged(estimator):
@@ -197,10 +139,8 @@ def check_n_jobs(estimator):
 
 def state_checks(estimator):
     """Yield the checks of state that apply to the estimator."""
-    yield from (check_copies_of_unfitted, check_copies_of_fitted)
-    yield from (check_clone_is_unfitted, check_determinism, check_refit)
-    yield from (check_fit_returns_self, check_params_unchanged, check_state_unchanged)
-    yield from (check_reprs, check_input_unchanged, check_global_random_state)
+    yield from (check_copies_of_unfitted, check_copies_of_fitted, check_determinism)
+    yield from (check_refit, check_input_unchanged, check_global_random_state)
     if hasattr(estimator, "transform"):
         yield check_fit_transform
     if any(name.endswith("n_jobs") for name in estimator.get_params()):

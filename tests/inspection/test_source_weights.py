@@ -68,18 +68,6 @@ def test_bars_show_the_weights_with_labels(dme, embedded):
     assert shown == {f"{weight:.2f}" for weight in display.weights.ravel()}
 
 
-def test_bars_differ_without_colour_and_do_not_overlap(dme, embedded):
-    display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
-    patches = [bars[0] for bars in display.bars_[0]]
-    assert len({patch.get_hatch() for patch in patches}) == 2
-    spans = sorted(
-        (bar.get_y(), bar.get_y() + bar.get_height())
-        for bars in display.bars_[0]
-        for bar in bars
-    )
-    assert all(a[1] <= b[0] + 1e-9 for a, b in zip(spans, spans[1:], strict=False))
-
-
 def test_labels_do_not_overlap_in_a_new_figure(dme, embedded):
     display = SourceWeightsDisplay(
         np.full((5, 4), 0.25),
@@ -142,19 +130,6 @@ def test_gates_that_do_not_sum_to_one_have_no_even_share():
     ).plot()
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names == ["a", "b"]
-
-
-def test_frame_has_one_row_per_group():
-    display = SourceWeightsDisplay(
-        np.array([[0.9, 0.1], [0.5, 0.5]]),
-        sources=["a", "b"],
-        groups=np.array([2, 3]),
-        counts=np.array([7, 8]),
-    )
-    frame = display.frame()
-    assert frame.columns.tolist() == ["group", "a", "b", "n_tokens"]
-    assert frame["a"].tolist() == [0.9, 0.5]
-    assert frame["group"].tolist() == [2, 3]
 
 
 @pytest.fixture(scope="module")
@@ -247,19 +222,6 @@ def test_estimators_may_have_different_sources(dme, embedded):
     assert shown == {"1.00", ""}
     names = [text.get_text() for text in display.legend_.get_texts()]
     assert names == ["large", "small", "even share"]
-
-
-def test_label_of_a_single_group_fits():
-    display = SourceWeightsDisplay(
-        np.ones((1, 1)),
-        sources=["a"],
-        groups=["1 to 9"],
-        counts=[1],
-        group_label="occurrences of the word",
-    ).plot()
-    display.figure_.canvas.draw()
-    label = display.ax_.yaxis.label.get_window_extent()
-    assert display.figure_.bbox.y0 <= label.y0 <= label.y1 <= display.figure_.bbox.y1
 
 
 def test_errors_say_what_is_wrong(dme, cdme, embedded):

@@ -47,16 +47,15 @@ def tile(request, monkeypatch):
 
 @pytest.mark.usefixtures("tile")
 @pytest.mark.parametrize("ignore_case", [True, False])
-@pytest.mark.parametrize("limit", [300, 220])
-def test_agrees_with_gensim(tmp_path, ignore_case, limit):
+def test_agrees_with_gensim(tmp_path, ignore_case):
     path = tmp_path / "questions.txt"
     path.write_text(": all\n" + "\n".join(map(" ".join, QUESTIONS)))
     kv = keyed_vectors()
     score, sections = kv.evaluate_word_analogies(
-        str(path), restrict_vocab=limit, case_insensitive=ignore_case
+        str(path), restrict_vocab=220, case_insensitive=ignore_case
     )
     report = analogy_score(
-        kv, QUESTIONS, vocabulary=limit, ignore_case=ignore_case, return_report=True
+        kv, QUESTIONS, vocabulary=220, ignore_case=ignore_case, return_report=True
     )
     assert 0.1 < report.score < 0.9
     assert report.score == pytest.approx(score)
@@ -135,37 +134,12 @@ def test_report_counts_by_category():
     assert report.answers[6] is None
 
 
-def test_missing_questions_are_dropped_or_wrong():
-    omit = analogy_score(VECTORS, QUESTIONS, return_report=True)
-    wrong = analogy_score(VECTORS, QUESTIONS, missing="wrong", return_report=True)
-    assert omit.n_correct == wrong.n_correct
-    assert wrong.score == wrong.n_correct / len(QUESTIONS)
-    assert omit.score == omit.n_correct / (len(QUESTIONS) - 2)
-
-
 def test_all_missing_is_zero():
     questions = [("p", "q", "r", "s")]
     with pytest.warns(UndefinedMetricWarning, match="each of the 1 questions"):
         report = analogy_score(VECTORS, questions, return_report=True)
     assert analogy_score(VECTORS, questions, missing="wrong") == 0
     assert (report.score, report.n_missing, report.rows[0]["accuracy"]) == (0, 1, 0)
-
-
-def test_vocabulary_without_other_candidates():
-    few = {word: VECTORS[word] for word in WORDS[:3]}
-    report = analogy_score(few, [(*WORDS[:3], WORDS[0])], return_report=True)
-    assert report.answers.tolist() == [None]
-    assert (report.score, report.n_missing) == (0, 0)
-
-
-def test_zero_vectors():
-    vectors = {**VECTORS, "nil": np.zeros(16, np.float32)}
-    for method in ("3cosadd", "3cosmul"):
-        report = analogy_score(
-            vectors, [("nil", "nil", *QUESTIONS[0][2:])], method=method,
-            return_report=True,
-        )  # fmt: skip
-        assert report.answers[0] in WORDS
 
 
 def test_words_without_a_vector_are_no_candidates():
@@ -197,3 +171,20 @@ def test_invalid_input():
             analogy_score(VECTORS, QUESTIONS, vocabulary=vocabulary)
     with pytest.raises(TypeError, match="got 1 of type int"):
         analogy_score(VECTORS, QUESTIONS, vocabulary=["king", 1])
+
+
+def test_vocabulary_without_other_candidates():
+    few = {word: VECTORS[word] for word in WORDS[:3]}
+    report = analogy_score(few, [(*WORDS[:3], WORDS[0])], return_report=True)
+    assert report.answers.tolist() == [None]
+    assert (report.score, report.n_missing) == (0, 0)
+
+
+def test_zero_vectors():
+    vectors = {**VECTORS, "nil": np.zeros(16, np.float32)}
+    for method in ("3cosadd", "3cosmul"):
+        report = analogy_score(
+            vectors, [("nil", "nil", *QUESTIONS[0][2:])], method=method,
+            return_report=True,
+        )  # fmt: skip
+        assert report.answers[0] in WORDS

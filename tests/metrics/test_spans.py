@@ -179,22 +179,6 @@ def test_zero_division(empty, average):
         assert span_f1_score(empty, empty, average=average) == 0
 
 
-def test_predictions_without_true_spans_score_zero():
-    for average in ("micro", "macro", "weighted"):
-        assert (
-            span_f1_score([["O"]], [["B-x"]], average=average, zero_division=1) == 0.0
-        )
-
-
-def test_labels():
-    y_pred = [["B-x", "I-x", "O"], [], ["O", "B-x"]]
-    assert span_f1_score(TRUE, y_pred, labels=["x"]) == 1.0
-    assert span_f1_score(TRUE, y_pred, labels=["y", "x"], average=None).tolist() == [
-        0.0,
-        1.0,
-    ]
-
-
 def test_report_agrees_with_scores():
     y_pred = [["B-x", "O", "O"], [], ["B-y", "B-x"]]
     report = span_classification_report(TRUE, y_pred, output_dict=True)
@@ -274,3 +258,10 @@ def test_invalid_input(y_pred, options, message):
     with pytest.raises(ValueError, match=message), warnings.catch_warnings():
         warnings.simplefilter("error")
         span_f1_score(TRUE, y_pred, **options)
+
+
+def test_predictions_without_true_spans_score_zero():
+    for average in ("micro", "macro", "weighted"):
+        assert (
+            span_f1_score([["O"]], [["B-x"]], average=average, zero_division=1) == 0.0
+        )
