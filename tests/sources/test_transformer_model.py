@@ -265,7 +265,7 @@ def test_no_network_names_the_expected_files():
         source.fit(SENTENCES)
     for part in (
         "(revision 'v1')",
-        "Without a network, pass the path of a folder with config.json, model.safetensors",
+        "Without a network, pass the path of a folder with config.json",
         "https://huggingface.co/nobody/no-such-model/tree/v1",
     ):
         assert part in str(error.value)
