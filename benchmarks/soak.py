@@ -90,11 +90,12 @@ def trained(folder, rng, texts, y, tags):
 
 def contextual(folder, rng, texts, y, tags):
     """Compute sentences, and read them from the cache."""
-    with SentenceCache(folder / "sentences", "soak", size_limit=2**22) as cache:
+    sk.EmbeddingCache(folder / "sentences").set_limit(2**22)
+    with SentenceCache(folder / "sentences", "soak") as cache:
         keys = cache.keys([tuple(text.split()) for text in texts], 0)
         rows = rng.normal(size=(len(texts), 12, 16)).astype(np.float32)
         cache.put_many(keys, [(row, np.ones(12, bool)) for row in rows])
-    with SentenceCache(folder / "sentences", "soak", size_limit=2**22) as cache:
+    with SentenceCache(folder / "sentences", "soak") as cache:
         assert all(entry is not None for entry in cache.get_many(keys))
 
 

@@ -89,7 +89,7 @@ class ElmoModel:
         return self
 
     def __reduce__(self):
-        return _reopen, (self.spec, self.fingerprint)
+        return reopen_model, (shared_elmo, self.spec, self.fingerprint)
 
     def _reference(self):
         """Return what a saved file stores about the model."""
@@ -124,24 +124,13 @@ def _signature(file):
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
-def _reopen(spec, fingerprint):
-    return reopen_model(
-        shared_elmo,
-        spec,
-        fingerprint,
-        what="ELMo",
-        where=f"{spec.options} and {spec.weights}",
-        parts="options or weights",
-    )
-
-
 def from_reference(kind, content):
     """Return the model that a saved file refers to, without downloading anything."""
     spec = ElmoSpec(*(content[name] for name in ElmoSpec._fields))
     for path in spec[:2]:
         if not cached_path(path).is_file():
             raise FileNotFoundError(f"{_CALLER}: {path} is not on this machine.")
-    return _reopen(spec, content["fingerprint"])
+    return reopen_model(shared_elmo, spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):

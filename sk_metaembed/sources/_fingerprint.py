@@ -94,7 +94,7 @@ def _content(array):
     return array.dtype.str, list(array.shape), array.reshape(-1).view(np.uint8)
 
 
-def reopen_model(shared, spec, fingerprint, *, what, where, parts):
+def reopen_model(shared, spec, fingerprint):
     """Return the handle of a pickled model, on a device of this machine.
 
     Parameters
@@ -102,26 +102,25 @@ def reopen_model(shared, spec, fingerprint, *, what, where, parts):
     shared : callable
         Returns the handle of a spec in this process.
     spec : NamedTuple
-        With a field `device`.
+        The place of the model first; it may have a field `device`.
     fingerprint : str
         Fingerprint of the pickled model.
-    what, where, parts : str
-        Names of the model, its files and their content, for the error message.
 
     Raises
     ------
     ValueError
         If the files contain another model now.
     """
-    import torch
+    if getattr(spec, "device", "").startswith("cuda"):
+        import torch
 
-    if spec.device.startswith("cuda") and not torch.cuda.is_available():
-        spec = spec._replace(device="cpu")
+        if not torch.cuda.is_available():
+            spec = spec._replace(device="cpu")
     handle = shared(spec)
     if handle.fingerprint != fingerprint:
         raise ValueError(
-            f"The pickled {what} has fingerprint {fingerprint}, but {where} now have "
-            f"{handle.fingerprint}: {parts} changed. Restore the original files or fit "
-            "again."
+            f"The pickled model has fingerprint {fingerprint}, but the files at "
+            f"{spec[0]} now have {handle.fingerprint}: weights, options or tokenizer "
+            "changed. Restore the original files or fit again."
         )
     return handle

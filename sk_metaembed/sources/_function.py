@@ -160,82 +160,11 @@ def distinct_strings(tokens, *, merge_equal=True):
     return list(groups.values()), [OriginalText(text) for text in texts]
 
 
-class StoredCalls:
-    """Calls a function on sentences that a cache lacks; `compute` of `sentence_blocks`.
-
-    Each batch is stored as soon as its call returns. A lock lets one of several threads
-    or processes call at a time, so that the others find what it has stored.
-
-    Parameters
-    ----------
-    handle : SentenceCache
-    call : callable
-        From a list of sentences to the function's results.
-    stack : callable
-        From results, their sentences and a dimension or None to (values, known) of
-        each.
-    layer : str
-        Name in the cache.
-    dim, batch_size : int or None
-    """
-
-    stores = True  # so that the caller does not store results again
-
-    def __init__(self, handle, call, stack, layer, dim, batch_size):
-        self._handle, self._call, self._stack = handle, call, stack
-        self._layer, self._dim, self._batch_size = layer, dim, batch_size
-        self._first = {}
-        self._without_dim = set()  # sentences with a result of None before it was known
-
-    def dim(self, sentences):
-        """Return the dimension, by default that of the first result."""
-        for batch in _batches(sentences, self._batch_size):
-            if pairs := self._pairs(batch):
-                self._first = dict(zip(batch, pairs, strict=True))
-                return self._dim
-        return self._stack([], [], None)  # raises
-
-    def __call__(self, sentences):
-        for batch in _batches(sentences, self._batch_size):
-            for pair in self._pairs(batch):
-                yield [pair]
-
-    def _pairs(self, batch):
-        """Return (values, known) of each sentence, calling for those not stored."""
-        with self._lock():
-            keys = self._handle.keys(batch, self._layer)
-            stored = self._handle.get_many(keys)
-            pairs = {
-                sentence: pair
-                for sentence, pair in zip(batch, stored, strict=True)
-                if pair is not None and self._dim in (None, np.shape(pair[0])[-1])
-            }
-            pairs = self._first | pairs  # the first are here even if storing failed
-            if self._dim is None and pairs:
-                self._dim = np.shape(next(iter(pairs.values()))[0])[-1]
-            new = [i for i, sentence in enumerate(batch) if sentence not in pairs]
-            if new:
-                sentences = [batch[i] for i in new]
-                results = self._results(sentences)
-                if self._dim is None and all(result is None for result in results):
-                    self._without_dim.update(sentences)
-                    return []
-                computed = self._stack(results, sentences, self._dim)
-                self._dim = np.shape(computed[0][0])[-1]
-                self._handle.put_many([keys[i] for i in new], computed)
-                pairs |= zip(sentences, computed, strict=True)
-        return [pairs[sentence] for sentence in batch]
-
-    def _results(self, sentences):
-        asked = [s for s in sentences if s not in self._without_dim]
-        found = dict(zip(asked, self._call(asked) if asked else [], strict=True))
-        return [found.get(sentence) for sentence in sentences]
-
-    def _lock(self):
-        directory = self._handle.directory
-        if not os.access(directory, os.W_OK):
-            return nullcontext()
-        return exclusive_lock(directory / self._handle.fingerprint)
+def _lock(file):
+    """Return a context that one thread or process at a time enters, if it can."""
+    if not os.access(file.parent, os.W_OK):
+        return nullcontext()
+    return exclusive_lock(file)
 
 
 class FunctionEmbedding(BaseEmbedding):
@@ -414,20 +343,21 @@ class FunctionEmbedding(BaseEmbedding):
             given = TokenSequences.from_lists([word] for word in tokens.types)
         texts = self.as_text and self.level == "sequence"
         reader = distinct_strings if texts else distinct_sentences
-        with SentenceCache(self.cache, fingerprint) as handle:
-            calls = StoredCalls(
-                handle,
-                self._call,
-                self._stack,
-                layer.name,
-                self._dim,
-                self.batch_size,
-            )
-            if self._dim is None:
-                self._dim = calls.dim(reader(given)[1])  # fixed by fit
-            layer = layer._replace(dim=self._dim)
+        # One process or thread at a time: the others find what it has stored.
+        with (
+            SentenceCache(self.cache, fingerprint) as handle,
+            _lock(handle.directory / fingerprint),
+        ):
+            if self._dim is None:  # fixed by fit
+                self._dim = self._find_dim(handle, reader(given)[1], layer.name)
             (block,) = sentence_blocks(
-                handle, given, [layer], calls, slice_tokens=_ONE_SLICE, reader=reader
+                handle,
+                given,
+                [layer._replace(dim=self._dim)],
+                self._compute_sentences,
+                slice_tokens=_ONE_SLICE,
+                slice_sentences=self.batch_size,
+                reader=reader,
             )
         if self.level == "type":
             return Block(self.block_name, block.values, "type", block.known)
@@ -446,8 +376,25 @@ class FunctionEmbedding(BaseEmbedding):
             )
         return key
 
+    def _find_dim(self, handle, sentences, layer):
+        """Return the dimension of the first result that is not None."""
+        for batch in _batches(sentences, self.batch_size):
+            keys = handle.keys(batch, layer)
+            for pair in handle.get_many(keys):
+                if pair is not None:
+                    return np.shape(pair[0])[-1]
+            results = self._call(batch)
+            if any(result is not None for result in results):
+                pairs = self._stack(results, batch, None)
+                handle.put_many(keys, pairs)
+                return np.shape(pairs[0][0])[-1]
+        return _dim_of(None, self._caller)
+
+    def _compute_sentences(self, sentences):
+        pairs = self._stack(self._call(sentences), sentences, self._dim)
+        return [[pair] for pair in pairs]
+
     def _call(self, sentences):
-        """Return the results of sentences, called in one batch."""
         entries = [self._entry(sentence) for sentence in sentences]
         return call_in_batches(self.func, entries, None, self._caller)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..vectors import WordVectors
 from ._folder_kind import source_of_folder
+from ._hub import download, looks_like_path
 from ._pretrained import PretrainedEmbedding
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._embedding import TransformerEmbedding
@@ -102,23 +103,13 @@ def _class_of_path(path):
                 f"Its files are {found}."
             )
         return name
-    outside = path.startswith(("/", ".", "~")) or path.count("/") > 1 or "\\" in path
-    if os.path.isfile(path) or outside or path.startswith(_GENSIM):
+    if os.path.isfile(path) or looks_like_path(path) or path.startswith(_GENSIM):
         return "PretrainedEmbedding"  # raises, if it is missing
     return _class_on_hub(path)
 
 
 def _class_on_hub(name):
-    from huggingface_hub import snapshot_download
-
-    try:
-        folder = snapshot_download(name, allow_patterns=_DECIDING)
-    except Exception as error:  # the client's errors share no base class
-        reason = (str(error).strip() or "no reason given").splitlines()[0]
-        raise FileNotFoundError(
-            f"make_embedding: {name!r} is not a file or folder (in {os.getcwd()!r}), "
-            f"and could not be found on the Hugging Face hub: {type(error).__name__}: "
-            f"{reason.rstrip('.')}. Pass the path of a model."
-        ) from error
     # Without a table to read, the type in config.json decides.
+    expected = "modules.json or config.json"
+    folder = download(name, "make_embedding", expected, allow_patterns=_DECIDING)
     return source_of_folder(folder) or "TransformerEmbedding"

@@ -165,7 +165,7 @@ class Layer(NamedTuple):
 
     Parameters
     ----------
-    name : int or str
+    name : str
         Part of the key in the cache: a layer must always have the same name.
     dim : int
         Length of a vector.
@@ -173,7 +173,7 @@ class Layer(NamedTuple):
         Whether there is one vector per token or one per sentence.
     """
 
-    name: int | str
+    name: str
     dim: int
     level: str = "token"
 

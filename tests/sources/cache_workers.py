@@ -9,8 +9,8 @@ import warnings
 import numpy as np
 
 from sk_metaembed import EmbeddingCache, FunctionEmbedding, TokenSequences
-from sk_metaembed.sources._sentences import Layer, SentenceRows
-from sk_metaembed.sources.cache._sentence_blocks import compute_missing
+from sk_metaembed.sources._sentences import Layer
+from sk_metaembed.sources.cache._sentence_blocks import sentence_blocks
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
 if os.name == "posix":  # each process is as clean as a spawned one, and starts at once
@@ -19,7 +19,7 @@ if os.name == "posix":  # each process is as clean as a spawned one, and starts 
 else:
     CLEAN = multiprocessing.get_context("spawn")
 
-LAYERS = [Layer(0, 3), Layer("pooled", 2, "sequence")]
+LAYERS = [Layer("0", 3), Layer("pooled", 2, "sequence")]
 
 
 def vectors(words, dim=3):
@@ -55,10 +55,15 @@ SENTENCES = [["to", "be"], [], ["or", "?"], ["to", "be"], ["not"]]
 TOKENS = TokenSequences.from_lists(SENTENCES)
 
 
+def embed(cache, tokens, source, layers=LAYERS, **kwargs):
+    """Return (values, known) per layer."""
+    blocks = sentence_blocks(cache, tokens, layers, source, **kwargs)
+    return [(block.values, block.known) for block in blocks]
+
+
 def run(cache, tokens=TOKENS, **kwargs):
     source = Source()
-    rows = SentenceRows(tokens, LAYERS)
-    return compute_missing(cache, rows, source, **kwargs), source.computed
+    return embed(cache, tokens, source, **kwargs), source.computed
 
 
 def numbered(n, start=0):
@@ -89,7 +94,8 @@ def write_for_ever(directory, number, pipe):
 
 
 def read_and_write(directory, number, limit):
-    with SentenceCache(directory, "m", size_limit=limit) as cache:
+    EmbeddingCache(directory).set_limit(limit)
+    with SentenceCache(directory, "m") as cache:
         for step in range(15):
             run(cache, TokenSequences.from_lists([[f"{i}", "x"] for i in range(step)]))
             fill(cache, 4, start=number * 1000 + step * 4)
@@ -160,7 +166,7 @@ def use_as_nobody(directory):
     try:
         EmbeddingCache(directory).clear()
     except OSError as error:
-        assert "cannot be cleared" in str(error), error
+        assert "cannot be read or changed" in str(error), error
     else:
         raise AssertionError("cleared what it may not write")
 

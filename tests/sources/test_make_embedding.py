@@ -78,7 +78,7 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
 
     asked = []
 
-    def download(name, allow_patterns):
+    def download(name, allow_patterns, revision):
         asked.append((name, allow_patterns))
         if name == "somebody/missing":
             raise OSError("no network")
@@ -90,6 +90,6 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
     assert {file for _, files in asked for file in files} == {
         *("modules.json", "config.json"),
     }
-    with pytest.raises(FileNotFoundError, match="could not be found .*no network"):
+    with pytest.raises(FileNotFoundError, match="could not be downloaded .*no network"):
         make_embedding("somebody/missing")
     assert isinstance(make_embedding("glove-wiki-gigaword-50"), PretrainedEmbedding)

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from transformers import AutoModel
 
 from sk_metaembed import EmbeddingCache, TransformerEmbedding
+from sk_metaembed.sources._fingerprint import reopen_model
 from sk_metaembed.sources.transformer import _model as models
 from sk_metaembed.sources.transformer._network import Network, piece_limit
 
@@ -161,7 +162,7 @@ def test_a_pickle_holds_no_weights(folder):
 def test_a_pickle_notices_other_weights(folder):
     data = pickle.dumps(TransformerEmbedding(folder).fit(SENTENCES))
     tiny_bert.save(folder, seed=1)
-    with pytest.raises(ValueError, match="weights, configuration or tokenizer changed"):
+    with pytest.raises(ValueError, match="weights, options or tokenizer changed"):
         pickle.loads(data)
     shutil.rmtree(folder)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
@@ -249,7 +250,7 @@ def test_a_pickle_from_a_gpu_is_opened_without_one(folder):
         pytest.skip("There is a GPU.")
     source = TransformerEmbedding(folder).fit(SENTENCES)
     spec = source._model.spec._replace(device="cuda:0")
-    again = models.reopen(spec, source._model.fingerprint)
+    again = reopen_model(models.shared_model, spec, source._model.fingerprint)
     assert again is source._model
 
 
@@ -264,7 +265,7 @@ def test_no_network_names_the_expected_files():
         source.fit(SENTENCES)
     for part in (
         "(revision 'v1')",
-        "Without a network, provide a folder with config.json, model.safetensors",
+        "Without a network, pass the path of a folder with config.json",
         "https://huggingface.co/nobody/no-such-model/tree/v1",
     ):
         assert part in str(error.value)

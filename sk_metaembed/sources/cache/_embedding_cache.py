@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._core._checked_parameters import is_real
-from ._sentence_cache import FORMAT
 from ._sqlite import (
     CacheStore,
     cache_files,
@@ -37,8 +36,6 @@ class CacheInfo(NamedTuple):
         Size of the files, including free space and corrupt files set aside.
     limit : int or None
         Bytes beyond which the oldest entries are removed.
-    format : int
-        Version of the format of entries.
     sources : dict of str to SourceInfo
         Entries by fingerprint of a model and its options.
     """
@@ -47,7 +44,6 @@ class CacheInfo(NamedTuple):
     bytes: int
     disk_bytes: int
     limit: int | None
-    format: int
     sources: dict[str, SourceInfo]
 
 
@@ -130,29 +126,21 @@ class EmbeddingCache:
         Returns
         -------
         CacheInfo
-            A named tuple of ``entries``, ``bytes``, ``disk_bytes``, ``limit``,
-            ``format`` and ``sources``.
+            A named tuple of ``entries``, ``bytes``, ``disk_bytes``, ``limit``
+            and ``sources``.
         """
         directory = self._directory
         files = _existing_files(directory)
         rows, limit = [], None
-        file = current_file(directory)
-        if (
-            file.exists()
-        ):  # not if it was set aside as corrupt and no new one exists yet
-            try:
-                with _open(directory, write=False) as store:
-                    rows, limit = store.query(_BY_SOURCE), store.limit()
-            except sqlite3.Error as error:
-                raise OSError(
-                    f"The sentence cache {file} cannot be read: {error}. If it is "
-                    "corrupt, EmbeddingCache(directory).clear() empties it."
-                ) from error
+        # A file that was set aside as corrupt may have no successor yet.
+        if current_file(directory).exists():
+            with _explained(directory), _open(directory, write=False) as store:
+                rows, limit = store.query(_BY_SOURCE), store.limit()
         sources = {name: SourceInfo(*numbers) for name, *numbers in rows}
         entries = sum(source.entries for source in sources.values())
         size = sum(source.bytes for source in sources.values())
         disk = sum(path.stat().st_size for path in files if path.exists())
-        return CacheInfo(entries, size, disk, limit, FORMAT, sources)
+        return CacheInfo(entries, size, disk, limit, sources)
 
     def set_limit(self, size: float | None) -> None:
         """Limit the size; beyond it the oldest entries are removed.
@@ -181,15 +169,8 @@ class EmbeddingCache:
                 f"The limit of the sentence cache in {str(directory)!r} cannot be set: "
                 "the cache is read-only."
             )
-        try:
-            with _open(directory) as store:
-                store.set_limit(None if size is None else int(size))
-        except sqlite3.Error as error:
-            raise OSError(
-                f"The limit of the sentence cache in {str(directory)!r} cannot be set: "
-                f"{error}. If the cache is corrupt or the disk is full, "
-                "EmbeddingCache(directory).clear() empties it."
-            ) from error
+        with _explained(directory), _open(directory) as store:
+            store.set_limit(None if size is None else int(size))
 
     def clear(self) -> None:
         """Remove all entries and free their space.
@@ -201,17 +182,13 @@ class EmbeddingCache:
         """
         directory = self._directory
         _existing_files(directory)
-        with _open(directory) as store:
+        with _explained(directory), _open(directory) as store:
             try:
                 store.clear()
             except sqlite3.Error as error:
                 store.close()
                 if not needs_new_file(error):
-                    raise OSError(
-                        f"The sentence cache in {str(directory)!r} cannot be cleared: "
-                        f"{error}. It must be writable; try again when no other "
-                        "process uses it."
-                    ) from error
+                    raise
                 _replace_file(directory, store.file)
         current = current_file(directory).name
         for path in cache_files(directory):
@@ -233,6 +210,20 @@ def _replace_file(directory, file):
             path.unlink(missing_ok=True)
     with _open(directory) as store, suppress(sqlite3.Error):
         store.set_limit(limit)
+
+
+@contextmanager
+def _explained(directory):
+    """Raise errors of SQLite as an OSError that says what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(
+            f"The sentence cache in {str(directory)!r} cannot be read or changed: "
+            f"{error}. If it is corrupt or the disk is full, "
+            "EmbeddingCache(directory).clear() empties it; it must be writable, and "
+            "no other process may be writing to it."
+        ) from error
 
 
 def _open(directory, *, write=True):

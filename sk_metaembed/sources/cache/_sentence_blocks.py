@@ -31,6 +31,7 @@ def sentence_blocks(
     *,
     extra_layers=(),
     slice_tokens=8192,
+    slice_sentences=None,
     memory_limit=None,
     reader=distinct_sentences,
 ):
@@ -55,6 +56,8 @@ def sentence_blocks(
     slice_tokens : int, default=8192
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
+    slice_sentences : int, default=None
+        Maximum number of sentences per call, None for no maximum.
     memory_limit : int, default=None
         Number of bytes beyond which token-level vectors are in temporary files.
     reader : callable, default=distinct_sentences
@@ -100,35 +103,27 @@ def sentence_blocks(
         memory_limit=memory_limit,
         reader=reader,
     )
-    results = compute_missing(handle, rows, compute, slice_tokens)
+    budget = min(slice_tokens, max(1, _SLICE_BYTES // rows.bytes_per_token))
+    missing = np.arange(len(rows.sentences))
+    if handle is not None:
+        missing = _read(handle, rows, missing)
+    longest_first = missing[np.argsort(-rows.sizes[missing], kind="stable")]
+    slices = list(_slices(rows, longest_first, budget, slice_sentences))
+    # Every slice is stored as soon as it is computed, so that a killed process loses at
+    # most one. The workers of a search start at the same time with the same slices.
+    # Each takes them in an order of its own and skips what others have stored in the
+    # meantime, so that they share the work without locks.
+    if handle is not None:
+        random.Random().shuffle(slices)
+    for part in slices:
+        part = part if handle is None else _read(handle, rows, part)
+        _compute(handle, rows, part, compute)
+    if handle is not None:
+        handle.report()
     return [
         Block(layer.name, values, layer.level, known)
-        for layer, (values, known) in zip(layers, results, strict=True)
+        for layer, (values, known) in zip(layers, rows.results, strict=True)
     ]
-
-
-def compute_missing(handle, rows, compute, slice_tokens=8192):
-    """Return (values, known) per layer of SentenceRows, from the cache or computed.
-
-    Every slice is stored as soon as it is computed, so that a killed process loses at
-    most one.
-    """
-    budget = min(slice_tokens, max(1, _SLICE_BYTES // rows.bytes_per_token))
-    numbers = np.arange(len(rows.sentences))
-    if handle is None:
-        for part in _slices(rows, _longest_first(rows, numbers), budget):
-            _compute(None, rows, part, compute)
-        return rows.results
-    missing = _longest_first(rows, _read(handle, rows, numbers))
-    slices = list(_slices(rows, missing, budget))
-    # The workers of a search start at the same time with the same slices. Each takes
-    # them in an order of its own and skips what others have stored in the meantime, so
-    # that they share the work without locks, and rarely compute a sentence twice.
-    random.Random().shuffle(slices)
-    for part in slices:
-        _compute(handle, rows, _read(handle, rows, part), compute)
-    handle.report()
-    return rows.results
 
 
 def _read(handle, rows, numbers):
@@ -159,7 +154,7 @@ def _compute(handle, rows, numbers, compute):
         entries = [_checked(rows, n, next(results, None), dtype) for n in part]
         for number, entry in zip(part, entries, strict=True):
             rows.scatter(number, entry[: len(rows.layers)])
-        if handle is not None and not getattr(compute, "stores", False):
+        if handle is not None:
             keys = _keys(handle, rows, part, rows.all_layers)
             pairs = [pair for layer in zip(*entries, strict=True) for pair in layer]
             handle.put_many(keys, pairs)
@@ -215,15 +210,11 @@ def _keys(handle, rows, numbers, layers):
     ]
 
 
-def _longest_first(rows, numbers):
-    return numbers[np.argsort(-rows.sizes[numbers], kind="stable")]
-
-
-def _slices(rows, numbers, budget):
-    """Yield numbers in order, as many together as the budget of tokens allows."""
+def _slices(rows, numbers, budget, most=None):
+    """Yield at most `most` numbers together, with at most `budget` tokens."""
     part, n_tokens = [], 0
     for number in numbers:
-        if part and n_tokens + rows.sizes[number] > budget:
+        if part and (n_tokens + rows.sizes[number] > budget or len(part) == most):
             yield part
             part, n_tokens = [], 0
         part.append(number)

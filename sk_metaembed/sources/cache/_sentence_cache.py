@@ -1,12 +1,11 @@
 """SentenceCache: the vectors of sentences in a directory, shared by processes.
 
-An entry is stored as a header (magic, format version, dtype, number of rows, dimension,
-checksum), the known mask with one byte per row, and the vectors, little-endian. The
-number of rows is -1 for a sequence-level vector. The checksum covers the key too, so
-that an entry stored under the wrong key is detected.
+An entry is stored as a header (number of rows, dimension, checksum), the known mask
+with one byte per row, and the vectors, little-endian. The number of rows is -1 for a
+sequence-level vector. The checksum covers the key too, which names the dtype, so that
+an entry stored under the wrong key is detected.
 """
 
-import math
 import sqlite3
 import struct
 import warnings
@@ -23,25 +22,13 @@ import numpy as np
 from .._sentences import OriginalText
 from ._sqlite import CacheStore, check_directory, is_corruption, set_aside
 
-FORMAT = 1  # version of the entries
 DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 
-_MAGIC = b"sS"
-_HEADER = struct.Struct("<2sBBiII")
-_CODES = {"float16": 2, "float32": 4}
-_NAMES = {code: name for name, code in _CODES.items()}
+_HEADER = struct.Struct("<iII")
 # No text has this byte in UTF-8, so no token list has the digest of a text.
 _TEXT_MARK = b"\xff"
 # What Python raises where rows are missing or hold values of another type.
 _MALFORMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
-
-
-class CorruptEntryError(ValueError):
-    """The bytes differ from those that were written."""
-
-
-class OutdatedEntryError(ValueError):
-    """The entry has another format version."""
 
 
 class SentenceCache:
@@ -62,21 +49,11 @@ class SentenceCache:
         options, precision. See `fingerprint_of`.
     dtype : {"float32", "float16"}, default="float32"
         Precision of stored and returned vectors. Part of the key.
-    size_limit : int, default=None
-        Maximum number of bytes of the store; beyond it the oldest entries are removed.
-        It belongs to the directory and applies to all sources and processes. None
-        leaves the current limit, ``math.inf`` removes it. SQLite's log can add some
-        tens of megabytes.
-
-    Attributes
-    ----------
-    n_corrupt, n_outdated : int
-        Number of entries that could not be used, so far.
 
     Raises
     ------
     ValueError
-        For another dtype or a limit that is not positive.
+        For another dtype.
     NotADirectoryError, PermissionError, OSError
         If the directory cannot be created, or is read-only and holds no cache. A
         read-only cache is read; a warning says that new vectors are not stored.
@@ -97,30 +74,18 @@ class SentenceCache:
     >>> folder.cleanup()
     """
 
-    def __init__(self, directory, fingerprint, dtype="float32", size_limit=None):
+    def __init__(self, directory, fingerprint, dtype="float32"):
         if dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {dtype!r}.")
-        if size_limit is not None and not size_limit > 0:
-            raise ValueError(
-                f"size_limit must be positive or None, got {size_limit!r}."
-            )
         self.directory = Path(directory).expanduser()
-        self.fingerprint = fingerprint
-        self.dtype = dtype
-        self.size_limit = size_limit
-        self.n_corrupt = self.n_outdated = 0
+        self.fingerprint, self.dtype = fingerprint, dtype
+        self._corrupt, self._n_reported = set(), 0
         self._reading = self._writing = True
-        self._reported = (0, 0)
-        self._unusable = set()  # keys of corrupt or outdated entries
         self._replaced_file = False
         writable = check_directory(self.directory)
         self._store = CacheStore(self.directory, fingerprint, write=writable)
         self._finish = weakref.finalize(self, _close, self._store)
-        current = self._guarded("open", self._store.limit)
-        if writable and self._writing and size_limit is not None:
-            limit = None if math.isinf(size_limit) else int(size_limit)
-            if limit != current:
-                self._guarded("write", self._store.set_limit, limit)
+        self._guarded("open", self._store.limit)
 
     def key(self, sentence, layer):
         """Return the key, bytes, of one sentence; see `keys`."""
@@ -139,10 +104,21 @@ class SentenceCache:
         if self._reading:
             stored = self._guarded("read", self._store.read, keys)
         stored = stored or [None] * len(keys)
-        return [
-            None if data is None else self._decoded(key, data)
+        entries = [
+            None if data is None else decode(key, data, self.dtype)
             for key, data in zip(keys, stored, strict=True)
         ]
+        self._corrupt |= {
+            key
+            for key, data, entry in zip(keys, stored, entries, strict=True)
+            if entry is None and data is not None
+        }
+        return entries
+
+    @property
+    def n_corrupt(self):
+        """Number of entries so far that differ from what was written."""
+        return len(self._corrupt)
 
     def put_many(self, keys, entries):
         """Store entries; once this returns they survive a killed process.
@@ -166,27 +142,15 @@ class SentenceCache:
         ]
         if self._writing and items:
             self._guarded("write", self._store.put, items)
-            if self._writing:
-                self._unusable.difference_update(keys)
 
     def report(self):
-        """Warn about unusable entries, if there are more than at the last call."""
-        counts = self.n_corrupt, self.n_outdated
-        new = [now - then for now, then in zip(counts, self._reported, strict=True)]
-        self._reported = counts
-        kinds = (
-            "corrupt (their checksums do not match)",
-            "of another format version",
-        )
-        messages = [
-            f"{n} {'entry is' if n == 1 else 'entries are'} {kind}"
-            for n, kind in zip(new, kinds, strict=True)
-            if n
-        ]
-        if messages:
+        """Warn about corrupt entries, if there are more than at the last call."""
+        n, self._n_reported = self.n_corrupt - self._n_reported, self.n_corrupt
+        if n:
             _warn(
-                f"Sentence cache {self.directory}: {' and '.join(messages)}; they are "
-                "treated as missing and computed again."
+                f"Sentence cache {self.directory}: {n} "
+                f"{'entry is' if n == 1 else 'entries are'} corrupt (the checksum does "
+                "not match), treated as missing and computed again."
             )
 
     def close(self):
@@ -199,21 +163,6 @@ class SentenceCache:
 
     def __exit__(self, *exception):
         self.close()
-
-    def __reduce__(self):
-        parameters = self.directory, self.fingerprint, self.dtype, self.size_limit
-        return type(self), parameters
-
-    def _decoded(self, key, data):
-        try:
-            return decode(key, data)
-        except (OutdatedEntryError, CorruptEntryError) as error:
-            if key not in self._unusable:
-                self._unusable.add(key)
-                outdated = isinstance(error, OutdatedEntryError)
-                self.n_outdated += outdated
-                self.n_corrupt += not outdated
-            return None
 
     def _guarded(self, what, function, *args):
         """Call a function of the store; on failure warn and disable what failed."""
@@ -346,44 +295,36 @@ def encode(key, values, known, dtype):
     rows = len(values) if values.ndim == 2 else -1
     mask = np.atleast_1d(known).astype(np.uint8).tobytes()
     vectors = np.ascontiguousarray(values, dtype=DTYPES[dtype]).tobytes()
-    fields = _MAGIC, FORMAT, _CODES[dtype], rows, values.shape[-1]
-    head = _HEADER.pack(*fields, 0)
-    checksum = _checksum(key, head, mask, vectors)
+    fields = rows, values.shape[-1]
+    checksum = _checksum(key, _HEADER.pack(*fields, 0), mask, vectors)
     return b"".join((_HEADER.pack(*fields, checksum), mask, vectors))
 
 
-def decode(key, data):
+def decode(key, data, dtype):
     """Return read-only values and known from the output of `encode`.
 
-    Raises
-    ------
-    OutdatedEntryError, CorruptEntryError
-        If they have another format version, or differ from what was written.
+    None if the data differ from what was written.
 
     Examples
     --------
     >>> import numpy as np
     >>> data = encode(b"key", np.eye(2), np.array([True, False]), "float16")
-    >>> values, known = decode(b"key", data)
+    >>> values, known = decode(b"key", data, "float16")
     >>> values.dtype, known.tolist()
     (dtype('float16'), [True, False])
     """
-    if not isinstance(data, bytes) or len(data) < _HEADER.size or data[:2] != _MAGIC:
-        raise CorruptEntryError
-    magic, version, code, rows, dim, checksum = _HEADER.unpack_from(data)
-    if version != FORMAT:
-        raise OutdatedEntryError
+    if not isinstance(data, bytes) or len(data) < _HEADER.size:
+        return None
+    rows, dim, checksum = _HEADER.unpack_from(data)
     n_known = 1 if rows < 0 else rows
-    dtype = DTYPES.get(_NAMES.get(code))
     size = _HEADER.size + n_known
-    if dtype is None or len(data) != size + n_known * dim * dtype.itemsize:
-        raise CorruptEntryError
-    head = _HEADER.pack(magic, version, code, rows, dim, 0)
+    if len(data) != size + n_known * dim * DTYPES[dtype].itemsize:
+        return None
     body = memoryview(data)[_HEADER.size :]
-    if _checksum(key, head, body) != checksum:
-        raise CorruptEntryError
+    if _checksum(key, _HEADER.pack(rows, dim, 0), body) != checksum:
+        return None
     known = np.frombuffer(data, bool, n_known, _HEADER.size)
-    values = np.frombuffer(data, dtype, n_known * dim, size)
+    values = np.frombuffer(data, DTYPES[dtype], n_known * dim, size)
     if rows < 0:
         return values, bool(known[0])
     return values.reshape(rows, dim), known

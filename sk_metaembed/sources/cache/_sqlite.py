@@ -27,7 +27,7 @@ import weakref
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-LAYOUT = 2  # version of the tables
+LAYOUT = 3  # version of the tables and of their entries
 WAIT = 60  # seconds for a lock: a write takes milliseconds, an eviction a few seconds
 
 _PREFIX = "sk_metaembed-sentences"
@@ -237,10 +237,10 @@ class CacheStore:
     def read(self, keys):
         """Return the bytes stored under each key, None for missing keys."""
         result = {}
-        with self.locked() as execute:
+        with self.locked() as db:
             for start in range(0, len(keys), _KEYS_PER_QUERY):
                 part = list(keys[start : start + _KEYS_PER_QUERY])
-                rows = execute(
+                rows = db.execute(
                     "SELECT key, data FROM entries LEFT JOIN vectors USING (id) "
                     f"WHERE key IN ({','.join('?' * len(part))})",
                     part,
@@ -257,117 +257,101 @@ class CacheStore:
         Written entries survive a killed process. An entry that is written again counts
         as new.
         """
-        with self.writing() as execute:
-            source = self._source_id(execute)
-            execute.many(
+        with self.writing() as db:
+            source = self._source_id(db)
+            db.executemany(
                 "DELETE FROM vectors WHERE id = (SELECT id FROM entries WHERE key = ?)",
                 [(key,) for key, _ in items],
             )
-            execute.many(
+            db.executemany(
                 "INSERT OR REPLACE INTO entries (key, source, size) VALUES (?, ?, ?)",
                 [(key, source, len(data)) for key, data in items],
             )
-            execute.many(
+            db.executemany(
                 "INSERT OR REPLACE INTO vectors (id, data) "
                 "SELECT id, ? FROM entries WHERE key = ?",
                 [(data, key) for key, data in items],
             )
-            self._evict(execute)
+            self._evict(db)
 
     def set_limit(self, limit):
         """Set the limit in bytes for all sources and processes, None for no limit."""
-        with self.writing() as execute:
-            execute("INSERT OR REPLACE INTO settings VALUES ('limit', ?)", (limit,))
-            evicted = self._evict(execute)
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO settings VALUES ('limit', ?)", (limit,))
+            evicted = self._evict(db)
         if evicted:
-            with self.locked():  # as a script: each step of the pragma frees one page
-                self._connection.executescript("PRAGMA incremental_vacuum")
+            with self.locked() as db:  # a script: each step of the pragma frees a page
+                db.executescript("PRAGMA incremental_vacuum")
 
     def limit(self):
         """Return the limit in bytes, None for no limit."""
-        return self._setting("limit")
+        rows = self.query("SELECT value FROM settings WHERE name = 'limit'")
+        return rows[0][0] if rows else None
 
     def clear(self):
         """Remove all entries and free their space; the limit stays."""
-        with self.writing() as execute:
+        with self.writing() as db:
             for table in ("entries", "vectors", "sources"):
-                execute(f"DELETE FROM {table}")
+                db.execute(f"DELETE FROM {table}")
         # Without space or while others read, this fails; a later call frees the space.
-        with self.locked() as execute, suppress(sqlite3.OperationalError):
-            execute("VACUUM")
-            execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with self.locked() as db, suppress(sqlite3.OperationalError):
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def query(self, query, *parameters):
+    def query(self, query):
         """Return all rows that a query selects."""
-        with self.locked() as execute:
-            return execute(query, parameters).fetchall()
+        with self.locked() as db:
+            return db.execute(query).fetchall()
 
     @contextmanager
     def locked(self):
-        """Yield a function that executes SQL, to one thread at a time."""
+        """Yield the connection, to one thread at a time."""
         with self._lock:
             if self._connection is None:
                 self.file = current_file(self.directory)
                 self._connection = connect(self.file, write=self.write)
-            yield _Execute(self._connection)
+            yield self._connection
 
     @contextmanager
     def writing(self):
-        """Yield a function that executes SQL in one transaction."""
-        with self.locked() as execute:
-            execute("BEGIN IMMEDIATE")
+        """Yield the connection in a transaction."""
+        with self.locked() as db:
+            db.execute("BEGIN IMMEDIATE")
             try:
-                yield execute
-                execute("COMMIT")
+                yield db
+                db.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
-                    execute("ROLLBACK")
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
                 raise
 
-    def _setting(self, name):
-        rows = self.query("SELECT value FROM settings WHERE name = ?", name)
-        return rows[0][0] if rows else None
-
-    def _source_id(self, execute):
+    def _source_id(self, db):
         parameters = (self.fingerprint,)
-        execute("INSERT OR IGNORE INTO sources (fingerprint) VALUES (?)", parameters)
-        rows = execute("SELECT id FROM sources WHERE fingerprint = ?", parameters)
+        db.execute("INSERT OR IGNORE INTO sources (fingerprint) VALUES (?)", parameters)
+        rows = db.execute("SELECT id FROM sources WHERE fingerprint = ?", parameters)
         return rows.fetchone()[0]
 
-    def _evict(self, execute):
+    def _evict(self, db):
         """Delete the oldest entries if the limit is exceeded; return whether it was."""
         limit = self.limit()
-        excess = 0 if limit is None else _used_bytes(execute) - limit
+        excess = 0 if limit is None else _used_bytes(db) - limit
         if excess <= 0:
             return False
         excess += (1 - _EVICTION_TARGET) * limit
         ids = []
-        for number, size in execute("SELECT id, size FROM entries ORDER BY id"):
+        for number, size in db.execute("SELECT id, size FROM entries ORDER BY id"):
             ids.append((number,))
             excess -= size
             if excess <= 0:
                 break
-        execute.many("DELETE FROM vectors WHERE id = ?", ids)
-        execute.many("DELETE FROM entries WHERE id = ?", ids)
+        db.executemany("DELETE FROM vectors WHERE id = ?", ids)
+        db.executemany("DELETE FROM entries WHERE id = ?", ids)
         return True
 
 
-class _Execute:
-    """Shorthand for executing SQL on a connection."""
-
-    def __init__(self, connection):
-        self._connection = connection
-
-    def __call__(self, query, parameters=()):
-        return self._connection.execute(query, parameters)
-
-    def many(self, query, rows):
-        self._connection.executemany(query, rows)
-
-
-def _used_bytes(execute):
+def _used_bytes(db):
     pages, free, size = (
-        execute(f"PRAGMA {name}").fetchone()[0]
+        db.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")
     )
     return (pages - free) * size

@@ -11,14 +11,6 @@ from ._pieces import Pieces
 # Tokenizers that are known to work character by character once these are normalized.
 _NORMALIZERS = {"BertNormalizer", "Lowercase"}
 _SPLITS = {"BertPreTokenizer", "WhitespaceSplit"}
-# Characters that normal forms and graphemes leave where they are, by first and last:
-# printable ASCII, Latin letters, general punctuation without spaces, currencies.
-_PLAIN = (
-    *((0x21, 0x7E), (0xA1, 0xAC), (0xAE, 0x24F)),
-    *((0x2010, 0x2027), (0x2030, 0x205E), (0x20A0, 0x20BF)),
-)
-_FORMS = {"Precompiled", "NFC", "NFKC", "NFD", "NFKD"}
-_LOCAL_FORMS = {*_FORMS, "Lowercase", "StripAccents", "BertNormalizer"}
 _UNSEEN, _REFUSED = -1, -3
 # Marks of different combining classes that no normalizer removes: a character that
 # changes places with one of them is normalized together with its neighbors.
@@ -132,19 +124,14 @@ class LocalWords:
         where those of each word end. None for the tokenizer itself.
     """
 
-    def __init__(self, read, patterns, split=None):
+    def __init__(self, read, patterns, split):
         self._characters, self._read = None, read
         encoded = [pattern.encode() for pattern in patterns]
         self._patterns = np.frombuffer(b"".join(encoded), np.uint8)
         self._pattern_ends = np.cumsum([len(p) for p in encoded], dtype=np.int64)
         self._split = split
 
-    @property
-    def is_compiled(self):
-        """Whether words are split without the tokenizer."""
-        return self._split is not None
-
-    def pieces(self, encoded, tokenize):
+    def pieces(self, encoded):
         """Return the `Pieces` of texts in UTF-8, and the rows that were left out.
 
         `tokenize` returns the ids of each of a list of words.
@@ -170,7 +157,7 @@ class LocalWords:
         hashes = hash_spans(out, starts, ends)
         codes, firsts = code_spans(out, starts, ends, hashes)
         words = out, starts[firsts], ends[firsts]
-        ids, id_ends = (self._split or _splitter(tokenize))(*words)
+        ids, id_ends = self._split(*words)
         ids, text_ends = spread(codes, counts, ids, id_ends)
         offsets = np.concatenate([[0], text_ends])
         return Pieces(ids, offsets), np.flatnonzero(left_out)
@@ -222,18 +209,6 @@ class WordPiece:
         )
 
 
-def _splitter(tokenize):
-    """Return a function that splits words by the tokenizer itself."""
-
-    def split(buffer, starts, ends):
-        data, spans = buffer.tobytes(), zip(starts.tolist(), ends.tolist(), strict=True)
-        words = [data[start:end].decode() for start, end in spans]
-        ids, offsets = Pieces.of_lists(tokenize(words))
-        return ids, offsets[1:]
-
-    return split
-
-
 def local_words(tokenizer, state):
     """Return the `LocalWords` of a tokenizer, None if words depend on their texts.
 
@@ -254,16 +229,6 @@ def local_words(tokenizer, state):
         read = _reader(tokenizer)
         if read is not None:
             return LocalWords(read, patterns, WordPiece(model).split)
-    if (
-        splits
-        and splits[0] in ("WhitespaceSplit", "BertPreTokenizer")
-        and set(splits[1:]) <= {"Metaspace", "Punctuation"}
-        and _starts_always(state["pre_tokenizer"])
-        and set(forms) <= _LOCAL_FORMS
-        and (_are_found(added) or (set(forms) <= _FORMS and _are_in_words(added)))
-        and not model.get("dropout")
-    ):
-        return LocalWords(_plain_reader(tokenizer.normalizer), patterns)
     return None
 
 
@@ -275,23 +240,12 @@ def _kinds(part, key):
     return [each["type"] for each in parts]
 
 
-def _starts_always(part):
-    parts = part["pretokenizers"] if part["type"] == "Sequence" else [part]
-    marks = [each for each in parts if each["type"] == "Metaspace"]
-    return all(mark.get("prepend_scheme") == "always" for mark in marks)
-
-
 def _are_found(added):
     """Return whether added tokens are searched in the original text only.
 
     Others are searched in the normalized text, where they may occur more often.
     """
     return not any(token["normalized"] for token in added)
-
-
-def _are_in_words(added):
-    """Return whether no added token has spaces, into which normal forms turn others."""
-    return not any(c.isspace() for token in added for c in token["content"])
 
 
 def _reader(tokenizer):
@@ -324,24 +278,4 @@ def _reader(tokenizer):
         return None
     if any(normal(mark) != mark for mark in _MARKS):
         return None
-    return read
-
-
-def _plain_reader(normalizer):
-    """Return the function of `Characters` for characters that stay as they are."""
-
-    def separates(character):
-        if normalizer is None:
-            return True
-        return normalizer.normalize_str(f"a{character}a").split() == ["a", "a"]
-
-    spaces = {c for c in " \n\t" if separates(c)}
-
-    def read(character):
-        if character in spaces:
-            return " "
-        code = ord(character)
-        plain = any(first <= code <= last for first, last in _PLAIN)
-        return character if plain else None
-
     return read

@@ -19,7 +19,7 @@ from ..._core._arrays import read_only
 from ..._io._compiled import in_threads, use_compiled
 from ..._io._handle_cache import HandleCache
 from ..._io._row_sums import sum_rows
-from .._fingerprint import file_digest, fingerprint_of
+from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from ._characters import local_words
 from ._model_files import find_files, find_model, read_tensor
 from ._pieces import Pieces
@@ -28,7 +28,6 @@ _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
 # Characters: longer chunks have fewer distinct words, shorter ones run in threads, as
 # `tokenizers` does by itself.
 _CHUNK, _LONG_CHUNK = 1 << 20, 1 << 23
-_FEW = 1 << 15  # characters in which too few words repeat for `tokenizers`
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
@@ -94,8 +93,7 @@ class PieceTokenizer:
         self.unknown = _unknown(self._tokenizer, state["model"])
         self.lead = " " if self._needs_space() else ""
         self._words = local_words(self._tokenizer, state)
-        compiled = self._words is not None and self._words.is_compiled
-        self.chunk = _CHUNK if compiled else _LONG_CHUNK
+        self.chunk = _LONG_CHUNK if self._words is None else _CHUNK
 
     def _needs_space(self):
         """Return whether a word in a text is split as if a space were before it."""
@@ -114,14 +112,11 @@ class PieceTokenizer:
     def pieces(self, texts):
         """Return the `Pieces` of a list of texts, in full."""
         n_characters = sum(map(len, texts))
-        if (
-            self._words is None
-            or (n_characters < _FEW and not self._words.is_compiled)
-            or not use_compiled(_SECONDS_PER_CHARACTER * n_characters)
-        ):
+        seconds = _SECONDS_PER_CHARACTER * n_characters
+        if self._words is None or not use_compiled(seconds):
             return Pieces.of_lists(self._lists(texts))
         encoded = [text.encode("utf-8", "replace") for text in texts]
-        pieces, others = self._words.pieces(encoded, self._lists)
+        pieces, others = self._words.pieces(encoded)
         if len(others):
             pieces = pieces.replaced(others, self._lists([texts[i] for i in others]))
         return pieces
@@ -315,7 +310,7 @@ class StaticModel:
         return self
 
     def __reduce__(self):
-        return _reopen, (self.spec, self.fingerprint)
+        return reopen_model, (shared_model, self.spec, self.fingerprint)
 
 
 def _as_single(values, other):
@@ -344,17 +339,6 @@ def shared_model(spec):
     return _handles.get((spec, files, times), lambda: StaticModel(spec, files))
 
 
-def _reopen(spec, fingerprint):
-    model = shared_model(spec)
-    if model.fingerprint != fingerprint:
-        raise ValueError(
-            f"The pickled static model has fingerprint {fingerprint}, but the files at "
-            f"{spec.model} now have {model.fingerprint}: weights or tokenizer changed. "
-            "Restore the original files or fit again."
-        )
-    return model
-
-
 def from_reference(kind, content):
     """Return the handle that a saved file refers to; downloads nothing.
 
@@ -369,7 +353,7 @@ def from_reference(kind, content):
     model = model if isinstance(model, str) else tuple(model)
     spec = StaticSpec(model, content["revision"], content["dim"])
     find_model(spec, download=False)
-    return _reopen(spec, content["fingerprint"])
+    return reopen_model(shared_model, spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):

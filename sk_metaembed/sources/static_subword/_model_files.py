@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._folder_kind import hint_of_folder
+from .._hub import download as from_hub
+from .._hub import looks_like_path
 
 _WEIGHTS = ("model.safetensors", "embeddings.safetensors")
 _TOKENIZER = "tokenizer.json"
@@ -76,48 +78,22 @@ def find_model(spec, *, download=True):
     folder = os.path.abspath(os.path.expanduser(spec.model))
     if os.path.isdir(folder):
         return spec._replace(model=folder), folder
-    if spec.model.startswith(("/", ".", "~")) or spec.model.count("/") > 1:
+    if looks_like_path(spec.model):
         raise FileNotFoundError(
             f"StaticSubwordEmbedding: there is no folder {spec.model!r}. It should "
             f"contain {_EXPECTED}; for other files pass (weights, tokenizer)."
         )
-    folder = _from_hub(spec.model, spec.revision, download)
+    files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
+    folder = from_hub(
+        spec.model,
+        "StaticSubwordEmbedding",
+        _EXPECTED,
+        revision=spec.revision,
+        allow_patterns=[*files, *(f"*/{name}" for name in files)],
+        local_files_only=not download,
+    )
     # The hub's folder is named after the commit, which a pickle must ask for.
     return spec._replace(revision=os.path.basename(folder)), folder
-
-
-def _from_hub(name, revision, download):
-    from huggingface_hub import snapshot_download
-
-    files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
-    patterns = [*files, *(f"*/{name}" for name in files)]
-    options = {"revision": revision, "allow_patterns": patterns}
-    try:
-        try:
-            folder = snapshot_download(name, local_files_only=True, **options)
-        except Exception:
-            if not download:
-                raise
-        else:
-            if not download or _is_complete(folder):
-                return folder
-        return snapshot_download(name, **options)
-    except Exception as error:  # the client's errors share no base class
-        reason = (str(error).strip() or "no reason given").splitlines()[0]
-        raise FileNotFoundError(
-            f"StaticSubwordEmbedding: model={name!r} is not a local folder and could "
-            f"not be found on the Hugging Face hub: {type(error).__name__}: "
-            f"{reason.rstrip('.')}. Pass a folder with {_EXPECTED}."
-        ) from error
-
-
-def _is_complete(folder):
-    """Return whether the cache has all files of a model; other programs omit some."""
-    try:
-        files = find_files(folder)
-    except FileNotFoundError:
-        return False
-    return files.library == "model2vec" or Path(folder, "modules.json").is_file()
 
 
 def find_files(model):

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from .._folder_kind import hint_of_folder
+from .._hub import download, looks_like_path
 from ._alignment import Aligner
 from ._model_pickle import LoadedPair, bundled_files, refuse_adapter
 from ._network import (
@@ -245,7 +246,7 @@ class TransformerModel(_Handle):
         return self
 
     def __reduce__(self):
-        return reopen, (self.spec, self.fingerprint)
+        return reopen_model, (shared_model, self.spec, self.fingerprint)
 
 
 def shared_model(spec):
@@ -264,17 +265,6 @@ def shared_model(spec):
     modules = find_modules(folder)
     key = spec, _file_states(folder, modules, safetensors=not spec.trusted)
     return _handles.get(key, lambda: TransformerModel(spec, folder))
-
-
-def reopen(spec, fingerprint):
-    return reopen_model(
-        shared_model,
-        spec,
-        fingerprint,
-        what="transformer",
-        where=f"the files at {spec.model}",
-        parts="weights, configuration or tokenizer",
-    )
 
 
 class LoadedModel(_Handle):
@@ -410,7 +400,7 @@ def from_reference(kind, content):
             f"the transformer {spec.model!r} is not on this machine, and loading a "
             "file downloads nothing."
         )
-    return reopen(spec, content["fingerprint"])
+    return reopen_model(shared_model, spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):
@@ -447,13 +437,13 @@ def find_folder(model, revision=None, *, safetensors=True, code=False):
     """
     if os.path.isdir(model):
         folder = Path(model)
-    elif _looks_like_path(model):
+    elif looks_like_path(model):
         raise FileNotFoundError(
             f"TransformerEmbedding: there is no folder {model!r}. It should contain "
             f"{_EXPECTED}."
         )
     else:
-        folder = Path(_from_hub(model, revision, safetensors, code))
+        folder = Path(_downloaded(model, revision, safetensors, code))
     backbone = _backbone(folder, find_modules(folder))
     hint = hint_of_folder(folder, "TransformerEmbedding")
     if hint:
@@ -472,37 +462,20 @@ def _backbone(folder, modules):
     return folder if modules is None else folder / modules[0][1]
 
 
-def _looks_like_path(model):
-    return model.startswith(("/", ".", "~")) or "\\" in model or model.count("/") > 1
-
-
-def _from_hub(name, revision, safetensors, code):
-    from huggingface_hub import snapshot_download
-
+def _downloaded(name, revision, safetensors, code):
     patterns = [*_OTHER_FILES, _SAFETENSORS]
     patterns += [_PICKLES] if not safetensors else []
     patterns += ["*.py"] if code else []
-    options = {"revision": revision}
-    try:
-        folder = snapshot_download(
-            name, allow_patterns=patterns, ignore_patterns=["*/*"], **options
-        )
-        parts = [place for _, place in find_modules(folder) or () if place]
-        if parts:
-            inside = [*patterns, _PICKLES]
-            allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
-            folder = snapshot_download(name, allow_patterns=allowed, **options)
-        return folder
-    except Exception as error:  # the client's errors share no base class
-        at = "" if revision is None else f" (revision {revision!r})"
-        reason = (str(error).strip() or "no reason given").splitlines()[0]
-        raise FileNotFoundError(
-            f"TransformerEmbedding: model={name!r}{at} is not a local folder and could "
-            f"not be downloaded from the Hugging Face hub: {type(error).__name__}: "
-            f"{reason.rstrip('.')}. Without a network, provide a folder with "
-            f"{_EXPECTED}, as on https://huggingface.co/{name}/tree/"
-            f"{revision or 'main'}, and pass its path as model."
-        ) from error
+    names = name, "TransformerEmbedding", _EXPECTED
+    folder = download(
+        *names, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]
+    )
+    parts = [place for _, place in find_modules(folder) or () if place]
+    if parts:
+        inside = [*patterns, _PICKLES]
+        allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
+        folder = download(*names, revision=revision, allow_patterns=allowed)
+    return folder
 
 
 def weight_files(folder, *, safetensors=True):
@@ -527,7 +500,7 @@ def is_local(model, revision=None):
     """Return whether a folder, or a model of the hub, is on this machine."""
     if os.path.isdir(model):
         return True
-    if _looks_like_path(model):
+    if looks_like_path(model):
         return False
     from huggingface_hub import snapshot_download
 
