@@ -249,9 +249,9 @@ class _BaseStacked(
                     "without sources. Pass EmbeddedSequences with these sources."
                 )
             return sequences
-        sequences = check_embedded(sequences, caller=caller)
+        sequences = check_embedded(sequences)
         if fitted:
-            check_blocks(sequences, self.dims_in_, caller=caller)
+            check_blocks(sequences, self.dims_in_)
         return sequences
 
     def _check_kind(self, model):

@@ -246,8 +246,8 @@ def make_span_f1_scorer(
     """
     check_option(scheme, SCHEMES, "scheme")
     check_option(average, AVERAGES[:3], "average")
-    check_averaging(average, zero_division, "make_span_f1_scorer")
-    check_count_options(invalid, level, labels, "strict", "make_span_f1_scorer")
+    check_averaging(average, zero_division)
+    check_count_options(invalid, level, labels, "strict")
     options = {
         "scheme": scheme,
         "average": average,

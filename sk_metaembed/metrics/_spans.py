@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core._named_errors import names_errors
+from .._core._named_errors import errors_of_input, names_errors
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._tags import check_scheme, read_tags, tags_to_spans
 from ._validation import check_option
@@ -63,27 +63,25 @@ class SpanCounts(NamedTuple):
     total: np.ndarray
 
 
-def count_spans(
-    y_true, y_pred, *, scheme, invalid, labels, level, tokens, match, caller
-):
+def count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens, match):
     """Check the arguments of `span_f1_score` and return their `SpanCounts`."""
-    check_count_options(invalid, level, labels, match, caller)
+    check_count_options(invalid, level, labels, match)
     if tokens is not None:
-        tokens = _read_tokens(tokens, caller)
+        tokens = _read_tokens(tokens)
     elif level == "surface":
         raise ValueError(
-            f"{caller}: level='surface' compares the words of spans: pass tokens=, the "
+            "level='surface' compares the words of spans: pass tokens=, the "
             "token lists of y_true."
         )
-    true_tags = read_tags(y_true, tokens, caller=caller, name="y_true")
-    pred_tags = read_tags(y_pred, true_tags, caller=caller, name="y_pred")
-    true = _valid_spans(true_tags, scheme, invalid, caller, "y_true")
-    pred = _valid_spans(pred_tags, scheme, invalid, caller, "y_pred")
+    true_tags = read_tags(y_true, tokens, name="y_true")
+    pred_tags = read_tags(y_pred, true_tags, name="y_pred")
+    true = _valid_spans(true_tags, scheme, invalid, "y_true")
+    pred = _valid_spans(pred_tags, scheme, invalid, "y_pred")
     if labels is None:
         labels = sorted({*true.labels, *pred.labels})
     labels = list(labels)
     if match != "strict":
-        return _overlap_counts(true, pred, labels, len(true_tags), match, caller)
+        return _overlap_counts(true, pred, labels, len(true_tags), match)
     true, pred = _positions(true), _positions(pred)
     spans = true & pred, pred, true
     if level == "surface":
@@ -92,32 +90,31 @@ def count_spans(
     return SpanCounts(labels, *counts, np.array([c.sum() for c in counts]))
 
 
-def check_count_options(invalid, level, labels, match, caller):
+def check_count_options(invalid, level, labels, match):
     """Raise ValueError for invalid options of `count_spans`."""
     if isinstance(labels, str):
-        raise ValueError(
-            f"{caller}: labels must be a list; got a single str: pass [{labels!r}]."
-        )
+        raise ValueError(f"labels must be a list; got a single str: pass [{labels!r}].")
     check_option(invalid, _INVALID, "invalid")
     check_option(level, _LEVELS, "level")
     check_option(match, _MATCHES, "match")
     if level == "surface" and match != "strict":
         raise ValueError(
-            f"{caller}: match={match!r} compares positions in sentences, which "
+            f"match={match!r} compares positions in sentences, which "
             "level='surface' ignores; use one or the other."
         )
 
 
-def _read_tokens(tokens, caller):
+def _read_tokens(tokens):
     if isinstance(tokens, EmbeddedSequences):
         return tokens.tokens
-    return check_tokens(tokens, caller=f"{caller}: tokens")
+    with errors_of_input("tokens"):
+        return check_tokens(tokens)
 
 
-def _valid_spans(tags, scheme, invalid, caller, name):
-    spans = tags_to_spans(tags, scheme, caller=caller, name=name)
+def _valid_spans(tags, scheme, invalid, name):
+    spans = tags_to_spans(tags, scheme, name=name)
     if invalid == "raise":
-        check_scheme(tags, scheme, caller=caller, name=name)
+        check_scheme(tags, scheme, name=name)
     if invalid == "drop":
         return spans._replace(**{k: v[spans.valid] for k, v in spans._asdict().items()})
     return spans
@@ -150,12 +147,12 @@ def _count_labels(spans, labels):
     return np.array([counts[label] for label in labels], dtype=np.float64)
 
 
-def _overlap_counts(true, pred, labels, n_rows, match, caller):
+def _overlap_counts(true, pred, labels, n_rows, match):
     """Count with nervaluate, for each label and for all labels together."""
     if not n_rows or not labels:
         zeros = np.zeros(len(labels))
         return SpanCounts(labels, zeros, zeros, zeros, np.zeros(3))
-    evaluate = _evaluator(caller)
+    evaluate = _evaluator()
     documents = _documents(true, n_rows), _documents(pred, n_rows)
     result = evaluate(*documents, tags=labels, loader="dict").evaluate()
     strategy = _STRATEGIES[match]
@@ -166,12 +163,12 @@ def _overlap_counts(true, pred, labels, n_rows, match, caller):
     return SpanCounts(labels, *np.array(by_label).T, total)
 
 
-def _evaluator(caller):
+def _evaluator():
     try:
         from nervaluate import Evaluator
     except ImportError as error:
         raise ImportError(
-            f"{caller}: match other than 'strict' requires nervaluate, which is not "
+            "match other than 'strict' requires nervaluate, which is not "
             "installed: pip install 'sk_metaembed[tagging]'."
         ) from error
     return Evaluator
@@ -322,7 +319,7 @@ def span_f1_score(
     >>> span_f1_score(y_true, y_pred, level="surface", tokens=tokens)
     0.5
     """
-    check_averaging(average, zero_division, "span_f1_score")
+    check_averaging(average, zero_division)
     counts = count_spans(
         y_true,
         y_pred,
@@ -332,7 +329,6 @@ def span_f1_score(
         level=level,
         tokens=tokens,
         match=match,
-        caller="span_f1_score",
     )
     score = _score(counts, "F1", average, zero_division)
     return score if average is None else float(score)
@@ -435,7 +431,7 @@ def span_classification_report(
     weighted avg       0.67      0.67      0.67         3
     <BLANKLINE>
     """
-    check_averaging("micro", zero_division, "span_classification_report")
+    check_averaging("micro", zero_division)
     counts = count_spans(
         y_true,
         y_pred,
@@ -445,7 +441,6 @@ def span_classification_report(
         level=level,
         tokens=tokens,
         match=match,
-        caller="span_classification_report",
     )
     rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
     report = dict(zip(counts.labels, map(_cells, rows), strict=True))
@@ -456,15 +451,13 @@ def span_classification_report(
     return report if output_dict else _text(report, digits)
 
 
-def check_averaging(average, zero_division, caller):
+def check_averaging(average, zero_division):
     """Raise ValueError for invalid values of average and zero_division."""
     if average not in AVERAGES:
-        raise ValueError(
-            f"{caller}: average must be one of {AVERAGES}; got {average!r}."
-        )
+        raise ValueError(f"average must be one of {AVERAGES}; got {average!r}.")
     if zero_division not in ("warn", 0, 1):
         raise ValueError(
-            f'{caller}: zero_division must be "warn", 0 or 1; got {zero_division!r}.'
+            f'zero_division must be "warn", 0 or 1; got {zero_division!r}.'
         )
 
 
