@@ -27,11 +27,11 @@ class Source(
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        self._learn(check_tokens(X, caller="Source"))
+        self._learn(check_tokens(X))
         return self
 
     def fit_transform(self, X, y=None):
-        tokens = check_tokens(X, caller="Source")
+        tokens = check_tokens(X)
         self._learn(tokens)
         return self.transform(tokens)
 
@@ -44,7 +44,7 @@ class Source(
 
     def transform(self, X):
         check_is_fitted(self)
-        tokens = check_tokens(X, caller="Source")
+        tokens = check_tokens(X)
         zeros = np.zeros(self.dim)
         values = [self.table_.get(word, zeros) for word in tokens.types]
         values = np.array(values).reshape(-1, self.dim)
@@ -160,7 +160,7 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
             raise ValueError("Tagger needs at least one token; got 0 samples.")
         self.dims_ = {block.name: block.dim for block in X.blocks}
         self.classes_ = np.unique(tags.types[np.unique(tags.codes)].astype(str))
-        codes = encode_tags(tags, self.classes_, caller="Tagger")
+        codes = encode_tags(tags, self.classes_)
         values = self._values(X)
         self.means_ = np.array(
             [values[codes == i].mean(axis=0) for i in range(len(self.classes_))]
@@ -168,7 +168,7 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
         return self
 
     def _read(self, y, tokens):
-        return read_tags(y, tokens, caller="Tagger")
+        return read_tags(y, tokens)
 
     def predict(self, X):
         check_is_fitted(self)

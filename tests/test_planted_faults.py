@@ -146,7 +146,7 @@ class Dropping(Source):
 
     def transform(self, X):
         check_is_fitted(self)
-        rows = check_tokens(X, caller="Dropping").to_list()
+        rows = check_tokens(X).to_list()
         return super().transform([[t for t in row if t != "good"] for row in rows])
 
 

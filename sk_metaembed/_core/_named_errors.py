@@ -1,5 +1,6 @@
 """Errors that begin with the name of the public function or class that raises them."""
 
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -57,7 +58,27 @@ def name_errors_of_methods(cls):
             setattr(cls, name, names_errors(value))
 
 
-def _begin_with(error, name):
+@contextmanager
+def errors_of_input(name):
+    """Begin the errors that are raised inside with the name of an input.
+
+    The name of the public function or class still comes before it.
+
+    >>> from sk_metaembed.sequences import check_texts
+    >>> with errors_of_input("X_val"):
+    ...     check_texts([3])
+    Traceback (most recent call last):
+        ...
+    TypeError: X_val: row 0 is of type int: 3. Every row must be a str or ...
+    """
+    try:
+        yield
+    except Exception as error:
+        _begin_with(error, name, is_last=False)
+        raise
+
+
+def _begin_with(error, name, is_last=True):
     """Put a name in front of the message, unless another package wrote it."""
     traceback = error.__traceback__
     while traceback.tb_next is not None:
@@ -66,6 +87,7 @@ def _begin_with(error, name):
     message = error.args[0] if len(error.args) == 1 else None
     is_own = module.partition(".")[0] == _PACKAGE and isinstance(message, str)
     if is_own and not hasattr(error, "_sk_metaembed_named"):
-        error._sk_metaembed_named = True
+        if is_last:
+            error._sk_metaembed_named = True
         if not message.startswith(name):
             error.args = (f"{name}: {message}",)

@@ -222,19 +222,18 @@ class ColumnsEncoder(BaseColumnsAdapter):
         return self._transform(X)
 
     def _read(self, X, *, reset):
-        caller = type(self).__name__
         if isinstance(X, SequencePairs):
             raise TypeError(
                 f"X must hold columns of texts, got {X!r}. Pass the columns that the "
                 "pairs were made of."
             )
-        columns, names = read_columns(X, caller=caller)
+        columns, names = read_columns(X)
         if reset:
             self._selects = self.columns is not None
             selected = self.columns if self._selects else names
             if selected is None:
                 selected = [f"x{j}" for j in range(len(columns))]
-            check_names(selected, caller=caller)
+            check_names(selected)
             self._column_names = tuple(selected)
         if self._selects:
             columns = _select(columns, names, self._column_names)
@@ -266,7 +265,6 @@ class ColumnsEncoder(BaseColumnsAdapter):
         return check_cells(
             columns,
             [f"column {name!r}" for name in self._column_names],
-            caller=caller,
             part="cell",
             reader=caller,
             missing=self.missing,

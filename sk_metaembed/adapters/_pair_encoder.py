@@ -195,7 +195,7 @@ class PairEncoder(BaseColumnsAdapter):
         return self._transform(X)
 
     def _read(self, X, *, reset):
-        return read_pairs(X, caller="PairEncoder", missing=self.missing)
+        return read_pairs(X, missing=self.missing)
 
     def _check_options(self):
         unknown = [name for name in self.features if name not in PAIR_FEATURES]

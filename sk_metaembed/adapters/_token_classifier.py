@@ -165,13 +165,12 @@ class TokenClassifier(
         estimator instance
             The fitted tagger.
         """
-        caller = type(self).__name__
-        check_embedded(X, caller=caller)
+        check_embedded(X)
         if not is_classifier(self.estimator):
             raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
-        tags = read_tags(y, X.tokens, caller=caller)
+        tags = read_tags(y, X.tokens)
         if self.scheme is not None:
-            check_scheme(tags, self.scheme, caller=caller)
+            check_scheme(tags, self.scheme)
         fit_params = self._weight_params(X, sample_weight)
         if tags.n_tokens == 0:
             raise ValueError(
@@ -258,9 +257,8 @@ class TokenClassifier(
     def _apply(self, X, method):
         """Return the classifier's output for distinct tokens, and each token's row."""
         check_is_fitted(self)
-        caller = type(self).__name__
-        check_embedded(X, caller=caller)
-        check_blocks(X, self.dims_in_, caller=caller)
+        check_embedded(X)
+        check_blocks(X, self.dims_in_)
         positions, places = distinct_positions(X, self._fitted_window)
         if not len(positions):
             # Classifiers raise an error for no rows; a row of zeros gives the shape.

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import with_callbacks
+from .._core._named_errors import errors_of_input
 from .._core._sklearn import CallbackSupportMixin, _BaseComposition
 from .._training._choose_device import check_callbacks, resolve_device
 from ..sequences import SequencePairs
@@ -312,11 +313,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             )
         if X_val is None:
             return None, None
-        name = type(self).__name__
-        X_val = self._read(X_val, caller=f"{name}'s X_val")
+        with errors_of_input("X_val"):
+            X_val = self._read(X_val)
         if len(X_val) == 0:
             raise ValueError("X_val holds no sequences. Leave it out.")
-        return X_val, self._read_target(y_val, X_val, caller=f"{name}'s y_val")
+        with errors_of_input("y_val"):
+            return X_val, self._read_target(y_val, X_val)
 
     def _data_set(self, X, y, weights, name="y"):
         """Return the `SequenceDataset` of the rows whose weight is not 0."""
@@ -385,9 +387,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return the network parameters that not all kinds of networks have."""
         return {"encoder": self.encoder, "pairs": self._reads_pairs}
 
-    def _read_target(self, y, X, *, caller=None):
+    def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
-        return check_target(y, len(X), caller=caller or type(self).__name__)
+        return check_target(y, len(X))
 
     def _pairs(self):
         pairs = trainable_pairs(self.trainable)
@@ -398,12 +400,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return the dimension of each source by name, in the net's order."""
         return {**self.dims_in_, **self._trained.dims}
 
-    def _read(self, X, fitted=True, caller=None):
+    def _read(self, X, fitted=True):
         """Return X as sequences; if `fitted`, check them against those of fit."""
         return read_input(
             X,
             dims=self.dims_in_ if fitted else None,
-            caller=caller or type(self).__name__,
             reads_tokens=bool(self._trained if fitted else self._pairs()),
             pairs=self._reads_pairs if fitted else None,
         )

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
+from .._core._named_errors import errors_of_input
 from .._core._sklearn import StrOptions, _routing_enabled
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta
@@ -406,9 +407,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """
         params: dict[str, Any] = {"X_val": X_val, "y_val": y_val}
         self._validate_params()
-        caller, reads_tokens = type(self).__name__, bool(self._pairs())
+        reads_tokens = bool(self._pairs())
         # Read once: a generator of texts would run dry.
-        X = read_input(X, caller=caller, reads_tokens=reads_tokens)
+        X = read_input(X, reads_tokens=reads_tokens)
         if self.cv is None:
             if split_params:
                 raise TypeError(
@@ -418,16 +419,15 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
                 )
             return self.fit(X, y, sample_weight, **params).transform(X)
         if X_val is not None:  # all nets read it
-            params["X_val"] = read_input(
-                X_val, caller=f"{caller}'s X_val", reads_tokens=reads_tokens
-            )
+            with errors_of_input("X_val"):
+                params["X_val"] = read_input(X_val, reads_tokens=reads_tokens)
         targets = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
         folds = self._folds(X, targets, split_params)
         n_rows = np.count_nonzero(weights)
         if n_rows < MIN_ROWS_TO_CROSS_FIT:
             warnings.warn(
-                f"{caller}: cv is set for {n_rows} sequences. Below "
+                f"{type(self).__name__}: cv is set for {n_rows} sequences. Below "
                 f"{MIN_ROWS_TO_CROSS_FIT}, out-of-fold vectors make the next step "
                 "worse, because each net sees too few. Use cv=None.",
                 stacklevel=3,

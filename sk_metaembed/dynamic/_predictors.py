@@ -333,9 +333,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         if not isinstance(self._target, ColumnsTarget):
             return super().score(X, y, sample_weight)
         predicted = self.predict(X)
-        labels: NDArray[Any] = check_target(
-            y, len(predicted), caller=type(self).__name__
-        )
+        labels: NDArray[Any] = check_target(y, len(predicted))
         self._target.check_shape(labels)
         # As objects, so that labels of another type count as wrong.
         correct = (predicted.astype(object) == labels.astype(object)).all(axis=1)

@@ -59,9 +59,7 @@ class TagTarget(PerSequence):
 
     def encode(self, y, name="y"):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
-        codes = encode_tags(
-            y, self.classes.tolist(), caller="DynamicMetaTagger", name=name
-        )
+        codes = encode_tags(y, self.classes.tolist(), name=name)
         return TokenRows(codes, y.offsets)
 
     def spread(self, weights, y):

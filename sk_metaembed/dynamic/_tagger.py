@@ -333,15 +333,14 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def _tokens_of(self, X):
         return tokens_of(self._read(X))
 
-    def _read_target(self, y, X, *, caller=None):
+    def _read_target(self, y, X):
         if isinstance(X, SequencePairs):
             raise TypeError(
                 f"X must hold single sequences, got {X!r}. Pass X.first or X.second."
             )
-        caller = caller or type(self).__name__
-        tags = read_tags(y, tokens_of(X), caller=caller)
+        tags = read_tags(y, tokens_of(X))
         if self.scheme is not None:
-            check_scheme(tags, self.scheme, caller=caller)
+            check_scheme(tags, self.scheme)
         return tags
 
     def _make_target(self, y, classes, weights):

@@ -150,7 +150,7 @@ def _can_be_trained(source):
     return hasattr(source, "prepare") and not isinstance(source, type)
 
 
-def read_input(X, *, dims=None, caller, reads_tokens, pairs=None):
+def read_input(X, *, dims=None, reads_tokens, pairs=None):
     """Return X as EmbeddedSequences, or as TokenSequences if no blocks are needed.
 
     SequencePairs of them are returned unchanged. If no blocks are needed, pairs of
@@ -161,49 +161,47 @@ def read_input(X, *, dims=None, caller, reads_tokens, pairs=None):
     X : EmbeddedSequences, TokenSequences, texts, token lists, or pairs of these
     dims : dict of str to int, default=None
         The blocks of fit, if there was one.
-    caller : str
-        Name of the estimator.
     reads_tokens : bool
         Whether there are trainable sources, which do not need blocks.
     pairs : bool, default=None
         Whether fit saw pairs, if there was one.
     """
     if reads_tokens and not dims and pairs is not False:
-        X = _tokens_of_pairs(X, pairs, caller)
-    _check_kind(X, pairs, caller)
+        X = _tokens_of_pairs(X, pairs)
+    _check_kind(X, pairs)
     if isinstance(X, SequencePairs):
-        read_input(X.sequences, dims=dims, caller=caller, reads_tokens=reads_tokens)
+        read_input(X.sequences, dims=dims, reads_tokens=reads_tokens)
         return X
     if isinstance(X, EmbeddedSequences) or not reads_tokens or dims:
-        X = check_embedded(X, caller=caller)
+        X = check_embedded(X)
     else:
-        X = check_tokens(X, caller=caller)
+        X = check_tokens(X)
     if dims is not None and (dims or isinstance(X, EmbeddedSequences)):
-        check_blocks(X, dims, caller=caller)
+        check_blocks(X, dims)
     return X
 
 
-def _tokens_of_pairs(X, pairs, caller):
+def _tokens_of_pairs(X, pairs):
     """Return X as SequencePairs if it holds pairs, otherwise unchanged."""
     if isinstance(X, EmbeddedSequences | SequencePairs | TokenSequences):
         return X
-    if not pairs and not holds_pairs(X, caller=caller):
+    if not pairs and not holds_pairs(X):
         return X
-    rows, info = read_pairs(X, caller=caller)
-    tokens = check_tokens(rows, caller=caller)
+    rows, info = read_pairs(X)
+    tokens = check_tokens(rows)
     return SequencePairs(tokens._with_row_info(index=info.index))
 
 
-def _check_kind(X, pairs, caller):
+def _check_kind(X, pairs):
     has_pairs = isinstance(X, SequencePairs)
     if pairs and not has_pairs:
         raise TypeError(
-            f"{caller} was fitted on pairs of sequences and takes SequencePairs, got "
+            f"this step was fitted on pairs of sequences and takes SequencePairs, got "
             f"{type(X).__name__}. Put the PairEncoder of fit before it."
         )
     if pairs is False and has_pairs:
         raise TypeError(
-            f"{caller} was fitted on single sequences, got {X!r}. Pass one side, "
+            f"this step was fitted on single sequences, got {X!r}. Pass one side, "
             "X.first or X.second, or fit again on pairs."
         )
 

@@ -36,9 +36,7 @@ def read_corpus(X):
         )
     if is_stream(X):
         return StreamCorpus(X)
-    return RowsCorpus(
-        check_tokens(X, caller="ElmoLanguageModel", split=_split_whitespace)
-    )
+    return RowsCorpus(check_tokens(X, split=_split_whitespace))
 
 
 def _split_whitespace(texts):

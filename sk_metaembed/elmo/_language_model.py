@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context
-from .._core._named_errors import NamedErrorsMixin
 from .._core._sklearn import CallbackSupportMixin, Interval, StrOptions
 from .._training._choose_device import check_callbacks
 from ..sequences._mixins import SequencesInputMixin
@@ -45,9 +44,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class ElmoLanguageModel(
-    NamedErrorsMixin, SequencesInputMixin, CallbackSupportMixin, BaseEstimator
-):
+class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
     """Train ELMo's bidirectional language model on a corpus, or fine-tune one.
 
     Use it when the published weights do not cover your language or domain. The files

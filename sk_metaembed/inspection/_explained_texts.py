@@ -36,15 +36,15 @@ def read_texts(estimator, X, column):
         if isinstance(entry, Tokenizer):
             return _Tokens(entry.transform(X))
         missing = getattr(entry, "missing", "raise")
-        return _Tokens(check_tokens(X, caller="explain", missing=missing))
+        return _Tokens(check_tokens(X, missing=missing))
     if len(getattr(X, "shape", ())) == 2:
         raise ValueError(
             f"X is a table of shape {tuple(X.shape)}. Pass the column with "
             "the texts: explain(estimator, X, column=...)."
         )
-    rows = read_rows(X, caller="explain")
+    rows = read_rows(X)
     texts, absent = fill_missing(rows, "")
-    texts = check_texts(texts, caller="explain")
+    texts = check_texts(texts)
     if absent.any():
         _check_accepts_missing(estimator, rows, absent.argmax())
         texts = rows

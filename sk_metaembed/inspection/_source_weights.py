@@ -77,9 +77,7 @@ def _read_groups(groups, frame, n_sequences):
             lengths = np.bincount(rows, minlength=n_sequences)
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             tokens = TokenSequences(types, codes, offsets)
-            tags = read_tags(
-                groups, tokens, caller="SourceWeightsDisplay", name="groups"
-            )
+            tags = read_tags(groups, tokens, name="groups")
             members = pd.Categorical(tags.types[tags.codes])
     else:
         groups = np.asarray(groups)

@@ -134,12 +134,12 @@ class BlocksTransformer(
             after its class; `BlockPCA` one per source, at level "sequence".
         """
         check_is_fitted(self)
-        check_embedded(X, caller=type(self).__name__)
-        check_blocks(X, self.dims_in_, caller=type(self).__name__)
+        check_embedded(X)
+        check_blocks(X, self.dims_in_)
         return X.with_blocks(self._outputs(self._blocks(X)))
 
     def _fit_blocks(self, X, y):
-        check_embedded(X, caller=type(self).__name__)
+        check_embedded(X)
         dims = block_dims(X)
         empty = [name for name, dim in dims.items() if not dim]
         if empty:

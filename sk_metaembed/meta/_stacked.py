@@ -234,7 +234,6 @@ class _BaseStacked(
 
     def _sequences(self, X, *, fitted=True):
         """Return the sequences of X, which are those of both sides of pairs."""
-        caller = type(self).__name__
         if fitted and self._reads_pairs != isinstance(X, SequencePairs):
             kind = "SequencePairs" if self._reads_pairs else "single sequences"
             raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
@@ -246,9 +245,9 @@ class _BaseStacked(
                     f"{X!r} without sources. Pass EmbeddedSequences with these sources."
                 )
             return sequences
-        sequences = check_embedded(sequences, caller=caller)
+        sequences = check_embedded(sequences)
         if fitted:
-            check_blocks(sequences, self.dims_in_, caller=caller)
+            check_blocks(sequences, self.dims_in_)
         return sequences
 
     def _check_kind(self, model):

@@ -47,7 +47,7 @@ class Target:
 
 def read_classes(y, n_rows, *, caller):
     """Return the `Target` of classes or of an indicator matrix of labels."""
-    y = check_target(y, n_rows, caller=caller)
+    y = check_target(y, n_rows)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     check_classification_targets(y)
@@ -74,7 +74,7 @@ def read_classes(y, n_rows, *, caller):
 
 def read_numbers(y, n_rows, sample_weight=None, *, caller):
     """Return the `Target` of numbers, one or several per row."""
-    y = check_target(y, n_rows, caller=caller)
+    y = check_target(y, n_rows)
     if y.ndim == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
     try:

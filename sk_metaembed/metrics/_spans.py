@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core._named_errors import names_errors
+from .._core._named_errors import errors_of_input, names_errors
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._tags import check_scheme, read_tags, tags_to_spans
 from ._validation import check_option
@@ -58,7 +58,7 @@ class SpanCounts(NamedTuple):
     actual: np.ndarray
 
 
-def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens, caller):
+def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens):
     """Check the arguments of `span_f1_score` and return their `SpanCounts`."""
     if isinstance(labels, str):
         raise ValueError(f"labels must be a list; got a single str: pass [{labels!r}].")
@@ -67,16 +67,17 @@ def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens, call
     if isinstance(tokens, EmbeddedSequences):
         tokens = tokens.tokens
     elif tokens is not None:
-        tokens = check_tokens(tokens, caller="tokens")
+        with errors_of_input("tokens"):
+            tokens = check_tokens(tokens)
     elif level == "surface":
         raise ValueError(
             "level='surface' compares the words of spans: pass tokens=, the token "
             "lists of y_true."
         )
-    true_tags = read_tags(y_true, tokens, caller=caller, name="y_true")
-    pred_tags = read_tags(y_pred, true_tags, caller=caller, name="y_pred")
-    true = _valid_spans(true_tags, scheme, invalid, caller, "y_true")
-    pred = _valid_spans(pred_tags, scheme, invalid, caller, "y_pred")
+    true_tags = read_tags(y_true, tokens, name="y_true")
+    pred_tags = read_tags(y_pred, true_tags, name="y_pred")
+    true = _valid_spans(true_tags, scheme, invalid, "y_true")
+    pred = _valid_spans(pred_tags, scheme, invalid, "y_pred")
     if labels is None:
         labels = sorted({*true.labels, *pred.labels})
     labels = list(labels)
@@ -87,10 +88,10 @@ def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens, call
     return SpanCounts(labels, *(_count_labels(each, labels) for each in spans))
 
 
-def _valid_spans(tags, scheme, invalid, caller, name):
-    spans = tags_to_spans(tags, scheme, caller=caller, name=name)
+def _valid_spans(tags, scheme, invalid, name):
+    spans = tags_to_spans(tags, scheme, name=name)
     if invalid == "raise":
-        check_scheme(tags, scheme, caller=caller, name=name)
+        check_scheme(tags, scheme, name=name)
     if invalid == "drop":
         return spans._replace(**{k: v[spans.valid] for k, v in spans._asdict().items()})
     return spans
@@ -247,7 +248,6 @@ def span_f1_score(
         labels=labels,
         level=level,
         tokens=tokens,
-        caller="span_f1_score",
     )
     score = _score(counts, "F1", average, zero_division)
     return score if average is None else float(score)
@@ -356,7 +356,6 @@ def span_classification_report(
         labels=labels,
         level=level,
         tokens=tokens,
-        caller="span_classification_report",
     )
     rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
     report = dict(zip(counts.labels, map(_cells, rows), strict=True))

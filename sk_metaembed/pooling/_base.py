@@ -63,7 +63,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         estimator instance
             The fitted transformer.
         """
-        X = check_embedded(X, caller=type(self).__name__)
+        X = check_embedded(X)
         self.dims_in_ = block_dims(X)
         self._sequence_blocks = _sequence_level(X)
         self._has_indicator = self.add_indicator
@@ -100,7 +100,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             If the blocks are not those of fit, or a result exceeds float32.
         """
         check_is_fitted(self)
-        X = check_embedded(X, caller=type(self).__name__)
+        X = check_embedded(X)
         self._check_blocks(X)
         out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
         column = 0
@@ -155,7 +155,7 @@ class BasePooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         return column + sum(width for _, width in self._parts(block.name))
 
     def _check_blocks(self, X):
-        check_blocks(X, self.dims_in_, caller=type(self).__name__)
+        check_blocks(X, self.dims_in_)
         if _sequence_level(X) != self._sequence_blocks:
             raise ValueError(
                 f"was fitted with the blocks {sorted(self._sequence_blocks)} "

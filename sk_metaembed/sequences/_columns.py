@@ -34,12 +34,12 @@ def _is_lazy(X):
     return type(X).__name__ == "LazyFrame"
 
 
-def check_names(names, *, caller):
+def check_names(names):
     """Raise a ValueError unless there are names of columns, each of them once."""
     names = list(names)
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"{caller} needs at least one column, with distinct names; got "
+            "at least one column is needed, with distinct names; got "
             f"{short_repr(names)}. Rename columns that have the same name."
         )
 
@@ -54,22 +54,22 @@ def frame_columns(frame):
     return [frame.column(j).to_pylist() for j in range(n_columns)]
 
 
-def refuse_other_input(X, caller, *, rows, allowed):
+def refuse_other_input(X, *, rows, allowed):
     """Raise a TypeError for anything but a collection of rows, such as a dict."""
     if isinstance(X, TokenSequences | EmbeddedSequences):
         raise TypeError(
-            f"{caller} takes {rows}, got single sequences: {X!r}. {allowed}."
+            f"this step takes {rows}, got single sequences: {X!r}. {allowed}."
         )
     if _is_lazy(X):
-        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
+        raise TypeError("X is a LazyFrame; call its collect() first.")
     single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if X is None or single or hasattr(X, "tocsr") or not is_rows:
         received = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"{caller} got {received}. {allowed}.")
+        raise TypeError(f"expected a collection of rows, got {received}. {allowed}.")
 
 
-def row_cells(row, i, caller, *, expected, allowed):
+def row_cells(row, i, *, expected, allowed):
     """Return row i of a list of rows as a sequence, or raise if it is a single value.
 
     `expected` says what a row is, and how many cells it has.
@@ -80,12 +80,11 @@ def row_cells(row, i, caller, *, expected, allowed):
     if hasattr(row, "to_list") and not is_text:
         return row.to_list()
     raise TypeError(
-        f"{caller}: row {i} is {kind(row)} ({short_repr(row)}), not {expected}. "
-        f"{allowed}."
+        f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. {allowed}."
     )
 
 
-def check_cells(columns, places, *, caller, part, reader, texts=True, missing="raise"):
+def check_cells(columns, places, *, part, reader, texts=True, missing="raise"):
     """Return the cells of columns of equal length, one column after the other.
 
     Parameters
@@ -94,8 +93,8 @@ def check_cells(columns, places, *, caller, part, reader, texts=True, missing="r
         The cells, of texts or of token lists.
     places : list of str
         What error messages call each column, such as "first side".
-    caller, part, reader : str
-        Begins the messages; what they call a cell; the step that accepts missing ones.
+    part, reader : str
+        What messages call a cell; the step that accepts missing ones.
     texts : bool, default=True
         Whether cells may be texts; if not, they must be token lists.
     missing : {"raise", "empty"}, default="raise"
@@ -118,7 +117,7 @@ def check_cells(columns, places, *, caller, part, reader, texts=True, missing="r
     for place, column in zip(places, columns, strict=True):
         i, first = first_present(column)
         if isinstance(first, NUMBERS):  # the whole column is probably a wrong one
-            where = f"{caller}: row {i}, {place}"
+            where = f"row {i}, {place}"
             raise row_error(first, where, TEXT_OR_TOKENS, part=part, reader=reader)
     _, known = first_present(cells)
     expected = TOKEN_LIST if not texts or is_token_list(known) else TEXT
@@ -130,7 +129,7 @@ def check_cells(columns, places, *, caller, part, reader, texts=True, missing="r
     cells = [
         read(
             cell,
-            f"{caller}: row {i % n_rows}, {places[i // n_rows]}",
+            f"row {i % n_rows}, {places[i // n_rows]}",
             expected,
             part=part,
             reader=reader,
@@ -172,15 +171,13 @@ _ALLOWED = (
 )
 
 
-def read_columns(X, *, caller="X"):
+def read_columns(X):
     """Return columns of texts or token lists as lists, unchecked, and their names.
 
     Parameters
     ----------
     X : DataFrame, Arrow table, array, iterable of rows, Series, or iterable of str
         One or several columns.
-    caller : str, default="X"
-        Begins the error messages, for example an estimator's name.
 
     Returns
     -------
@@ -195,34 +192,34 @@ def read_columns(X, *, caller="X"):
     ValueError
         If rows have different numbers of cells, or X has three dimensions.
     """
-    refuse_other_input(X, caller, rows="columns of texts", allowed=_ALLOWED)
+    refuse_other_input(X, rows="columns of texts", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
         return frame_columns(X), column_names(X)
     n_dimensions = getattr(X, "ndim", 1)
     if n_dimensions == 2:
         return [X[:, j].tolist() for j in range(X.shape[1])], None
     if n_dimensions != 1:
-        raise ValueError(f"{caller} got an array of shape {X.shape}. {_ALLOWED}.")
+        raise ValueError(f"got an array of shape {X.shape}. {_ALLOWED}.")
     if hasattr(X, "to_list"):  # a Series is one column, also of token lists
         name = getattr(X, "name", None)
         return [X.to_list()], [name] if isinstance(name, str) and name else None
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if isinstance(first_present(rows)[1], str):
         return [rows], None
-    return _transposed(rows, caller), None
+    return _transposed(rows), None
 
 
-def _transposed(rows, caller):
+def _transposed(rows):
     """Return the columns of rows of equal length."""
     expected = "a row of cells"
     rows = [
-        row_cells(row, i, caller, expected=expected, allowed=_ALLOWED)
+        row_cells(row, i, expected=expected, allowed=_ALLOWED)
         for i, row in enumerate(rows)
     ]
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise ValueError(
-                f"{caller}: row {i} has {plural(len(row), 'cell')}, but row 0 has "
+                f"row {i} has {plural(len(row), 'cell')}, but row 0 has "
                 f"{len(rows[0])}, one per column. For a single column of token lists "
                 "pass a Series, or a DataFrame of one column."
             )

@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from .._core._typing import Tags
 
 
-def check_embedded(X, *, caller):
+def check_embedded(X):
     """Return X if it is an EmbeddedSequences, or raise a TypeError with a remedy."""
     if isinstance(X, EmbeddedSequences):
         return X
     if isinstance(X, SequencePairs):
         raise TypeError(
-            f"{caller} takes single sequences, got {X!r}. Pass one side, X.first or "
+            f"this step takes single sequences, got {X!r}. Pass one side, X.first or "
             "X.second; steps that combine sources belong in the encoder of PairEncoder."
         )
     if holds_numbers(X):
         raise TypeError(
-            f"{caller} takes EmbeddedSequences, got {type(X).__name__} of shape "
+            f"this step takes EmbeddedSequences, got {type(X).__name__} of shape "
             f"{tuple(X.shape)}. Put a source before it. If this is the output of "
             "Pooling, the order of the steps is wrong: Pooling comes after all steps "
             "that take EmbeddedSequences."
         )
     raise TypeError(
-        f"{caller} takes EmbeddedSequences, got {type(X).__name__}. Put a source "
+        f"this step takes EmbeddedSequences, got {type(X).__name__}. Put a source "
         "before it in the Pipeline, such as Word2VecEmbedding, PretrainedEmbedding or "
         "EmbeddingUnion, that embeds texts or tokens."
     )
@@ -59,12 +59,12 @@ def block_dims(embedded):
     return {block.name: block.dim for block in embedded.blocks}
 
 
-def check_blocks(embedded, dims, *, caller):
+def check_blocks(embedded, dims):
     """Raise a ValueError unless names and dimensions of the blocks are those of fit."""
     received = block_dims(embedded)
     if list(received.items()) != list(dims.items()):
         raise ValueError(
-            f"{caller} was fitted on blocks {dims} (name: dimension, in this order), "
+            f"this step was fitted on blocks {dims} (name: dimension, in this order), "
             f"got {received}. Pass the output of the sources that it was fitted with, "
             "or fit it again."
         )
@@ -279,7 +279,7 @@ class TaggerMixin:
 
     def _tokens_of(self, X):
         """Return the TokenSequences that y belongs to."""
-        return check_embedded(X, caller=type(self).__name__).tokens
+        return check_embedded(X).tokens
 
     def score(
         self, X: EmbeddedSequences, y: Tags, sample_weight: ArrayLike | None = None
@@ -308,12 +308,9 @@ class TaggerMixin:
         ValueError
             If y does not have one tag per token.
         """
-        caller = type(self).__name__
         tokens = self._tokens_of(X)
-        true = read_tags(y, tokens, caller=caller)
-        predicted = read_tags(
-            self.predict(X), tokens, caller=caller, name="the prediction"
-        )
+        true = read_tags(y, tokens)
+        predicted = read_tags(self.predict(X), tokens, name="the prediction")
         if tokens.n_tokens == 0:
             return 1.0
         weights = _check_sample_weight(sample_weight, tokens, dtype=np.float64)

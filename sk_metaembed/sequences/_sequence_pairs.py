@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 import numpy as np
 
 from .._core._messages import plural, short_repr
+from .._core._named_errors import names_errors
 from ._columns import check_cells, frame_columns, refuse_other_input, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
@@ -89,6 +90,7 @@ class SequencePairs:
         object.__setattr__(self, "sequences", sequences)
 
     @classmethod
+    @names_errors
     def from_lists(cls, pairs: Iterable[Iterable[Iterable[str]]]) -> Self:
         """Build from pairs of token lists; use `PairEncoder` for texts.
 
@@ -107,7 +109,7 @@ class SequencePairs:
         TypeError
             If a row is not a pair, or a side is not a list of str.
         """
-        rows, _ = read_pairs(pairs, caller="SequencePairs.from_lists", texts=False)
+        rows, _ = read_pairs(pairs, texts=False)
         if isinstance(rows, list):
             rows = TokenSequences.from_lists(rows)
         return cls(rows)
@@ -222,15 +224,13 @@ _ALLOWED = (
 )
 
 
-def read_pairs(X, *, caller="X", texts=True, missing="raise"):
+def read_pairs(X, *, texts=True, missing="raise"):
     """Return both sides of pairs as one collection and its `RowInfo`.
 
     Parameters
     ----------
     X : array of shape (n_pairs, 2), DataFrame, iterable of pairs, or SequencePairs
         Pairs of texts or of token lists.
-    caller : str, default="X"
-        Begins the error messages, for example an estimator's name.
     texts : bool, default=True
         Whether sides may be texts; if not, they must be token lists.
     missing : {"raise", "empty"}, default="raise"
@@ -255,9 +255,8 @@ def read_pairs(X, *, caller="X", texts=True, missing="raise"):
         return X.sequences, tokens_of(X.sequences)._row_info
     index = pandas_index(X)
     rows, missing_sides = check_cells(
-        _columns(X, caller),
+        _columns(X),
         ("first side", "second side"),
-        caller=caller,
         part="side",
         reader="PairEncoder",
         texts=texts,
@@ -273,7 +272,7 @@ def tokens_of(sequences):
     return sequences.tokens if is_embedded else sequences
 
 
-def holds_pairs(X, *, caller="X"):
+def holds_pairs(X):
     """Return whether rows are pairs: two columns, or pairs of token lists.
 
     Raises a TypeError for rows of two strings with white space, which may be pairs of
@@ -292,7 +291,7 @@ def holds_pairs(X, *, caller="X"):
     spaced = next((s for s in sides if isinstance(s, str) and len(s.split()) > 1), None)
     if spaced is not None:
         raise TypeError(
-            f"{caller}: every row has two strings, some with white space "
+            f"every row has two strings, some with white space "
             f"({short_repr(spaced)}), so it may be a pair of texts or a list of two "
             "tokens. Pass pairs of texts as an array of shape (n_pairs, 2) or a "
             "DataFrame of two columns, or put PairEncoder(Tokenizer()) before this "
@@ -301,40 +300,40 @@ def holds_pairs(X, *, caller="X"):
     return False
 
 
-def _columns(X, caller):
+def _columns(X):
     """Return the first sides and the second sides, unchecked."""
-    refuse_other_input(X, caller, rows="pairs of sequences", allowed=_ALLOWED)
+    refuse_other_input(X, rows="pairs of sequences", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
-        _check_two(X.shape, caller)
+        _check_two(X.shape)
         return frame_columns(X)
     if getattr(X, "ndim", 1) == 2:
-        _check_two(X.shape, caller)
+        _check_two(X.shape)
         return X[:, 0].tolist(), X[:, 1].tolist()
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(
-            f"{caller} got an array of shape {X.shape}. {_ALLOWED}. Pass token "
+            f"got an array of shape {X.shape}. {_ALLOWED}. Pass token "
             "lists of equal length in a list of pairs, not in an array."
         )
-    pairs = [_pair(row, i, caller) for i, row in enumerate(X)]
+    pairs = [_pair(row, i) for i, row in enumerate(X)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _check_two(shape, caller):
+def _check_two(shape):
     if shape[1] != 2:
         raise ValueError(
-            f"{caller} takes two columns of texts, the sides of the pairs, got "
+            f"expected two columns of texts, the sides of the pairs, got "
             f"{plural(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
             "example with "
             'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
         )
 
 
-def _pair(row, i, caller):
+def _pair(row, i):
     expected = "a pair. Every row must have two sides"
-    row = row_cells(row, i, caller, expected=expected, allowed=_ALLOWED)
+    row = row_cells(row, i, expected=expected, allowed=_ALLOWED)
     if len(row) != 2:
         raise ValueError(
-            f"{caller}: row {i} has {plural(len(row), 'side')} ({short_repr(row)}), "
+            f"row {i} has {plural(len(row), 'side')} ({short_repr(row)}), "
             "not two. Pass columns of first and second sides as "
             "list(zip(first, second))."
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from .._core._messages import plural, short_repr
+from .._core._named_errors import errors_of_input, names_errors
 from ._row_errors import is_token_list, kind
 from ._token_sequences import TokenSequences
 from ._validation import read_rows
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .._core._typing import Tags
 
 
-def read_tags(y, tokens=None, *, caller, name="y"):
+def read_tags(y, tokens=None, *, name="y"):
     """Return tags as a TokenSequences, checked against the tokens if there are any.
 
     Parameters
@@ -30,8 +31,6 @@ def read_tags(y, tokens=None, *, caller, name="y"):
         One tag per token.
     tokens : TokenSequences, default=None
         The sentences. None skips the check of lengths.
-    caller : str
-        Begins the error messages, for example an estimator's name.
     name : str, default="y"
         Name of the tags in messages.
 
@@ -50,32 +49,33 @@ def read_tags(y, tokens=None, *, caller, name="y"):
     """
     if y is None:
         raise ValueError(
-            f"{caller} requires {name} to be passed, but the target {name} is None. "
-            "Pass one list of tags per sentence, one tag per token."
+            f"this estimator requires {name} to be passed, but the target {name} is "
+            "None. Pass one list of tags per sentence, one tag per token."
         )
-    tags = y if isinstance(y, TokenSequences) else _from_rows(y, caller, name)
+    tags = y if isinstance(y, TokenSequences) else _from_rows(y, name)
     if tokens is not None:
-        _check_lengths(tags, tokens, caller, name)
+        _check_lengths(tags, tokens, name)
     return tags
 
 
-def _from_rows(y, caller, name):
+def _from_rows(y, name):
     if getattr(y, "ndim", 1) == 2 and isinstance(y, np.ndarray) and _holds_tags(y):
         rows = list(y)  # sentences of equal length that numpy made a matrix
     else:
-        rows = read_rows(y, caller=f"{caller}: {name}")
+        with errors_of_input(name):
+            rows = read_rows(y)
     kinds = set()
     for i, row in enumerate(rows):
         if not is_token_list(row):
             raise TypeError(
-                f"{caller}: row {i} of {name} is {kind(row)}: {short_repr(row)}. "
+                f"row {i} of {name} is {kind(row)}: {short_repr(row)}. "
                 "Every row must be a list of str, one tag per token of its sentence."
             )
         kinds.update(map(type, row))
     if kinds <= {str}:
         return TokenSequences.from_lists(rows)
     return TokenSequences.from_lists(
-        [_plain(row, i, caller, name) for i, row in enumerate(rows)]
+        [_plain(row, i, name) for i, row in enumerate(rows)]
     )
 
 
@@ -83,11 +83,11 @@ def _holds_tags(y):
     return y.size > 0 and isinstance(y[0, 0], str)
 
 
-def _plain(row, i, caller, name):
+def _plain(row, i, name):
     for j, tag in enumerate(row):
         if not isinstance(tag, str):
             raise TypeError(
-                f"{caller}: row {i} of {name}, tag {j} is {kind(tag)} "
+                f"row {i} of {name}, tag {j} is {kind(tag)} "
                 f"({short_repr(tag)}). "
                 'Every tag must be a str, such as "O" or "B-person"; convert numbers '
                 "to the names that they encode."
@@ -95,10 +95,10 @@ def _plain(row, i, caller, name):
     return [str(tag) for tag in row]
 
 
-def _check_lengths(tags, tokens, caller, name):
+def _check_lengths(tags, tokens, name):
     if len(tags) != len(tokens):
         raise ValueError(
-            f"{caller}: {name} has {plural(len(tags), 'row')} for "
+            f"{name} has {plural(len(tags), 'row')} for "
             f"{plural(len(tokens), 'sentence')}. Pass one list of tags per sentence, "
             "[] for an empty one."
         )
@@ -107,7 +107,7 @@ def _check_lengths(tags, tokens, caller, name):
         i = wrong[0]
         more = f" ({len(wrong)} rows are wrong in total.)" if len(wrong) > 1 else ""
         raise ValueError(
-            f"{caller}: row {i} of {name} has {plural(tags.lengths[i], 'tag')} for a "
+            f"row {i} of {name} has {plural(tags.lengths[i], 'tag')} for a "
             f"sentence of {plural(tokens.lengths[i], 'token')}: {short_repr(tags[i])} "
             f"for {short_repr(tokens[i])}. Pass one tag per token.{more}"
         )
@@ -118,7 +118,7 @@ def tag_classes(tags):
     return np.array(sorted(tags.types[np.unique(tags.codes)]), dtype=object)
 
 
-def encode_tags(tags, classes, *, caller, name="y"):
+def encode_tags(tags, classes, *, name="y"):
     """Return the index of each tag among the classes, int64 (n_tokens,).
 
     Raises a ValueError that names the row of the first unknown tag.
@@ -129,7 +129,7 @@ def encode_tags(tags, classes, *, caller, name="y"):
     invalid = np.flatnonzero(codes < 0)
     if len(invalid):
         raise ValueError(
-            f"{caller}: {token_place(tags, invalid[0], name)}, which is not among the "
+            f"{token_place(tags, invalid[0], name)}, which is not among the "
             f"tags seen in fit: {short_repr(list(classes))}."
         )
     return codes
@@ -202,20 +202,20 @@ def _split_tag(tag, letters):
     return letter, "" if letter == "O" else label or _NO_LABEL
 
 
-def _parts_of(tags, scheme, caller, name):
+def _parts_of(tags, scheme, name):
     letters = _letters_of(scheme)
     parts = _split(tags.types, letters)
     invalid = np.flatnonzero((parts.letters == "")[tags.codes])
     if len(invalid):
         allowed = '"O"' + "".join(f', "{letter}-..."' for letter in letters[:-1])
         raise ValueError(
-            f"{caller}: {token_place(tags, invalid[0], name)}, which is not a tag of "
+            f"{token_place(tags, invalid[0], name)}, which is not a tag of "
             f"{scheme or 'IOB2 or IOBES'}. Allowed are {allowed}."
         )
     return parts
 
 
-def tags_to_spans(tags, scheme=None, *, caller="tags_to_spans", name="y"):
+def tags_to_spans(tags, scheme=None, *, name="y"):
     """Return the `Spans` of tags, read like the scorer conlleval.
 
     A span begins at B, at S, and at an I or E without a preceding span of the same
@@ -224,7 +224,7 @@ def tags_to_spans(tags, scheme=None, *, caller="tags_to_spans", name="y"):
     `scheme` restricts the letters and defines `Spans.valid`; None allows the letters of
     both schemes and validates against IOB2. Tags outside the scheme raise a ValueError.
     """
-    parts = _parts_of(tags, scheme, caller, name)
+    parts = _parts_of(tags, scheme, name)
     codes, rows = tags.codes, tags.segment_ids()
     inside = parts.among("BIES")[codes]
     label_codes = np.unique(parts.labels.astype(str), return_inverse=True)[1][codes]
@@ -269,9 +269,9 @@ def allowed_transitions(classes, scheme):
     return ~inner, between, end
 
 
-def check_scheme(tags, scheme, *, caller, name="y"):
+def check_scheme(tags, scheme, *, name="y"):
     """Raise a ValueError with row, position and tag unless tags obey a scheme."""
-    _parts_of(tags, scheme, caller, name)
+    _parts_of(tags, scheme, name)
     used = np.unique(tags.codes)
     start, between, end = (
         np.zeros(shape, dtype=bool)
@@ -291,10 +291,10 @@ def check_scheme(tags, scheme, *, caller, name="y"):
     closed[lasts] = end[codes[lasts]]
     wrong = np.flatnonzero(~right | ~closed)
     if len(wrong):
-        raise ValueError(_violation(tags, wrong[0], right, scheme, caller, name))
+        raise ValueError(_violation(tags, wrong[0], right, scheme, name))
 
 
-def _violation(tags, position, right, scheme, caller, name):
+def _violation(tags, position, right, scheme, name):
     if right[position]:
         problem = f"ends its sentence, but {scheme} ends a span by E- or S-"
     elif position in tags.offsets:
@@ -303,11 +303,12 @@ def _violation(tags, position, right, scheme, caller, name):
         before = tags.types[tags.codes[position - 1]]
         problem = f"must not follow {before!r} in {scheme}"
     return (
-        f"{caller}: {token_place(tags, position, name)}: it {problem}. Repair the "
+        f"{token_place(tags, position, name)}: it {problem}. Repair the "
         "tags, for example with convert_tags, which reads invalid spans like conlleval."
     )
 
 
+@names_errors
 def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.object_]:
     """Convert tags to another scheme.
 
@@ -348,8 +349,8 @@ def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.o
     [['B-place', 'B-person', 'B-person']]
     """
     letters = _letters_of(to)
-    tags = read_tags(y, caller="convert_tags")
-    spans = tags_to_spans(tags, caller="convert_tags")
+    tags = read_tags(y)
+    spans = tags_to_spans(tags)
     starts = tags.offsets[spans.rows] + spans.starts
     lengths = spans.stops - spans.starts
     written = np.full(tags.n_tokens, "O")

@@ -11,23 +11,23 @@ _BINARIZE = (
 )
 
 
-def check_target(y, n_rows, *, caller):
+def check_target(y, n_rows):
     """Return y as an array without missing values, one row per sequence."""
     if y is None:
         raise ValueError(
-            f"{caller} requires y to be passed, but the target y is None. "
+            "this estimator requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
     names, kind = column_names(y), type(y).__name__
-    y = _as_array(y, caller)
+    y = _as_array(y)
     if y.ndim == 0:
         raise ValueError(
-            f"{caller}: y must be an array-like with one row per sequence, got a "
+            f"y must be an array-like with one row per sequence, got a "
             f"single value of type {kind}. Pass a list or an array."
         )
     if len(y) != n_rows:
         raise ValueError(
-            f"{caller}: Found input variables with inconsistent numbers of samples: X "
+            f"Found input variables with inconsistent numbers of samples: X "
             f"has {plural(n_rows, 'sequence')} and y {plural(len(y), 'label')}."
         )
     gaps = _missing(y)
@@ -36,7 +36,7 @@ def check_target(y, n_rows, *, caller):
         where = f"row {row}" + "".join(f", {_column(j, names)}" for j in column)
         rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(
-            f"{caller}: y is missing (None, NaN or infinity) at {where}, "
+            f"y is missing (None, NaN or infinity) at {where}, "
             f"{plural(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
             "label them. (Input y contains NaN.)"
         )
@@ -47,7 +47,7 @@ def _column(j, names):
     return f"column {j}" + (f" ({names[j]!r})" if names else "")
 
 
-def _as_array(y, caller):
+def _as_array(y):
     if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
         y = y.toarray()
     if hasattr(y, "columns") and y.shape[1] > 1:
@@ -56,15 +56,13 @@ def _as_array(y, caller):
         y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
     except ValueError as error:
         raise ValueError(
-            f"{caller}: the rows of y have different lengths. " + _BINARIZE
+            "the rows of y have different lengths. " + _BINARIZE
         ) from error
     has_sets = y.ndim and any(isinstance(row, set | frozenset) for row in y.flat)
     if y.dtype == object and has_sets:
-        raise ValueError(f"{caller}: the rows of y are sets. " + _BINARIZE)
+        raise ValueError("the rows of y are sets. " + _BINARIZE)
     if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
-        raise ValueError(
-            f"{caller}: y must have one column or several, got shape {y.shape}."
-        )
+        raise ValueError(f"y must have one column or several, got shape {y.shape}.")
     return y
 
 

@@ -238,14 +238,14 @@ class Tokenizer(
         return self._read(X, self._checked_splitter())
 
     def _read(self, X, split):
-        return check_tokens(X, caller="Tokenizer", split=split, missing=self.missing)
+        return check_tokens(X, split=split, missing=self.missing)
 
     def _check_input(self, X, tokens):
         """Count the missing rows, and warn of words that the default cannot split."""
         self.n_missing_ = count_missing(tokens)
         by_default = self.token_pattern is None and self.tokenizer is None
         if by_default and tokens is not X and tokens.texts is not None:
-            warn_unspaced(tokens.texts, caller=type(self).__name__)
+            warn_unspaced(tokens.texts)
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -302,13 +302,13 @@ class Tokenizer(
     def _check_exclusive(self):
         if self.token_pattern is not None and self.tokenizer is not None:
             raise ValueError(
-                "Tokenizer: token_pattern and tokenizer are both set, but only one of "
+                "token_pattern and tokenizer are both set, but only one of "
                 "them can define the tokens. Set the other to None."
             )
         own = self.token_pattern is not None or self.tokenizer is not None
         if self.punctuation and own:
             raise ValueError(
-                "Tokenizer: punctuation=True applies to the default splitting into "
+                "punctuation=True applies to the default splitting into "
                 "words, but token_pattern or tokenizer is set and defines itself "
                 "whether punctuation is a token. Set punctuation=False."
             )
@@ -319,19 +319,19 @@ def _checked_pattern(pattern):
         compiled = re.compile(pattern)
     except re.error as error:
         raise ValueError(
-            f"Tokenizer: token_pattern={pattern!r} is not a regular expression of "
+            f"token_pattern={pattern!r} is not a regular expression of "
             rf"Python's re: {error}. Pass one such as r'\w+', with a backslash before "
             "characters such as ( [ * + ?"
         ) from error
     if compiled.groups > 1:
         raise ValueError(
-            f"Tokenizer: token_pattern={pattern!r} has {compiled.groups} capturing "
+            f"token_pattern={pattern!r} has {compiled.groups} capturing "
             "groups; at most one is allowed, which captures the token. Write (?:...) "
             "for groups that do not capture."
         )
     if compiled.fullmatch("") is not None:
         raise ValueError(
-            f"Tokenizer: token_pattern={pattern!r} matches the empty string, so there "
+            f"token_pattern={pattern!r} matches the empty string, so there "
             "would be an empty token in every gap. Use + instead of *, for example."
         )
     return compiled
@@ -361,19 +361,18 @@ def _call(function, text, i):
     expected = "It must return a list (or tuple) of str."
     if not isinstance(tokens, list | tuple):
         raise TypeError(
-            f"Tokenizer: tokenizer returned {type(tokens).__name__} for row {i}. "
-            + expected
+            f"tokenizer returned {type(tokens).__name__} for row {i}. " + expected
         )
     for j, token in enumerate(tokens):
         if not isinstance(token, str):
             raise TypeError(
-                f"Tokenizer: tokenizer returned {type(token).__name__} ({token!r}) as "
+                f"tokenizer returned {type(token).__name__} ({token!r}) as "
                 f"token {j} of row {i}. {expected}"
             )
     return [str(token) for token in tokens]
 
 
-def warn_unspaced(texts, *, caller):
+def warn_unspaced(texts):
     """Warn if texts are mostly runs of characters that are not words.
 
     Texts whose words someone has separated by spaces have short runs.
@@ -388,7 +387,7 @@ def warn_unspaced(texts, *, caller):
         return
     longest = max(runs, key=len)
     warnings.warn(
-        f"{caller}: the texts have no spaces between words, so a token is a whole run "
+        "Tokenizer: the texts have no spaces between words, so a token is a whole run "
         f"of characters, such as {longest[:20]!r}, and hardly any occurs twice. Pass a "
         "function that splits a text into words or characters as tokenizer; see "
         '"Several languages" in the user guide. Sources that read the texts themselves '

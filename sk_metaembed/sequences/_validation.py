@@ -39,36 +39,36 @@ _ALLOWED = (
 )
 
 
-def read_rows(X, *, caller="X"):
+def read_rows(X):
     """Return the rows of any supported collection as a list, unchecked."""
     if isinstance(X, str | bytes):
         raise TypeError(
-            f"{caller} expects a collection of texts, got a single "
+            f"expected a collection of texts, got a single "
             f"{type(X).__name__}: {short_repr(X)}. Put it in a list: [text]. "
             f"{_ALLOWED}."
         )
     if X is None or isinstance(X, numbers.Number | Mapping | Set):
         received = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"{caller} got {received}. {_ALLOWED}.")
+        raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
     if type(X).__name__ == "LazyFrame":
-        raise TypeError(f"{caller} got a LazyFrame; call its collect() first.")
+        raise TypeError("X is a LazyFrame; call its collect() first.")
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
-        X = _only_column(X, caller)
+        X = _only_column(X)
     if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
         return X.to_pylist()
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
         shape = getattr(X, "shape", None)
         received = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
-        raise TypeError(f"{caller} got {received}. {_ALLOWED}.")
+        raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
     if hasattr(X, "to_list"):
         return X.to_list()
     return X.tolist() if isinstance(X, np.ndarray) else list(X)
 
 
-def _only_column(X, caller):
+def _only_column(X):
     if hasattr(X, "tocsr"):
         raise TypeError(
-            f"{caller} got {type(X).__name__}, a sparse matrix of numbers. If it is "
+            f"X is a {type(X).__name__}, a sparse matrix of numbers. If it is "
             "the output of a vectorizer, remove the vectorizer, or use it as a source: "
             f"EstimatorEmbedding(vectorizer, as_text=True). {_ALLOWED}."
         )
@@ -76,7 +76,7 @@ def _only_column(X, caller):
     if n_columns != 1:
         if holds_numbers(X):
             raise ValueError(
-                f"{caller} takes one column of texts, got {n_columns} columns of "
+                f"expected one column of texts, got {n_columns} columns of "
                 f"numbers (shape {tuple(X.shape)}). Select the column of texts. If a "
                 "step before this one, such as Pooling, converts texts to numbers, the "
                 "order of the steps is wrong."
@@ -84,7 +84,7 @@ def _only_column(X, caller):
         names = getattr(X, "column_names", getattr(X, "columns", None))
         named = "" if names is None else f", names {short_repr(list(names))}"
         raise ValueError(
-            f"{caller} takes one column of texts, got {n_columns} columns "
+            f"expected one column of texts, got {n_columns} columns "
             f"(shape {tuple(X.shape)}{named}). To encode several columns by one "
             "encoder, wrap it: ColumnsEncoder(encoder); to use one column, or a step "
             "of its own per column, select it by name: "
@@ -109,7 +109,7 @@ def holds_numbers(X):
     return getattr(dtype, "kind", "O") in "biufc" and X.shape[1] > 0
 
 
-def check_texts(X: Iterable[str], *, caller: str = "X") -> list[str]:
+def check_texts(X: Iterable[str]) -> list[str]:
     """Return texts as a list of str, or raise an error that names the first other row.
 
     For steps that read raw texts. The error says what to do with missing values,
@@ -119,8 +119,6 @@ def check_texts(X: Iterable[str], *, caller: str = "X") -> list[str]:
     ----------
     X : list, tuple, ndarray, generator, Series or one-column DataFrame of str
         One text per row.
-    caller : str, default="X"
-        Begins the error messages, for example an estimator's name.
 
     Returns
     -------
@@ -148,24 +146,26 @@ def check_texts(X: Iterable[str], *, caller: str = "X") -> list[str]:
     >>> check_texts(["one text", None])
     Traceback (most recent call last):
         ...
-    TypeError: X: row 1 is missing (None). Every row must be a str; ...
+    TypeError: row 1 is missing (None). Every row must be a str; ...
     """
-    rows = read_rows(X, caller=caller)
+    return _check_texts(read_rows(X), _column_of(X))
+
+
+def _check_texts(rows, column):
     if set(map(type, rows)) <= {str}:
         return rows
-    caller = _with_column(caller, X)
-    _refuse_numbers(rows, caller)
+    _refuse_numbers(rows, column)
     for i, row in enumerate(rows):
         if not isinstance(row, str):
-            raise row_error(row, f"{caller}: row {i}", TEXT)
+            raise row_error(row, f"{column}row {i}", TEXT)
     return [str(row) for row in rows]
 
 
-def _refuse_numbers(rows, caller):
+def _refuse_numbers(rows, column):
     """Raise if the first row that is not missing is a number."""
     i, first = first_present(rows)
     if isinstance(first, NUMBERS):
-        raise row_error(first, f"{caller}: row {i}", TEXT_OR_TOKENS)
+        raise row_error(first, f"{column}row {i}", TEXT_OR_TOKENS)
 
 
 def first_present(rows):
@@ -174,22 +174,22 @@ def first_present(rows):
     return next(present, (0, ""))
 
 
-def _with_column(caller, X):
-    """Append the name of X's only column, if any, for messages."""
+def _column_of(X):
+    """Return the name of X's only column, if any, as messages begin with it."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
         name = getattr(X, "name", None)
     named = isinstance(name, str | numbers.Integral) and name != ""
-    return f"{caller}, column {name!r}" if named else caller
+    return f"column {name!r}, " if named else ""
 
 
-def check_token_lists(rows, *, caller="X"):
+def _check_token_lists(rows, column):
     """Return token lists as a TokenSequences, or raise for the first other row."""
     for i, row in enumerate(rows):
         if not is_token_list(row):
             expected = TOKEN_LIST if any(map(is_token_list, rows)) else TEXT_OR_TOKENS
-            raise row_error(row, f"{caller}: row {i}", expected)
+            raise row_error(row, f"{column}row {i}", expected)
     rows = [row.tolist() if isinstance(row, np.ndarray) else list(row) for row in rows]
     kinds = set()
     for row in rows:
@@ -197,14 +197,13 @@ def check_token_lists(rows, *, caller="X"):
     if kinds <= {str}:
         return TokenSequences.from_lists(rows)
     return TokenSequences.from_lists(
-        [plain_tokens(row, f"{caller}: row {i}") for i, row in enumerate(rows)]
+        [plain_tokens(row, f"{column}row {i}") for i, row in enumerate(rows)]
     )
 
 
 def check_tokens(
     X: Texts,
     *,
-    caller: str = "X",
     split: Callable[[list[str]], TokenSequences] | None = None,
     missing: Literal["raise", "empty"] = "raise",
 ) -> TokenSequences:
@@ -216,8 +215,6 @@ def check_tokens(
     ----------
     X : TokenSequences, or a collection of str or of token lists
         Strings are split like `Tokenizer` splits them by default.
-    caller : str, default="X"
-        Begins the error messages, for example an estimator's name.
     split : callable, default=None
         Converts a list of str to a TokenSequences, instead of the default splitting.
     missing : {"raise", "empty"}, default="raise"
@@ -255,23 +252,23 @@ def check_tokens(
     """
     if isinstance(X, EmbeddedSequences):
         raise TypeError(
-            f"{caller} takes texts or tokens, got EmbeddedSequences: the vectors of "
+            f"this step takes texts or tokens, got EmbeddedSequences: the vectors of "
             f"{list(X.names)} would be lost. Pass X.tokens to embed the tokens again, "
             "or combine both sources in an EmbeddingUnion."
         )
     if isinstance(X, TokenSequences):
         return X
-    rows, absent = read_rows(X, caller=caller), None
+    rows, absent = read_rows(X), None
     # The first row that is present tells whether the rows are texts or token lists.
     _, first = first_present(rows)
-    caller = _with_column(caller, X)
-    _refuse_numbers(rows, caller)
+    column = _column_of(X)
+    _refuse_numbers(rows, column)
     if missing == "empty":
         rows, absent = fill_missing(rows, "" if isinstance(first, str) else [])
     if rows and isinstance(first, str):
-        tokens = (split or split_by_default)(check_texts(rows, caller=caller))
+        tokens = (split or split_by_default)(_check_texts(rows, column))
     else:
-        tokens = check_token_lists(rows, caller=caller)
+        tokens = _check_token_lists(rows, column)
     return tokens._with_row_info(index=pandas_index(X), missing=absent)
 
 

@@ -280,7 +280,7 @@ class BaseEmbedding(
 
     def _read(self, X):
         missing = getattr(self, "missing", "raise")
-        return used_types(check_tokens(X, caller=type(self).__name__, missing=missing))
+        return used_types(check_tokens(X, missing=missing))
 
     # `_compute` and `_finish` are separate so that fit_transform computes once.
     def _learn(self, tokens, y):

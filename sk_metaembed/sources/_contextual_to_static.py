@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from .._core._checked_parameters import is_integer
+from .._core._named_errors import names_errors
 from ..sequences import EmbeddedSequences, TokenSequences
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath, SupportsTransform, Texts
 
-_CALLER = "contextual_to_static"
 
-
+@names_errors
 def contextual_to_static(
     source: SupportsTransform,
     corpus: Texts,
@@ -118,13 +118,13 @@ def contextual_to_static(
     _check_count("batch_size", batch_size)
     if not hasattr(source, "transform"):
         raise TypeError(
-            f"{_CALLER}: source must be a fitted estimator with transform; got "
+            f"source must be a fitted estimator with transform; got "
             f"{type(source).__name__}. If it is a Pipeline that ends with a predictor, "
             "pass the steps before it: pipeline[:-1]."
         )
     if path is not None and Path(path).exists():  # raised before the long computation
         raise FileExistsError(
-            f"{_CALLER}: {path} already exists. Open it with WordVectors.open, delete "
+            f"{path} already exists. Open it with WordVectors.open, delete "
             "it, or pass another path."
         )
     means = RunningMeans()
@@ -179,7 +179,7 @@ class RunningMeans:
         words, seen = list(self._rows), self._seen[: len(self._rows)]
         if not words:
             raise ValueError(
-                f"{_CALLER}: the corpus contains no words. A generator or an open file "
+                "the corpus contains no words. A generator or an open file "
                 "can be read only once: create it again, or pass a list."
             )
         never = np.flatnonzero(seen == 0)
@@ -187,18 +187,18 @@ class RunningMeans:
         order = order[seen[order] >= min_count]
         if not len(order):
             raise ValueError(
-                f"{_CALLER}: none of the {len(words):,} words of the corpus has "
+                f"none of the {len(words):,} words of the corpus has "
                 f"{min_count} known occurrences; the maximum is {seen.max()}. Use a "
                 "longer corpus or a smaller min_count."
             )
         if len(never):
             shown = ", ".join(repr(words[i]) for i in never[:5])
             warnings.warn(
-                f"{_CALLER}: {len(never):,} of {len(words):,} words of the corpus are "
-                f"unknown to the source and are omitted: {shown}"
+                f"contextual_to_static: {len(never):,} of {len(words):,} words of the "
+                f"corpus are unknown to the source and are omitted: {shown}"
                 f"{', ...' if len(never) > 5 else '.'}",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         vectors = (self._sums[order] / seen[order][:, None]).astype(np.float32)
         return [words[i] for i in order], vectors
@@ -216,9 +216,9 @@ def group_sums(codes, values, n_groups):
 
 def _check_count(name, value):
     if not is_integer(value):
-        raise TypeError(f"{_CALLER}: {name} must be an int; got {value!r}.")
+        raise TypeError(f"{name} must be an int; got {value!r}.")
     if value < 1:
-        raise ValueError(f"{_CALLER}: {name} must be at least 1; got {value}.")
+        raise ValueError(f"{name} must be at least 1; got {value}.")
 
 
 def _batches(corpus, size):
@@ -231,7 +231,7 @@ def _batches(corpus, size):
     invalid = isinstance(corpus, str | bytes | Mapping | Set | EmbeddedSequences)
     in_memory = any(hasattr(corpus, a) for a in ("ndim", "columns", "to_pylist"))
     if invalid or in_memory or not hasattr(corpus, "__iter__"):
-        corpus = read_rows(corpus, caller=_CALLER)
+        corpus = read_rows(corpus)
     rows = iter(corpus)
     while batch := list(islice(rows, size)):
         yield batch
@@ -242,7 +242,7 @@ def _token_vectors(source, rows, names):
     embedded = source.transform(rows)
     if not isinstance(embedded, EmbeddedSequences):
         raise TypeError(
-            f"{_CALLER}: {type(source).__name__} returns {type(embedded).__name__} "
+            f"{type(source).__name__} returns {type(embedded).__name__} "
             "instead of EmbeddedSequences. Leave out pooling and predictors: "
             "pipeline[:-1]."
         )
@@ -259,7 +259,7 @@ def _names(embedded, names):
     if names is None:
         if len(available) > 1:
             raise ValueError(
-                f"{_CALLER}: the source returns the blocks {available}. Pass blocks= "
+                f"the source returns the blocks {available}. Pass blocks= "
                 "with one of them, or a list to concatenate."
             )
         return available
@@ -267,7 +267,7 @@ def _names(embedded, names):
     missing = [name for name in names if name not in available]
     if missing or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"{_CALLER}: blocks must be distinct names among {available}; got {names}."
+            f"blocks must be distinct names among {available}; got {names}."
         )
     return names
 
@@ -276,7 +276,7 @@ def _at_tokens(embedded, name):
     block = embedded.block(name)
     if block.level == "sequence":
         raise ValueError(
-            f"{_CALLER}: block {name!r} has one vector per sequence, not per token. "
+            f"block {name!r} has one vector per sequence, not per token. "
             "Choose another in blocks=."
         )
     return embedded.broadcast(block, "token")

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._core._arrays import inverse_norms, normalize_rows, row_product
+from .._core._named_errors import errors_of_input
 from .._core._sklearn import HasMethods, Interval, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._mixins import MISSING_CONSTRAINT
@@ -288,9 +289,8 @@ class DistilledEmbedding(BaseEmbedding):
         self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
         parts = [tokens]
         if self.unlabeled is not None:
-            more = check_tokens(
-                self.unlabeled, caller=f"{caller}'s unlabeled", missing=self.missing
-            )
+            with errors_of_input("unlabeled"):
+                more = check_tokens(self.unlabeled, missing=self.missing)
             more = more[np.flatnonzero(more.lengths)]
             parts += [more] if len(more) else []
         targets = [_vectors(teacher, part, f"{caller}'s teacher") for part in parts]

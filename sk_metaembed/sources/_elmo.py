@@ -312,10 +312,7 @@ class ElmoEmbedding(BaseEmbedding):
         return self
 
     def _read(self, X):
-        caller = type(self).__name__
-        tokens = check_tokens(
-            X, caller=caller, split=_split_at_spaces, missing=self.missing
-        )
+        tokens = check_tokens(X, split=_split_at_spaces, missing=self.missing)
         return used_types(tokens)
 
     def _fit_vectors(self, tokens, y):

@@ -65,7 +65,7 @@ class TokenStream:
         while batch := list(islice(rows, _ROWS)):
             first = self.n_rows
             try:
-                tokens = check_tokens(batch, caller=self._caller, missing=self._missing)
+                tokens = check_tokens(batch, missing=self._missing)
             except TypeError as error:
                 error.add_note(
                     f"Row numbers are relative to row {first:,} of the stream."

@@ -243,7 +243,7 @@ class SourceSelector(
             The fitted selector.
         """
         _raise_for_params(params, self, "fit")
-        check_embedded(X, caller=type(self).__name__)
+        check_embedded(X)
         self._check_target(y)
         groups = _group_blocks(X.names, self.by)
         names = np.array(list(groups), dtype=object)
@@ -282,8 +282,8 @@ class SourceSelector(
             The same tokens with the selected blocks, without copies.
         """
         check_is_fitted(self)
-        check_embedded(X, caller=type(self).__name__)
-        check_blocks(X, self.dims_in_, caller=type(self).__name__)
+        check_embedded(X)
+        check_blocks(X, self.dims_in_)
         return X.select(self.blocks_)
 
     @overload

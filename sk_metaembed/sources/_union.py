@@ -366,8 +366,7 @@ class EmbeddingUnion(
         return sources[name]
 
     def _read(self, X):
-        caller = type(self).__name__
-        return used_types(check_tokens(X, caller=caller, missing=self.missing))
+        return used_types(check_tokens(X, missing=self.missing))
 
     def _active_sources(self):
         _check_pairs(self.sources)

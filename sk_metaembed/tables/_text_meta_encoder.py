@@ -425,7 +425,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     def _read(self, X, *, reset):
         """Return the cells of each column, "" where missing, and which are missing."""
         caller = type(self).__name__
-        columns, names = read_columns(X, caller=caller)
+        columns, names = read_columns(X)
         is_table = len(getattr(X, "shape", ())) == 2 or len(columns) != 1
         if names is None:
             names = [f"x{i}" for i in range(len(columns))] if is_table else [""]
@@ -433,7 +433,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             names = self._columns  # an empty list has no number of columns
             columns = [[] for _ in names]
         if reset:
-            check_names(names, caller=caller)
+            check_names(names)
             self._is_table, self._columns = is_table, names
             self.n_features_in_ = len(columns)
             self.__dict__.pop("feature_names_in_", None)
@@ -444,7 +444,6 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         cells, absent = check_cells(
             columns,
             [f"column {name!r}" for name in names],
-            caller=caller,
             part="cell",
             reader=caller,
             missing="empty",

@@ -48,7 +48,7 @@ class _WordTable(
 
     def transform(self, X):
         check_is_fitted(self)
-        tokens = check_tokens(X, caller="_WordTable")
+        tokens = check_tokens(X)
         return embedded(tokens.to_list(), index=tokens.index)
 
     def get_feature_names_out(self, input_features=None):

@@ -244,7 +244,7 @@ def test_a_fold_is_scored_with_tags_of_any_form(y):
 @pytest.mark.parametrize(
     ("X", "y", "error", "message"),
     [
-        (ROWS, TAGS, TypeError, "TokenClassifier takes EmbeddedSequences, got list"),
+        (ROWS, TAGS, TypeError, "TokenClassifier: this step takes Embedded"),
         (embedded(), TAGS[:4], ValueError, "y has 4 rows for 5 sentences"),
         (embedded(), None, ValueError, "requires y to be passed"),
         (

@@ -149,6 +149,6 @@ def test_the_shared_tasks_files_are_read_in_full(file, n_sentences, n_tokens):
     bunch = load_conll(path)
     assert len(bunch.data) == n_sentences
     assert bunch.data.n_tokens == n_tokens
-    tags = read_tags(bunch.target, bunch.data, caller="wnut17")
+    tags = read_tags(bunch.target, bunch.data)
     assert np.unique(tags.types).size == 13
-    check_scheme(tags, "IOB2", caller="wnut17")
+    check_scheme(tags, "IOB2")

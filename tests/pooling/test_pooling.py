@@ -260,7 +260,7 @@ def test_no_warning_and_input_left_alone():
 
 @pytest.mark.parametrize("X", [["a text"], [["a", "b"]], np.eye(3), None])
 def test_error_for_wrong_input_names_the_missing_step(X):
-    with pytest.raises(TypeError, match="Pooling takes EmbeddedSequences.*source"):
+    with pytest.raises(TypeError, match="Pooling: this step takes Embedded.*source"):
         Pooling().fit(X)
 
 

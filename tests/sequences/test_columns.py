@@ -7,7 +7,7 @@ import pytest
 
 from sk_metaembed.sequences._columns import check_cells
 
-NAMES = {"caller": "Encoder", "part": "cell", "reader": "Encoder"}
+NAMES = {"part": "cell", "reader": "Encoder"}
 
 
 def test_missing_cells_are_of_the_kind_of_the_others():
@@ -25,7 +25,7 @@ def test_missing_cells_are_of_the_kind_of_the_others():
 @pytest.mark.parametrize("value", [1.5, 3, True, datetime.date(2020, 1, 2)])
 def test_a_column_of_numbers_beside_texts_is_called_wrong(missing, texts, value):
     columns = [texts, [np.nan, value]]
-    message = r"Encoder: row 1, column 'n' is of type .*probably the wrong column"
+    message = r"row 1, column 'n' is of type .*probably the wrong column"
     with pytest.raises(TypeError, match=message):
         check_cells(columns, ["text", "column 'n'"], missing=missing, **NAMES)
 

@@ -153,8 +153,8 @@ def test_no_rows_give_no_pairs():
 @pytest.mark.parametrize("make", [list, pd.DataFrame])
 def test_a_missing_side_is_named(missing, side, make):
     pair = (missing, "d") if side == "first" else ("c", missing)
-    with pytest.raises(TypeError, match=f"PairEncoder: row 1, {side} side is missing"):
-        read_pairs(make([TEXTS[0], pair, TEXTS[2]]), caller="PairEncoder")
+    with pytest.raises(TypeError, match=f"row 1, {side} side is missing"):
+        read_pairs(make([TEXTS[0], pair, TEXTS[2]]))
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,10 @@ def test_what_a_scheme_allows_is_what_it_writes(scheme, tags, length):
     for row, written in zip(rows, convert_tags(rows, to=scheme), strict=True):
         sequence = TokenSequences.from_lists([["O"], row, []])
         if row == written:
-            check_scheme(sequence, scheme, caller="T")
+            check_scheme(sequence, scheme)
         else:
-            with pytest.raises(ValueError, match="T: row 1 of y, tag"):
-                check_scheme(sequence, scheme, caller="T")
+            with pytest.raises(ValueError, match="row 1 of y, tag"):
+                check_scheme(sequence, scheme)
         spans = tags_to_spans(sequence, scheme)
         assert row != written or spans.valid.all()
 
@@ -82,7 +82,7 @@ def test_spans_end_with_their_sentence():
 def test_no_tags_hold_no_spans():
     spans = tags_to_spans(TokenSequences.from_lists([]), "IOB2")
     assert [len(array) for array in spans] == [0] * 5
-    check_scheme(TokenSequences.from_lists([[], []]), "IOBES", caller="T")
+    check_scheme(TokenSequences.from_lists([[], []]), "IOBES")
 
 
 def test_a_label_may_hold_dashes_and_may_be_missing():
@@ -112,8 +112,8 @@ def test_a_label_may_hold_dashes_and_may_be_missing():
 )
 def test_damage_is_named(row, scheme, message):
     tags = TokenSequences.from_lists([["O"], row])
-    with pytest.raises(ValueError, match="T: row 1 of y, " + message):
-        check_scheme(tags, scheme, caller="T")
+    with pytest.raises(ValueError, match="row 1 of y, " + message):
+        check_scheme(tags, scheme)
 
 
 def test_an_unknown_scheme_is_refused():
@@ -134,5 +134,5 @@ def test_transitions_are_those_that_the_check_lets_pass():
 def test_conversion_round_trips():
     rows = [row for row in sequences(IOB2, 4) if keeps(row, "IOB2")]
     there = convert_tags(rows, to="IOBES")
-    check_scheme(TokenSequences.from_lists(there), "IOBES", caller="T")
+    check_scheme(TokenSequences.from_lists(there), "IOBES")
     assert convert_tags(there, to="IOB2").tolist() == rows

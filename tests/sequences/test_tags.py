@@ -39,7 +39,7 @@ def objects(rows):
     ids=["lists", "tuples", "array", "arrays", "series", "frame", "tokens", "subset"],
 )
 def test_every_form_of_tags_gives_the_same_result(form):
-    tags = read_tags(form, TOKENS, caller="T")
+    tags = read_tags(form, TOKENS)
     assert tags.to_list() == TAGS
     assert tag_classes(tags).tolist() == ["B-person", "B-place", "O"]
 
@@ -47,7 +47,7 @@ def test_every_form_of_tags_gives_the_same_result(form):
 def test_sentences_of_one_length_may_be_a_matrix():
     tokens = TokenSequences.from_lists([["a", "b"], ["c", "d"]])
     table = np.array([["O", "B-x"], ["B-y", "O"]])
-    assert read_tags(table, tokens, caller="T").to_list() == table.tolist()
+    assert read_tags(table, tokens).to_list() == table.tolist()
 
 
 def test_classes_are_those_that_occur():
@@ -58,8 +58,8 @@ def test_classes_are_those_that_occur():
 @pytest.mark.parametrize(
     ("y", "error", "message"),
     [
-        (None, ValueError, "T requires y to be passed, but the target y is None"),
-        (TAGS[:2], ValueError, "T: y has 2 rows for 3 sentences"),
+        (None, ValueError, "requires y to be passed, but the target y is None"),
+        (TAGS[:2], ValueError, "y has 2 rows for 3 sentences"),
         ([["O"], [], ["O"]], ValueError, "row 0 of y has 1 tag for a sentence of 2"),
         ([["O", "O"], ["O"], ["O"]], ValueError, r"row 1 of y has 1 tag .* 0 tokens"),
         ([["O", "O"], [], ["O"] * 9], ValueError, r"row 2 of y has 9 tags .*\['Ada'\]"),
@@ -70,18 +70,18 @@ def test_classes_are_those_that_occur():
         (["OB", "", "O"], TypeError, "row 0 of y is of type str: 'OB'"),
         ([["O", "O"], None, ["O"]], TypeError, "row 1 of y is missing: None"),
         (np.arange(3), TypeError, "row 0 of y is of type int: 0"),
-        ("OOO", TypeError, "T: y expects a collection"),
+        ("OOO", TypeError, "y: expected a collection"),
     ],
 )
 def test_wrong_tags_are_named(y, error, message):
     with pytest.raises(error, match=message):
-        read_tags(y, TOKENS, caller="T")
+        read_tags(y, TOKENS)
 
 
 def test_decoded_tags_can_be_concatenated_and_indexed():
-    tags = read_tags(TAGS, TOKENS, caller="T")
+    tags = read_tags(TAGS, TOKENS)
     classes = tag_classes(tags)
-    codes = encode_tags(tags, classes, caller="T")
+    codes = encode_tags(tags, classes)
     lists = decode_tags(codes, classes, TOKENS.offsets)
     assert lists.shape == (3,)
     assert lists.tolist() == TAGS
@@ -98,5 +98,5 @@ def test_predictions_of_one_length_stay_lists():
 
 def test_a_tag_that_was_not_learned_is_named():
     tags = TokenSequences.from_lists([["O"], [], ["O", "B-new"]])
-    with pytest.raises(ValueError, match="T: row 2 of y, tag 1 is 'B-new', which is"):
-        encode_tags(tags, ["O", "B-old"], caller="T")
+    with pytest.raises(ValueError, match="row 2 of y, tag 1 is 'B-new', which is"):
+        encode_tags(tags, ["O", "B-old"])

@@ -249,7 +249,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     def _read_labels(self, y, n_rows):
         """Set `classes_` and return the number of each row's class."""
         caller = type(self).__name__
-        y = check_target(y, n_rows, caller=caller)
+        y = check_target(y, n_rows)
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         kind = type_of_target(y, input_name="y")
         if kind not in ("binary", "multiclass"):
