@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core._arrays import chunks, read_only
 from .._io._temp_memmap import is_temp_memmap
+from ._immutable import Immutable
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -38,7 +39,7 @@ class UnreadRows(Protocol):
 Level: TypeAlias = Literal["sequence", "type", "token"]
 
 
-class Block:
+class Block(Immutable):
     """The vectors of one source, at one level.
 
     A block is immutable, so blocks of other rows, names and levels can share its array
@@ -119,11 +120,13 @@ class Block:
         self._set(name, floats, level, mask)
 
     def _set(self, name, values, level, known, rows=None):
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "_source", (read_only(values), rows))
-        object.__setattr__(self, "level", level)
-        object.__setattr__(self, "known", read_only(known))
-        object.__setattr__(self, "_unread", None)
+        self._assign(
+            name=name,
+            _source=(read_only(values), rows),
+            level=level,
+            known=read_only(known),
+            _unread=None,
+        )
 
     @classmethod
     def _trusted(cls, name, values, level, known):
@@ -147,9 +150,7 @@ class Block:
     def _of_texts(cls, name, unread):
         """Build at level "type" from rows that are found when `known` is read."""
         self = cls.__new__(cls)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "level", "type")
-        object.__setattr__(self, "_unread", unread)
+        self._assign(name=name, level="type", _unread=unread)
         return self
 
     def __getattr__(self, name):
@@ -163,12 +164,6 @@ class Block:
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}"
         )
-
-    def __setattr__(self, name, value):
-        raise AttributeError(f"Block is immutable: cannot set {name!r}.")
-
-    def __delattr__(self, name):
-        raise AttributeError(f"Block is immutable: cannot delete {name!r}.")
 
     def __reduce__(self):
         # ``np.array`` rather than the view, which would pickle its writable base too.
@@ -192,7 +187,7 @@ class Block:
         if rows is not None:
             values = read_only(_gathered(values, rows))
             # One assignment, so that another thread sees both or neither.
-            object.__setattr__(self, "_source", (values, None))
+            self._assign(_source=(values, None))
         return values
 
     def indexed(self) -> tuple[NDArray[Any], NDArray[Any] | None]:

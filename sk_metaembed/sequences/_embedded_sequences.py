@@ -8,6 +8,7 @@ import numpy as np
 
 from ._block import LEVELS, Block
 from ._html import embedded_html
+from ._immutable import Immutable
 from ._indexing import row_index, span_index
 from ._token_sequences import TokenSequences, padding_mask
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ._block import Level
 
 
-class EmbeddedSequences:
+class EmbeddedSequences(Immutable):
     """Token sequences and their vectors from one or several sources.
 
     Immutable. A subset of the rows shares the type-level vectors.
@@ -98,15 +99,8 @@ class EmbeddedSequences:
                 f"blocks must be a list of Block, got a single one: [{blocks.name}]."
             )
         blocks = tuple(blocks)
-        object.__setattr__(self, "tokens", tokens)
-        object.__setattr__(self, "blocks", blocks)
+        self._assign(tokens=tokens, blocks=blocks)
         _check_blocks(self, blocks)
-
-    def __setattr__(self, name, value):
-        raise AttributeError(f"EmbeddedSequences is immutable: cannot set {name!r}.")
-
-    def __delattr__(self, name):
-        raise AttributeError(f"EmbeddedSequences is immutable: cannot delete {name!r}.")
 
     def __reduce__(self):
         return type(self), (self.tokens, self.blocks)

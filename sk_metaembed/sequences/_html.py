@@ -2,14 +2,12 @@
 
 import unicodedata
 from html import escape
-from sys import getsizeof
 
 import numpy as np
 
 _PREVIEW_ROWS = 5
 _PREVIEW_TOKENS = 12
 _LONGEST = 40  # characters of a displayed word
-_SAMPLE = 1000  # types that are measured
 
 # Only translucent grays, which read on dark and on light pages.
 _STYLE = """
@@ -40,9 +38,7 @@ def display_word(word):
 
 def tokens_html(tokens):
     """Return the counts and the first rows of a TokenSequences."""
-    size = format_bytes(tokens_nbytes(tokens))
-    summary = [*_counts(tokens), f"about {size}"]
-    return _page("TokenSequences", summary, [_preview(tokens)])
+    return _page("TokenSequences", _counts(tokens), [_preview(tokens)])
 
 
 def embedded_html(embedded):
@@ -53,9 +49,7 @@ def embedded_html(embedded):
         f"{embedded.dim:,} dimensions",
         f"level {embedded.level}",
     ]
-    own = tokens_nbytes(tokens) + sum(block_nbytes(b)[0] for b in embedded.blocks)
-    summary.append(f"about {format_bytes(own)}")
-    head = ("block", "level", "rows", "dim", "dtype", "known", "memory")
+    head = ("block", "level", "rows", "dim", "dtype", "known")
     rows = [_block_row(embedded, block) for block in embedded.blocks]
     parts = [_table("Blocks", head, rows, numeric=(2, 3)), _preview(tokens)]
     return _page("EmbeddedSequences", summary, parts)
@@ -87,37 +81,6 @@ def known_shares(embedded, block):
     return f"{types:.1%} of types, {tokens:.1%} of tokens"
 
 
-def block_nbytes(block):
-    """Return the bytes of a block's own arrays, and of the table that they index."""
-    table, rows = block.indexed()
-    own = block.known.nbytes
-    if rows is None:
-        return own + table.nbytes, 0
-    return own + rows.nbytes, table.nbytes
-
-
-def tokens_nbytes(tokens):
-    """Return about how many bytes tokens take; types are measured on a sample."""
-    size = tokens.codes.nbytes + tokens.offsets.nbytes + tokens.types.nbytes
-    step = max(1, tokens.n_types // _SAMPLE)
-    return size + step * sum(map(getsizeof, tokens.types[::step]))
-
-
-def format_bytes(n):
-    """Return a number of bytes with a unit.
-
-    >>> format_bytes(900), format_bytes(2_000_000), format_bytes(3 * 2**40)
-    ('900 B', '1.9 MiB', '3.0 TiB')
-    """
-    if n < 1024:
-        return f"{n} B"
-    for unit in ("KiB", "MiB", "GiB"):
-        n /= 1024
-        if n < 1024:
-            return f"{n:.1f} {unit}"
-    return f"{n / 1024:.1f} TiB"
-
-
 def _counts(tokens):
     n_used = len(np.unique(tokens.codes))
     types = f"{tokens.n_types:,} types"
@@ -134,13 +97,9 @@ def _counts(tokens):
 
 
 def _block_row(embedded, block):
-    own, table = block_nbytes(block)
-    size = format_bytes(own)
-    if table:
-        size += f", rows of a table of {format_bytes(table)}"
     dtype = block.indexed()[0].dtype
     cells = (block.name, block.level, f"{block.n_rows:,}", f"{block.dim:,}", dtype)
-    cells = (*cells, known_shares(embedded, block), size)
+    cells = (*cells, known_shares(embedded, block))
     return [f"<bdi>{_escaped(cell)}</bdi>" for cell in cells]
 
 

@@ -11,6 +11,7 @@ from .._core._named_errors import names_errors
 from ._columns import check_cells, frame_columns, refuse_other_input, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
+from ._immutable import Immutable
 from ._indexing import row_index
 from ._row_errors import is_token_list
 from ._row_info import RowInfo, pandas_index
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SequencePairs:
+class SequencePairs(Immutable):
     """Pairs of sequences, such as premise and hypothesis, or question and answer.
 
     Both sides are in one container and share types and vectors, so steps that learn
@@ -87,7 +88,7 @@ class SequencePairs:
                 f"SequencePairs got {len(sequences)} sequences, an odd number. "
                 "Pass all first sides, then all second sides."
             )
-        object.__setattr__(self, "sequences", sequences)
+        self._assign(sequences=sequences)
 
     @classmethod
     @names_errors
@@ -113,16 +114,6 @@ class SequencePairs:
         if isinstance(rows, list):
             rows = TokenSequences.from_lists(rows)
         return cls(rows)
-
-    def __setattr__(self, name, value):
-        raise AttributeError(
-            f"SequencePairs is immutable: cannot set {name!r}. Build a new one."
-        )
-
-    def __delattr__(self, name):
-        raise AttributeError(
-            f"SequencePairs is immutable: cannot delete {name!r}. Build a new one."
-        )
 
     def __reduce__(self):
         return type(self), (self.sequences,)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core._arrays import read_only
 from ._html import tokens_html
+from ._immutable import Immutable
 from ._indexing import row_index, span_index
 from ._row_errors import token_error
 from ._row_info import NO_INFO, RowInfo, as_pandas_index
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ._text_scan import TextScan
 
 
-class TokenSequences:
+class TokenSequences(Immutable):
     """Token sequences, stored as codes into the table of their distinct tokens.
 
     A *type* is a distinct token, a *token* one occurrence of it. What does not depend
@@ -127,18 +128,19 @@ class TokenSequences:
         self._set(table, rows, bounds.astype(np.int64, copy=False), row_info)
 
     def _set(self, types, codes, offsets, row_info):
-        object.__setattr__(self, "types", read_only(types))
-        object.__setattr__(self, "codes", read_only(codes))
-        object.__setattr__(self, "offsets", read_only(offsets))
-        object.__setattr__(self, "_row_info", row_info)
-        object.__setattr__(self, "_unsplit", None)
+        self._assign(
+            types=read_only(types),
+            codes=read_only(codes),
+            offsets=read_only(offsets),
+            _row_info=row_info,
+            _unsplit=None,
+        )
 
     @classmethod
     def _of_texts(cls, scan, row_info=NO_INFO):
         """Build from texts, which are split when `types` or `codes` are read."""
         self = cls.__new__(cls)
-        object.__setattr__(self, "_row_info", row_info)
-        object.__setattr__(self, "_unsplit", scan)
+        self._assign(_row_info=row_info, _unsplit=scan)
         return self
 
     def __getattr__(self, name):
@@ -209,16 +211,6 @@ class TokenSequences:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         row_info = NO_INFO._replace(index=as_pandas_index(index, len(lengths)))
         return cls._trusted(types, codes, offsets, row_info)
-
-    def __setattr__(self, name, value):
-        raise AttributeError(
-            f"TokenSequences is immutable: cannot set {name!r}. Build a new one."
-        )
-
-    def __delattr__(self, name):
-        raise AttributeError(
-            f"TokenSequences is immutable: cannot delete {name!r}. Build a new one."
-        )
 
     def __reduce__(self):
         return type(self)._trusted, (

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-from sk_metaembed.sequences._html import block_nbytes, format_bytes, known_shares
+from sk_metaembed.sequences._html import known_shares
 
 ROWS = [["<script>", "$a$", "\n"], [], ["b"] * 30, ["b"], ["c"], ["d", "x" * 200]]
 
@@ -29,17 +29,6 @@ def test_shares_count_the_types_that_occur(embedded):
     assert known_shares(embedded[:0], static) == "no types"
 
 
-def test_memory_is_that_of_the_arrays(embedded):
-    for block in embedded.blocks:
-        assert block_nbytes(block) == (block.values.nbytes + block.known.nbytes, 0)
-    table = np.ones((1000, 50), dtype=np.float32)
-    block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
-    own, shared = block_nbytes(block)
-    assert own < 100
-    assert shared == table.nbytes
-    assert format_bytes(own + shared) == "195.3 KiB"
-
-
 def test_page_tells_numbers_blocks_and_rows(embedded):
     page = embedded._repr_html_()
     for text in (
@@ -62,8 +51,7 @@ def test_gathering_vectors_is_left_to_whoever_needs_them():
     table = np.ones((10, 5), dtype=np.float32)
     block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
     embedded = EmbeddedSequences(TokenSequences.from_lists([["a", "b", "c"]]), [block])
-    assert "rows of a table of 200 B" in embedded._repr_html_()
-    assert block.indexed()[0] is not None
+    assert "mapped" in embedded._repr_html_()
     assert block.indexed()[1] is not None
 
 
