@@ -88,15 +88,6 @@ def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
                 model.fit(embedded, given)
 
 
-@pytest.mark.parametrize(
-    "y", [{0: "a"}, {"a", "b"}, "labels", (row for row in "ab")], ids=type
-)
-def test_targets_without_rows_are_named(embedded, y):
-    kind = type(y).__name__
-    with pytest.raises(ValueError, match=f"single value of type {kind}. Pass a list"):
-        classifier().fit(embedded, y)
-
-
 @pytest.mark.parametrize("model", [DynamicMetaRegressor, DynamicMetaEmbedding])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("class_weight", ["balanced", {1.0: 2.0}])
@@ -106,12 +97,6 @@ def test_numbers_take_no_class_weight(embedded, model, method, class_weight):
     message = "class_weight=.* needs labels, but y holds numbers.*sample_weight"
     with pytest.raises(ValueError, match=message):
         getattr(model, method)(embedded, numbers)
-
-
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
-def test_a_missing_y_names_the_public_class(embedded, method):
-    with pytest.raises(ValueError, match="^DynamicMetaEmbedding requires y to be"):
-        getattr(DynamicMetaEmbedding(), method)(embedded)
 
 
 @pytest.mark.parametrize(
