@@ -7,13 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -21,21 +19,16 @@ from sklearn.preprocessing import FunctionTransformer
 from sk_metaembed import (
     ColumnsEncoder,
     ConcatMetaEmbedding,
-    DynamicMetaClassifier,
     DynamicMetaEmbedding,
     EmbeddedSequences,
     EmbeddingUnion,
     FunctionEmbedding,
     PairEncoder,
     Pooling,
-    SourceSelector,
     StackedMetaClassifier,
     Tokenizer,
     Word2VecEmbedding,
-    load,
-    save,
 )
-from sk_metaembed.sequences._columns import read_columns
 
 TITLES = ["a dog", "no cat", "a dog", "", "cat runs", "dogs"] * 3
 BODIES = ["a dog runs", "a dog", "no dog", "a cat sleeps", "no", "runs"] * 3
@@ -94,15 +87,6 @@ def test_the_encoder_reads_all_columns_as_one_corpus_and_distinct_cells_once():
     assert step.encoder_.given_ == [list(dict.fromkeys(corpus))]
     expected = [[len(t), 1, len(b), 1] for t, b in ARRAY]
     np.testing.assert_array_equal(out, expected)
-
-
-def test_columns_share_a_vocabulary():
-    source = Word2VecEmbedding(4, min_count=1, random_state=0)
-    step = ColumnsEncoder(source).fit([("only here", "x"), ("x", "only there")])
-    assert set(step.encoder_.transform([["here", "there"]]).blocks[0].known) == {True}
-    both = step.transform([("here", "there"), ("there", "here")])
-    title, body = both.blocks
-    np.testing.assert_array_equal(title.values, body.values[::-1])
 
 
 @pytest.mark.parametrize("level", ["blocks", "one block"])
@@ -457,68 +441,9 @@ def letters(words):
     return [[word.count(letter) for letter in "abdfgino"] for word in words]
 
 
-def test_other_combinations_follow():
-    blocks = ColumnsEncoder(UNION)
-    head = make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())
-    for by, n_blocks in (("source", 3), ("block", 1)):
-        selector = SourceSelector(head, n_sources_to_select=1, by=by, cv=2)
-        chosen = make_pipeline(blocks, selector).fit(FRAME, Y)
-        assert len(chosen.transform(FRAME).blocks) == n_blocks
-        columns = {"title", "body"}
-        assert set(chosen[-1].source_names_in_) == columns or by == "block"
-    net = DynamicMetaClassifier(
-        projection_dim=4, encoder="mean", max_epochs=1, early_stopping=False
-    )
-    model = make_pipeline(blocks, net).fit(FRAME, Y)
-    assert model.predict_proba(FRAME).shape == (18, 2)
-    both = PairEncoder(UNION, missing="empty").fit_transform(FRAME)
-    assert blocks.fit(FRAME).transform(FRAME).dim == 2 * both.sequences.dim
-
-
-def test_in_searches_and_column_transformers():
-    pipe = make_pipeline(
-        ColumnsEncoder(UNION, columns=["title"]),
-        StackedMetaClassifier(LogisticRegression(), cv=2, concat=False),
-    )
-    grid = {
-        "columnsencoder__columns": [["title"], ["title", "body"]],
-        "columnsencoder__encoder__active": [("table",), ("table", "length")],
-    }
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise")
-    frame = FRAME.assign(price=np.arange(18.0))
-    assert search.fit(frame, Y).predict(frame).shape == Y.shape
-    both = ColumnTransformer(
-        [("texts", ColumnsEncoder(LSA), ["title", "body"])], remainder="passthrough"
-    ).set_output(transform="pandas")
-    out = both.fit_transform(frame)
-    assert out.columns[-1] == "remainder__price"
-    assert out.columns[0].startswith("texts__title__")
-    assert out.index.equals(frame.index)
-
-
-def test_saved_and_loaded(tmp_path):
-    source = Word2VecEmbedding(4, min_count=1)
-    for encoder in (source, LSA):
-        step = ColumnsEncoder(encoder, columns=["title", "body"]).fit(FRAME)
-        save(step, tmp_path / "columns.skm")
-        again = load(tmp_path / "columns.skm")
-        expected, actual = step.transform(FRAME), again.transform(FRAME)
-        if encoder is source:
-            assert actual == expected
-        else:
-            np.testing.assert_array_equal(actual, expected)
-        assert again.feature_names_in_.tolist() == ["title", "body"]
-
-
 def test_steps_of_one_column_say_what_to_do_with_several():
     for step in (Tokenizer(), Word2VecEmbedding(), UNION):
         with pytest.raises(
             ValueError, match=r"(?s)got 2 columns.*ColumnsEncoder\(enc.*ColumnTransf"
         ):
             step.fit(FRAME)
-
-
-def test_reading_without_an_estimator():
-    assert read_columns(FRAME[:1]) == ([["a dog"], ["a dog runs"]], ["title", "body"])
-    assert read_columns([None, "a"]) == ([[None, "a"]], None)
-    assert read_columns(pd.Series(["a"])) == ([["a"]], None)

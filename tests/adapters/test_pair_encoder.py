@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer
@@ -17,7 +16,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from sk_metaembed import (
-    Block,
     ConcatMetaEmbedding,
     DynamicMetaEmbedding,
     EmbeddedSequences,
@@ -155,20 +153,6 @@ def test_encoders_of_sequences_give_sequence_pairs():
     )
 
 
-def test_in_pipelines_and_searches():
-    pipe = make_pipeline(PairEncoder(LSA), LogisticRegression())
-    grid = {
-        "pairencoder__encoder__truncatedsvd__n_components": [1, 2],
-        "pairencoder__features": [("u", "v"), ("absdiff", "product")],
-    }
-    for rows in (X, X.tolist(), pd.DataFrame(X)):
-        search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(rows, Y)
-        assert search.predict(rows).shape == Y.shape
-    assert cross_val_predict(pipe, X, Y, cv=2).shape == Y.shape
-    with config_context(enable_metadata_routing=True):
-        assert pipe.fit(X, Y).score(X, Y) > 0.4
-
-
 @pytest.mark.parametrize(
     "encoder",
     [
@@ -215,14 +199,6 @@ def test_no_pairs_are_refused_in_fit_and_give_none_later():
     assert step.transform([]).shape == (0, 12)
     tokens = PairEncoder(Tokenizer()).fit(X)
     assert len(tokens.transform([])) == 0
-
-
-def test_sequence_level_blocks_pass_through():
-    tokens = Tokenizer().fit_transform([*X[:, 0], *X[:, 1]])
-    block = Block("sentence", np.eye(len(tokens)), "sequence")
-    pairs = SequencePairs(EmbeddedSequences(tokens, [block]))
-    out = PairEncoder(Pooling(), ["u", "v"]).fit_transform(pairs)
-    np.testing.assert_array_equal(out, np.hstack(np.split(np.eye(len(tokens)), 2)))
 
 
 @pytest.mark.parametrize("encoder", [TfidfVectorizer(), Tokenizer()])

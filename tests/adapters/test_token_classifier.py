@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
+from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -146,15 +146,6 @@ def test_two_tags_have_one_decision():
     assert [v.shape for v in values] == [(len(row),) for row in ROWS]
 
 
-def test_class_weights_go_by_the_tags_names():
-    X = embedded(levels=("type",))
-    plain = LogisticRegression(C=0.01)
-    weighted = LogisticRegression(C=0.01, class_weight={"B-person": 1e4})
-    assert "B-person" not in sum(TokenClassifier(plain).fit(X, TAGS).predict(X), [])
-    result = sum(TokenClassifier(weighted).fit(X, TAGS).predict(X), [])
-    assert set(result) == {"B-person"}
-
-
 def test_a_weight_is_a_copy():
     X = embedded()
     weights = np.array([2, 1, 0, 1, 3])
@@ -259,13 +250,6 @@ def test_a_fold_is_scored_with_tags_of_any_form(y):
 def test_what_does_not_fit_is_refused(X, y, error, message):
     with pytest.raises(error, match=message):
         TokenClassifier(LogisticRegression()).fit(X, y)
-
-
-def test_only_classifiers_and_windows_are_taken():
-    with pytest.raises(ValueError, match=r"must be a classifier, got LinearRegression"):
-        TokenClassifier(LinearRegression()).fit(embedded(), TAGS)
-    with pytest.raises(ValueError, match="'window' parameter"):
-        TokenClassifier(LogisticRegression(), window=-1).fit(embedded(), TAGS)
 
 
 class Claims(ClassifierMixin, BaseEstimator):

@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -14,7 +12,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic._rows import split_rows
 from sk_metaembed.dynamic._targets import ColumnsTarget, classification_target
-from sk_metaembed.dynamic.nets._mixing import Heads, WeightedLoss, accuracies
+from sk_metaembed.dynamic.nets._mixing import WeightedLoss, accuracies
 
 from .conftest import make_embedded
 
@@ -112,12 +110,6 @@ def test_the_loss_is_the_mean_of_the_columns_losses():
     torch.testing.assert_close(accuracies(outputs, labels), sum(hits) / 2)
 
 
-def test_each_column_has_a_head_and_all_share_the_encoder(X, y):
-    module = DynamicMetaClassifier(**SMALL).fit(X, y).net_.module_
-    assert isinstance(module.head, Heads)
-    assert [head[-1].out_features for head in module.head.columns] == [2, 3, 2]
-
-
 def test_the_held_out_part_keeps_the_combinations(X, y):
     target = ColumnsTarget(y.to_numpy())
     strata = target.stratify(y.to_numpy())
@@ -189,27 +181,3 @@ def test_columns_of_numbers_stay_numbers(X, y):
     model = DynamicMetaRegressor(**SMALL).fit(X, numbers)
     assert model.predict(X).shape == (60, 2)
     assert not hasattr(DynamicMetaEmbedding(**SMALL).fit(X, numbers), "classes_")
-
-
-def test_searches_and_cross_validation(X, y):
-    model = DynamicMetaClassifier(**SMALL)
-    grid = {"attention": ["word", "task"]}
-    by_column = make_scorer(_mean_accuracy)
-    for scoring in (None, by_column):
-        search = GridSearchCV(
-            model, grid, cv=KFold(2), scoring=scoring, error_score="raise"
-        )
-        assert 0 <= search.fit(X, y).best_score_ <= 1
-    words = y[["size"]].assign(again=y["size"])
-    assert GridSearchCV(model, grid, cv=2).fit(X, words).predict(X).shape == (60, 2)
-    third = y[["third", "third"]].to_numpy()
-    assert cross_val_predict(model, X, third, cv=2).shape == (60, 2)
-
-
-def _mean_accuracy(y, result):
-    return (np.asarray(y, object) == result).mean()
-
-
-def test_the_transformer_learns_from_columns_too(X, y):
-    out = DynamicMetaEmbedding(**SMALL).fit_transform(X, y)
-    assert out.dim == 8

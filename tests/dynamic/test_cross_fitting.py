@@ -1,6 +1,5 @@
 """Out-of-fold vectors of DynamicMetaEmbedding."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -8,11 +7,9 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy.stats import ortho_group
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
     KFold,
     ShuffleSplit,
@@ -21,7 +18,6 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback, TrainEndCheckpoint
 
-import sk_metaembed
 from sk_metaembed import (
     Block,
     CharEmbedding,
@@ -102,19 +98,6 @@ def test_trees_behind_out_of_fold_vectors_learn_nothing_from_random_labels():
     assert optimistic_loss > 0.88
     assert loss < optimistic_loss - 0.15
     assert confidence < optimistic_confidence - 0.05
-
-
-def test_training_vectors_do_not_tell_random_labels():
-    X, y = noise()
-    options = {"max_epochs": 40, "early_stopping": False, "projection_dim": 16}
-    accuracy = {}
-    for cv in (None, 5):
-        net = crossed(**options, cv=cv).fit(X, y)
-        Z = clone(net).fit_transform(X, y)
-        outputs = Z @ net.net_.module_.head[-1].weight.detach().numpy().T
-        accuracy[cv] = (net.classes_[outputs.argmax(axis=1)] == y).mean()
-    assert accuracy[None] > 0.95
-    assert abs(accuracy[5] - 0.5) < 0.12
 
 
 @pytest.mark.parametrize("levels", LEVELS)
@@ -208,16 +191,6 @@ def test_nets_have_the_same_initial_weights(embedded, labels, nets):
         )
 
 
-@pytest.mark.parametrize("seed", [0, None, "RandomState"])
-def test_random_state(embedded, labels, seed):
-    def result():
-        state = np.random.RandomState(3) if seed == "RandomState" else seed
-        return crossed(random_state=state).fit_transform(embedded, labels)
-
-    first, second = result(), result()
-    assert np.array_equal(first, second) == (seed is not None)
-
-
 def test_pairs(nets):
     X = SequencePairs(make_embedded(80))
     y = np.arange(40) % 2
@@ -234,14 +207,6 @@ def test_pairs(nets):
     pooled = Pooling().fit_transform(mixed.first)
     known = np.array([row.any() for row in X.first.to_list()])
     np.testing.assert_allclose(pooled[known], u[known], atol=0.05)
-
-
-def test_words_pooled_are_near_the_vectors_of_the_mean_encoder(embedded, labels):
-    pooled = Pooling().fit_transform(
-        crossed(output="tokens").fit_transform(embedded, labels)
-    )
-    Z = crossed().fit_transform(embedded, labels)
-    assert np.corrcoef(pooled.ravel(), Z.ravel())[0, 1] > 0.99
 
 
 @pytest.mark.parametrize(
@@ -316,12 +281,6 @@ def test_invalid_cv(embedded, labels, cv, message):
     with pytest.raises(ValueError, match=message):
         model.fit_transform(embedded, labels)
     assert not hasattr(model, "net_")
-
-
-@pytest.mark.parametrize("method", ["fit_transform", "fit"])
-def test_y_is_required(embedded, method):
-    with pytest.raises(ValueError, match="requires y to be passed"):
-        getattr(crossed(), method)(embedded)
 
 
 def test_weights(embedded, labels, folds, nets):
@@ -414,11 +373,6 @@ def test_partial_fit_trains_one_net(embedded, labels, nets):
     assert nets == []
 
 
-def test_generator_as_cv(embedded, labels, folds):
-    Z = crossed(cv=iter(folds)).fit_transform(embedded, labels)
-    np.testing.assert_array_equal(crossed(cv=folds).fit_transform(embedded, labels), Z)
-
-
 def test_files_of_callbacks_are_those_of_the_net_on_all_rows(
     embedded, labels, tmp_path, nets
 ):
@@ -449,31 +403,6 @@ def test_index_and_containers(labels):
     assert frame.columns.tolist() == [f"dynamic{i}" for i in range(5)]
     np.testing.assert_array_equal(frame, crossed().fit_transform(X, labels))
     assert crossed(output="tokens").fit_transform(X, labels).index.equals(index)
-
-
-def test_clone_pickle_and_file(embedded, labels, tmp_path):
-    for cv in (3, StratifiedKFold(3, shuffle=True, random_state=1)):
-        model = clone(crossed(cv=cv))
-        Z = model.fit_transform(embedded, labels)
-        sk_metaembed.save(model, tmp_path / "model.skm")
-        for copy in (
-            pickle.loads(pickle.dumps(model)),
-            sk_metaembed.load(tmp_path / "model.skm"),
-        ):
-            np.testing.assert_array_equal(
-                copy.transform(embedded), model.transform(embedded)
-            )
-            assert repr(copy.cv) == repr(cv)
-            np.testing.assert_array_equal(
-                clone(copy).fit_transform(embedded, labels), Z
-            )
-
-
-def test_search_over_cv(embedded, labels):
-    pipe = make_pipeline(crossed(), HistGradientBoostingClassifier(max_iter=5))
-    search = GridSearchCV(pipe, {"dynamicmetaembedding__cv": [None, 2]}, cv=2)
-    search.fit(embedded, labels)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 @pytest.mark.parametrize("output", ["tokens", "sequence"])
@@ -553,13 +482,6 @@ def test_the_map_of_few_rows(n_rows):
     source = np.ones((n_rows, 5), dtype=np.float32)
     to_target = alignment(source, source, np.ones(n_rows))
     np.testing.assert_allclose(to_target(np.ones((2, 5), np.float32)), np.ones((2, 5)))
-
-
-def test_groups_need_a_splitter():
-    X = make_embedded(24)
-    model = DynamicMetaEmbedding(max_epochs=1)
-    with pytest.raises(TypeError, match="groups is passed to the splitter of cv, but"):
-        model.fit_transform(X, np.arange(24) % 2, groups=np.arange(24) % 4)
 
 
 def test_few_rows_are_warned_about_once(embedded, labels):

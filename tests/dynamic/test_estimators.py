@@ -5,9 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -30,8 +28,13 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("attention", ["task", "word", "context", "uniform"])
-@pytest.mark.parametrize("encoder", ["mean", "bilstm-max", "gru", "attention", "max"])
+@pytest.mark.parametrize(
+    ("attention", "encoder"),
+    [
+        *((attention, "mean") for attention in ("task", "word", "context", "uniform")),
+        *(("word", encoder) for encoder in ("bilstm-max", "gru", "attention", "max")),
+    ],
+)
 def test_every_combination_learns(embedded, labels, attention, encoder):
     options = SMALL | {"encoder": encoder, "max_epochs": 25, "early_stopping": False}
     model = DynamicMetaClassifier(attention, **options).fit(embedded, labels)
@@ -40,23 +43,6 @@ def test_every_combination_learns(embedded, labels, attention, encoder):
     np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-5)
     assert list(model.classes_) == ["high", "low"]
     assert model.n_iter_ == len(model.history_) == 25
-
-
-def test_same_seed_same_net_and_no_trace_in_the_global_generators(embedded, labels):
-    before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    first, second = (
-        DynamicMetaClassifier(encoder="mean", **SMALL).fit(embedded, labels)
-        for _ in range(2)
-    )
-    np.testing.assert_array_equal(
-        first.predict_proba(embedded), second.predict_proba(embedded)
-    )
-    assert torch.equal(before[0], torch.random.get_rng_state())
-    np.testing.assert_array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002
-    other = clone(first).set_params(random_state=1).fit(embedded, labels)
-    assert not np.array_equal(
-        first.predict_proba(embedded), other.predict_proba(embedded)
-    )
 
 
 def test_word_weights_give_a_type_level_block_and_context_a_token_level_one(
@@ -92,27 +78,6 @@ def test_the_scalar_mix_is_reported_per_source(embedded, labels, gate):
     model.set_params(attention="word")
     assert model.layer_weights_ == weights
     assert not hasattr(model.fit(embedded, labels), "layer_weights_")
-
-
-@pytest.mark.parametrize("attention", ["word", "context"])
-def test_a_subset_transforms_as_it_does_among_the_others(embedded, labels, attention):
-    model = DynamicMetaEmbedding(attention, **SMALL).fit(embedded, labels)
-    whole = model.transform(embedded)
-    for rows in ([5], [7, 3, 7], slice(10, 20), []):
-        part, expected = model.transform(embedded[rows]), whole[rows]
-        assert part.tokens == expected.tokens
-        for mine, theirs in zip(part.to_list(), expected.to_list(), strict=True):
-            np.testing.assert_allclose(mine, theirs, atol=1e-5)
-
-
-def test_sequence_output_is_the_encoders_vector(embedded, labels):
-    model = DynamicMetaEmbedding(output="sequence", encoder="bilstm-max", **SMALL)
-    vectors = model.fit_transform(embedded, labels)
-    assert vectors.shape == (60, 12)
-    assert vectors.dtype == np.float32
-    frame = model.set_output(transform="pandas").transform(embedded)
-    assert list(frame.columns) == list(model.get_feature_names_out())
-    np.testing.assert_array_equal(frame.to_numpy(), vectors)
 
 
 @pytest.mark.parametrize("attention", ["word", "context"])
@@ -216,27 +181,6 @@ def test_scikit_learn_callbacks_follow_the_epochs(embedded, labels, callback):
     log = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
     assert len(log) == model.n_iter_
     assert all(0 <= row["accuracy"] <= 1 for row in log)
-
-
-def test_the_progress_bar_shows_epochs_inside_a_pipeline(
-    embedded, labels, callback, capsys
-):
-    pipe = Pipeline([("clf", DynamicMetaClassifier(encoder="mean", **SMALL))])
-    pipe.set_callbacks(callback.ProgressBar()).fit(embedded, labels)
-    shown = capsys.readouterr().out
-    assert "DynamicMetaClassifier" in shown
-    assert "100%" in shown
-
-
-def test_skorch_callbacks_run_and_stay_as_given(embedded, labels):
-    from skorch.callbacks import EpochScoring
-
-    own = EpochScoring(lambda net, X, y: 0.5, name="own", lower_is_better=False)
-    params = set(vars(own))
-    model = DynamicMetaClassifier(encoder="mean", callbacks=[own], **SMALL)
-    model.fit(embedded, labels)
-    assert set(model.history_[:, "own"]) == {0.5}
-    assert set(vars(own)) == params
 
 
 def test_bfloat16_computes_nearly_the_same(embedded, labels):

@@ -21,9 +21,3 @@ def test_a_single_source_is_shown_with_what_it_is_made_of():
     html = DynamicMetaClassifier(trainable=tuned)._repr_html_()
     assert "trainable: FineTuned" in html
     assert "TransformerEmbedding" in html
-
-
-def test_without_such_sources_there_is_one_box():
-    step = DynamicMetaClassifier()
-    assert step._sk_visual_block_().kind == "single"
-    assert "DynamicMetaClassifier" in step._repr_html_()

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
-import sk_metaembed as sk
 from sk_metaembed import (
     Block,
     DynamicMetaClassifier,
-    DynamicMetaEmbedding,
-    DynamicMetaRegressor,
-    DynamicMetaTagger,
     EmbeddedSequences,
     SequencePairs,
     TokenSequences,
@@ -169,57 +164,6 @@ def test_a_dimension_that_does_not_vary_is_centered():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize(
-    ("estimator", "target"),
-    [
-        (DynamicMetaClassifier, lambda X: np.arange(len(X)) % 3),
-        (DynamicMetaClassifier, lambda X: np.array([["a", "x"], ["b", "y"]] * 30)),
-        (DynamicMetaRegressor, lambda X: np.linspace(0, 1, len(X))),
-        (DynamicMetaEmbedding, lambda X: np.arange(len(X)) % 2),
-        (
-            DynamicMetaTagger,
-            lambda X: [
-                ["O", "B-x"][: len(r)] + ["O"] * (len(r) - 2)
-                for r in X.tokens.to_list()
-            ],
-        ),
-    ],
-)
-@pytest.mark.parametrize("attention", ["word", "context"])
-def test_all_estimators_standardize(estimator, target, attention, tmp_path):
-    X = make_embedded(levels=("type", "token", "type"), lengths=(1, 9))
-    params = {k: v for k, v in SMALL.items() if k in estimator().get_params()}
-    params |= {"max_epochs": 3}
-    model = estimator(attention, **params)
-    model.fit(X, target(X))
-    name = "transform" if hasattr(model, "transform") else "predict"
-    if hasattr(model, "predict_proba"):
-        name = "predict_proba"
-    function = getattr(model, name)
-
-    def rows(output):
-        if isinstance(output, EmbeddedSequences):
-            output = output.to_list()
-        if isinstance(output, list) and len(output) == 2 and len(X) != 2:
-            output = np.hstack(output)  # columns of labels
-        return [np.asarray(row, dtype=np.float64) for row in output]
-
-    together = rows(function(X))
-    for i in (0, 7, 31):
-        np.testing.assert_allclose(
-            np.ravel(rows(function(X[i : i + 1]))[0]), np.ravel(together[i]), atol=1e-5
-        )
-    again = clone(model).fit(X, target(X))
-    for a, b in zip(rows(getattr(again, name)(X)), together, strict=True):
-        np.testing.assert_array_equal(a, b)
-    loaded = sk.load(sk.save(model, tmp_path / "model.skm"))
-    for a, b in zip(rows(getattr(loaded, name)(X)), together, strict=True):
-        np.testing.assert_array_equal(a, b)
-    frame = model.attention_weights(X)
-    assert len(frame) == X.tokens.n_tokens
-    assert frame[["s0", "s1", "s2"]].to_numpy().max() <= 1 + 1e-6
-
-
 def test_pairs_are_standardized():
     X = SequencePairs(make_embedded(lengths=(1, 9)))
     y = np.arange(len(X)) % 2
@@ -230,24 +174,3 @@ def test_pairs_are_standardized():
     used = np.unique(X.sequences.tokens.codes)
     used = used[block.known[used]]
     np.testing.assert_allclose(statistics.mean, block.values[used].mean(0), atol=1e-5)
-
-
-def test_the_published_mixer_has_scalar_weights():
-    X = make_embedded(lengths=(1, 9))
-    y = np.arange(len(X)) % 2
-    published = classifier("published").fit(X, y)
-    network = published.net_.module_.mixer
-    assert network.score.out_features == 1 and network.standards is None
-    default = classifier().fit(X, y).net_.module_.mixer
-    assert default.score.out_features == default.dim and default.standards is not None
-    with pytest.raises(ValueError, match=r"'mixer' .* Got 'dme'"):
-        classifier("dme").fit(X, y)
-
-
-def test_words_that_no_source_knows_are_zeros():
-    embedded = make_embedded(levels=("type", "token"))
-    mixer = mixer_of(embedded)
-    mixed = mixer.mix(batch_of(embedded))
-    unknown = torch.from_numpy(~projected(mixer, embedded)[1].any(axis=1))
-    assert unknown.any()
-    assert not mixed.vectors[unknown].any()

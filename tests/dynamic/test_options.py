@@ -92,15 +92,6 @@ def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
                 model.fit(embedded, given)
 
 
-@pytest.mark.parametrize(
-    "y", [{0: "a"}, {"a", "b"}, "labels", (row for row in "ab")], ids=type
-)
-def test_targets_without_rows_are_named(embedded, y):
-    kind = type(y).__name__
-    with pytest.raises(ValueError, match=f"single value of type {kind}. Pass a list"):
-        classifier().fit(embedded, y)
-
-
 @pytest.mark.parametrize("model", [DynamicMetaRegressor, DynamicMetaEmbedding])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("class_weight", ["balanced", {1.0: 2.0}])

@@ -9,7 +9,6 @@ import torch
 from sk_metaembed import (
     DynamicMetaClassifier,
     FineTuned,
-    PairEncoder,
     Tokenizer,
     TransformerEmbedding,
 )
@@ -74,15 +73,6 @@ def test_a_cased_model_is_trained_on_case(pair, output):
     again = pickle.loads(pickle.dumps(clf))
     alone = [again.predict_proba(tokens[[i]])[0] for i in range(3)]
     np.testing.assert_allclose(alone, expected, atol=1e-5)
-
-
-def test_both_sides_of_pairs(pair):
-    tuned = FineTuned(TransformerEmbedding(pair), lr=1e-3)
-    pairs = [("The king.", text) for text in ["THE KING.", "the king!"] * 6]
-    X = PairEncoder(Tokenizer()).fit_transform(pairs)
-    assert X.sequences.texts.tolist()[0] == "The king."
-    clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(X, [0, 1] * 6)
-    assert np.ptp(clf.predict_proba(X[:2]), axis=0).max() > 1e-3
 
 
 @pytest.mark.parametrize("output", ["words", "mean"])

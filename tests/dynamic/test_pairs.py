@@ -8,7 +8,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -22,7 +22,6 @@ from sk_metaembed import (
     Pooling,
     SequencePairs,
     Tokenizer,
-    Word2VecEmbedding,
 )
 from sk_metaembed.dynamic.nets._mixing import joined
 
@@ -205,18 +204,6 @@ def test_vectors_of_pairs_are_those_of_the_sides(pairs, labels):
     assert not u[empty].any()
 
 
-def test_trainable_sources_read_pairs_of_tokens():
-    texts = [("warm tea", "cold tea"), ("warm tea", "warm tea")] * 10
-    y = [0, 1] * 10
-    model = DynamicMetaClassifier(trainable=[("char", CharEmbedding())], **SMALL)
-    pipe = make_pipeline(PairEncoder(Tokenizer()), model).fit(texts, y)
-    assert pipe.predict(texts).shape == (20,)
-    assert "side" in model.attention_weights(pipe[0].transform(texts))
-    source = Word2VecEmbedding(vector_size=4, min_count=1)
-    beside = make_pipeline(PairEncoder(source), clone(model)).fit(texts, y)
-    assert list(beside[1].dims_in_) == ["word2vec"]
-
-
 def test_trainable_sources_read_raw_pairs():
     texts = [("warm tea", "cold tea"), ("warm tea", "warm tea")] * 10
     y = [0, 1] * 10
@@ -247,19 +234,6 @@ def test_trainable_sources_read_raw_pairs():
         tagger.fit(np.array(texts), [["O"]] * 20)
 
 
-def test_pairs_work_in_searches_and_held_out_sets(pairs, labels):
-    model = DynamicMetaClassifier(**SMALL)
-    assert len(cross_val_score(model, pairs, labels, cv=3)) == 3
-    grid = {"attention": ["word", "context"]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(pairs, labels)
-    assert search.best_estimator_.predict(pairs).shape == labels.shape
-    model.fit(pairs[:30], labels[:30], X_val=pairs[30:], y_val=labels[30:])
-    weights = np.arange(N) % 2
-    model.fit(pairs, labels, sample_weight=weights)
-    model.set_params(warm_start=True).fit(pairs, labels)
-    assert clone(model).partial_fit(pairs, labels).partial_fit(pairs, labels).n_iter_
-
-
 def test_the_other_kind_than_in_fit_is_refused(pairs, labels):
     single = pairs.first
     on_pairs = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
@@ -283,15 +257,6 @@ def test_the_other_kind_than_in_fit_is_refused(pairs, labels):
         DynamicMetaTagger().fit(pairs, [["O"]] * N)
     alone.fit(pairs, labels)
     assert alone.predict(pairs).shape == labels.shape
-
-
-def test_other_blocks_than_in_fit_are_refused(pairs, labels):
-    model = DynamicMetaClassifier(**SMALL).fit(pairs, labels)
-    less = SequencePairs(pairs.sequences.select(["s0"]))
-    with pytest.raises(ValueError, match="s1"):
-        model.predict(less)
-    with pytest.raises(TypeError, match="takes EmbeddedSequences"):
-        DynamicMetaClassifier().fit(SequencePairs(pairs.sequences.tokens), labels)
 
 
 def test_there_may_be_no_pairs_to_predict(pairs, labels):

@@ -1,12 +1,7 @@
 """ELMo's scalar mix, learned: the formula, layers normalised, weights made equal."""
 
-import pickle
-
 import numpy as np
 import pytest
-import torch
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from torch import nn
 
 from sk_metaembed import (
@@ -109,12 +104,6 @@ def test_it_starts_as_the_mean():
     np.testing.assert_allclose(block.values, X.blocks[0].values, atol=1e-5)
 
 
-def test_the_layer_that_tells_the_labels_gets_the_weight(layers, y):
-    model = DynamicMetaClassifier(**MIX | {"max_epochs": 40}, layer_norm=True)
-    weights = model.fit(layers, y).layer_weights_
-    assert weights["layer1"] > 0.6
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_pull_makes_weights_equal(layers, y, kind):
     results = [
@@ -164,20 +153,6 @@ def test_layers_are_normalised_token_by_token_for_any_attention(layers, y, atten
             np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-5)
 
 
-def test_normalised_sources_do_not_depend_on_their_scale(layers, y):
-    scaled = layers.with_blocks(
-        Block(block.name, 8 * block.values + 3, block.level, block.known)
-        for block in layers.blocks
-    )
-    options = MIX | {"layer_norm": True, "max_epochs": 3}
-    results = [
-        DynamicMetaEmbedding(**options).fit_transform(X, y) for X in (layers, scaled)
-    ]
-    np.testing.assert_allclose(
-        results[0].blocks[0].values, results[1].blocks[0].values, rtol=1e-3, atol=1e-3
-    )
-
-
 def test_projected_vectors_are_normalised_after_the_projection(layers, y):
     options = MIX | {"layer_norm": True, "projection_dim": 6}
     model = DynamicMetaEmbedding(**options).fit(layers, y)
@@ -197,29 +172,6 @@ def test_projected_vectors_are_normalised_after_the_projection(layers, y):
     )
 
 
-def test_equal_numbers_are_normalised_to_zero(layers, y):
-    constant = layers.with_blocks(
-        Block(b.name, np.full_like(b.values, 2.0), b.level, b.known)
-        for b in layers.blocks
-    )
-    model = DynamicMetaEmbedding(**MIX, layer_norm=True).fit(constant, y)
-    assert not model.transform(constant).blocks[0].values.any()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_copies_tell_the_same(layers, y, kind):
-    model = kind(**MIX, layer_norm=True, mix_penalty=0.01)
-    assert not hasattr(model, "layer_weights_")
-    assert not hasattr(model, "gamma_")
-    model.fit(layers, y)
-    copy = pickle.loads(pickle.dumps(model))
-    again = clone(model).fit(layers, y)
-    for other in (copy, again):
-        assert other.layer_weights_ == model.layer_weights_
-        assert other.gamma_ == model.gamma_
-    assert not hasattr(clone(model), "gamma_")
-
-
 def test_going_on_may_change_the_pull_but_not_the_net(layers, y):
     model = DynamicMetaClassifier(**MIX, warm_start=True).fit(layers, y)
     before = spread(model)
@@ -227,18 +179,6 @@ def test_going_on_may_change_the_pull_but_not_the_net(layers, y):
     assert spread(model) < before / 2
     with pytest.raises(ValueError, match="layer_norm is False, but True is requested"):
         model.set_params(layer_norm=True).fit(layers, y)
-
-
-def test_a_search_tries_the_pull_and_the_norm_with_any_attention(layers, y):
-    grid = {
-        "attention": ["task", "word"],
-        "mix_penalty": [0.0, 1.0],
-        "layer_norm": [False, True],
-    }
-    model = DynamicMetaClassifier(**MIX | {"max_epochs": 2})
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(layers, y)
-    scores = search.cv_results_["mean_test_score"].reshape(2, 2, 2)
-    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("attention", ["word", "context", "uniform"])
@@ -271,57 +211,3 @@ def test_other_attentions_have_no_scalar_mix(layers, y, attention):
 def test_invalid_mixes_raise(layers, y, options, message):
     with pytest.raises(ValueError, match=message):
         DynamicMetaEmbedding(**MIX | options).fit(layers, y)
-
-
-class Table:
-    """A trainable source: a table of words."""
-
-    def prepare(self, tokens):
-        return OpenTable()
-
-
-class OpenTable:
-    dims, levels, lr = {"table": 4}, {"table": "token"}, 0.05
-
-    def __eq__(self, other):
-        return isinstance(other, OpenTable)
-
-    __hash__ = None
-
-    def network(self):
-        return TableNetwork()
-
-    def pieces(self, tokens):
-        return TablePieces(tokens)
-
-
-class TablePieces:
-    def __init__(self, tokens):
-        self.tokens = tokens
-        self.known = {"token": np.ones(tokens.n_tokens, dtype=bool)}
-
-    def batch(self, rows, send):
-        words = [word for row in rows for word in self.tokens[int(row)]]
-        return send(np.array([int(word[1:]) for word in words], dtype=np.int64))
-
-
-class TableNetwork(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(30, 4)
-
-    def forward(self, words):
-        return [(self.table(words), torch.ones_like(words, dtype=torch.bool))]
-
-
-def test_a_trained_source_is_mixed_by_its_name(layers, y):
-    model = DynamicMetaEmbedding(
-        **MIX, trainable=[("own", Table())], layer_norm=True, mix_penalty=0.001
-    )
-    (block,) = model.fit_transform(layers, y).blocks
-    assert list(model.layer_weights_) == ["layer0", "layer1", "layer2", "own"]
-    words = [int(word[1:]) for row in layers.tokens for word in row]
-    table = model.trained_["own"].table.weight.detach().numpy()[words]
-    own = Block("own", table, "token")
-    expected = mixed(model, layers.with_blocks([*layers.blocks, own]))
-    np.testing.assert_allclose(block.values, expected, rtol=1e-4, atol=1e-4)

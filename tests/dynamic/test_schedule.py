@@ -7,9 +7,7 @@ from sklearn.base import clone
 from sk_metaembed import (
     Block,
     DynamicMetaClassifier,
-    DynamicMetaEmbedding,
     DynamicMetaRegressor,
-    DynamicMetaTagger,
     EmbeddedSequences,
     TokenSequences,
 )
@@ -54,8 +52,8 @@ def test_rows_are_held_out_of_many_only():
     assert holds_out(True, 2) and not holds_out(False, 10**6)
 
 
-@pytest.mark.parametrize("n_rows", [1, 31, 32, 33, 64, 500, 1999, 2000, 10**6])
-@pytest.mark.parametrize("batch_size", [1, 32, 100])
+@pytest.mark.parametrize("n_rows", [1, 33, 500, 10**6])
+@pytest.mark.parametrize("batch_size", [1, 32])
 def test_few_rows_have_enough_steps(n_rows, batch_size):
     epochs = count_epochs("auto", n_rows, batch_size, stops_early=False)
     steps_per_epoch = max(n_rows / batch_size, 1)
@@ -75,26 +73,6 @@ def test_defaults_learn_from_few_rows(n_rows):
     before = DynamicMetaClassifier.published(encoder="mean", random_state=0)
     before.fit(X[:n_rows], y[:n_rows])
     assert before.score(X[200:], y[200:]) < model.score(X[200:], y[200:]) - 0.1
-
-
-def test_the_other_estimators_learn_from_few_rows():
-    X, y = topics(264)
-    number = DynamicMetaRegressor(random_state=0).fit(X[:64], y[:64] == 0)
-    predicted = number.predict(X[64:])
-    assert np.corrcoef(predicted, y[64:] == 0)[0, 1] > 0.7
-    embedding = DynamicMetaEmbedding(output="sequence", random_state=0)
-    vectors = embedding.fit(X[:64], y[:64]).transform(X)
-    centers = np.stack([vectors[:64][y[:64] == label].mean(0) for label in range(4)])
-    distances = ((vectors[64:, None] - centers) ** 2).sum(-1)
-    assert (distances.argmin(1) == y[64:]).mean() > 0.9
-    tags = [[str(label)] * 10 for label in y]
-    tagger = DynamicMetaTagger(encoder_dim=8, random_state=0, **{"max_epochs": 30})
-    tagger.fit(X[:64], tags[:64])
-    right = [
-        row == expected
-        for row, expected in zip(tagger.predict(X[64:]), tags[64:], strict=True)
-    ]
-    assert np.mean(right) > 0.6  # of 10 tags each; .25 by chance
 
 
 def test_many_rows_stop_early():
@@ -137,13 +115,3 @@ def test_the_published_net_is_one_call_away(kind):
     assert net.module_.mixer.standards is None
     assert net.module_.mixer.score.out_features == 1
     assert net.module_.encoder.dim == 12 and len(net.module_.head) == 7
-
-
-def test_the_published_mixer_differs_from_the_default():
-    X, y = topics(40)
-    models = [
-        DynamicMetaClassifier(mixer=mixer, **SMALL, max_epochs=2).fit(X, y)
-        for mixer in ("standardized", "published")
-    ]
-    probabilities = [model.predict_proba(X) for model in models]
-    assert np.abs(probabilities[0] - probabilities[1]).max() > 1e-3

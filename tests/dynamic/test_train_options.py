@@ -4,10 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.utils._testing import assert_docstring_consistency
 
-import sk_metaembed as sk
 from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
@@ -78,16 +76,6 @@ def test_options_train_the_net(embedded, labels):
     assert "clip" not in dict(decayed(gradient_clip=None).callbacks_)
     plateau = dict(decayed(lr_factor=0.4, lr_patience=5).callbacks_)["plateau"]
     assert (plateau.kwargs["factor"], plateau.kwargs["patience"]) == (0.4, 5)
-
-
-def test_options_are_cloned_pickled_and_saved(embedded, labels, tmp_path):
-    options = {"weight_decay": 0.1}
-    model = clone(classifier(train_options=options)).fit(embedded, labels)
-    assert model.train_options == options
-    copied = pickle.loads(pickle.dumps(model))
-    loaded = sk.load(sk.save(model, tmp_path / "net.skm"))
-    for other in (copied, loaded, clone(loaded)):
-        assert other.train_options["weight_decay"] == 0.1
 
 
 def test_losses_that_are_read_at_the_end_of_an_epoch_are_the_same(monkeypatch):

@@ -7,7 +7,6 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from torch import nn
 
@@ -130,20 +129,6 @@ def test_cut_words_are_not_known_and_counted_in_a_warning(data):
     np.testing.assert_array_equal(known, block.known)
 
 
-@pytest.mark.parametrize("rows", [[4], [7, 3, 4, 7], list(range(31, -1, -1)), []])
-def test_row_alone_is_row_in_batch(data, rows):
-    tokens, _ = data
-    tuned = FineTuned(source(max_length=8, output=("words", "mean")))
-    words, means = vectors(tuned, tokens)
-    some_words, some_means = vectors(tuned, tokens, rows)
-    places = [np.arange(tokens.offsets[i], tokens.offsets[i + 1]) for i in rows]
-    places = np.concatenate([np.zeros(0, int), *places])
-    for one, other, which in ((some_words, words, places), (some_means, means, rows)):
-        which = np.array(which, dtype=int)
-        assert_close(one[0], other[0][which], precision=1e-4)
-        np.testing.assert_array_equal(one[1], other[1][which])
-
-
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_predictions_do_not_depend_on_the_batch(data, method):
     if method == "lora":
@@ -255,16 +240,6 @@ def test_parameters_are_reached_by_name_and_cloned():
     assert copy.trainable[0][1] is not several.trainable[0][1]
 
 
-def test_a_grid_search_chooses_how_to_train(data):
-    pipe = make_pipeline(Tokenizer(), classifier(max_epochs=1))
-    grid = {
-        "dynamicmetaclassifier__trainable__n_layers": [1, "all"],
-        "dynamicmetaclassifier__trainable__lr": [1e-3],
-    }
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(*data)
-    assert search.predict(["a good film", ""]).shape == (2,)
-
-
 def test_trained_and_frozen_sources_combine(data):
     tokens, y = data
     union = EmbeddingUnion(
@@ -283,12 +258,6 @@ def test_trained_and_frozen_sources_combine(data):
     assert pipe.predict(text).shape == (32,)
 
 
-def test_one_trained_source_alone_leaves_its_unknown_words_without_weight(data):
-    weights = classifier().fit(*data).attention_weights(data[0])
-    known = weights["token"] != NOTHING
-    np.testing.assert_allclose(weights["finetuned"], known, atol=1e-5)
-
-
 @pytest.mark.parametrize("output", ["words", "cls", ("cls", "mean"), ("words", "cls")])
 def test_vectors_of_words_and_of_sentences_are_trained(data, output):
     tuned = FineTuned(source(output=output), lr=1e-3)
@@ -304,15 +273,6 @@ def test_vectors_of_words_and_of_sentences_are_trained(data, output):
     rows = whole.fit_transform(*data)
     assert rows.shape == (32, 8)
     assert not rows[3].any()
-
-
-def test_numbers_and_label_sets_train_it_too(data):
-    tokens, y = data
-    tuned = FineTuned(source(), n_layers=1)
-    model = DynamicMetaRegressor(trainable=tuned, **OPTIONS).fit(tokens, y * 1.5)
-    assert model.predict(tokens).shape == (32,)
-    sets = np.column_stack([y, 1 - y])
-    assert classifier().fit(tokens, sets).predict(tokens).shape == (32, 2)
 
 
 def test_a_pickle_has_the_trained_weights_and_continues_the_same(data):
@@ -392,16 +352,6 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     assert model.set_params(warm_start=False).fit(*data).net_ is not net
 
 
-def test_a_learning_rate_of_next_to_nothing_leaves_the_vectors(data):
-    tokens, y = data
-    model = classifier(FineTuned(source(), lr=1e-12)).fit(tokens, y)
-    ((values, _),) = vectors(
-        model.trainable, tokens, network=model.trained_["finetuned"]
-    )
-    frozen = source().fit_transform(tokens)
-    assert_close(values, frozen.blocks[0].values, precision=1e-4)
-
-
 def test_dropout_is_on_in_training_alone(data):
     tokens, y = data
     model = classifier().fit(tokens, y)
@@ -414,19 +364,6 @@ def test_dropout_is_on_in_training_alone(data):
     network.train()
     assert network.network.training
     assert not torch.equal(network(batch)[0][0], still[0])
-
-
-def test_bfloat16_computes_nearly_the_same(data):
-    model = classifier(train_options={"dtype": "bfloat16"}, early_stopping=False).fit(
-        *data
-    )
-    weights = model.trained_["finetuned"].trained_parameters().values()
-    assert {weight.dtype for weight in weights} == {torch.float32}
-    half = model.predict_proba(data[0])
-    model.net_.autocast = False
-    full = model.predict_proba(data[0])
-    assert not np.array_equal(half, full)
-    np.testing.assert_allclose(half, full, atol=0.05)
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])

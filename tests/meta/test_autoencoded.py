@@ -161,25 +161,6 @@ def test_has_converged(curve, stands):
 
 
 @every
-def test_a_row_is_the_same_alone(variant):
-    X = planted()
-    meta = fitted(X, variant, activation="tanh")
-    batched = values(meta, X)
-    for i in (0, 5, 20):
-        alone = embedded(*[block.take([i]) for block in X.blocks])
-        assert_close(values(meta, alone)[0], batched[i])
-
-
-@every
-def test_the_seed_decides(variant):
-    X = planted()
-    first, second = (values(fitted(X, variant), X) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    other = values(fitted(X, variant, random_state=1), X)
-    assert not np.allclose(first, other)
-
-
-@every
 def test_a_word_that_one_source_knows_uses_its_encoder_alone(variant):
     X = planted()
     meta = fitted(X, variant)
@@ -234,22 +215,6 @@ def test_scale_of_the_sources_does_not_matter(variant):
     )
     meta, other = (fitted(one, variant, normalize=False) for one in (X, large))
     np.testing.assert_allclose(values(meta, X), values(other, large), atol=1e-4)
-
-
-@every
-@pytest.mark.parametrize("normalize", [True, False])
-def test_awkward_data_gives_numbers(variant, normalize):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(12, 4))
-    x[0] = 0
-    x[:, 2] = 3.0
-    x[5:9] = x[4]
-    y = np.concatenate([np.zeros((12, 2)), 1e-30 * x], axis=1)
-    X = embedded(Block("x", x, "type"), Block("y", y, "type"))
-    assert np.isfinite(values(fitted(X, variant, normalize=normalize), X)).all()
-    nothing = embedded(Block("x", np.zeros((4, 2)), "type"))
-    meta = fitted(nothing, variant, normalize=normalize)
-    assert np.isfinite(values(meta, nothing)).all()
 
 
 def test_unusable_sources_are_refused():
@@ -341,12 +306,3 @@ def test_encodings_of_rows_far_apart_are_the_same(activation):
 )
 def test_auto_batches_make_64_steps_within_limits(n_rows, size):
     assert _gradient.auto_batch_size(n_rows) == size
-
-
-def test_few_rows_are_learned_in_small_batches():
-    X = planted(n_rows=400)
-    auto = fitted(X, batch_size="auto", max_iter=30)
-    same = fitted(X, batch_size=32, max_iter=30)
-    np.testing.assert_array_equal(values(auto, X), values(same, X))
-    whole = fitted(X, batch_size=512, max_iter=30)
-    assert auto.loss_curve_[-1] < 0.7 * whole.loss_curve_[-1]

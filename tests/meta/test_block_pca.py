@@ -91,18 +91,6 @@ def test_unknown_rows_take_no_part_and_are_zero(n_components):
     np.testing.assert_allclose(values(result)[known], alone, atol=1e-6)
 
 
-@pytest.mark.parametrize(("n_components", "dim"), [(2, 1), (None, 8)])
-def test_a_source_that_knows_nothing_is_zero(n_components, dim):
-    nothing = np.zeros(200, dtype=bool)
-    X = sequences(nothing, a=np.zeros((200, 8)))
-    X = X.with_blocks([*X.blocks, *sequences(b=correlated()).blocks])
-    step = BlockPCA(n_components).fit(X)
-    assert step.dims_["a"] == dim
-    new = step.transform(sequences(a=correlated(), b=correlated()))
-    assert not values(new).any()
-    assert values(new, "b").any()
-
-
 def test_words_are_averaged_first():
     rng = np.random.default_rng(0)
     tokens = TokenSequences.from_lists([["a", "b"], ["b"], [], ["c"], ["a", "d"]])
@@ -116,23 +104,6 @@ def test_words_are_averaged_first():
     result = BlockPCA(2).fit_transform(X).block("w")
     assert np.array_equal(result.known, known)
     np.testing.assert_allclose(result.values, values(expected, "w"), atol=1e-6)
-
-
-def test_a_row_does_not_depend_on_the_others():
-    step = BlockPCA(3).fit(sequences(a=correlated()))
-    X = correlated(40, seed=1)
-    together = values(step.transform(sequences(a=X)))
-    alone = [values(step.transform(sequences(a=row[None]))) for row in X]
-    np.testing.assert_array_equal(together, np.vstack(alone))
-
-
-def test_signs_are_fixed():
-    X = correlated()
-    first = BlockPCA(3).fit(sequences(a=X)).components_["a"]
-    second = BlockPCA(3).fit(sequences(a=X[::-1])).components_["a"]
-    np.testing.assert_allclose(first, second, atol=1e-4)
-    largest = np.abs(first).argmax(axis=1)
-    assert (first[np.arange(3), largest] > 0).all()
 
 
 def test_other_blocks_are_refused():

@@ -32,7 +32,6 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.metrics import make_unsupervised_scorer, word_similarity_score
 
 
 def one_to_n(**options):
@@ -325,18 +324,3 @@ def test_grid_search_over_all_with_labels():
     results = search.fit(texts, labels).cv_results_
     assert len(results["mean_test_score"]) == len(VARIANTS)
     assert np.isfinite(results["mean_test_score"]).all()
-
-
-def test_grid_search_over_all_for_word_similarity():
-    places = RNG.integers(0, N, size=(60, 2))
-    unit = MEANING / np.linalg.norm(MEANING, axis=1, keepdims=True)
-    ratings = np.einsum("ij,ij->i", *unit[places.T])
-    pairs = [(WORDS[i], WORDS[j]) for i, j in places]
-    scorer = make_unsupervised_scorer(word_similarity_score, (pairs, ratings))
-    search = GridSearchCV(
-        pipeline(), {"meta": combiners()}, scoring=scorer, cv=2, error_score="raise"
-    )
-    scores = search.fit(WORDS).cv_results_["mean_test_score"]
-    assert len(scores) == len(VARIANTS)
-    assert np.isfinite(scores).all()
-    assert search.best_score_ > 0.6

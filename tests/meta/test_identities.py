@@ -11,7 +11,6 @@ from sk_metaembed import (
     AverageMetaEmbedding,
     Block,
     ConcatMetaEmbedding,
-    EmbeddedSequences,
     TokenSequences,
 )
 from sk_metaembed.meta._average import normalized_weights
@@ -54,52 +53,10 @@ def test_average_of_equal_sources_is_the_source(embed, block):
 
 
 @every
-@levels
-def test_fit_transform_is_fit_then_transform(combiner, level_x, level_y, embed, block):
-    X = embed(block("x", level_x), block("y", level_y, dim=5))
-    combiner = clone(combiner)
-    combined = combiner.fit_transform(X)
-    assert combined == combiner.transform(X) == clone(combiner).fit(X).transform(X)
-    assert combined.tokens is X.tokens
-    assert combined.level == (level_x if level_x == level_y else "token")
-    assert combined.dim == combiner.dim_ == len(combiner.get_feature_names_out())
-
-
-@every
-@levels
-def test_rows_do_not_see_each_other(combiner, level_x, level_y, embed, block):
-    X = embed(block("x", level_x), block("y", level_y, dim=5, unknown=(0, 1)))
-    combiner = clone(combiner).fit(X)
-    batched = combiner.transform(X)
-    for rows in ([2], [3, 1, 0, 2], [0, 0], [], slice(1, 3)):
-        assert combiner.transform(X[rows]) == batched[rows]
-
-
-@every
-def test_known_where_any_source_knows(combiner, embed, block):
-    X = embed(block("x", unknown=(0, 1)), block("y", unknown=(1, 2)))
-    combined = clone(combiner).fit_transform(X).blocks[0]
-    assert combined.known.tolist() == [True, False, True, True]
-    assert not combined.values[1].any()
-
-
-@every
 @pytest.mark.parametrize("X", [[["a"]], np.ones((2, 3)), TokenSequences.from_lists([])])
 def test_only_embedded_sequences(combiner, X):
     with pytest.raises(TypeError, match=r"takes EmbeddedSequences.*Put a source"):
         clone(combiner).fit(X)
-
-
-@every
-def test_blocks_must_be_those_of_fit(combiner, embed, block):
-    x, y = block("x"), block("y")
-    combiner = clone(combiner).fit(embed(x, y))
-    for other in ([x], [y, x], [x, block("z")], [x, block("y", dim=4)], [x, y, y]):
-        names = {block.name for block in other}
-        if len(names) < len(other):
-            other = [*other[:-1], other[-1].rename("w")]
-        with pytest.raises(ValueError, match="was fitted on blocks {'x': 3, 'y': 3}"):
-            combiner.transform(embed(*other))
 
 
 def test_concat_by_its_formula(embed, block):
@@ -190,11 +147,3 @@ def test_faulty_weights(kind, weights, error, message, embed, block):
 def test_average_needs_some_weight(embed, block):
     with pytest.raises(ValueError, match="every weight is 0"):
         AverageMetaEmbedding(weights=[0]).fit(embed(block("x")))
-
-
-@every
-def test_no_rows(combiner):
-    tokens = TokenSequences.from_lists([])
-    blocks = [Block(name, np.zeros((0, 2)), "type") for name in "xy"]
-    combined = clone(combiner).fit_transform(EmbeddedSequences(tokens, blocks))
-    assert combined.blocks[0].n_rows == 0

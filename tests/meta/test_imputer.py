@@ -5,18 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    AverageMetaEmbedding,
     Block,
     EmbeddedSequences,
     SourceImputer,
     TokenSequences,
 )
 from sk_metaembed.meta._neighbors import nearest_rows, neighbor_means
-
-from ..rounding import assert_close
 
 N_ROWS = 80
 both_strategies = pytest.mark.parametrize("strategy", ["mutual", "neighbors"])
@@ -146,20 +142,6 @@ def test_unseen_words_are_filled_without_learning_again(strategy):
 
 
 @both_strategies
-def test_rows_do_not_see_each_other(strategy):
-    values, known = planted()
-    X = embed(values, known)
-    imputer = SourceImputer(strategy)
-    batched = imputer.fit_transform(X)
-    assert batched == imputer.transform(X)
-    for rows in ([4], [40, 3, 3], list(range(10, 70))):
-        alone = imputer.transform(embed([v[rows] for v in values], known[:, rows]))
-        for whole, part in zip(batched.blocks, alone.blocks, strict=True):
-            assert_close(part.values, whole.values[rows])
-            assert np.array_equal(part.known, whole.known[rows])
-
-
-@both_strategies
 def test_policy_values_for_unknown_words_play_no_part(strategy):
     values, known = planted()
     X = embed(values, known)
@@ -215,31 +197,6 @@ def test_a_pair_without_a_map_is_left_out(strategy):
 
 
 @both_strategies
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.zeros((N_ROWS, 3)),
-        np.ones((N_ROWS, 3)),
-        np.eye(N_ROWS, 3),
-        np.full((N_ROWS, 1), 2.0),
-        np.full((N_ROWS, 2), 1e-30),
-        np.full((N_ROWS, 2), 1e30),
-    ],
-    ids=["zeros", "constant", "mostly zeros", "one", "tiny", "huge"],
-)
-@pytest.mark.parametrize("alpha", [1e-12, 1.0])
-@pytest.mark.filterwarnings("ignore:SourceImputer")
-def test_awkward_sources(strategy, values, alpha):
-    sources, known = planted(2)
-    X = embed([sources[0], values], known)
-    imputer = SourceImputer(strategy, alpha=alpha, min_shared=1)
-    for block in imputer.fit_transform(X).blocks:
-        assert np.isfinite(block.values).all()
-    for block in imputer.transform(embed([sources[0], values], ~known)).blocks:
-        assert np.isfinite(block.values).all()
-
-
-@both_strategies
 def test_half_precision_comes_out_as_float32(strategy):
     values, known = planted(2)
     filled = SourceImputer(strategy).fit_transform(embed(values, known, np.float16))
@@ -256,20 +213,6 @@ def test_levels_that_differ_become_tokens(strategy):
     expected = SourceImputer(strategy).fit_transform(X)
     for got, block in zip(filled.blocks, expected.blocks, strict=True):
         np.testing.assert_allclose(got.values, block.values, atol=1e-5)
-
-
-@both_strategies
-def test_before_a_combiner_in_a_pipeline(strategy):
-    values, known = planted()
-    X = embed(values, known)
-    pipe = make_pipeline(SourceImputer(strategy), AverageMetaEmbedding()).fit(X)
-    combined = pipe.transform(X).blocks[0]
-    some = known.any(axis=0)
-    parts = [unit(b.values[some]) for b in pipe[0].transform(X).blocks]
-    expected = np.mean(parts, axis=0)
-    np.testing.assert_allclose(combined.values[some], expected, atol=1e-6)
-    names = pipe[0].get_feature_names_out()
-    assert (len(names), names[0], names[-1]) == (15, "a0", "c4")
 
 
 @pytest.mark.parametrize(

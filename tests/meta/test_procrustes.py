@@ -20,8 +20,6 @@ from sk_metaembed.meta._procrustes import (
     nearest_rotation,
 )
 
-from ..rounding import assert_close
-
 N_ROWS = 120
 TOKENS = TokenSequences.from_lists([[f"w{i}" for i in range(N_ROWS)]])
 both_kinds = pytest.mark.parametrize("target", [None, "a"])
@@ -103,20 +101,6 @@ def centered(values):
     block = Block("x", values, "type")
     mean = known_mean(block, np.arange(len(values)), normalize=True)
     return centered_rows(block, mean)
-
-
-@pytest.mark.parametrize("target", [None, "a"])
-@pytest.mark.parametrize("impute_missing", [True, False])
-def test_one_source_alone_is_itself(target, impute_missing):
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(N_ROWS, 4)) + 1
-    known = rng.random((1, N_ROWS)) < 0.8
-    combiner = ProcrustesMetaEmbedding(target, impute_missing=impute_missing)
-    combined = combiner.fit_transform(embed(x, known=known)).blocks[0]
-    assert np.array_equal(combined.known, known[0])
-    expected = unit(unit(x) - unit(x)[known[0]].mean(axis=0))
-    expected[~known[0]] = 0
-    np.testing.assert_allclose(combined.values, expected, atol=1e-6)
 
 
 @both_kinds
@@ -252,21 +236,6 @@ def test_unseen_words_are_filled_from_the_words_of_fit(target):
     assert all(np.array_equal(combiner.rotations_[n], r) for n, r in before.items())
 
 
-@both_kinds
-def test_rows_do_not_see_each_other(target):
-    _, sources = planted((6, 9, 7), noise=0.3)
-    known = np.random.default_rng(7).random((3, N_ROWS)) < 0.6
-    X = embed(*sources, known=known)
-    combiner = ProcrustesMetaEmbedding(target)
-    batched = combiner.fit_transform(X).blocks[0]
-    assert batched == combiner.transform(X).blocks[0]
-    for rows in (slice(5, 6), slice(20, 90), [7, 3, 3]):
-        part = [block.take(rows, level="token") for block in X.blocks]
-        alone = EmbeddedSequences(tokens(part[0].n_rows), part)
-        values = combiner.transform(alone).blocks[0].values
-        assert_close(values, batched.values[rows])
-
-
 def test_weights_are_those_of_the_average():
     _, (a, b) = planted((6, 6), noise=0.2)
     X = embed(a, b)
@@ -293,29 +262,6 @@ def test_few_shared_words(target, n_shared):
     assert combiner.n_shared_["b"] == n_shared
     if n_shared == 0:
         assert np.array_equal(combiner.rotations_["b"], np.eye(4, 5))
-
-
-@both_kinds
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.zeros((N_ROWS, 3)),
-        np.ones((N_ROWS, 3)),
-        np.repeat(np.eye(3), 40, axis=0),
-        np.eye(N_ROWS, 3),
-        np.full((N_ROWS, 1), 2.0),
-        np.full((N_ROWS, 2), 1e-30),
-    ],
-    ids=["zeros", "constant", "duplicates", "mostly zeros", "one", "tiny"],
-)
-@pytest.mark.parametrize("share", [0, 0.1, 1])
-def test_awkward_sources(target, values, share):
-    rng = np.random.default_rng(9)
-    known = np.array([rng.random(N_ROWS) < 0.7, np.arange(N_ROWS) < share * N_ROWS])
-    X = embed(rng.normal(size=(N_ROWS, 5)), values, known=known)
-    combined = ProcrustesMetaEmbedding(target).fit_transform(X).blocks[0]
-    assert np.isfinite(combined.values).all()
-    assert np.array_equal(combined.known, known.any(axis=0))
 
 
 @both_kinds

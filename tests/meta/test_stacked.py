@@ -1,6 +1,5 @@
 """StackedMetaClassifier and StackedMetaRegressor: models per source, weighted."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -14,14 +13,12 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
     KFold,
     PredefinedSplit,
     ShuffleSplit,
     StratifiedKFold,
     cross_val_predict,
-    cross_val_score,
 )
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -30,7 +27,6 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sk_metaembed import (
     Block,
     EmbeddedSequences,
-    EstimatorEmbedding,
     LSAEmbedding,
     PairEncoder,
     Pooling,
@@ -38,8 +34,6 @@ from sk_metaembed import (
     StackedMetaClassifier,
     StackedMetaRegressor,
     TokenSequences,
-    load,
-    save,
 )
 from sk_metaembed.meta._stacked_models import RowSpace
 
@@ -246,14 +240,6 @@ def test_row_space_gives_the_model_of_the_dimensions(is_sparse):
     np.testing.assert_allclose(moved.coef_, expected.coef_, atol=1e-4)
     np.testing.assert_allclose(moved.predict_proba(X), expected.predict_proba(X), 1e-4)
     assert moved.n_features_in_ == 50
-
-
-def test_row_space_of_zeros_has_one_dimension():
-    space = RowSpace(np.zeros((4, 6)))
-    np.testing.assert_array_equal(space[1:], np.zeros((3, 1)))
-    model = LogisticRegression().fit(space[:], [0, 0, 1, 1])
-    space.move_coefficients(model)
-    np.testing.assert_array_equal(model.coef_, np.zeros((1, 6)))
 
 
 def dense(X):
@@ -577,17 +563,6 @@ def test_words_are_averaged():
     )
 
 
-def test_a_row_alone_is_the_row_in_a_batch():
-    X, y = planted()
-    model = classifier().fit(X, y)
-    scale = np.abs(model.decision_function(X)).max()
-    alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(9)])
-    np.testing.assert_allclose(
-        alone, model.decision_function(X)[:9], rtol=0, atol=1e-5 * scale
-    )
-    assert model.predict(X[:0]).shape == (0,)
-
-
 def test_empty_sequences_have_finite_predictions():
     tokens = TokenSequences.from_lists([["good"], ["bad"], []] * 10)
     y = np.arange(30) % 3 == 1
@@ -619,60 +594,6 @@ def test_further_models_read_the_tokens_and_are_cross_validated_whole():
         "chars",
         "lsa",
     ]
-
-
-def test_output_in_pandas_has_names_and_index():
-    pd = pytest.importorskip("pandas")
-    X, y = planted(60, n_classes=3)
-    index = pd.Index([f"row {i}" for i in range(len(y))])
-    X = EmbeddedSequences(X.tokens._with_row_info(index=index), X.blocks)
-    stacked = classifier(tfidf=False).set_output(transform="pandas")
-    frame = stacked.fit_transform(X, LABELS[y])
-    for each in (frame, stacked.transform(X)):
-        assert each.columns[:3].tolist() == ["a__no", "a__perhaps", "a__yes"]
-        assert each.index.equals(index)
-    plain = classifier(tfidf=False).fit_transform(X, LABELS[y])
-    np.testing.assert_array_equal(frame.to_numpy(), plain)
-
-
-def test_parallel_and_repeated_fits_are_equal():
-    X, y = planted(n_rows=100)
-    one, two = classifier(), classifier(n_jobs=2)
-    np.testing.assert_array_equal(one.fit_transform(X, y), two.fit_transform(X, y))
-    assert one.weights_ == two.weights_ == classifier().fit(X, y).weights_
-    many, y = planted(n_rows=1600)
-    model = classifier(tfidf=False, concat=False).fit(many, y)
-    out = model.fit_transform(many, y)
-    np.testing.assert_array_equal(out, clone(model).fit_transform(many, y))
-    held_out = accuracy_score(y, out[:, 1] > 0)
-    assert model.scores_["b"] == pytest.approx(held_out)
-
-
-def test_copies_pickles_and_files(tmp_path):
-    X, y = planted(n_rows=60)
-    labels = np.stack([y, 1 - y], axis=1)
-    regressor = StackedMetaRegressor(random_state=0)
-    for model, target in (
-        (classifier(), LABELS[y]),
-        (classifier(), labels),
-        (regressor, y * 1.5),
-    ):
-        model.fit(X, target)
-        save(model, tmp_path / "model.skm")
-        for again in (pickle.loads(pickle.dumps(model)), load(tmp_path / "model.skm")):
-            np.testing.assert_array_equal(again.predict(X), model.predict(X))
-            np.testing.assert_array_equal(again.transform(X), model.transform(X))
-
-
-def test_search_over_its_parameters():
-    X, y = planted(n_rows=120)
-    grid = {"concat": [False, True], "tfidf": [False, True]}
-    search = GridSearchCV(classifier(linear()), grid, cv=2).fit(X, y)
-    assert search.best_score_ > 0.7
-    lsa = EstimatorEmbedding(make_pipeline(LSAEmbedding(2), Pooling()))
-    texts = ["good film", "bad film", "good", "bad"] * 10
-    scores = cross_val_score(make_pipeline(lsa, classifier()), texts, [1, 0, 1, 0] * 10)
-    assert scores.mean() == 1
 
 
 class OnlyPredicts(ClassifierMixin, BaseEstimator):
@@ -723,15 +644,6 @@ def test_numbers_must_be_numbers():
     X, y = planted(60)
     with pytest.raises(ValueError, match="y must be numbers, got .*Use StackedMetaCl"):
         StackedMetaRegressor().fit(X, LABELS[y])
-
-
-def test_a_failed_fit_leaves_the_estimator_as_it_was():
-    X, y = planted(60)
-    stacked = classifier().fit(X, y)
-    before = stacked.transform(X)
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        stacked.fit(X.select(["a"]), np.ones(len(y)))
-    np.testing.assert_array_equal(stacked.transform(X), before)
 
 
 def test_a_classifier_may_weight_classes_by_their_names():

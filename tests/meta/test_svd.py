@@ -9,7 +9,6 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.meta import SVDMetaEmbedding
-from sk_metaembed.meta._svd import exact_svd
 
 from ..rounding import assert_close
 
@@ -58,16 +57,6 @@ def test_subspace_and_values_are_numpys(two, weights, solver):
     )
 
 
-@pytest.mark.parametrize("shape", [(300, 7), (7, 7), (6, 9)])
-def test_a_matrix_in_parts_has_the_svd_of_the_whole(shape):
-    X = (drawn(*shape) * np.geomspace(1, 1e-4, shape[1])).astype(np.float32)
-    _, S, Vt = np.linalg.svd(X.astype(float), full_matrices=False)
-    for parts in ([X], np.array_split(X, 4), [X[:3], X[3:5], X[5:]]):
-        values, directions = exact_svd(iter(parts), *shape, 5)
-        np.testing.assert_allclose(values, S[:5], rtol=1e-6)
-        np.testing.assert_allclose(abs(np.sum(directions * Vt[:5], axis=1)), 1, 1e-6)
-
-
 def test_small_directions_are_as_precise_as_the_vectors():
     turn = np.linalg.qr(drawn(9, 9, seed=2))[0]
     x = drawn(500, 9) * np.geomspace(1, 2e-6, 9) @ turn
@@ -104,15 +93,6 @@ def test_one_source_is_itself_but_for_a_rotation_or_a_linear_map():
     map_back, *_ = np.linalg.lstsq(white, own)
     np.testing.assert_allclose(white @ map_back, own, atol=1e-5)
     assert np.linalg.cond(map_back) < 1e3
-
-
-def test_new_words_are_projected(two):
-    svd = SVDMetaEmbedding(6).fit(two)
-    new = embed(drawn(3, 8, seed=5), drawn(3, 5, seed=6))
-    conc = ConcatMetaEmbedding().fit_transform(new).blocks[0].values
-    expected = conc @ (svd.components_.T / svd.singular_values_) * np.sqrt(N)
-    got = svd.transform(new).blocks[0].values
-    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_what_a_source_does_not_know_takes_no_part():
@@ -179,15 +159,6 @@ def test_duplicates_and_same_source_twice():
     values = values_of(svd, embed(x, x))
     assert svd.n_components_ == 3
     assert_close(values[0], values[4])
-
-
-def test_sources_that_share_nothing():
-    half = np.arange(N) < N // 2
-    with pytest.raises(ValueError, match="'x' shares no word with the other"):
-        SVDMetaEmbedding().fit(embed(drawn(N, 2), drawn(N, 2), known=[half, ~half]))
-    nothing = np.zeros(N, dtype=bool)
-    with pytest.raises(ValueError, match="'x' knows none"):
-        SVDMetaEmbedding().fit(embed(drawn(N, 2), drawn(N, 2), known=[nothing, None]))
 
 
 def test_auto_projects_few_of_many_at_random():

@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
     Block,
     EmbeddedSequences,
     GCCAMetaEmbedding,
-    Pooling,
     SVDMetaEmbedding,
     TokenSequences,
-    load,
-    save,
 )
 
 METHODS = [
@@ -83,14 +79,3 @@ def test_impossible_sizes(meta, X, n_components):
 def test_before_fit(meta, X):
     with pytest.raises(NotFittedError):
         clone(meta).truncate(2)
-
-
-@every
-def test_saved_and_in_a_pipeline(meta, X, tmp_path):
-    pipe = make_pipeline(fitted(meta, X), Pooling()).fit(X)
-    pipe.steps[0] = ("meta", pipe[0].truncate(4))
-    pipe[-1].fit(pipe[0].transform(X))
-    assert pipe.transform(X).shape == (40, 4)
-    save(pipe, tmp_path / "pipe.skm")
-    loaded = load(tmp_path / "pipe.skm")
-    np.testing.assert_array_equal(loaded.transform(X), pipe.transform(X))

@@ -119,14 +119,6 @@ def test_early_stopping_is_kept(library, params, best, tmp_path):
         assert all('"nthread":"1"' in config for config in threads)
 
 
-@pytest.mark.parametrize("library", MODELS)
-def test_an_unfitted_model(library, tmp_path):
-    step = model(library)
-    path = save(step, tmp_path / "m.skm")
-    result = load(path, trusted=trusted(path))
-    assert str(result.get_params()) == str(step.get_params())
-
-
 def test_models_must_be_classes_of_their_libraries(tmp_path):
     parts = forge.members(save(Tokenizer(), tmp_path / "m.skm").read_bytes())
     schema = forge.schema_of(parts)

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.interpolate import BSpline
 from scipy.sparse import csr_array
 from sklearn import ensemble
 from sklearn.datasets import make_classification
@@ -327,14 +326,6 @@ def test_no_other_object_can_write_to_what_was_checked(tmp_path):
         np.testing.assert_array_equal(array, checked[name])
         np.testing.assert_array_equal(others[name], checked[name])
         assert not np.shares_memory(array, others[name])
-
-
-def test_splines_are_restored(tmp_path):
-    model = SplineTransformer(degree=2).fit(np.nan_to_num(X))
-    result = load(save(model, tmp_path / "m.skm"))
-    assert type(result.bsplines_[0]) is BSpline
-    far = 9 * np.nan_to_num(X)
-    np.testing.assert_array_equal(result.transform(far), model.transform(far))
 
 
 def test_all_names_are_in_one_message(tmp_path):

@@ -78,19 +78,3 @@ def test_mlflow_logs_and_reads_its_default_format(mlflow, pipe, tmp_path):
     np.testing.assert_array_equal(served.predict(frame), expected)
     with pytest.raises(mlflow.MlflowException, match="missing inputs"):
         served.predict(pd.DataFrame({"other": TEXTS}))
-
-
-def test_a_signature_of_a_list_serves_lists_and_series(mlflow, pipe, tmp_path):
-    expected = pipe.predict(TEXTS)
-    signature = mlflow.models.infer_signature(TEXTS, expected)
-    trusted = skops_io.get_untrusted_types(data=skops_io.dumps(pipe))
-    mlflow.sklearn.save_model(
-        pipe,
-        tmp_path / "m",
-        signature=signature,
-        skops_trusted_types=trusted,
-        pip_requirements=[],
-    )
-    served = mlflow.pyfunc.load_model(str(tmp_path / "m"))
-    for X in (TEXTS, pd.Series(TEXTS), np.array(TEXTS), pd.DataFrame({"text": TEXTS})):
-        np.testing.assert_array_equal(served.predict(X), expected)

@@ -1,11 +1,9 @@
 """Estimators are restored to the last bit, and saved again to equal bytes."""
 
-import pickle
 import warnings
 from collections import OrderedDict, defaultdict
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -20,7 +18,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import (
-    CommonComponentRemoval,
     ConcatMetaEmbedding,
     DynamicMetaClassifier,
     ElmoLanguageModel,
@@ -295,29 +292,9 @@ def test_parameters_set_after_the_fit_do_not_change_the_net(tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), expected)
 
 
-def test_loaded_estimator_can_be_pickled(tmp_path):
-    pipe = pipelines()["net"].fit(TEXTS, LABELS)
-    loaded = load(save(pipe, tmp_path / "e.skm"))
-    joblib.dump(loaded, tmp_path / "e.joblib")
-    for copied in (
-        pickle.loads(pickle.dumps(loaded)),
-        joblib.load(tmp_path / "e.joblib"),
-    ):
-        np.testing.assert_array_equal(
-            copied.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
-        )
-
-
 def test_gensims_vectors_as_a_parameter(tmp_path):
     kv = vectors().to_keyed_vectors()
     source = PretrainedEmbedding(kv).fit(TEXTS)
     loaded = load(save(source, tmp_path / "e.skm"))
     assert params(loaded) == params(source)
     assert_same(loaded.transform(TEXTS), source.transform(TEXTS), "loaded", rtol=0)
-
-
-def test_a_step_for_arrays(tmp_path):
-    X = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
-    step = CommonComponentRemoval(2).fit(X)
-    loaded = load(save(step, tmp_path / "e.skm"))
-    np.testing.assert_array_equal(loaded.transform(X), step.transform(X))

@@ -1,6 +1,5 @@
 """`save` names the place of what it refuses, and warns of what `load` requires."""
 
-import errno
 import os
 import threading
 from collections import Counter
@@ -61,18 +60,6 @@ def test_a_refusal_names_the_object_within_an_attribute(tmp_path):
     place = "value= of Foreign, attribute 'inner' of Outer, attribute 'lock' of Inner"
     with pytest.raises(TypeError, match=f"^{place} holds lock, which"):
         save(Foreign(outer), tmp_path / "e.skm")
-
-
-def test_error_on_a_full_disk_has_the_path(tmp_path, monkeypatch):
-    path = tmp_path / "tokens.skm"
-
-    def full(*args):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left on device: '.*tokens.skm'") as e:
-        save(LogisticRegression(), path)
-    assert e.value.filename == str(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

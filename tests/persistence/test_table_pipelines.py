@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline
 
 from sk_metaembed import PretrainedEmbedding, load, make_table_pipeline, save
@@ -70,27 +69,9 @@ def test_pipelines_for_tables_require_no_trust(task, best, tmp_path, monkeypatch
 
 
 @pytest.mark.filterwarnings("error:Loading .* requires explicit trust")
-def test_a_polars_table_requires_no_trust(tmp_path):
-    polars = pytest.importorskip("polars")
-    frame = polars.from_pandas(with_dates(table()))
-    pipe = make_table_pipeline(Ridge(), random_state=0).fit(frame, np.arange(N_ROWS))
-    result = load(save(pipe, tmp_path / "m.skm"))
-    np.testing.assert_array_equal(result.predict(frame), pipe.predict(frame))
-
-
-@pytest.mark.filterwarnings("error:Loading .* requires explicit trust")
 @pytest.mark.parametrize("name", ["String", "MinHash", "Gap", "Similarity"])
 def test_encoders_of_skrub_require_no_trust(name, tmp_path):
     encoder = getattr(skrub, f"{name}Encoder")(**ENCODERS.get(name, {}))
     pipe = skrub.TableVectorizer(high_cardinality=encoder).fit(table())
     result = load(save(pipe, tmp_path / "m.skm"))
     pd.testing.assert_frame_equal(result.transform(table()), pipe.transform(table()))
-
-
-@pytest.mark.filterwarnings("ignore:Found unknown categories")
-def test_a_linear_model_requires_no_trust(tmp_path):
-    frame = with_dates(table())  # encoded by splines
-    pipe = make_table_pipeline(Ridge(), random_state=0).fit(frame, np.arange(N_ROWS))
-    result = load(save(pipe, tmp_path / "m.skm"))
-    frame = with_dates(unseen(table()))
-    np.testing.assert_array_equal(result.predict(frame), pipe.predict(frame))

@@ -1,12 +1,11 @@
 """make_text_pipeline and make_table_pipeline: one line from a table to predictions."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -23,7 +22,6 @@ from sk_metaembed import (
     make_text_pipeline,
     save,
     search_space,
-    tables,
 )
 
 skrub = pytest.importorskip("skrub")
@@ -147,19 +145,6 @@ def test_predictions_are_added_from_200_rows_on():
         encoder.set_params(cv=5).fit(texts[:199], y[:199])
 
 
-def test_text_pipeline_in_a_file(tmp_path):
-    texts, y = reviews(60)
-    for pipeline, target in (
-        (make_text_pipeline(random_state=0), y),
-        (make_text_pipeline(random_state=0), np.stack([y, 1 - y], axis=1)),
-        (make_text_pipeline("regressor", random_state=0), y * 2.5),
-    ):
-        pipeline.fit(texts, target)
-        save(pipeline, tmp_path / "model.skm")
-        again = load(tmp_path / "model.skm")
-        np.testing.assert_array_equal(again.predict(texts), pipeline.predict(texts))
-
-
 def dated(n_rows=40):
     """Return a table with dates and classes of which the year tells."""
     days = pd.date_range("2020-01-01", periods=n_rows, freq="27D")
@@ -225,24 +210,3 @@ def test_many_other_columns_are_cut():
     with pytest.raises(ValueError, match="'c0', .*'c9' and 20 more columns, oth") as e:
         pipe.predict(frame)
     assert "review" not in str(e.value)
-
-
-def test_numbers_as_names_of_columns():
-    frame, y = dated()
-    frame.columns = [0, 1, 2]
-    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
-    np.testing.assert_array_equal(
-        pipe.predict_proba(frame[[2, 0, 1]]), pipe.predict_proba(frame)
-    )
-
-
-def test_the_table_is_cloned_and_pickled():
-    frame, y = dated()
-    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
-    table = pickle.loads(pickle.dumps(clone(pipe["table"])))
-    assert isinstance(table, skrub.TableVectorizer)
-    assert repr(table) == repr(pipe["table"])
-    again = pickle.loads(pickle.dumps(pipe))
-    np.testing.assert_array_equal(again.predict(frame), pipe.predict(frame))
-    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        tables.Nothing  # noqa: B018

@@ -1,14 +1,9 @@
 """TextMetaEncoder: columns of texts as numbers, from several sources."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
-from joblib import parallel_config
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
@@ -22,9 +17,7 @@ from sk_metaembed import (
     PretrainedEmbedding,
     TextMetaEncoder,
     WordVectors,
-    load,
     make_text_pipeline,
-    save,
 )
 
 # Few rows keep the tests quick.
@@ -141,15 +134,6 @@ def test_one_column(X, prefix):
     np.testing.assert_allclose(step.transform(X), expected, atol=1e-5)
 
 
-def test_the_index_is_kept():
-    frame = table().set_index(np.arange(N_ROWS)[::-1] * 3)
-    step = encoder().set_output(transform="pandas")
-    assert step.fit_transform(frame).index.equals(frame.index)
-    if sklearn.__version__ >= "1.7":  # before, only that of a frame
-        series = frame["notes"].rename(None)
-        assert step.fit_transform(series).index.equals(frame.index)
-
-
 @pytest.mark.parametrize("value", [None, np.nan, pd.NA, "", " \t"])
 def test_columns_without_texts(value):
     frame = pd.DataFrame({"empty": pd.Series([value] * N_ROWS), "notes": texts()})
@@ -202,16 +186,6 @@ def test_no_rows():
     assert step.transform([]).shape == (0, 11)
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         encoder().fit(table()[:0])
-
-
-def test_rows_alone_and_repeated():
-    step = encoder(n_components=5).fit(table())
-    frame = table()[:9]
-    together = step.transform(frame)
-    alone = np.vstack([step.transform(frame[i : i + 1]) for i in range(9)])
-    np.testing.assert_array_equal(together, alone)
-    twice = step.transform(pd.concat([frame, frame]))
-    np.testing.assert_array_equal(twice, np.vstack([together, together]))
 
 
 def test_a_text_is_computed_once():
@@ -312,33 +286,6 @@ def test_input_that_is_refused():
         encoder().fit(pd.DataFrame({"n": [1.5, 2.5]}))
     with pytest.raises(TypeError, match="LazyFrame"):
         encoder().fit(table(pl.DataFrame).lazy())
-
-
-def test_parallel_jobs_change_nothing():
-    frame = table()[["remarks", "notes"]]
-    expected = encoder(cv=3).fit_transform(frame, Y)
-    with parallel_config("threading"):
-        result = encoder(cv=3, n_jobs=2).fit_transform(frame, Y)
-    np.testing.assert_array_equal(result, expected)
-
-
-def test_copies_and_files(tmp_path):
-    step = encoder([("lengths", FunctionEmbedding(len, level="sequence"))], cv=2)
-    assert clone(step).get_params().keys() == step.get_params().keys()
-    step = encoder(cv=2).fit(table(), Y)
-    expected = step.transform(table())
-    save(step, tmp_path / "step.skm")
-    for copy in (pickle.loads(pickle.dumps(step)), load(tmp_path / "step.skm")):
-        np.testing.assert_array_equal(copy.transform(table()), expected)
-        assert list(copy.get_feature_names_out()) == list(step.get_feature_names_out())
-
-
-def test_global_output_of_frames():
-    expected = encoder(cv=2).fit_transform(table(), Y)
-    for kind in ("pandas", "polars"):
-        with config_context(transform_output=kind):
-            result = encoder(cv=2).fit_transform(table(), Y)
-        np.testing.assert_array_equal(result.to_numpy(), expected)
 
 
 @pytest.mark.parametrize("cells", [[None], ["", None, " "], [" "]])
