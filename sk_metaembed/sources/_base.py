@@ -22,7 +22,7 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._mixins import SequencesOutputMixin
+from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ..sequences._validation import count_missing
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from .._core._typing import Texts
 
 Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
-PREPROCESS_CONSTRAINT = [StrOptions(set(get_args(Preprocess))), None]
 FREQUENT = 100_000  # number of frequent words that statistics are learned from
-_CHUNK = 65_536  # rows of a spilled array that are preprocessed at a time
 
 
 class Preprocessing(NamedTuple):
@@ -164,7 +162,22 @@ class BaseEmbedding(
     array(['shape0', 'shape1'], dtype=object)
     """
 
-    _parameter_constraints: dict = {"preprocess": PREPROCESS_CONSTRAINT}
+    # Of parameters that sources have in common: a subclass adds those of its own.
+    _common_constraints: dict = {
+        "preprocess": [StrOptions(set(get_args(Preprocess))), None],
+        "missing": MISSING_CONSTRAINT,
+    }
+    _parameter_constraints: dict = {}
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        constraints = {**cls._common_constraints, **cls._parameter_constraints}
+        names = cls._get_param_names()
+        cls._parameter_constraints = {
+            name: constraint
+            for name, constraint in constraints.items()
+            if name in names
+        }
 
     @property
     def block_name(self) -> str:
@@ -314,10 +327,11 @@ class BaseEmbedding(
         preprocessing = self._preprocessings.get(block.name)
         if preprocessing is None:
             return block
-        if is_temp_memmap(block.values):
-            values = _apply_in_chunks(preprocessing, block.values, type(self).__name__)
-        else:
-            values = preprocessing.apply(block.values)
+        values = None
+        if is_temp_memmap(block.values):  # it may not fit into memory
+            name = type(self).__name__
+            values = memmap_zeros(block.values.shape, np.float32, name)
+        values = preprocessing.apply(block.values, out=values)
         values[~block.known] = block.values[~block.known]
         return Block(block.name, values, block.level, block.known)
 
@@ -329,15 +343,6 @@ class BaseEmbedding(
                 f"but {self.dims_} in fit. A source must return the same blocks for "
                 "any input."
             )
-
-
-def _apply_in_chunks(preprocessing, values, caller):
-    """Apply a preprocessing to an array that may not fit into memory."""
-    out = memmap_zeros(values.shape, np.float32, caller)
-    for start in range(0, len(values), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        out[rows] = preprocessing.apply(values[rows])
-    return out
 
 
 def used_types(tokens):

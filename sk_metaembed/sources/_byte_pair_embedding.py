@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from .._core._sklearn import HasMethods, Interval
 from ..sequences import Block, TokenSequences
-from ..sequences._mixins import MISSING_CONSTRAINT
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess
 from ._byte_pairs import BytePairs
 from ._word2vec import Word2VecEmbedding
 
@@ -106,8 +105,6 @@ class BytePairEmbedding(BaseEmbedding):
     _parameter_constraints: dict = {
         "source": [HasMethods(["fit", "transform"]), None],
         "vocab_size": [Interval(Integral, 1, None, closed="left")],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     byte_pairs_: BytePairs

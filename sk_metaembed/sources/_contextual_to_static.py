@@ -136,47 +136,25 @@ def contextual_to_static(
 
 
 class RunningMeans:
-    """Sums and counts of vectors by word.
-
-    Parameters
-    ----------
-    max_contexts : int or None
-        Maximum number of occurrences in the mean of a word, from the first.
-    """
+    """Sums and counts of vectors by word."""
 
     def __init__(self):
-        self._rows = {}
-        self._sums = np.zeros((0, 0))
-        self._seen = np.zeros(0, dtype=np.int64)
+        self._sums, self._seen = {}, {}
 
     def add(self, tokens, values, known):
         """Add the known vectors of one batch of tokens, (n_tokens, dim)."""
-        rows = self._rows_of(tokens.types, tokens.type_counts() > 0, values.shape[1])
         used = np.flatnonzero(known)
         codes = tokens.codes[used]
-        counts = np.bincount(codes, minlength=tokens.n_types)
-        present = np.flatnonzero(counts)
         sums = group_sums(codes, values[used], tokens.n_types)
-        self._sums[rows[present]] += sums[present]
-        self._seen[rows[present]] += counts[present]
-
-    def _rows_of(self, types, occurs, dim):
-        """Return the row of each type in the sums, -1 if a type does not occur."""
-        if not self._rows:
-            self._sums = np.zeros((0, dim))
-        table = self._rows
-        rows = np.full(len(types), -1, dtype=np.int64)
-        for i in np.flatnonzero(occurs):
-            rows[i] = table.setdefault(types[i], len(table))
-        if len(table) > len(self._seen):
-            more = max(len(table), 2 * len(self._seen)) - len(self._seen)
-            self._sums = np.concatenate([self._sums, np.zeros((more, dim))])
-            self._seen = np.concatenate([self._seen, np.zeros(more, dtype=np.int64)])
-        return rows
+        counts = np.bincount(codes, minlength=tokens.n_types)
+        for i in np.flatnonzero(tokens.type_counts()):
+            word = tokens.types[i]
+            self._seen[word] = self._seen.get(word, 0) + int(counts[i])
+            self._sums[word] = self._sums.get(word, 0) + sums[i]
 
     def result(self, min_count):
         """Return the words known often enough, most frequent first, and their means."""
-        words, seen = list(self._rows), self._seen[: len(self._rows)]
+        words, seen = list(self._seen), np.array(list(self._seen.values()))
         if not words:
             raise ValueError(
                 "the corpus contains no words. A generator or an open file "
@@ -200,8 +178,9 @@ class RunningMeans:
                 UserWarning,
                 stacklevel=4,
             )
-        vectors = (self._sums[order] / seen[order][:, None]).astype(np.float32)
-        return [words[i] for i in order], vectors
+        words = [words[i] for i in order]
+        sums = np.array([self._sums[word] for word in words])
+        return words, (sums / seen[order][:, None]).astype(np.float32)
 
 
 def group_sums(codes, values, n_groups):

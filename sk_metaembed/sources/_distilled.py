@@ -13,9 +13,8 @@ from .._core._arrays import inverse_norms, normalize_rows, row_product
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import HasMethods, Interval, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
-from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._ngrams import Ngrams, learn_ngrams, ngram_weights
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess
 from ._estimator import as_dense_rows
 from ._sentences import equal_sequences
 
@@ -240,8 +239,6 @@ class DistilledEmbedding(BaseEmbedding):
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "keep_teacher": ["boolean"],
         "random_state": ["random_state"],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(

@@ -15,10 +15,8 @@ from .._core._sklearn import Interval, StrOptions
 from .._training._choose_device import resolve_device
 from ..elmo._characters import count_truncated
 from ..sequences import Block, TokenSequences, check_tokens
-from ..sequences._mixins import MISSING_CONSTRAINT
 from ..sequences._validation import count_missing
 from ._base import (
-    PREPROCESS_CONSTRAINT,
     BaseEmbedding,
     Preprocess,
     shares_known,
@@ -222,8 +220,6 @@ class ElmoEmbedding(BaseEmbedding):
         "cache": [str, os.PathLike, None],
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
         "verbose": ["verbose"],
     }
 

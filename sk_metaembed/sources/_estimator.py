@@ -10,8 +10,7 @@ from sklearn.base import clone
 
 from .._core._sklearn import HasMethods, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
-from ..sequences._mixins import MISSING_CONSTRAINT
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess
 from ._function import scatter
 from ._sentences import nonempty_texts
 
@@ -100,8 +99,6 @@ class EstimatorEmbedding(BaseEmbedding):
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "transform"])],
         "as_text": ["boolean"],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(

@@ -12,9 +12,8 @@ import numpy as np
 from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block, TokenSequences
-from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors._cache import exclusive_lock
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess
 from ._fingerprint import fingerprint_of
 from ._sentences import Layer, OriginalText, distinct_sentences, nonempty_texts
 from .cache._sentence_blocks import sentence_blocks
@@ -280,8 +279,6 @@ class FunctionEmbedding(BaseEmbedding):
         "dim": [Interval(Integral, 1, None, closed="left"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(

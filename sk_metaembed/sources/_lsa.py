@@ -11,8 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from .._core._sklearn import Interval
 from ..sequences import Block
-from ..sequences._mixins import MISSING_CONSTRAINT
-from ._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -104,8 +103,6 @@ class LSAEmbedding(BaseEmbedding):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "char_ngrams": [tuple, list, None],
         "random_state": ["random_state"],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     vectorizer_: CountVectorizer

@@ -13,12 +13,11 @@ import numpy as np
 from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block, EmbeddedSequences
-from ..sequences._mixins import MISSING_CONSTRAINT
 from ..vectors import WordVectors
-from ._base import PREPROCESS_CONSTRAINT, Preprocess
+from ._base import Preprocess
 from ._folder_kind import hint_of_folder
 from ._gensim import quiet_gensim
-from ._word_base import OOV, OOV_CONSTRAINT, BaseWordEmbedding
+from ._word_base import OOV, BaseWordEmbedding
 
 if TYPE_CHECKING:
     from .._core._typing import StrPath, SupportsKeyToIndex
@@ -256,10 +255,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
     _parameter_constraints: dict = {
         "vectors": "no_validation",
-        "oov": OOV_CONSTRAINT,
         "case_fallback": ["boolean"],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
         "limit": [Interval(Integral, 1, None, closed="left"), None],
         "dtype": [StrOptions({"float32", "float16"}), None],
         "cache_dir": [str, os.PathLike, None],

@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, Options
-from ..sequences._mixins import MISSING_CONSTRAINT
-from ._base import PREPROCESS_CONSTRAINT, Preprocess
+from ._base import Preprocess
 from ._gensim import (
     Sentences,
     StreamSentences,
@@ -127,7 +126,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
     """
 
     _parameter_constraints: dict = {
-        **BaseWordEmbedding._parameter_constraints,
         "vector_size": [_at_least(1)],
         "window": [_at_least(1)],
         "min_count": [_at_least(1)],
@@ -140,8 +138,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "min_alpha": [_at_least(0, Real)],
         "sample": [_at_least(0, Real)],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],

@@ -10,7 +10,6 @@ from ..sequences import Block, EmbeddedSequences
 from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, word_coverage
 
 OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]
-OOV_CONSTRAINT = [StrOptions(set(get_args(OOV)))]
 _SHOWN = 5  # unknown words in an error message
 
 
@@ -153,9 +152,9 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
     0.75
     """
 
-    _parameter_constraints: dict = {
-        **BaseEmbedding._parameter_constraints,
-        "oov": OOV_CONSTRAINT,
+    _common_constraints: dict = {
+        **BaseEmbedding._common_constraints,
+        "oov": [StrOptions(set(get_args(OOV)))],
     }
 
     def _table(self):

@@ -135,22 +135,6 @@ def fork_while_locked(directory):
     assert all(cache.get_many(cache.keys(numbered(20), 0)))
 
 
-def fill_a_limited_file(directory):
-    import resource
-
-    with SentenceCache(directory, "m") as cache:
-        keys = fill(cache, 5)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2**17, 2**17))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            fill(cache, 500, start=100)
-            result, computed = run(cache)
-        assert len(caught) == 1, caught
-        assert len(computed) == 3
-        equal(result, run(None)[0])
-        assert all(cache.get_many(keys))
-
-
 def use_as_nobody(directory):
     os.chmod(directory, 0o555)
     if os.geteuid() == 0:

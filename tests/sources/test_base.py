@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import Block, Tokenizer, TokenSequences
@@ -72,11 +71,6 @@ def test_each_block_is_preprocessed_by_its_own_known_rows():
     assert embedded.block("place").values.ravel().tolist() == [0, -1, 0, 1]
 
 
-def test_unfitted():
-    with pytest.raises(NotFittedError):
-        DigitsEmbedding().transform([["1"]])
-
-
 def test_texts_are_tokenised_as_by_the_tokenizer():
     texts = ["1 2, x", ""]
     piped = make_pipeline(Tokenizer(), DigitsEmbedding()).fit_transform(texts)
@@ -121,11 +115,6 @@ def test_missing_hooks_are_named():
         EmptyWords().fit(ROWS)
 
 
-def test_set_output_returns_self():
-    source = DigitsEmbedding()
-    assert source.set_output(transform="pandas") is source
-
-
 class TooFewRows(BaseEmbedding):
     """Forgets the last word."""
 
@@ -163,10 +152,6 @@ def test_no_hole_of_a_table_comes_out():
     source = LooseEmbedding().fit([["1"]])
     with pytest.raises(ValueError, match="must be finite"):
         source.transform([["9"]])
-
-
-def test_nothing_to_find_in_a_list():
-    assert LooseEmbedding().fit([["1"]]).transform([]).blocks[0].n_rows == 0
 
 
 @pytest.mark.parametrize("rows", [[0], [0.0, 1.0], None])

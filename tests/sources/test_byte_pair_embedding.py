@@ -1,6 +1,5 @@
 """BytePairEmbedding: pieces, pooled vectors, unseen words and errors."""
 
-import pickle
 import sys
 from collections import Counter
 from itertools import pairwise
@@ -10,15 +9,10 @@ import pytest
 
 from sk_metaembed import (
     BytePairEmbedding,
-    EmbeddingUnion,
     FunctionEmbedding,
     PretrainedEmbedding,
-    Tokenizer,
-    TokenSequences,
     Word2VecEmbedding,
     WordVectors,
-    load,
-    save,
 )
 from sk_metaembed.sources._byte_pairs import MARK, BytePairs
 
@@ -112,17 +106,6 @@ def test_unknown_words_have_no_known_piece():
     assert not strange.known[:2].any() and strange.known[[2, 3, 5, 6, 7]].all()
 
 
-def test_alone_in_any_batch_and_from_a_file(tmp_path):
-    source = trained(preprocess="center").fit(TEXTS)
-    rows = [["walker", "talkative"], [], ["the"], ["cafés", "walker"]]
-    together = source.transform(rows)
-    for row, expected in zip(rows, together, strict=True):
-        assert np.array_equal(source.transform([row])[0], expected)
-    save(source, tmp_path / "source.skm")
-    for copy in (pickle.loads(pickle.dumps(source)), load(tmp_path / "source.skm")):
-        assert copy.transform(rows) == together
-
-
 def test_many_words_are_split_in_parts(monkeypatch):
     source = trained().fit(TEXTS)
     words = [f"w{i}alking" for i in range(50)]
@@ -138,33 +121,6 @@ def test_pieces_depend_neither_on_the_order_of_words_nor_on_the_process():
         pairs = BytePairs.learn(words[rows], np.full(len(words), 2), 16)
         merged = pairs.pieces[len("abklmxyz▁") :]
         assert merged == ["▁x", "▁y", "▁z", "ka", "kb", "la", "lb"]
-
-
-def test_tokens_without_separators_are_split_into_motifs():
-    rng = np.random.default_rng(0)
-    motifs = np.array(["MKVL", "GGAT", "PWY"])
-    proteins = ["".join(rng.choice(motifs, 6)) for _ in range(40)]
-    tokens = Tokenizer(tokenizer=lambda text: [text], lowercase=False).transform(
-        proteins
-    )
-    source = trained(vocab_size=24).fit(tokens)
-    pieces = {piece for row in source.byte_pairs_.split(proteins) for piece in row}
-    assert {"MKVL", "GGAT", "PWY"} <= pieces
-    union = EmbeddingUnion(
-        [
-            ("pieces", trained()),
-            ("length", FunctionEmbedding(lambda words: [[len(w)] for w in words])),
-        ]
-    )
-    assert union.fit_transform(tokens).names == ("pieces", "length")
-
-
-def test_languages_without_spaces():
-    texts = [["我喜欢喝茶"], ["他喜欢喝咖啡"], ["我不喜欢下雨"]] * 4
-    source = trained(vocab_size=20).fit(texts)
-    assert "喜欢" in source.byte_pairs_.pieces
-    block = source.transform([["喜欢茶"], ["東京"]]).blocks[0]
-    assert block.known.tolist() == [True, False]
 
 
 def test_errors():
@@ -186,10 +142,3 @@ def test_tokenizers_is_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ImportError, match=r"sk_metaembed\[subwords\]"):
         trained().fit(TEXTS)
-
-
-def test_refitting_learns_from_the_new_fold_only():
-    source = trained().fit(TEXTS)
-    assert set("xyz").isdisjoint(source.byte_pairs_.pieces)
-    source.fit(TokenSequences.from_lists([["xyz", "xy"]] * 3))
-    assert set("wlk").isdisjoint(source.byte_pairs_.pieces)

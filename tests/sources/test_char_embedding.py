@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRegressor,
-    EmbeddingUnion,
     FunctionEmbedding,
     Tokenizer,
     TokenSequences,
@@ -175,29 +172,6 @@ def test_static_sources_stay_static(data, attention):
     assert np.flatnonzero(~block.known & used).tolist() == expected
 
 
-def test_it_goes_with_sentences_and_tokens(data):
-    tokens, y = data
-    others = EmbeddingUnion(
-        [
-            ("s", FunctionEmbedding(whole, level="sequence")),
-            ("t", FunctionEmbedding(each, level="token")),
-        ]
-    )
-    for active in (("s",), ("s", "t")):
-        X = others.set_params(active=active).fit_transform(tokens)
-        model = DynamicMetaRegressor(trainable=char(), **OPTIONS).fit(X, y * 1.5)
-        alone = np.concatenate([model.predict(X[i : i + 1]) for i in range(8)])
-        np.testing.assert_allclose(alone, model.predict(X)[:8], atol=1e-5)
-
-
-def whole(sequences):
-    return np.array([[len(row), 1.0] for row in sequences])
-
-
-def each(sequences):
-    return [[(float(len(word)), 1.0) for word in row] for row in sequences]
-
-
 def test_warm_start_accepts_other_words(data):
     tokens, y = data
     model = DynamicMetaClassifier(trainable=char(), **OPTIONS)
@@ -224,18 +198,6 @@ def test_predicting_computes_each_word_once(data):
     assert seen == [tokens.n_types]
     np.testing.assert_allclose(result[:40], model.predict_proba(tokens), atol=1e-5)
     model.partial_fit(tokens, y)
-
-
-def test_it_is_searched_by_name():
-    X, y = words_ending(24, 0)
-    texts = [" ".join(row) for row in X]
-    model = DynamicMetaClassifier(
-        trainable=[("char", char())], **OPTIONS | {"max_epochs": 1}
-    )
-    grid = {"char__lowercase": [True, False]}
-    search = GridSearchCV(model, grid, cv=2).fit(texts, y)
-    assert clone(search.best_estimator_).get_params()["char__char_dim"] == 6
-    assert search.predict(texts).shape == (24,)
 
 
 def test_lower_case_and_long_words():
@@ -291,18 +253,6 @@ def test_texts_are_read_in_their_own_case():
     assert len(np.unique(vectors[:, 1].round(5), axis=0)) == 3
     alone = mixed.transform(tokens[[1]]).blocks[0].values
     np.testing.assert_allclose(alone, vectors[1], atol=1e-6)
-
-
-def test_case_is_used_next_to_sources_without_case():
-    y = [0, 1, 2] * 8
-    length = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-    X = length.fit_transform(Tokenizer().transform(CASED))
-    clf = DynamicMetaClassifier(**CASE_OPTIONS, trainable=char())
-    assert np.ptp(clf.fit(X, y).predict_proba(X[:3]), axis=0).max() > 1e-3
-    weights = clf.attention_weights(X[:2])
-    assert weights["token"].tolist() == ["the", "king", "sang"] * 2
-    again = pickle.loads(pickle.dumps(clf))
-    np.testing.assert_allclose(again.predict_proba(X), clf.predict_proba(X), atol=1e-6)
 
 
 def test_words_are_spelled_as_in_the_text():

@@ -9,8 +9,6 @@ from sklearn.base import clone
 from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
-    DynamicMetaTagger,
-    Tokenizer,
     TokenSequences,
     load,
     save,
@@ -59,11 +57,6 @@ def test_a_word_is_the_same_alone_and_in_any_batch():
         np.testing.assert_allclose(alone[0], together[i], atol=1e-5)
 
 
-def test_endings_are_learned_and_hold_for_words_unseen(fitted):
-    new, labels = words_ending(60, 1)
-    assert fitted.score(new, labels) >= 0.95
-
-
 def test_copies_and_files_predict_alike(fitted, tmp_path):
     new, _ = words_ending(20, 1)
     expected = fitted.predict_proba(new)
@@ -82,16 +75,6 @@ def test_only_pieces_of_the_training_data_have_vectors_at_first():
     assert len(opened.unseen) == len(names) == len(weight)
 
 
-def test_words_are_read_as_the_texts_spell_them():
-    tokens = Tokenizer().transform(TEXTS)
-    assert "W" in "".join(pieces().prepare(tokens).byte_pairs.pieces)
-    lowered = pieces(lowercase=True).prepare(tokens).byte_pairs
-    assert "W" not in "".join(lowered.pieces)
-    few = {"vocab_size": 20, "max_chars": 2}
-    assert pieces(**few).prepare(tokens).n_truncated_words > 0
-    assert pieces().prepare(tokens).n_truncated_words == 0
-
-
 def test_continued_training_keeps_the_pieces(fitted):
     model = clone(fitted)
     model.partial_fit(TEXTS, np.arange(24) % 2, classes=[0, 1])
@@ -104,24 +87,3 @@ def test_continued_training_keeps_the_pieces(fitted):
     assert model._trained.opened[0].lr == 0.5
     with pytest.raises(ValueError, match="continues with the net of the last fit"):
         model.set_params(trainable__vocab_size=41).partial_fit(["walked", "a"], [0, 1])
-
-
-def test_characters_and_pieces_are_mixed_in_a_tagger():
-    tags = [["V", "O", "V"]] * len(TEXTS)
-    tagger = DynamicMetaTagger(
-        trainable=[("pieces", pieces()), ("chars", pieces(vocab_size=None))],
-        projection_dim=8,
-        encoder_dim=4,
-        lr=0.02,
-        max_epochs=8,
-        early_stopping=False,
-        random_state=0,
-    ).fit(TEXTS, tags)
-    assert tagger.predict(["talking or"])[0][0] == "V"
-    weights = tagger.attention_weights(TEXTS[:1])
-    assert weights.columns[3:].tolist() == ["pieces", "chars"]
-
-
-def test_invalid_sizes_raise():
-    with pytest.raises(ValueError, match="'vocab_size' parameter"):
-        pieces(vocab_size=0).prepare(TokenSequences.from_lists([["a"]]))

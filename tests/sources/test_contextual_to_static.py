@@ -9,13 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sk_metaembed import (
     Block,
     ConcatMetaEmbedding,
-    DynamicMetaEmbedding,
     EmbeddedSequences,
-    EmbeddingUnion,
     FunctionEmbedding,
     Pooling,
     PretrainedEmbedding,
-    Tokenizer,
     TokenSequences,
     WordVectors,
     contextual_to_static,
@@ -94,16 +91,6 @@ def test_unknown_occurrences_are_not_counted(names):
         assert_is(wv, *expected)
 
 
-def test_batches_change_a_result_by_rounding_only():
-    source = FunctionEmbedding(place, level="token").fit(CORPUS)
-    tables = [contextual_to_static(source, CORPUS, batch_size=n) for n in (1, 5, 256)]
-    for table in tables[1:]:
-        np.testing.assert_array_equal(table.words, tables[0].words)
-        np.testing.assert_allclose(
-            table.vectors, tables[0].vectors, rtol=1e-5, atol=1e-6
-        )
-
-
 def test_a_source_without_context_gives_its_own_vectors():
     known = [word for word in VOCABULARY if word != "w3"]
     own = WordVectors.from_arrays(known, RNG.normal(size=(11, 5)))
@@ -112,31 +99,6 @@ def test_a_source_without_context_gives_its_own_vectors():
         wv = contextual_to_static(source, CORPUS, batch_size=7)
     assert "w3" not in set(wv.words)
     np.testing.assert_array_equal(wv.vectors, own.vectors_for(wv.words)[0])
-
-
-def test_a_trained_pipeline_becomes_a_table():
-    tables = [
-        WordVectors.from_arrays(VOCABULARY, RNG.normal(size=(12, d))) for d in (3, 4)
-    ]
-    texts = [" ".join(row) for row in CORPUS]
-    union = EmbeddingUnion(
-        [(n, PretrainedEmbedding(t)) for n, t in zip("ab", tables, strict=True)]
-    )
-    net = DynamicMetaEmbedding(
-        attention="context",
-        projection_dim=4,
-        encoder_dim=4,
-        hidden_dims=(4,),
-        max_epochs=1,
-        random_state=0,
-    )
-    pipe = make_pipeline(Tokenizer(), union, net)
-    pipe.fit(texts, np.arange(len(texts)) % 2)
-    wv = contextual_to_static(pipe, iter(texts), batch_size=16)
-    name = pipe.transform(texts).names[0]
-    assert_is(wv, *direct_means(pipe, texts, [name]))
-    kv = wv.to_keyed_vectors()
-    np.testing.assert_array_equal(kv["w5"], wv["w5"])
 
 
 def test_the_corpus_is_streamed():

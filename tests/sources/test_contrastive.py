@@ -8,17 +8,12 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed
 from sk_metaembed import (
     ContrastiveEmbedding,
-    EmbeddingUnion,
-    LSAEmbedding,
     Pooling,
-    StackedMetaClassifier,
-    Tokenizer,
     TransformerEmbedding,
 )
 from sk_metaembed.sources.transformer._contrastive_training import (
@@ -75,11 +70,6 @@ def test_loss_is_the_mean_over_pairs(labels):
     assert float(loss) == pytest.approx(naive_loss(rows, labels))
 
 
-def test_small_sets_are_one_batch():
-    batches = balanced_batches(np.array([0, 0, 1]), 3, np.random.RandomState(0))
-    assert [batch.tolist() for batch in islice(batches, 2)] == [[0, 1, 2]] * 2
-
-
 def test_batches_have_equally_many_rows_of_each_class_and_reach_all():
     labels = np.repeat([0, 1, 2], [30, 20, 6])
     batches = list(islice(balanced_batches(labels, 12, np.random.RandomState(0)), 8))
@@ -97,17 +87,6 @@ def test_more_classes_than_fit_take_turns():
     batches = list(islice(balanced_batches(labels, 8, np.random.RandomState(0)), 5))
     assert {len(np.unique(labels[batch])) for batch in batches} == {4}
     assert set(labels[np.concatenate(batches)]) == set(range(10))
-
-
-@pytest.mark.parametrize("sizes", [(20, 20, 1), (10, 10), (10, 10, 10), (30,) * 40])
-@pytest.mark.parametrize("batch_size", [4, 5, 64])
-def test_batches_have_pairs_of_both_kinds(sizes, batch_size):
-    labels = np.repeat(np.arange(len(sizes)), sizes)
-    batches = balanced_batches(labels, batch_size, np.random.RandomState(0))
-    for batch in islice(batches, 100):
-        counts = np.bincount(labels[batch])
-        assert np.count_nonzero(counts) >= 2
-        assert counts.max() >= 2
 
 
 def test_copies_count_once():
@@ -148,12 +127,6 @@ def test_new_texts_are_classified():
     assert clf.fit(texts[~new], y[~new]).score(texts[new], y[new]) == 1
 
 
-def test_a_text_has_the_same_vector_alone_and_in_a_batch(trained):
-    alone = np.vstack([vectors(trained, [text]) for text in X])
-    np.testing.assert_allclose(alone, vectors(trained), atol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(alone, axis=1), 1, atol=1e-6)
-
-
 def test_the_encoder_gives_the_same_vectors(trained):
     np.testing.assert_array_equal(vectors(trained.encoder_), vectors(trained))
 
@@ -188,12 +161,6 @@ def test_the_given_model_and_the_input_table_do_not_change():
     assert any("layer.1" in name for name in changed)
 
 
-def test_vectors_are_of_whole_texts():
-    step = source(n_steps=5, max_length=4).fit(X, Y)
-    first, second = vectors(step, ["a film is good", "a film is bad"])
-    assert np.abs(first - second).max() > 1e-3
-
-
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("bundle", [False, True])
 def test_files_and_pickles_have_the_trained_weights(loaded, bundle, tmp_path):
@@ -205,38 +172,6 @@ def test_files_and_pickles_have_the_trained_weights(loaded, bundle, tmp_path):
     restored = sk_metaembed.load(tmp_path / "step.skm")
     np.testing.assert_array_equal(vectors(restored), expected)
     np.testing.assert_array_equal(vectors(clone(restored).fit(X, Y)), expected)
-
-
-def test_clones_share_a_loaded_model():
-    model = tiny_bert.network()
-    step = source((model, tiny_bert.tokenizer()))
-    assert clone(step).model[0] is model
-
-
-def test_a_union_passes_labels():
-    tokens = Tokenizer().fit_transform(X)
-    lsa = LSAEmbedding(2, random_state=0)
-    union = EmbeddingUnion([("tuned", source(n_steps=3)), ("lsa", lsa)])
-    embedded = union.fit_transform(tokens, Y)
-    alone = source(n_steps=3).fit(tokens, Y)
-    np.testing.assert_array_equal(
-        embedded.block("tuned").values, vectors(alone, tokens)
-    )
-
-
-def test_grid_search_over_steps():
-    pipe = make_pipeline(source(), Pooling(), LogisticRegression())
-    grid = {"contrastiveembedding__n_steps": [1, 3]}
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, Y)
-    assert search.predict(X[:2]).shape == (2,)
-
-
-def test_as_a_complete_model_of_a_stack():
-    pipe = make_pipeline(source(n_steps=5), Pooling(), LogisticRegression(C=10))
-    stack = StackedMetaClassifier(models=[("contrastive", pipe)], cv=2)
-    tokens = Tokenizer().fit_transform(X * 2)
-    y = np.tile(Y, 2)
-    assert stack.fit(tokens, y).predict(tokens).shape == y.shape
 
 
 @pytest.mark.parametrize(

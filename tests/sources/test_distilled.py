@@ -1,18 +1,13 @@
 """DistilledEmbedding: the regression, its features, and when the teacher is used."""
 
-import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import sk_metaembed
 from sk_metaembed import (
@@ -23,7 +18,6 @@ from sk_metaembed import (
     Pooling,
     PretrainedEmbedding,
     Tokenizer,
-    TokenSequences,
     WordVectors,
 )
 from sk_metaembed.sequences._ngrams import learn_ngrams, ngram_weights
@@ -92,19 +86,6 @@ def test_features_are_those_of_scikit_learn(length):
         (result[1] @ result[0].T).toarray(),
         (reference[1] @ reference[0].T).toarray(),
         atol=1e-5,
-    )
-
-
-def test_the_most_frequent_ngrams_are_features():
-    tokens = TokenSequences.from_lists([["a", "b"], ["a", "b", "c"], ["b", "a", "a"]])
-    ngrams = learn_ngrams(tokens, 3, 2)
-    assert ngrams.words == {"a": 0, "b": 1}
-    # "a b" is in two sequences; "b a" is before "a a", which has the lower key.
-    assert ngrams.keys[0].tolist() == [0 * 2 + 0, 0 * 2 + 1]
-    assert len(ngrams.keys[1]) == 0  # "b a a" begins with a pair that is left out
-    n = len(tokens)
-    np.testing.assert_allclose(
-        ngrams.idf, 1 + np.log((1 + n) / (1 + np.array([3, 3, 1, 2]))), rtol=1e-6
     )
 
 
@@ -203,15 +184,6 @@ def test_texts_without_a_vector_of_the_teacher_are_left_out():
     )
 
 
-def test_a_row_does_not_depend_on_the_others():
-    student = DistilledEmbedding(teacher(), base=words_of(*WORDS[:9])).fit(texts())
-    X = [*texts(30, seed=1), "good zyxwv", "", "東京"]
-    together = vectors(student, X)
-    alone = np.vstack([vectors(student, [row]) for row in X])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-    np.testing.assert_allclose(vectors(student, X[::-1]), together[::-1], atol=1e-6)
-
-
 def test_without_known_features_rows_are_zero():
     student = DistilledEmbedding(teacher()).fit(texts())
     block = student.transform(["zyxwv", "", "good"]).block("distilled")
@@ -231,17 +203,6 @@ def test_copies_of_held_out_texts_are_not_learned_from():
     student = DistilledEmbedding(unlearnable, random_state=0)
     assert abs(student.fit(X).cosine_) < 0.2
     assert student.fit(["u1 v1"] * 40).cosine_ is None
-
-
-def test_empty_sequences_are_not_passed_to_base():
-    base = make_pipeline(*words_of(*WORDS), StandardScaler())
-    X = texts()
-    student = DistilledEmbedding(teacher(), base=base).fit([*X, ""])
-    block = student.transform(["", X[0]]).blocks[0]
-    assert block.known.tolist() == [False, True]
-    assert not block.values[0].any()
-    np.testing.assert_allclose(block.values[1:], vectors(student, X[:1]), atol=1e-6)
-    assert vectors(student, []).shape == (0, 6)
 
 
 def test_singular_systems_are_solved():
@@ -290,24 +251,6 @@ def test_files_leave_the_teacher_out(tmp_path):
     assert sk_metaembed.load(tmp_path / "whole.skm").fit(X).dims_ == {"distilled": 2}
 
 
-def test_pickles_and_cached_pipelines_fit_again(tmp_path):
-    X = texts()
-    student = DistilledEmbedding(teacher(), unlabeled=["good film"]).fit(X)
-    loaded = pickle.loads(pickle.dumps(student))
-    np.testing.assert_array_equal(vectors(loaded, X), vectors(student, X))
-    assert loaded.fit(X[:9]).n_texts_ == 10
-    # The second fit takes the fitted student from a pickle.
-    pipe = make_pipeline(DistilledEmbedding(teacher()), Pooling(), memory=str(tmp_path))
-    shapes = [pipe.fit(rows).transform(X).shape for rows in (X, X, X, X[:9])]
-    assert shapes == [(len(X), 6)] * 4
-
-
-def test_one_text_gives_its_vector():
-    student = DistilledEmbedding(teacher()).fit(["good film", ""])
-    expected = mean_vectors(["good film"])
-    np.testing.assert_allclose(vectors(student, ["good"]), expected, atol=1e-6)
-
-
 def test_words_of_the_teacher_must_be_pooled():
     words = PretrainedEmbedding(WordVectors.from_arrays(WORDS, VECTORS))
     X = texts()
@@ -336,18 +279,3 @@ def test_blocks_of_the_teacher_are_concatenated():
 def test_nothing_to_learn_from(X, match):
     with pytest.raises(ValueError, match=match):
         DistilledEmbedding(teacher()).fit(X)
-
-
-def test_in_a_pipeline_a_union_and_a_search():
-    X = pd.Series(texts(60), index=[f"row{i}" for i in range(60)])
-    y = ["good" in text for text in X]
-    union = EmbeddingUnion(
-        [("student", DistilledEmbedding(teacher())), ("lsa", LSAEmbedding(3))]
-    )
-    pipe = make_pipeline(Tokenizer(), union, Pooling(), LogisticRegression(C=10))
-    search = GridSearchCV(pipe, {"embeddingunion__student__alpha": [0.1, 1.0]}, cv=2)
-    search.fit(X, y)
-    assert search.score(X, y) > 0.8
-    frame = pipe[:-1].set_output(transform="pandas").fit_transform(X)
-    assert frame.index.tolist() == X.index.tolist()
-    assert frame.shape == (60, 9)

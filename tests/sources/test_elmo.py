@@ -7,15 +7,14 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed import ElmoEmbedding, EmbeddingUnion, TokenSequences
+from sk_metaembed import ElmoEmbedding
 from sk_metaembed._io._handle_cache import HandleCache
 from sk_metaembed.elmo import _network
 from sk_metaembed.elmo._model_files import write_model
-from sk_metaembed.elmo._packing import Packing
 from sk_metaembed.sources import _elmo
 
 from ..rounding import assert_close
-from ..tiny_elmo import OPTIONS, Oracle, TinyElmo, files, random_weights
+from ..tiny_elmo import OPTIONS, Oracle, files, random_weights
 
 SENTENCES = [
     ["the", "film", "was", "plotting"],
@@ -187,33 +186,6 @@ def test_long_sequences_go_in_stretches(monkeypatch):
         assert_close(a.values, b.values)
 
 
-def test_packing_lays_every_token_out_once():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        lengths = rng.integers(1, 9, rng.integers(1, 12))
-        packing = Packing(lengths)
-        tokens = np.split(np.arange(lengths.sum()), np.cumsum(lengths)[:-1])
-        turns = [lambda row: row, lambda row: row[::-1]]
-        for packed, turn in zip(packing.tokens, turns, strict=True):
-            expected = [
-                turn(tokens[i])[step]
-                for step in range(lengths.max())
-                for i in packing.order
-                if step < lengths[i]
-            ]
-            np.testing.assert_array_equal(packed, expected)
-        ends = [tokens[i][-1] for i in packing.order]
-        np.testing.assert_array_equal(packing.tokens[0][packing.last], ends)
-        for most in (1, 5, 100):
-            spans = list(packing.spans(most))
-            assert [b for _, b in spans[:-1]] == [a for a, _ in spans[1:]]
-            assert (spans[0][0], spans[-1][1]) == (0, lengths.max())
-            sizes = [packing.starts[b] - packing.starts[a] for a, b in spans]
-            assert all(
-                n <= most or b - a == 1 for n, (a, b) in zip(sizes, spans, strict=True)
-            )
-
-
 def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     step = source().fit(SENTENCES)
     network = step._model.network
@@ -236,13 +208,6 @@ def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     step.transform(SENTENCES * 3)
     assert len(sentences) == 4
     assert sorted(words) == sorted({word for s in SENTENCES for word in s})
-
-
-def test_only_required_layers_are_computed(monkeypatch):
-    step = source(output="lstm_outputs1").fit(SENTENCES)
-    monkeypatch.setattr(step._model.network._layers[1][0], "run", None)
-    step.transform(SENTENCES)
-    source(output="word_emb").fit_transform(SENTENCES)
 
 
 def test_texts_are_split_at_spaces_and_keep_their_case():
@@ -268,22 +233,6 @@ def test_state_is_carried_row_by_row(layers):
     assert np.abs(first.blocks[2].values - again.blocks[2].values).max() > 1e-2
 
 
-def test_state_survives_pickling_and_not_cloning_or_fitting():
-    step = source(stateful=True, output=["lstm_outputs2", "default"]).fit(SENTENCES)
-    first = step.transform(SENTENCES)
-    copied = pickle.loads(pickle.dumps(step))
-    assert copied.transform(SENTENCES) == step.transform(SENTENCES)
-    assert step.fit(SENTENCES).transform(SENTENCES) == first
-    assert clone(step).fit_transform(SENTENCES) == first
-
-
-def test_small_batches_carry_the_same():
-    steps = [source(stateful=True, batch_tokens=n).fit(SENTENCES) for n in (1, None)]
-    for _ in range(2):
-        one, other = (step.transform(SENTENCES).blocks[2].values for step in steps)
-        assert_close(one, other)
-
-
 def test_the_cache_gives_the_same_without_computing(tmp_path, monkeypatch):
     output = ("layers", "elmo", "default")
     plain = source(output=output).fit_transform(SENTENCES)
@@ -306,11 +255,6 @@ def test_pickles_hold_no_weights_and_notice_other_ones(tmp_path):
     write_model(tmp_path, OPTIONS, random_weights(OPTIONS, seed=2))
     with pytest.raises(ValueError, match=r"fingerprint .* but .*weights\.hdf5 now"):
         pickle.loads(data)
-
-
-def test_a_model_is_loaded_once_a_process():
-    one, other = source().fit(SENTENCES), clone(source(output="elmo")).fit(SENTENCES)
-    assert one._model is other._model
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -342,16 +286,6 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
     monkeypatch.setattr(network, "layers", lambda *args: small(args[0], [1, 2]))
     with pytest.raises(MemoryError, match="ElmoEmbedding: .* single sequence"):
         step.transform([["a"]])
-
-
-def test_preprocess_and_a_union():
-    union = EmbeddingUnion(
-        [("elmo", source(preprocess="unit")), ("words", source(output="word_emb"))]
-    )
-    result = union.fit_transform(TokenSequences.from_lists(SENTENCES))
-    assert len(result.blocks) == 4
-    lengths = np.linalg.norm(result.blocks[2].values, axis=1)
-    np.testing.assert_allclose(lengths, 1, rtol=1e-5)
 
 
 def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
@@ -388,8 +322,3 @@ def test_fit_computes_nothing_unless_something_is_learned(monkeypatch):
 def test_options_that_mean_nothing_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         source(**options).fit(SENTENCES)
-
-
-def test_lazily_written_files_are_read_by_their_paths():
-    step = ElmoEmbedding(TinyElmo("options"), TinyElmo("weights"))
-    assert step.fit(SENTENCES)._model is source().fit(SENTENCES)._model

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+from sk_metaembed import ElmoEmbedding
 from sk_metaembed._io._handle_cache import HandleCache
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._options import read_options
@@ -97,12 +97,6 @@ def test_options_that_are_not_json(model, data):
     assert_refused(model, ValueError, str(model[0]), "JSON")
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "3"])
-def test_options_of_something_else(model, text):
-    model[0].write_text(text)
-    assert_refused(model, ValueError, str(model[0]), "does not hold ELMo options")
-
-
 @pytest.mark.parametrize("which", [0, 1])
 def test_files_that_are_not_there(model, which):
     model[which].unlink()
@@ -121,10 +115,6 @@ def test_truncated_weights(model, share):
 def test_weights_of_another_format(model):
     model[1].write_text("<html>not found</html>" * 100)
     assert_refused(model, ValueError, str(model[1]), "in another format")
-
-
-def test_options_and_weights_in_the_wrong_order(model):
-    assert_refused(model[::-1], ValueError, str(model[1]), "JSON")
 
 
 def test_missing_arrays(model):
@@ -167,13 +157,6 @@ def test_numbers_that_are_not_finite(model):
 def test_options_that_disagree_with_the_weights(model, keys, values, mentioned):
     changed(model[0], *keys, **values)
     assert_refused(model, ValueError, str(model[1]), mentioned, "of the same model")
-
-
-def test_what_training_leaves_in_a_file_does_not_matter(model):
-    expected = ElmoEmbedding(*model).fit_transform([["a", "word"]])
-    with h5py.File(model[1], "a") as file:
-        file["softmax/W"] = np.zeros((100, 4))
-    assert ElmoEmbedding(*model).fit_transform([["a", "word"]]) == expected
 
 
 def test_missing_h5py_names_the_extra(monkeypatch):
@@ -238,17 +221,6 @@ def test_urls_are_fetched_once(site, model):
     for _ in range(2):
         assert step.fit_transform([["a", "word"]]) == expected
     assert sorted(Quiet.requests) == ["/options.json", "/weights.hdf5"]
-
-
-def test_a_language_model_begins_from_urls(site, model):
-    rows = [["a", "word"]] * 3
-    params = {"max_epochs": 1, "random_state": 0}
-    fetched = ElmoLanguageModel(urls(site, model), **params).fit(rows)
-    local = ElmoLanguageModel(model, **params).fit(rows)
-    assert fetched.options_ == OPTIONS
-    assert fetched.score(rows) == local.score(rows)
-    with pytest.raises(ValueError, match="is a URL; a folder must be a local path"):
-        ElmoLanguageModel(site).fit(rows)
 
 
 def test_a_url_without_checksum_tells_it(site, model):

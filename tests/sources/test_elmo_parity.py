@@ -74,13 +74,6 @@ def test_the_first_batch_without_state_and_no_other(model):
     assert min(others) > 0.1
 
 
-def test_reset_clears_the_state(model):
-    folder, batches = model
-    step = source(folder, stateful=True).fit(batches[0])
-    furthest(folder, step, batches[:3])
-    assert max(furthest(folder, step.reset_states(), batches)) < 1e-5
-
-
 def test_word_vectors():
     h5py = pytest.importorskip("h5py")
     folder = Path(ROOT, "elmo", MODELS["allennlp"][0])

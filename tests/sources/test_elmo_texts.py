@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding, Tokenizer, TokenSequences
-from sk_metaembed.sources._elmo_texts import TextSplitter, align_words
 
 from ..rounding import assert_close
 from ..tiny_elmo import OPTIONS, Oracle, files, random_weights
@@ -82,31 +81,6 @@ def test_a_token_of_several_words_gets_their_mean(layers):
     assert_close(spread[0][:3, 8:16], layers[0][1][[0, 0, 0]])
 
 
-def test_token_lists_and_bare_texts_are_read_as_before():
-    tokens = Tokenizer().transform(TEXTS)
-    lists = TokenSequences.from_lists(tokens.to_list())
-    oracle = Oracle(OPTIONS, random_weights(OPTIONS))
-    result = source().fit_transform(lists)
-    assert result.block("layer0").level == "type"
-    assert_close(result.block("layer1").values[:5], oracle.sentence(lists[0])[1])
-    result = source().fit_transform(TEXTS)
-    assert result.tokens[0] == TEXTS[0].split()
-    assert_close(
-        result.block("layer1").values[:5], oracle.sentence(TEXTS[0].split())[1]
-    )
-
-
-def test_a_row_alone_is_a_row_in_a_batch():
-    tokens = Tokenizer(token_pattern=r"\S+").transform(TEXTS[::-1] * 2)
-    elmo = source(output=OUTPUTS)
-    whole = elmo.fit_transform(tokens)
-    for i in range(len(tokens)):
-        row, alone = whole[[i]], elmo.transform(tokens[[i]])
-        for block, other in zip(alone.blocks, row.blocks, strict=True):
-            np.testing.assert_array_equal(block.known, other.known)
-            assert_close(block.values, other.values)
-
-
 def test_a_cache_keeps_texts_and_token_lists_apart(tmp_path):
     tokens = Tokenizer().transform(TEXTS)
     lists = TokenSequences.from_lists(tokens.to_list())
@@ -143,11 +117,3 @@ def test_tokens_that_are_not_in_the_text_are_not_known():
             np.testing.assert_array_equal(block.known, visible)
         assert elmo.coverage_["tokens"] == pytest.approx(visible.mean())
         assert elmo.fit(tokens).coverage_["tokens"] == pytest.approx(visible.mean())
-
-
-def test_words_are_computed_once():
-    tokens = Tokenizer().transform(["The king", "the KING", "The king"])
-    aligned = align_words(tokens, TextSplitter())
-    assert aligned.words.tolist() == ["The", "king", "the", "KING"]
-    assert aligned.rows.tolist() == [0, 1, 2, 3, 0, 1]
-    assert aligned.groups == []

@@ -12,16 +12,10 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 from sklearn.feature_selection import SelectKBest, chi2
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    AverageMetaEmbedding,
-    ConcatMetaEmbedding,
-    EmbeddingUnion,
     EstimatorEmbedding,
-    FunctionEmbedding,
     Pooling,
     PretrainedEmbedding,
     TokenSequences,
@@ -149,44 +143,3 @@ def test_columns_may_not_change_after_fit():
 def test_frames_are_taken():
     step = Giving(lambda X: pd.DataFrame({"a": range(len(X)), "b": 1.5}))
     assert values_of(EstimatorEmbedding(step).fit(TEXTS), TEXTS)[3].tolist() == [3, 1.5]
-
-
-def test_no_transformer_is_refused():
-    with pytest.raises(ValueError, match="'estimator' parameter"):
-        EstimatorEmbedding(LogisticRegression()).fit(TEXTS)
-
-
-@pytest.mark.parametrize("combine", [ConcatMetaEmbedding(), AverageMetaEmbedding()])
-def test_sentence_vectors_are_combined_and_searched(combine):
-    union = EmbeddingUnion(
-        [
-            (
-                "pooled",
-                EstimatorEmbedding(
-                    make_pipeline(PretrainedEmbedding(TABLE), Pooling())
-                ),
-            ),
-            (
-                "lsa",
-                EstimatorEmbedding(
-                    make_pipeline(TfidfVectorizer(), TruncatedSVD(2)), as_text=True
-                ),
-            ),
-            (
-                "length",
-                FunctionEmbedding(
-                    lambda texts: [[len(t)] for t in texts], level="sequence"
-                ),
-            ),
-        ]
-    )
-    pipe = make_pipeline(union, combine, Pooling(), LogisticRegression())
-    texts, y = TEXTS * 4, [0, 0, 1, 1, 1] * 4
-    grid = {
-        "embeddingunion__lsa__estimator__truncatedsvd__n_components": [2, 3],
-        "embeddingunion__pooled__estimator__pooling": [Pooling("max"), Pooling()],
-    }
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(texts, y)
-    assert search.score(texts, y) >= 0.8
-    combined = search.best_estimator_[:2].transform(texts)
-    assert combined.level == "sequence"

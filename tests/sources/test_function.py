@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sk_metaembed import FunctionEmbedding
 
@@ -79,12 +77,6 @@ def test_unknown_sequences_count_for_their_words():
     assert source.coverage_ == {"types": 0.5, "tokens": 2 / 6}
 
 
-def test_all_unknown_in_transform_keeps_the_dimension():
-    source = FunctionEmbedding(some_words).fit(TEXTS)
-    assert source.transform([["not"]])[0].tolist() == [[0, 0]]
-    assert source.transform([[]]).dim == 2
-
-
 def test_a_generator_that_was_read_before_is_thought_of():
     texts = (text for text in TEXTS)
     list(texts)
@@ -125,24 +117,8 @@ def test_faulty_results_are_named(func, error, message):
         FunctionEmbedding(func).fit(TEXTS)
 
 
-def test_token_level_needs_a_vector_a_token():
-    with pytest.raises(ValueError, match=r"shape \(1, 2\); expected \(2, 2\)"):
-        FunctionEmbedding(lambda rows: [[[1, 2]]] * len(rows), "token").fit(TEXTS)
-
-
 def test_dimension_is_bound_by_fit():
     widths = iter([2, 3])
     source = FunctionEmbedding(lambda words: np.ones((len(words), next(widths))))
     with pytest.raises(ValueError, match=r"\(3,\); expected \(2,\)"):
         source.fit(TEXTS).transform(TEXTS)
-
-
-@given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=5))
-def test_levels_agree(rows):
-    def by_token(sequences):
-        return [word_shape(words) for words in sequences]
-
-    by_type = FunctionEmbedding(word_shape, dim=2).fit_transform(rows)
-    by_token = FunctionEmbedding(by_token, "token", dim=2).fit_transform(rows)
-    for one, other in zip(by_type.to_list(), by_token.to_list(), strict=True):
-        assert np.array_equal(one, other)

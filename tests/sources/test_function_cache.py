@@ -1,13 +1,10 @@
 """FunctionEmbedding with the sentence cache: each entry is computed once."""
 
 import os
-import threading
 import warnings
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -19,7 +16,6 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
-from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
 from .cache_workers import CLEAN, fit_and_record
 
@@ -98,21 +94,6 @@ def test_batches_are_stored_when_they_return(tmp_path):
     ]
     assert list(map(len, func.calls)) == [2, 2, 1]
     assert len(set(func.entries)) == 5
-
-
-def test_each_result_is_written_once(tmp_path, monkeypatch):
-    written, put_many = [], SentenceCache.put_many
-
-    def counted(self, keys, entries):
-        written.extend(keys)
-        put_many(self, keys, entries)
-
-    monkeypatch.setattr(SentenceCache, "put_many", counted)
-    source = FunctionEmbedding(
-        Lengths(), level="sequence", as_text=True, cache=tmp_path, batch_size=2
-    )
-    source.fit_transform([f"text {i}" for i in range(5)])
-    assert len(written) == len(set(written)) == 5
 
 
 def test_a_search_calls_each_text_once(tmp_path, monkeypatch):
@@ -206,37 +187,6 @@ def test_processes_take_turns(tmp_path):
     assert sorted(called) == sorted(f"w{i}" for i in range(60))
 
 
-def test_threads_take_turns(tmp_path):
-    func = Lengths()
-    words = " ".join(f"w{i}" for i in range(40))
-
-    def fit():
-        FunctionEmbedding(func, cache=tmp_path, batch_size=4).fit([words])
-
-    threads = [threading.Thread(target=fit) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(func.entries) == sorted(words.split())
-
-
-@example([""], 1, "sequence", False)
-@settings(max_examples=8, deadline=None)
-@given(
-    st.lists(st.text("ab \n", max_size=5), min_size=1, max_size=6),
-    st.integers(1, 4),
-    st.sampled_from(["type", "token", "sequence"]),
-    st.booleans(),
-)
-def test_any_texts_and_batches(tmp_path_factory, texts, size, level, as_text):
-    options = {"level": level, "as_text": as_text, "batch_size": size, "dim": 2}
-    expected = FunctionEmbedding(Lengths(level), **options).fit_transform(texts)
-    folder = tmp_path_factory.mktemp("cache")
-    source = FunctionEmbedding(Lengths(level), cache=folder, **options)
-    assert source.fit_transform(texts) == expected
-
-
 def lookup(words):
     return [None if word.startswith("x") else [len(word), 1.0] for word in words]
 
@@ -252,12 +202,3 @@ def test_dimension_is_that_of_the_first_result(tmp_path, batch_size):
         block = source.fit_transform(texts).blocks[0]
         np.testing.assert_array_equal(block.values, plain.values)
         np.testing.assert_array_equal(block.known, plain.known)
-
-
-def test_a_missing_file_is_reported_as_such(tmp_path):
-    def fail(words):
-        raise FileNotFoundError("model.bin")
-
-    fail.cache_key = "fail"
-    with pytest.raises(FileNotFoundError, match="model.bin"):
-        FunctionEmbedding(fail, cache=tmp_path).fit(["to be"])

@@ -62,20 +62,6 @@ def test_streams_and_lists_give_equal_vectors(source, path):
         same(source.fit(stream), expected)
 
 
-def test_one_pass_to_count_and_one_an_epoch():
-    stream = Again(TEXTS)
-    Word2VecEmbedding(**TINY).fit(stream)
-    assert stream.passes == 1 + TINY["epochs"]
-
-
-def test_token_lists_of_a_stream_stay_as_they_are(path):
-    lists = [text.split() for text in TEXTS]
-    expected = Word2VecEmbedding(**TINY).fit(lists)
-    for stream in (Again(lists), TextStream(path, tokenizer="spaces")):
-        same(Word2VecEmbedding(**TINY).fit(stream), expected)
-    assert "mat." in expected.vocabulary_
-
-
 def test_several_threads_have_gensim_read_the_file(path, monkeypatch):
     from gensim.models import Word2Vec
 

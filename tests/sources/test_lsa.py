@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -92,23 +91,6 @@ def test_unknown_and_empty_rows_are_zero():
     assert source.transform([]).block("lsa").values.shape == (0, 5)
 
 
-@pytest.mark.parametrize("char_ngrams", [None, (2, 3)])
-def test_a_row_does_not_depend_on_the_others(char_ngrams):
-    source = LSAEmbedding(8, char_ngrams=char_ngrams, random_state=0).fit(texts())
-    X = [*texts(30, seed=1), "engine zyxwv", ""]
-    together = vectors(source, X)
-    alone = np.vstack([vectors(source, [row]) for row in X])
-    np.testing.assert_array_equal(together, alone)
-    np.testing.assert_array_equal(vectors(source, X[::-1]), together[::-1])
-
-
-def test_fit_transform_is_fit_and_transform():
-    X = texts()
-    source = LSAEmbedding(8, random_state=0)
-    at_once = source.fit_transform(X).block("lsa").values
-    np.testing.assert_allclose(at_once, vectors(clone(source).fit(X), X), atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("X", "dim"),
     [
@@ -129,14 +111,6 @@ def test_few_rows_and_features(X, dim):
     np.testing.assert_allclose(lengths[block.known], 1, atol=1e-5)
 
 
-def test_words_that_share_letters_are_near():
-    X = ["engine", "engines", "landing", "landings", "tail", "tails"] * 3
-    source = LSAEmbedding(3, char_ngrams=(2, 4), random_state=0).fit(X)
-    misspelt, right, other = vectors(source, ["engin", "engine", "tail"])
-    assert misspelt @ right > 0.5
-    assert abs(misspelt @ other) < 0.1
-
-
 def test_punctuation_and_token_lists_are_features_too():
     tokens = Tokenizer(punctuation=True).fit_transform(["no ?", "?", "yes !"] * 5)
     source = LSAEmbedding(3, random_state=0).fit(tokens)
@@ -155,10 +129,3 @@ def test_nothing_to_learn_from(X):
 def test_bad_ngrams(bad):
     with pytest.raises(ValueError, match="char_ngrams must be two ints"):
         LSAEmbedding(char_ngrams=bad).fit(["a text"])
-
-
-def test_missing_rows():
-    source = LSAEmbedding(2, missing="empty", random_state=0)
-    block = source.fit_transform(["engine wing", None, "bird"]).block("lsa")
-    assert source.n_missing_ == 1
-    assert block.known.tolist() == [True, False, True]

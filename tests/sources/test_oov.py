@@ -72,10 +72,6 @@ def test_random_vectors_are_the_same_in_another_process():
     assert run.stdout.strip() == str(random_vectors(["zork", "é"], 3, 2.0).tolist())
 
 
-def test_random_vectors_of_no_words():
-    assert random_vectors([], 3, 1.0).shape == (0, 3)
-
-
 def test_random_vectors_are_uniform():
     values = random_vectors([str(i) for i in range(4000)], 8, 1.0) / np.sqrt(3)
     counts, _ = np.histogram(values, bins=10, range=(-1, 1))
@@ -95,16 +91,6 @@ def test_error_names_words_and_places(store):
         fitted.transform(UNKNOWN)
 
 
-def test_error_shows_five_at_most(store):
-    with pytest.raises(ValueError, match=r"'z4' \(row 0, token 4\), \.\.\."):
-        source(store, oov="error").transform([[f"z{i}" for i in range(9)]])
-
-
-def test_error_in_fit_concerns_the_training_fold(store):
-    with pytest.raises(ValueError, match="zork"):
-        PretrainedEmbedding(store, oov="error").fit(UNKNOWN)
-
-
 def test_subword_needs_subwords(store, texts):
     for refusing in (
         PretrainedEmbedding(store, oov="subword"),
@@ -112,11 +98,6 @@ def test_subword_needs_subwords(store, texts):
     ):
         with pytest.raises(ValueError, match="requires subword vectors"):
             refusing.fit(texts)
-
-
-def test_unknown_policy_is_refused(store):
-    with pytest.raises(ValueError, match="'oov' parameter"):
-        PretrainedEmbedding(store, oov="guess").fit([["the"]])
 
 
 @pytest.mark.parametrize("policy", ["zero", "mean", "random"])

@@ -5,28 +5,19 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import (
-    DynamicMetaEmbedding,
     EmbeddingUnion,
     EstimatorEmbedding,
     FunctionEmbedding,
-    Pooling,
     PretrainedEmbedding,
-    SourceSelector,
     Tokenizer,
     TransformerEmbedding,
     WordVectors,
-    contextual_to_static,
 )
 from sk_metaembed.sources._sentences import (
     OriginalText,
-    distinct_texts,
     overlapping,
 )
 from sk_metaembed.sources.cache._sentence_cache import sentence_digest
@@ -118,31 +109,6 @@ def test_words_are_those_of_the_model_s_own_tokenizer(pair, subword):
             np.testing.assert_allclose(embedded[i], expected, atol=1e-5)
 
 
-def test_words_without_punctuation_have_it_as_context(pair):
-    embedded = TransformerEmbedding(pair).fit_transform(TEXTS)
-    for i, text in enumerate(TEXTS):
-        states, offsets, _ = by_hand(pair, text)
-        for span, vector in zip(embedded.tokens[[i]].spans(), embedded[i], strict=True):
-            own = (offsets[:, 0] < span[1]) & (offsets[:, 1] > span[0])
-            np.testing.assert_allclose(vector, states[own].mean(0), atol=1e-5)
-    assert embedded.blocks[0].known.all()
-    # Both texts have the same tokens.
-    assert embedded.tokens[3] == embedded.tokens[4]
-    assert abs(embedded[3] - embedded[4]).max() > 0.1
-
-
-def test_token_lists_are_read_as_before(pair):
-    lists = Tokenizer().transform(TEXTS).to_list()
-    result = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(lists)
-    words, mean = result.blocks
-    states, _, given = by_hand(pair, " ".join(lists[0]))
-    np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
-    of = np.array([-1 if w is None else w for w in given.word_ids(0)])
-    expected = [states[of == word].mean(0) for word in range(len(lists[0]))]
-    np.testing.assert_allclose(words.values[: len(expected)], expected, atol=1e-5)
-    assert not mean.known[2]  # no token
-
-
 def test_overlaps_by_exhaustion():
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -177,16 +143,6 @@ def test_a_piece_may_be_of_several_words():
     source = TransformerEmbedding((network, tokenizer))
     result = source.fit_transform(letters)[0]
     np.testing.assert_allclose(result, states[[0, 1, 1, 2]], atol=1e-5)
-
-
-def test_tokens_that_are_not_in_the_text_are_not_known(pair):
-    tokens = Tokenizer(tokenizer=lambda text: [*text.split(), "end"]).transform(TEXTS)
-    source = TransformerEmbedding(pair)
-    (block,) = source.fit_transform(tokens).blocks
-    missing = tokens.types[tokens.codes] == "end"
-    np.testing.assert_array_equal(block.known, ~missing)
-    assert not block.values[missing].any()
-    assert source.coverage_["tokens"] == np.mean(~missing)
 
 
 LONG = "The king, (queen) was GOOD: 3.5% more than in 1999! Was it? It was."
@@ -234,17 +190,6 @@ def test_words_beyond_the_first_window_are_cut_with_a_warning(pair):
     offsets = pair[1](LONG, return_offsets_mapping=True, add_special_tokens=False)
     stop = offsets["offset_mapping"][5][1]
     np.testing.assert_array_equal(block.known, tokens.spans()[:, 0] < stop)
-
-
-def test_a_row_alone_is_a_row_in_a_batch(pair):
-    source = TransformerEmbedding(pair, "all", output=("words", "mean", "cls"))
-    tokens = Tokenizer().transform([*TEXTS, LONG, LONG])
-    whole = source.fit_transform(tokens)
-    for i in range(len(tokens)):
-        alone = source.transform(tokens[[i]])
-        for block, other in zip(alone.blocks, whole[[i]].blocks, strict=True):
-            np.testing.assert_array_equal(block.known, other.known)
-            np.testing.assert_allclose(block.values, other.values, atol=1e-5)
 
 
 def passes(source, tokens):
@@ -303,16 +248,6 @@ def test_digests_of_texts_and_of_token_lists_differ():
     )
 
 
-def test_sentences_of_texts():
-    tokens = Tokenizer().transform(["To be!", "to be", "To be!", " ", "?"])
-    places, sentences = distinct_texts(tokens, per_token=True, per_text=False)
-    assert places == [[0, 2], [1]]
-    assert [len(sentence) for sentence in sentences] == [2, 2]
-    places, sentences = distinct_texts(tokens, per_token=False, per_text=True)
-    assert places == [[0, 2], [1], [4]]
-    assert [sentence.text for sentence in sentences] == ["To be!", "to be", "?"]
-
-
 def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
     network, tokenizer = pair
     slow = network, Slow(tokenizer)
@@ -359,24 +294,6 @@ def lengths(texts):
     return [[len(text), text.count("!")] for text in texts]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        FunctionEmbedding(lengths, "sequence", as_text=True),
-        EstimatorEmbedding(FunctionTransformer(lengths), as_text=True),
-    ],
-)
-def test_joined_texts_are_the_original_ones(source):
-    tokens = Tokenizer().transform(TEXTS)
-    (block,) = source.fit_transform(tokens).blocks
-    np.testing.assert_array_equal(block.values, lengths(TEXTS))
-    assert block.known.tolist() == [True, False, True, True, True]
-    (block,) = source.transform(tokens.to_list()).blocks
-    joined = [" ".join(words) for words in tokens]
-    np.testing.assert_array_equal(block.values, lengths(joined))
-    assert block.known.tolist() == [True, False, False, True, True]
-
-
 def test_a_function_of_tokens_gets_them_joined():
     source = FunctionEmbedding(
         lambda texts: [[[len(word)] for word in text.split()] for text in texts],
@@ -418,61 +335,3 @@ def test_a_union_feeds_each_source_rightly(pair):
     assert again.texts.tolist() == TEXTS
     same = pickle.loads(pickle.dumps(union)).transform(again)
     np.testing.assert_allclose(same[3], result[3], atol=1e-5)
-
-
-@pytest.mark.parametrize("output", ["tokens", "sequence"])
-def test_a_dynamic_meta_embedding_of_a_union_with_a_frozen_model(pair, output):
-    texts, y = [*TEXTS[3:], *TEXTS[:3]] * 4, [0, 1, 0, 1, 0] * 4
-    tokens = Tokenizer().transform(texts)
-    union = EmbeddingUnion(
-        [
-            ("w2v", PretrainedEmbedding(table(tokens.to_list()))),
-            ("bert", TransformerEmbedding(pair)),
-            ("text", TransformerEmbedding(pair, output="mean")),
-        ]
-    )
-    mixed = DynamicMetaEmbedding(
-        output=output, projection_dim=4, max_epochs=1, random_state=0
-    )
-    pooling = Pooling() if output == "tokens" else "passthrough"
-    pipe = make_pipeline(Tokenizer(), union, mixed, pooling).fit(texts, y)
-    result = pipe.transform(texts)
-    # The first two have the same tokens, and so the same vectors from word2vec.
-    assert abs(result[0] - result[1]).max() > 1e-4
-    np.testing.assert_allclose(pipe.transform(texts[:1])[0], result[0], atol=1e-5)
-    again = pickle.loads(pickle.dumps(pipe)).transform(texts[4::-1])
-    np.testing.assert_allclose(again, result[4::-1], atol=1e-5)
-
-
-def test_subsets_and_selection_keep_the_texts(pair):
-    tokens = Tokenizer().transform([*TEXTS[3:], *TEXTS[3:], LONG] * 2)
-    y = np.array([0, 1, 0, 1, 0] * 2)
-    union = EmbeddingUnion(
-        [
-            ("w2v", PretrainedEmbedding(table(tokens.to_list()))),
-            ("bert", TransformerEmbedding(pair, output="mean")),
-        ]
-    )
-    X = union.fit_transform(tokens)
-    pipe = make_pipeline(Pooling(), LogisticRegression(C=1e4, max_iter=1000))
-    selector = SourceSelector(pipe, cv=2, n_sources_to_select=1).fit(X, y)
-    assert selector.transform(X).tokens.texts.tolist() == tokens.texts.tolist()
-    # Only a source that reads texts as written can tell the two texts apart.
-    assert selector.get_support().tolist() == [False, True]
-    search = GridSearchCV(
-        make_pipeline(union, clone(pipe)),
-        {"embeddingunion__active": [("w2v",), ("bert",)]},
-        cv=2,
-    ).fit(tokens.texts.tolist(), y)
-    assert search.best_params_ == {"embeddingunion__active": ("bert",)}
-
-
-def test_words_over_contexts_of_texts(pair, tmp_path):
-    source = TransformerEmbedding(pair)
-    tokens = Tokenizer().transform(TEXTS)
-    embedded = source.fit_transform(tokens)
-    for i, corpus in enumerate((TEXTS, tokens)):
-        vectors = contextual_to_static(source, corpus, path=tmp_path / f"{i}.wv")
-        king = embedded.tokens.types[embedded.tokens.codes] == "king"
-        expected = embedded.blocks[0].values[king].mean(0)
-        np.testing.assert_allclose(vectors["king"], expected, atol=1e-5)

@@ -2,16 +2,11 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from sk_metaembed._core._arrays import normalize_rows, row_norms
+from sk_metaembed._core._arrays import row_norms
 from sk_metaembed.sources._base import (
     Preprocess,
     fit_preprocessing,
-    row_mean,
-    top_directions,
 )
 
 RNG = np.random.default_rng(0)
@@ -57,12 +52,6 @@ def test_all_but_the_top_agrees_with_pca(dim, removed):
     np.testing.assert_allclose(preprocessing.apply(values), expected, atol=1e-3)
 
 
-def test_all_but_the_top_leaves_nothing_in_the_top_directions():
-    preprocessing = fit_preprocessing("all-but-the-top", VALUES)
-    changed = preprocessing.apply(VALUES)
-    np.testing.assert_allclose(changed @ preprocessing.directions.T, 0, atol=1e-4)
-
-
 @pytest.mark.parametrize("kind", [None, *get_args(Preprocess)])
 @pytest.mark.parametrize(
     "values",
@@ -98,15 +87,3 @@ def test_statistics_come_from_frequent_words_only(monkeypatch):
     monkeypatch.setattr("sk_metaembed.sources._base.FREQUENT", 10)
     mean = fit_preprocessing("center", VALUES).mean
     np.testing.assert_allclose(mean, VALUES[:10].mean(axis=0), rtol=1e-5)
-
-
-def test_top_directions_of_a_line():
-    line = np.outer(np.arange(5.0), [3, 4]).astype(np.float32)
-    (direction,) = top_directions(line, row_mean(line), 1)
-    np.testing.assert_allclose(np.abs(direction), [0.6, 0.8], rtol=1e-6)
-
-
-@given(arrays(np.float32, (3, 4), elements=st.floats(-(2.0**100), 2.0**100, width=32)))
-def test_unit_rows_of_anything_finite(values):
-    norms = row_norms(normalize_rows(values))
-    np.testing.assert_allclose(norms, values.any(axis=1), rtol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sk_metaembed import PretrainedEmbedding, TokenSequences, WordVectors
+from sk_metaembed import PretrainedEmbedding, WordVectors
 
 TEXT = "the 1 2 3\ncat 4 5 6\nParis 7 8 9\n"
 
@@ -45,11 +45,6 @@ def test_case_falls_back_to_lower_only(store):
     assert exact.blocks[0].known.tolist() == [False, False, False, True]
 
 
-def test_exact_case_comes_first(tmp_path):
-    store = WordVectors.from_arrays(["us", "US"], np.eye(2), cache_dir=tmp_path)
-    assert PretrainedEmbedding(store).fit_transform([["US"]])[0].tolist() == [[0, 1]]
-
-
 def test_coverage(store, texts):
     fitted = PretrainedEmbedding(store).fit(texts)
     # Known: the cat sleeps Dog runs Paris café 東京; not: fast nowhere.
@@ -70,26 +65,6 @@ def block_types(embedded):
     return embedded.tokens.types.tolist()
 
 
-def test_transform_is_over_used_types_only(store, texts):
-    tokens = TokenSequences.from_lists(texts)
-    embedded = PretrainedEmbedding(store).fit(tokens).transform(tokens[:1])
-    assert embedded.tokens.types.tolist() == ["the", "cat", "sleeps"]
-    assert embedded.tokens == tokens[:1]
-
-
-def test_subset_and_transform_commute(store, texts):
-    tokens = TokenSequences.from_lists(texts)
-    source = PretrainedEmbedding(store, oov="random", preprocess="center").fit(tokens)
-    rows = [7, 3, 2, 3]
-    assert source.transform(tokens[rows]) == source.transform(tokens)[rows]
-
-
-def test_fit_transform_is_fit_then_transform(store, texts):
-    for preprocess in (None, "unit-center-unit", "all-but-the-top"):
-        source = PretrainedEmbedding(store, preprocess=preprocess, oov="mean")
-        assert source.fit_transform(texts) == source.fit(texts).transform(texts)
-
-
 def test_float16_store_stays_float16(store, texts):
     source = PretrainedEmbedding(store, dtype="float16", preprocess="center")
     block = source.fit_transform(texts).blocks[0]
@@ -104,12 +79,6 @@ def test_limit(kind, file, keyed_vectors, tmp_path):
     vectors = {"file": file, "store": store, "keyed": keyed_vectors}[kind]
     source = PretrainedEmbedding(vectors, limit=2, cache_dir=tmp_path)
     assert len(source.fit([["the"]]).vectors_) == 2
-
-
-def test_store_is_opened_in_fit_only(tmp_path):
-    source = clone(PretrainedEmbedding(tmp_path / "nothing.txt"))
-    with pytest.raises(FileNotFoundError, match="No such file"):
-        source.fit([["the"]])
 
 
 def test_clone_and_pickle_go_by_reference(store, texts):

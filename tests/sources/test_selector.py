@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-import sklearn
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
     Block,
@@ -178,35 +177,6 @@ def test_layers_are_selected_one_by_one():
     assert selector.sources_ == selector.blocks_ == ["b__0", "c"]
 
 
-def test_a_parameter_set_after_fit_changes_nothing_learned():
-    X, y = layered()
-    selector = SourceSelector(end(), n_sources_to_select=1).fit(X, y)
-    assert selector.set_params(by="block").transform(X).names == ("b__0", "b__1")
-
-
-def test_blocks_that_are_mixed_keep_their_order():
-    X, y = layered()
-    X = X.select(["b__1", "c", "b__0", "a__0"])
-    selector = SourceSelector(end(), n_sources_to_select=2).fit(X, y)
-    assert selector.transform(X).names == ("b__1", "c", "b__0")
-
-
-def test_a_single_source_needs_no_score():
-    X, y = planted()
-    for direction in ("forward", "backward"):
-        for tol in (None, 0.1):
-            selector = SourceSelector(end(), direction=direction, tol=tol)
-            selector.fit(X.select(["noise"]), y)
-            assert selector.sources_ == ["noise"]
-            assert selector.history_ == []
-
-
-def test_a_small_share_keeps_one_source():
-    X, y = planted()
-    selector = SourceSelector(end(), n_sources_to_select=0.1).fit(X, y)
-    assert selector.sources_ == ["clear"]
-
-
 class Spread(BaseEstimator):
     """Scores blocks by their largest variance, as no label is needed for."""
 
@@ -244,26 +214,6 @@ def test_a_score_that_is_no_number_is_the_lowest():
         SourceSelector(end(), scoring=lambda *args: np.nan).fit(X, y)
 
 
-def test_workers_change_nothing():
-    X, y = planted()
-    alone = SourceSelector(end(), cv=2).fit(X, y)
-    together = SourceSelector(end(), cv=2, n_jobs=2).fit(X, y)
-    assert together.history_ == alone.history_
-
-
-def test_a_grid_search_reaches_its_parameters():
-    X, y = planted()
-    pipe = Pipeline([("select", SourceSelector(end(), cv=2)), ("end", end())])
-    grid = {
-        "select__n_sources_to_select": [1, 2],
-        "select__estimator__logisticregression__C": [0.1, 1.0],
-    }
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, y)
-    assert "clear" in search.best_estimator_["select"].sources_
-    whole = GridSearchCV(pipe, {"select": [pipe["select"], "passthrough"]}, cv=2)
-    assert whole.fit(X, y).predict(X).shape == y.shape
-
-
 def test_metadata_are_routed():
     X, y = planted()
     groups = np.arange(N) // 6
@@ -276,24 +226,6 @@ def test_metadata_are_routed():
             selector.fit(X, y, strange=groups)
     with pytest.raises(ValueError, match="'groups' parameter should not be None"):
         selector.fit(X, y)
-
-
-@pytest.mark.skipif(
-    sklearn.__version__ < "1.8", reason="Pipeline.score has its own request before"
-)
-def test_sample_weights_reach_the_estimator():
-    X, y = planted()
-    # Where only half the rows count, and "dim" tells these exactly, it is chosen.
-    counts = np.arange(N) % 4 < 2
-    dim = np.where(counts, 10 * (2 * y - 1), -10 * (2 * y - 1))
-    X = X.with_blocks([Block("dim", dim[:, None], "type"), X.block("noise")])
-    with config_context(enable_metadata_routing=True):
-        last = LogisticRegression()
-        last.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        selector = SourceSelector(end(last), n_sources_to_select=1)
-        selector.fit(X, y, sample_weight=counts.astype(float))
-    assert selector.sources_ == ["dim"]
-    assert selector.history_[0]["mean_score"] == 1.0
 
 
 def test_feature_names_are_those_of_selected_blocks():
@@ -338,30 +270,3 @@ def test_wrong_input_raises():
         SourceSelector(end()).get_support()
     with pytest.raises(NotFittedError):
         SourceSelector(end()).frame()
-
-
-def test_errors_in_the_estimator_are_raised():
-    X, y = planted()
-    combine = ConcatMetaEmbedding(weights=[1.0])
-    broken = make_pipeline(combine, Pooling(), LogisticRegression())
-    with pytest.raises(ValueError, match="weights"):
-        SourceSelector(broken, direction="backward").fit(X, y)
-
-
-class Lookup(BaseEstimator):
-    """Scores sources by their names."""
-
-    def __init__(self, score_of):
-        self.score_of = score_of
-
-    def fit(self, X, y=None):
-        """Learn nothing."""
-        return self
-
-    def score(self, X, y=None):
-        """Return the score of the names."""
-        return self.score_of(X.names)
-
-
-def many(n_sources):
-    return sequences({f"s{i}": np.zeros(4) for i in range(n_sources)})

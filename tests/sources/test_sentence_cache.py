@@ -32,7 +32,6 @@ from cache_workers import (  # noqa: E402
     entry,
     equal,
     fill,
-    fill_a_limited_file,
     fork_while_locked,
     numbered,
     read_and_write,
@@ -82,14 +81,6 @@ def test_entries_are_read_as_written(tmp_path, dtype, shape):
     assert got.dtype == dtype
     np.testing.assert_array_equal(got, values.astype(dtype))
     np.testing.assert_array_equal(mask, known)
-
-
-def test_values_too_large_for_float16_raise(tmp_path):
-    with SentenceCache(tmp_path, "m", "float16") as cache:
-        with pytest.raises(ValueError, match="reach 1e.05, more than float16"):
-            cache.put_many([b"k"], [([1e5], True)])
-        with pytest.raises(ValueError, match="NaN"):
-            cache.put_many([b"k"], [([np.nan], True)])
 
 
 # --- fingerprints
@@ -216,17 +207,6 @@ def test_sentences_stored_by_others_meanwhile_are_not_computed(tmp_path):
         result = embed(cache, TOKENS, interrupted, slice_tokens=1)
     assert len(source.computed) == 1
     equal(result, run(None)[0])
-
-
-def test_processes_that_start_together_share_the_work(tmp_path, monkeypatch):
-    """Each takes slices in an order of its own; one order would compute all twice."""
-    tokens = TokenSequences.from_lists([[f"w{i}"] for i in range(50)])
-    orders = []
-    for name in "ab":
-        with SentenceCache(tmp_path / name, "m") as cache:
-            orders.append(run(cache, tokens, slice_tokens=1)[1])
-    assert orders[0] != orders[1]
-    assert sorted(orders[0]) == sorted(orders[1])
 
 
 # --- damage
@@ -455,39 +435,9 @@ def test_many_processes_read_write_and_evict(tmp_path):
         assert cache._store.query("PRAGMA integrity_check") == [("ok",)]
 
 
-def test_threads_share_a_handle(tmp_path):
-    failed = []
-
-    def work(number):
-        try:
-            for step in range(10):
-                keys = fill(cache, 5, start=number * 100 + 5 * step)
-                assert all(cache.get_many(keys))
-        except BaseException as error:
-            failed.append(error)
-
-    with SentenceCache(tmp_path, "m") as cache:
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert failed == []
-    assert EmbeddingCache(tmp_path).info().entries == 200
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_has_its_own_connection(tmp_path):
     in_another_process(fork_while_locked, tmp_path)
-
-
-def test_a_closed_handle_returns_nothing_without_errors(tmp_path):
-    cache = SentenceCache(tmp_path, "m")
-    keys = fill(cache, 2)
-    cache.close()
-    cache.close()
-    assert cache.get_many(keys) == [None, None]
-    assert len(run(cache)[1]) == 3
 
 
 # --- full disks and folders that may not be written
@@ -511,14 +461,6 @@ def test_a_full_disk_warns_once_and_computation_continues(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         assert all(cache.get_many(keys))
         assert all(cache.get_many(fill(cache, 500, start=100)))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="no limit on file sizes here")
-def test_a_file_size_limit(tmp_path):
-    in_another_process(fill_a_limited_file, tmp_path)
-    with SentenceCache(tmp_path, "m") as cache:
-        assert all(cache.get_many(cache.keys(numbered(5), 0)))
-        assert cache._store.query("PRAGMA integrity_check") == [("ok",)]
 
 
 def no_rights(monkeypatch):

@@ -167,14 +167,6 @@ def test_prompts(tmp_path, options, prompt):
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_words_get_prompts_by_name(tmp_path):
-    folder = tiny.save(tmp_path, steps=[MEAN], settings=PROMPTS)
-    by_name = embed(folder, output="words", prompt_name="query")
-    np.testing.assert_array_equal(
-        embed(folder, output="words", prompt="query: "), by_name
-    )
-
-
 def test_long_texts_are_cut_and_counted_or_read_in_windows(tmp_path):
     folder = tiny.save(tmp_path, steps=[MEAN], options={"max_seq_length": 8})
     texts = ["good film", "the film was good " * 5]
@@ -378,12 +370,6 @@ def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
     assert changed != first
     with pytest.raises(ValueError, match="modules of the sentence encoder changed"):
         pickle.loads(pickle.dumps(source)).transform(["a new text"])
-
-
-def test_bfloat16_is_close(tmp_path):
-    folder = tiny.save(tmp_path, "Qwen3", [tiny.pooling("lasttoken"), tiny.NORMALIZE])
-    exact, rounded = embed(folder), embed(folder, dtype="bfloat16")
-    assert (exact * rounded).sum(1).min() > 0.99
 
 
 def test_tied_weights_of_a_causal_model(tmp_path):

@@ -12,10 +12,8 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from sk_metaembed import (
-    DynamicMetaClassifier,
     ElmoEmbedding,
     Pooling,
     TransformerEmbedding,
@@ -26,7 +24,6 @@ from sk_metaembed._io._temp_memmap import is_temp_memmap
 from .. import tiny_bert, tiny_elmo
 
 TEXTS = ["the cat sat", "", "a dog and a cat", "rain", "the cat sat"] * 6
-NET = {"max_epochs": 3, "random_state": 0, "device": "cpu", "projection_dim": 4}
 
 
 def make(kind, **options):
@@ -76,47 +73,11 @@ def test_vectors_in_files_are_equal(kind, preprocess, cached, tmp_path):
     assert not any(is_temp_memmap(block.values) for block in enough.blocks)
 
 
-def test_a_stateful_elmo_uses_files_too():
-    whole, spilled = (
-        make("elmo", stateful=True, memory_limit=limit).fit(TEXTS).transform(TEXTS)
-        for limit in (None, 0)
-    )
-    assert spilled == whole
-    assert is_temp_memmap(spilled.blocks[1].values)
-
-
 @pytest.fixture
 def pair():
     return [
         make("bert", memory_limit=limit).fit_transform(TEXTS) for limit in (None, 0)
     ]
-
-
-def test_dme_trains_to_the_same_net_from_files(pair):
-    y = np.arange(len(TEXTS)) % 2
-    scores = [DynamicMetaClassifier(**NET).fit(X, y).predict_proba(X) for X in pair]
-    np.testing.assert_array_equal(*scores)
-    # A subset by rows gathers what a batch needs, not itself.
-    half = pair[1][np.arange(0, len(TEXTS), 2)]
-    model = DynamicMetaClassifier(**NET).fit(half, y[::2])
-    assert all(block.indexed()[1] is not None for block in half.blocks)
-    other = pair[0][np.arange(0, len(TEXTS), 2)]
-    same = DynamicMetaClassifier(**NET).fit(other, y[::2])
-    np.testing.assert_array_equal(model.predict_proba(half), same.predict_proba(other))
-
-
-# The next test but one sends what is spilled to workers too.
-@pytest.mark.slow
-def test_a_search_on_workers_has_equal_scores(pair):
-    y = np.arange(len(TEXTS)) % 2
-    grid = {"lr": [0.01, 0.001]}
-    scores = [
-        GridSearchCV(DynamicMetaClassifier(**NET), grid, cv=2, n_jobs=n_jobs)
-        .fit(X, y)
-        .cv_results_["mean_test_score"]
-        for X, n_jobs in zip(pair, (None, 2), strict=True)
-    ]
-    np.testing.assert_array_equal(*scores)
 
 
 def _seen(X):

@@ -1,7 +1,6 @@
 """StaticSubwordEmbedding: parity with its models' own libraries, and its files."""
 
 import json
-import os
 import pickle
 from pathlib import Path
 
@@ -14,10 +13,6 @@ from tokenizers.pre_tokenizers import Punctuation
 
 import sk_metaembed
 from sk_metaembed import (
-    ConcatMetaEmbedding,
-    EmbeddingUnion,
-    FunctionEmbedding,
-    Pooling,
     StaticSubwordEmbedding,
     Tokenizer,
 )
@@ -110,16 +105,6 @@ def test_sentence_transformers(tmp_path, normalize):
         if normalize:
             expected /= np.linalg.norm(expected)
         np.testing.assert_allclose(row, expected, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_sentence_transformers_own_encode(tmp_path):
-    pytest.importorskip("torch")
-    transformers = pytest.importorskip("sentence_transformers")
-    folder = tiny_static.save_sentence_encoder(tmp_path, normalize=True, prompt="a ")
-    own = transformers.SentenceTransformer(str(folder), device="cpu")
-    result = embed(StaticSubwordEmbedding(folder, output="mean"), TEXTS)
-    np.testing.assert_allclose(result, own.encode(ENCODABLE), atol=1e-6)
 
 
 def test_wordllama():
@@ -229,16 +214,6 @@ def test_an_interruption_leaves_no_half_known_characters(tmp_path, monkeypatch):
     assert here.pieces(["naïve film"]).ids.tolist() == own.encode("naïve film").ids
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_fork_while_a_thread_reads_characters():
-    with _characters._lock:
-        process = os.fork()
-        if not process:
-            os._exit(0 if _characters._lock.acquire(timeout=5) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
-
-
 def test_words_are_means_of_pieces():
     source = StaticSubwordEmbedding(tiny_static.TinyStatic())
     block = source.fit_transform([["queens", "東", "film", "☃"], ["film"]]).blocks[0]
@@ -265,15 +240,6 @@ def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
         model._table[pieces.ids].mean(axis=0),
         rtol=1e-6,
     )
-
-
-def test_rows_do_not_depend_on_their_batch(compiled, monkeypatch):
-    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(TEXTS)
-    together = source.transform(TEXTS).blocks[0].values
-    monkeypatch.setattr(source._model.tokenizer, "chunk", 30)
-    apart = [source.transform([text]).blocks[0].values[0] for text in TEXTS]
-    assert np.array_equal(together, source.transform(TEXTS).blocks[0].values)
-    assert np.array_equal(together, np.array(apart))
 
 
 def test_both_ways_have_the_same_bits(monkeypatch):
@@ -366,16 +332,6 @@ def test_corrupt_settings(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(ValueError, match=message):
         StaticSubwordEmbedding(tmp_path).fit(["film"])
-
-
-def test_combines_with_other_sources():
-    lengths = FunctionEmbedding(lambda words: [[len(word)] for word in words])
-    words = StaticSubwordEmbedding(tiny_static.TinyStatic())
-    union = EmbeddingUnion([("static", words), ("length", lengths)])
-    embedded = union.fit_transform(["the film", "queens"])
-    assert embedded.names == ("static", "length")
-    pooled = Pooling().fit_transform(ConcatMetaEmbedding().fit_transform(embedded))
-    assert pooled.shape == (2, tiny_static.DIM + 1)
 
 
 def test_pickles_refer_to_the_files(tmp_path):

@@ -11,7 +11,6 @@ from sk_metaembed.sources.transformer._alignment import Aligner
 from sk_metaembed.sources.transformer._tokenizer_checks import (
     are_readable,
     check_size,
-    has_vocabulary,
 )
 
 from .. import tiny_bert
@@ -50,19 +49,6 @@ def test_a_folder_whose_tokenizer_cannot_be_built(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "mpnet"}))
     with pytest.raises(FileNotFoundError, match="has a model but no tokenizer"):
         TransformerEmbedding(tmp_path).fit(SENTENCES)
-
-
-def test_tokenizers_of_bytes_need_no_vocabulary(tmp_path):
-    import torch
-    from transformers import ByT5Tokenizer, T5Config, T5Model
-
-    size = {"d_model": 8, "d_ff": 8, "d_kv": 4, "num_layers": 1, "num_heads": 2}
-    with torch.random.fork_rng():
-        T5Model(T5Config(vocab_size=384, **size)).save_pretrained(tmp_path)
-    ByT5Tokenizer().save_pretrained(tmp_path)
-    assert not has_vocabulary(tmp_path)
-    source = TransformerEmbedding(tmp_path, (), static=True).fit([*SENTENCES, ["西"]])
-    assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
 
 
 @pytest.mark.parametrize("as_pair", [True, False])
@@ -131,30 +117,6 @@ def test_words_of_the_unknown_piece_are_counted_with_a_warning(kind):
     assert not static.known.any()
     # In context it has a vector still.
     assert contextual.known.all()
-
-
-@pytest.mark.parametrize("output", ["words", "mean", "cls"])
-def test_half_of_the_words_may_be_unknown_without_a_warning(output):
-    pair = tiny_bert.network(), tiny_bert.tokenizer()
-    source = TransformerEmbedding(pair, output=output)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        source.fit([["good", "西", "", "good"]])
-        assert source.coverage_ == {"types": 1 / 3, "tokens": 1 / 2}
-        source.fit([["good"], []])
-        assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
-        source.fit([[], []])
-    with pytest.warns(UserWarning, match="2 of 3 tokens .* such as '西', are unknown"):
-        source.fit([["good", "西", "西"]])
-
-
-def test_fine_tuning_warns_too():
-    source = TransformerEmbedding((tiny_bert.network(), foreign()))
-    clf = DynamicMetaClassifier(
-        trainable=FineTuned(source), encoder="mean", projection_dim=2, max_epochs=1
-    )
-    with pytest.warns(UserWarning, match="5 of 5 tokens of the training fold"):
-        clf.fit(SENTENCES, [1, 0, 0])
 
 
 def test_the_mark_of_a_space_does_not_make_a_word_known():

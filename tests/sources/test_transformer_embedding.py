@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed import EmbeddingUnion, TokenSequences, TransformerEmbedding
+from sk_metaembed import TokenSequences, TransformerEmbedding
 
 from .. import tiny_bert
 
@@ -119,12 +119,6 @@ def test_layers_are_counted_as_in_lists(pair):
     assert TransformerEmbedding(pair, layers=1).fit(SENTENCES).layers_ == (1,)
 
 
-def test_blocks_of_a_union_are_named_by_source_and_layer(pair):
-    union = EmbeddingUnion([("bert", TransformerEmbedding(pair, "all", static=True))])
-    names = [b.name for b in union.fit_transform(SENTENCES).blocks]
-    assert names == ["bert__layer0", "bert__layer1", "bert__layer2", "bert__static"]
-
-
 def test_each_distinct_sentence_is_computed_once(pair):
     source = TransformerEmbedding(pair, batch_tokens=1).fit(SENTENCES)
     network = source._model.network
@@ -142,16 +136,6 @@ def test_no_gradients_and_an_unchanged_model(pair):
     assert network.training
     assert not network.encoder.training
     assert all(p.grad is None and p.requires_grad for p in network.parameters())
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_half_precision_returns_close_float32(dtype):
-    exact = TransformerEmbedding(tiny_bert.folder()).fit_transform(SENTENCES).blocks[0]
-    half = TransformerEmbedding(tiny_bert.folder(), dtype=dtype)
-    values = half.fit_transform(SENTENCES).blocks[0].values
-    assert half._model.network.module.dtype == getattr(torch, dtype)
-    assert values.dtype == np.float32
-    np.testing.assert_allclose(values, exact.values, atol=0.1)
 
 
 def test_values_too_large_for_half_precision_raise(tmp_path):
@@ -230,21 +214,3 @@ def test_a_tokenizer_of_another_model(pair):
     static = TransformerEmbedding(small, (), static=True)
     with pytest.raises(ValueError, match="ends at 39. Check that tokenizer and model"):
         static.fit_transform([["a", "king"]])
-
-
-def test_progress_is_shown_if_verbose(pair, capsys):
-    rows = TokenSequences.from_lists(SENTENCES * 2)
-    TransformerEmbedding(pair, batch_tokens=8).fit_transform(rows)
-    assert capsys.readouterr().err == ""
-    TransformerEmbedding(pair, batch_tokens=8, verbose=1).fit_transform(rows)
-    shown = capsys.readouterr().err
-    assert "TransformerEmbedding" in shown
-    assert "10/10" in shown  # the tokens of what is distinct
-
-
-def test_empty_sequences_only(pair):
-    source = TransformerEmbedding(pair, output=("words", "mean")).fit(SENTENCES)
-    words, mean = source.transform([[], []]).blocks
-    assert words.values.shape == (0, 8)
-    assert mean.values.shape == (2, 8)
-    assert not mean.known.any()

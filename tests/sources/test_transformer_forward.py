@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources._batching import BatchRunner, token_batches
+from sk_metaembed.sources._batching import BatchRunner
 from sk_metaembed.sources.transformer._forward import best_windows, window_spans
 
 from .. import tiny_bert
@@ -141,15 +141,6 @@ def context_of(begin, end, span, n):
         return -1
     left = np.inf if start == 0 else begin - start
     return min(left, np.inf if stop == n else stop - end)
-
-
-def test_batches_contain_each_row_once_within_the_budget():
-    lengths = np.random.default_rng(0).integers(1, 40, 200)
-    batches = token_batches(lengths, 64)
-    assert sorted(np.concatenate(batches).tolist()) == list(range(200))
-    for batch in batches:
-        assert len(batch) == 1 or lengths[batch].max() * len(batch) <= 64
-    assert token_batches([], 5) == []
 
 
 def raising_above(size, log):

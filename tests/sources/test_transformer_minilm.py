@@ -52,17 +52,3 @@ def test_every_layer_and_the_table(by_hand):
     table = network.get_input_embeddings().weight.detach().numpy()
     place = embedded.tokens.types.tolist().index("queen")
     np.testing.assert_array_equal(embedded.block("static").values[place], table[3035])
-
-
-def test_windows_hardly_change_vectors_far_from_their_edges():
-    words = " ".join(TEXTS).split() * 4
-    path = minilm.get_model_path()
-    options = {"output": "words"}
-    whole = (
-        TransformerEmbedding(path, **options).fit_transform([words]).blocks[0].values
-    )
-    source = TransformerEmbedding(path, max_length=80, **options)
-    parts = source.fit_transform([words]).blocks[0].values
-    assert source.n_long_ == 1
-    cosine = (whole * parts).sum(1) / np.linalg.norm(whole, axis=1)
-    assert (cosine / np.linalg.norm(parts, axis=1)).min() > 0.7

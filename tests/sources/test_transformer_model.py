@@ -100,27 +100,6 @@ def test_folds_and_candidates_compute_a_sentence_once(folder, tmp_path, passes):
     assert len(passes) == 6
 
 
-def test_processes_of_a_search_load_their_own_model(tmp_path):
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-
-    from sk_metaembed import Pooling
-
-    texts = [f"{a} {b} film" for a in ("good", "bad", "warm") for b in ("was", "very")]
-    source = TransformerEmbedding(tiny_bert.folder(), cache=tmp_path / "cache")
-    pipe = make_pipeline(source, Pooling(), LogisticRegression())
-    grid = {"logisticregression__C": [0.1, 1]}
-    searches = [
-        GridSearchCV(pipe, grid, cv=2, n_jobs=n_jobs).fit(texts, [0, 1] * 3)
-        for n_jobs in (2, None)
-    ]
-    for a, b in zip(*(s.cv_results_["mean_test_score"] for s in searches), strict=True):
-        assert a == b
-    # Both processes may compute a sentence before either has stored it.
-    assert EmbeddingCache(tmp_path / "cache").info().entries == 6 * 3  # hidden states
-
-
 def test_options_that_change_vectors_are_part_of_the_key(folder):
     options = [
         {},
@@ -139,13 +118,6 @@ def test_options_that_change_vectors_are_part_of_the_key(folder):
     assert len(fingerprints) == len(options)
     same = TransformerEmbedding(folder, 0, batch_tokens=3, verbose=0, static=True)
     assert same.fit(SENTENCES).fingerprint_ in fingerprints
-
-
-def test_files_elsewhere_have_the_same_fingerprint(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "moved")
-    first = TransformerEmbedding(folder).fit(SENTENCES)
-    moved = TransformerEmbedding(tmp_path / "moved").fit(SENTENCES)
-    assert first.fingerprint_ == moved.fingerprint_
 
 
 def test_a_pickle_holds_no_weights(folder):
@@ -271,11 +243,6 @@ def test_no_network_names_the_expected_files():
         assert part in str(error.value)
 
 
-def test_an_empty_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match="has no config.json"):
-        TransformerEmbedding(tmp_path).fit(SENTENCES)
-
-
 def test_no_weights(folder):
     (folder / "model.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match="has no model.safetensors"):
@@ -349,11 +316,6 @@ def test_code_of_a_model_is_run_only_if_trusted(folder):
     before = trusting.fingerprint_
     (folder / "own.py").write_text(CODE.replace("FACTOR", "3"))
     assert trusting.fit(SENTENCES).fingerprint_ != before
-
-
-def test_no_such_device(folder):
-    with pytest.raises(ValueError, match="is not a torch device"):
-        TransformerEmbedding(folder, device="gpu").fit(SENTENCES)
 
 
 class Config:

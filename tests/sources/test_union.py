@@ -1,9 +1,6 @@
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -15,7 +12,6 @@ from sk_metaembed import (
     FunctionEmbedding,
     Pooling,
     PretrainedEmbedding,
-    Tokenizer,
     TokenSequences,
     Word2VecEmbedding,
     make_embedding_union,
@@ -97,11 +93,6 @@ def test_drop_and_nested_parameters(union, texts):
     assert union.fit_transform(texts).block("glove").dim == 1
 
 
-def test_refit_with_other_sources_is_seen_only_after_fit(union, texts):
-    union.fit(texts).set_params(active=["n"])
-    assert union.transform(texts).names == ("glove", "w2v", "n")
-
-
 @pytest.mark.parametrize(
     "params, message",
     [
@@ -172,17 +163,6 @@ def test_a_vectorizer_must_be_wrapped(texts, vectorizer):
         union.fit(texts).transform(texts)
 
 
-def test_a_tokenizer_belongs_before_the_union(texts):
-    with pytest.raises(TypeError, match="got TokenSequences. Add it before the union"):
-        EmbeddingUnion([("words", Tokenizer())]).fit_transform(texts)
-
-
-def test_a_pooled_pipeline_must_be_wrapped(texts):
-    pooled = make_pipeline(FunctionEmbedding(lengths), Pooling())
-    with pytest.raises(TypeError, match=r"got ndarray.*EstimatorEmbedding\(Pipeline"):
-        EmbeddingUnion([("pooled", pooled)]).fit_transform(texts)
-
-
 def test_several_blocks_and_pipelines_as_sources(texts):
     inner = EmbeddingUnion([("x", FunctionEmbedding(lengths)), ("y", w2v())])
     outer = EmbeddingUnion(
@@ -204,33 +184,6 @@ def test_y_reaches_the_sources(texts):
     assert union.fit(texts, [1] * 15)["a"].y_ == [1] * 15
     union.fit_transform(texts, [2] * 15)
     assert union["a"].y_ == [2] * 15
-
-
-def test_n_jobs_changes_nothing(union, texts):
-    alone = union.fit_transform(texts)
-    assert union.set_params(n_jobs=2).fit_transform(texts) == alone
-    assert union.transform(texts[:4]) == alone[:4]
-
-
-def test_clone_pickle_and_unfitted(union, texts):
-    with pytest.raises(NotFittedError):
-        union.transform(texts)
-    fitted = union.fit(texts)
-    copy = pickle.loads(pickle.dumps(fitted))
-    assert copy.transform(texts) == fitted.transform(texts)
-    with pytest.raises(NotFittedError):
-        clone(fitted).transform(texts)
-
-
-def test_verbose_tells_each_source(union, texts, capsys):
-    union.set_params(verbose=True).fit(texts)
-    assert "(source 2 of 3) Fitting w2v" in capsys.readouterr().out
-
-
-def test_html_shows_the_sources(union):
-    html = union._repr_html_()
-    assert "glove" in html
-    assert "Word2VecEmbedding" in html
 
 
 def test_html_tells_what_takes_part_and_what_was_fitted(union, texts):

@@ -1,10 +1,7 @@
 """Word2VecEmbedding and FastTextEmbedding against gensim; pickles and errors."""
 
 import logging
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -19,8 +16,6 @@ from sk_metaembed import (
     Word2VecEmbedding,
 )
 from sk_metaembed.sources._gensim import Sentences, quiet_gensim
-
-from ..rounding import assert_close
 
 CORPUS = [
     ["the", "cat", "walks", "and", "talks"],
@@ -120,46 +115,11 @@ def test_words_below_min_count_are_unknown():
 
 
 @both
-def test_fit_transform_is_fit_then_transform(source):
-    assert source.fit_transform(CORPUS) == source.fit(CORPUS).transform(CORPUS)
-
-
-@both
 def test_random_state(source):
     first, second = (source.fit(CORPUS).vectors_ for _ in range(2))
     assert np.array_equal(first, second)
     params = {**source.get_params(), "random_state": 4}
     assert not np.array_equal(first, type(source)(**params).fit(CORPUS).vectors_)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [KINDS["word2vec"], pytest.param(KINDS["fasttext"], marks=pytest.mark.slow)],
-    ids=KINDS,
-)
-def test_the_same_in_another_process(source):
-    code = (
-        "import sys, pickle;"
-        "source, corpus = pickle.loads(bytes.fromhex(sys.stdin.read()));"
-        "print(pickle.dumps(source.fit(corpus).vectors_).hex())"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        input=pickle.dumps((source, CORPUS)).hex(),
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-    )
-    vectors = pickle.loads(bytes.fromhex(run.stdout))
-    assert_close(vectors, source.fit(CORPUS).vectors_)
-
-
-@both
-def test_a_fold_trains_as_its_lists_would(source):
-    tokens = TokenSequences.from_lists([["not", "in", "the", "fold"], *CORPUS])
-    fold = source.fit(tokens[1:]).vectors_
-    assert np.array_equal(fold, source.fit(CORPUS).vectors_)
 
 
 @both
@@ -207,28 +167,6 @@ def test_threads_restore_the_log_level():
             assert logger.level == logging.CRITICAL
         assert logger.level == logging.CRITICAL
     assert logger.level == level
-
-
-def test_verbose_shows_epochs(capfd):
-    Word2VecEmbedding(**OPTIONS, verbose=1).fit(CORPUS)
-    assert "Word2VecEmbedding: 100%" in capfd.readouterr().err
-
-
-def test_several_workers_train_too():
-    source = Word2VecEmbedding(**OPTIONS, n_jobs=2).fit(CORPUS)
-    assert np.isfinite(source.vectors_).all()
-
-
-def test_neighbours_in_text_come_close():
-    rng = np.random.default_rng(0)
-    topics = [["cat", "dog", "cow"], ["car", "bus", "van"]]
-    texts = [rng.choice(topics[i % 2], 6).tolist() for i in range(400)]
-    source = Word2VecEmbedding(
-        8, window=5, epochs=20, sample=0, preprocess="unit", random_state=0
-    )
-    words = source.fit(texts).transform([topics[0] + topics[1]]).blocks[0].values
-    similar = words @ words.T
-    assert similar[:3, :3].min() > similar[:3, 3:].max()
 
 
 def test_the_row_of_a_lone_surrogate_is_named():

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..._core._sklearn import Interval, StrOptions
 from ...sequences import Block
-from ...sequences._mixins import MISSING_CONSTRAINT
-from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from .._base import BaseEmbedding, Preprocess
 from ._model import StaticSpec, shared_model
 
 if TYPE_CHECKING:
@@ -142,8 +141,6 @@ class StaticSubwordEmbedding(BaseEmbedding):
             StrOptions({"model"}),
         ],
         "revision": [str, None],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(

@@ -13,9 +13,8 @@ from sklearn.utils.multiclass import type_of_target
 from ..._core._sklearn import Interval
 from ..._training._choose_device import resolve_device
 from ...sequences import Block
-from ...sequences._mixins import MISSING_CONSTRAINT
 from ...sequences._targets import check_target
-from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from .._base import BaseEmbedding, Preprocess
 from .._sentences import equal_sequences
 from ._embedding import TransformerEmbedding, open_model
 from ._fine_tuned import FineTuneSpec, SentencePieces
@@ -157,8 +156,6 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "device": [str],
         "random_state": ["random_state"],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
     }
 
     def __init__(

@@ -12,8 +12,7 @@ from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import HasMethods, Interval, StrOptions
 from ..._training._choose_device import resolve_device
 from ...sequences import Block
-from ...sequences._mixins import MISSING_CONSTRAINT
-from .._base import PREPROCESS_CONSTRAINT, BaseEmbedding, Preprocess
+from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
 from .._sentences import Layer, distinct_sentences, distinct_texts, token_bar
 from ..cache._sentence_blocks import sentence_blocks
@@ -261,8 +260,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "cache_layers": [StrOptions({"all", "selected"})],
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
-        "preprocess": PREPROCESS_CONSTRAINT,
-        "missing": MISSING_CONSTRAINT,
         "verbose": ["verbose"],
     }
 
