@@ -114,18 +114,15 @@ KEYS = [
     slice(None),
     slice(1, 4),
     slice(None, None, -1),
-    slice(-1, -6, -2),
     slice(9, 20),
     [0, 3],
     (4, -5),
     np.array([2, 2, -1]),
     np.array([], dtype=int),
-    [],
     np.array([True, False, True, False, True]),
     [False] * 5,
-    range(3),
     pd.Series([1, 2]),
-    pd.Index([4]),
+    pl.Series([4, 0]),
     np.array([1], dtype=np.uint8),
     {3: "c", 1: "a"}.keys(),
 ]
@@ -138,8 +135,6 @@ def test_index_like_an_array(make, key):
     expected = np.arange(5)[
         list(key) if not isinstance(key, slice | np.ndarray) else key
     ]
-    if isinstance(key, list) and not key:
-        expected = np.arange(0)
     if isinstance(key, tuple):
         key = list(key)
     subset = whole[key]
@@ -152,7 +147,7 @@ def test_index_like_an_array(make, key):
 
 
 @both
-@pytest.mark.parametrize("i", [0, 1, -1, np.int64(2), np.uint8(2)])
+@pytest.mark.parametrize("i", [0, -1, np.uint8(2)])
 def test_one_row(make, i):
     whole = make(ROWS)
     one, listed = whole[i], whole.to_list()[int(i)]
@@ -167,10 +162,8 @@ def test_one_row(make, i):
     [
         5,
         -6,
-        [5],
         [-6],
         [0.5],
-        ["a"],
         "a",
         1.5,
         None,
@@ -179,19 +172,12 @@ def test_one_row(make, i):
         np.ones(4, dtype=bool),
         (0, 0),
         (),
-        (slice(None), None),
     ],
     ids=repr,
 )
 def test_bad_index(make, key):
     with pytest.raises(IndexError):
         make(ROWS)[key]
-
-
-@pytest.mark.parametrize("make", [embed, TokenSequences.from_lists])
-def test_a_name_is_not_an_index(make):
-    with pytest.raises(IndexError, match="row numbers, .* got 'x' of type str"):
-        make(ROWS)["x"]
 
 
 def test_subsets_share_the_table():
@@ -254,12 +240,6 @@ def test_order_and_surplus_of_types_do_not_matter():
     assert left == right
     assert left != EmbeddedSequences(b, [Block("s", values[:2], "type")])
     assert left != EmbeddedSequences(b, [Block("t", values[[1, 0]], "type")])
-
-
-def test_words_with_equal_concatenation_differ():
-    assert TokenSequences.from_lists([["a b"]]) != TokenSequences.from_lists(
-        [["a", "b"]]
-    )
 
 
 IMMUTABLE = [make_tokens(ROWS), embed(ROWS), embed(ROWS).blocks[0]]
@@ -331,19 +311,15 @@ def test_lists_that_are_not_tokens(rows, message):
     [
         (["a"], [1], [0, 1], ValueError, r"Codes must be in \[0, 1\).*from 1 to 1"),
         (["a"], [-1], [0, 1], ValueError, "from -1"),
-        (["a"], [2**32], [0, 1], ValueError, "Codes must be in"),
         (["a"], np.array([2**32]), [0, 1], ValueError, "Codes must be in"),
         (["a"], [0.5], [0, 1], TypeError, "codes must be integers, got dtype float64"),
         (["a"], [0], [0, 1.0], TypeError, "offsets must be integers"),
         (["a"], [0], [0, 2], ValueError, "Offsets must ascend"),
-        (["a"], [0], [1, 1], ValueError, "Offsets must ascend"),
         (["a"], [0], [0, 2, 1], ValueError, "Offsets must ascend"),
         (["a"], [0], [], ValueError, "Offsets must ascend"),
         (["a", "a"], [0], [0, 1], ValueError, "distinct"),
         (["a", 1], [0], [0, 1], TypeError, "Types must be str, got int"),
-        (["a", None], [0], [0, 1], TypeError, "Types must be str, got NoneType"),
         ([["a"]], [0], [0, 1], ValueError, "one-dimensional"),
-        ("a", [0], [0, 1], ValueError, "one-dimensional"),
         (["a"], [[0]], [0, 1], ValueError, "one-dimensional"),
     ],
 )
@@ -381,7 +357,6 @@ def test_blocks_of_one_level_stay_there():
     ("blocks", "error", "message"),
     [
         ([], ValueError, "at least one block"),
-        (["x"], TypeError, "blocks must hold Block, got str"),
         ([None], TypeError, "blocks must hold Block, got NoneType"),
         (Block("s", np.ones((2, 1)), "type"), TypeError, r"a single one: \[s\]"),
         ([Block("s", np.ones((2, 1)), "type")] * 2, ValueError, r"\['s'\] occur more"),
@@ -390,7 +365,6 @@ def test_blocks_of_one_level_stay_there():
             ValueError,
             "must have 2 rows, one per type",
         ),
-        ([Block("s", np.ones((2, 1)), "token")], ValueError, "must have 3 rows"),
         ([Block("s", np.ones((2, 1)), "sequence")], ValueError, "must have 1 rows"),
     ],
 )
@@ -405,30 +379,11 @@ def test_tokens_must_be_tokens():
         EmbeddedSequences([["a"]], [Block("s", np.ones((1, 1)), "type")])
 
 
-def test_polars_index():
-    tokens = make_tokens(ROWS)
-    assert tokens[pl.Series([4, 0])] == tokens[[4, 0]]
-    assert tokens[pl.Series([True] + [False] * 4)] == tokens[:1]
-
-
-@pytest.mark.parametrize("level", ["type", "sequence"])
-def test_a_classifier_without_pooling_raises_with_a_remedy(level):
-    from sklearn.linear_model import LogisticRegression
-
-    tokens = TokenSequences.from_lists([["a"], ["b"]])
-    embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), level)])
-    with pytest.raises(TypeError, match=r"x: \w+ 2d\) cannot be .* Put Pooling"):
-        LogisticRegression().fit(embedded, [0, 1])
-
-
-@pytest.mark.parametrize("rows", [[["a", "b"], ["b"]], [["a"], ["b"]]])
-def test_tokens_cannot_be_converted_to_an_array(rows):
-    tokens = TokenSequences.from_lists(rows)
-    with pytest.raises(TypeError, match="cannot be converted to an array.*Pooling"):
-        np.asarray(tokens)
-
-
-def test_tokens_before_a_classifier_raise_with_a_remedy():
+def test_containers_before_a_classifier_raise_with_a_remedy():
     model = make_pipeline(Tokenizer(), LogisticRegression())
     with pytest.raises(TypeError, match="Put a source .* and then Pooling, before"):
         model.fit(["a b", "b"], [0, 1])
+    tokens = TokenSequences.from_lists([["a"], ["b"]])
+    embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), "type")])
+    with pytest.raises(TypeError, match=r"x: type 2d\) cannot be .* Put Pooling"):
+        LogisticRegression().fit(embedded, [0, 1])

@@ -142,14 +142,11 @@ def test_types_are_distinct_and_in_first_seen_order(rows):
 RUNS = [
     r"\S+",
     r"\w+",
-    r"\d+",
     r"\W+",
     r"\D{3,}",
-    r"\w{2,}",
     r"\w\w{2,}",
     r"(?u)\b\w\w+\b",
     r"\b\w+\b",
-    r"(?a)\w+",
     r"(?a)\b\w\w+\b",
     r"[^\s,]+",
     r"[a-zé\]]+",
@@ -222,11 +219,10 @@ WALES = "🏴" + "".join(chr(0xE0000 + ord(c)) for c in "gbwls") + "\U000e007f"
 
 
 @pytest.mark.parametrize("emoji", [*EMOJI, WALES])
-@pytest.mark.parametrize("repeat", [1, 2])
-def test_one_emoji_is_one_token(emoji, repeat):
-    tokens = Tokenizer(punctuation=True).transform([emoji * repeat])
-    assert tokens.to_list() == [[emoji] * repeat]
-    assert Tokenizer().transform([emoji * repeat]).n_tokens == 0
+def test_one_emoji_is_one_token(emoji):
+    tokens = Tokenizer(punctuation=True).transform([emoji * 2])
+    assert tokens.to_list() == [[emoji] * 2]
+    assert Tokenizer().transform([emoji * 2]).n_tokens == 0
 
 
 @pytest.mark.parametrize(
@@ -281,13 +277,6 @@ def test_equal_hashes_only_cost_time():
 def test_short_spans_of_one_length_never_collide(a, b):
     hashes = hash_spans(*spans_of([a, b]))
     assert (hashes[0] == hashes[1]) == (a == b) or len(a) != len(b)
-
-
-def test_table_grows():
-    words = [b"%d" % (i * 7919 % 100_003) for i in range(60_000)]
-    buffer, starts, ends = spans_of(words)
-    codes, _ = code_spans(buffer, starts, ends, hash_spans(buffer, starts, ends))
-    assert codes.tolist() == list(range(60_000))
 
 
 @pytest.mark.parametrize("punctuation", [False, True])

@@ -13,8 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
     Tokenizer,
     TokenSequences,
 )
@@ -35,20 +33,6 @@ def test_default_splits_into_lowered_words():
 
 def test_case_is_preserved_on_request():
     assert Tokenizer(lowercase=False).transform(["To BE"])[0] == ["To", "BE"]
-
-
-def test_types_are_in_first_seen_order():
-    tokens = Tokenizer().transform(["b a b", "c a"])
-    assert tokens.types.tolist() == ["b", "a", "c"]
-    assert tokens.codes.tolist() == [0, 1, 0, 2, 1]
-    assert tokens.codes.dtype == np.int32
-    assert tokens.offsets.tolist() == [0, 3, 5]
-
-
-@pytest.mark.parametrize("X", [[], (), np.array([], dtype=object), iter(())])
-def test_no_rows(X):
-    tokens = Tokenizer().fit_transform(X)
-    assert (len(tokens), tokens.n_tokens, tokens.n_types) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("normalize", ["NFC", "NFD", "NFKC", "NFKD"])
@@ -89,11 +73,6 @@ def test_callable_gets_the_prepared_text():
     assert tokens.to_list() == [["a", "\u00e9"], [""]]
 
 
-def test_callable_may_give_subclasses_of_str():
-    tokens = Tokenizer(tokenizer=lambda text: [np.str_(text)]).transform(["a"])
-    assert type(tokens.types[0]) is str
-
-
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
@@ -128,30 +107,22 @@ def test_callable_must_return_lists_of_str(returned, message):
         ({"normalize": "nfc"}, "'normalize' parameter"),
     ],
 )
-@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
-def test_bad_parameters(params, message, method):
-    with pytest.raises(ValueError, match=message):
-        getattr(Tokenizer(**params), method)(["a"])
+def test_bad_parameters(params, message):
+    for method in ("fit", "transform"):
+        with pytest.raises(ValueError, match=message):
+            getattr(Tokenizer(**params), method)(["a"])
 
 
 @pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
-@pytest.mark.parametrize("X", ["a text", None, 3, [1], ["a", None], {"a": 1}, [b"a"]])
-def test_bad_rows(method, X):
-    with pytest.raises(TypeError, match="Tokenizer"):
+@pytest.mark.parametrize("X", ["a text", [1]])
+def test_errors_name_the_step(method, X):
+    with pytest.raises(TypeError, match="^Tokenizer: "):
         getattr(Tokenizer(), method)(X)
 
 
 def test_token_lists_pass_untouched():
     rows = [["To", "be,"], [], [" ", ""]]
     assert Tokenizer(r"\w+").fit_transform(rows).to_list() == rows
-
-
-def test_containers_pass_as_they_are():
-    tokens = TokenSequences.from_lists([["A", "b"], ["A"]])
-    assert Tokenizer().transform(tokens) is tokens
-    embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), "type")])
-    with pytest.raises(TypeError, match="would be lost. Pass X.tokens"):
-        Tokenizer().transform(embedded)
 
 
 def test_fit_does_not_consume_iterators():
