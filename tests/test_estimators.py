@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
@@ -147,7 +147,7 @@ ESTIMATORS = [
     OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3),
     StackedMetaClassifier(cv=2),
-    StackedMetaRegressor(cv=2),
+    StackedMetaRegressor(Ridge(), concat=False, tfidf=False, cv=2),
     DynamicMetaEmbedding(**NET),
     DynamicMetaClassifier(**LEARNING_NET),
     DynamicMetaRegressor(**LEARNING_NET),
@@ -200,6 +200,7 @@ VARIANTS = [
     AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
     AutoencodedMetaEmbedding("decoupled", n_components=3, max_iter=3, normalize=False),
     StackedMetaClassifier(LogisticRegression(C=0.01), concat=False, tfidf=False, cv=2),
+    StackedMetaRegressor(cv=2),
     DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
     DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
     DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),

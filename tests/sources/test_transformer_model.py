@@ -100,6 +100,7 @@ def test_folds_and_candidates_compute_a_sentence_once(folder, tmp_path, passes):
     assert len(passes) == 6
 
 
+@pytest.mark.slow  # three processes import torch and transformers
 def test_processes_of_a_search_load_their_own_model(tmp_path):
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
