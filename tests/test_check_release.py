@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
@@ -90,11 +89,9 @@ README = "# Name\n\n![A plot](https://a.org/p.png) and [docs](https://a.org).\n"
         (README + "\n[a](#name) [b](mailto:a@b.org) `[c](d)`\n\n    [e](f)\n", None),
         (README.replace("https://a.org/p.png", "p.png"), "the link p.png is relative"),
         (README.replace("(https://a.org)", "(docs/a.rst)"), "link docs/a.rst is rel"),
-        (README.replace("A plot", ""), "p.png has no text in its place"),
         (README.replace("# Name", "Name"), "no heading"),
         (README + "text <b>bold</b>\n", "has HTML"),
         (README + "```python\nx = 1\n", "a block of code is not closed"),
-        (README + "[a](b c\n", "a link is not closed"),
     ],
 )
 def test_readme(text, match):
@@ -160,9 +157,3 @@ def test_tag(tmp_path):
     (tmp_path / "new.py").write_text("")
     (found,) = release.check_tag(tmp_path, "1.0.0")
     assert found == "1 files are not committed, such as ?? new.py"
-
-
-def test_the_script_has_help():
-    run = [sys.executable, str(ROOT / "tools" / "check_release.py"), "--help"]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    assert "--write-links" in done.stdout

@@ -178,6 +178,7 @@ def test_a_page_of_figures_is_named_after_its_script():
         assert (ROOT / "benchmarks" / f"{page.stem}.py").is_file(), page.name
 
 
+@pytest.mark.slow  # half a minute of CPU, and `make docs` does the same
 def test_the_site_builds_without_a_warning(tmp_path):
     """The gallery's scripts stay unrun, as by ``make docs GALLERY=0``."""
     made = shutil.ignore_patterns("_build", "_generated", "api", "gallery")

@@ -4,57 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-import sk_metaembed
-from sk_metaembed import (
-    AutoencodedMetaEmbedding,
-    AverageMetaEmbedding,
-    Block,
-    BlockPCA,
-    BytePairEmbedding,
-    CharEmbedding,
-    ColumnsEncoder,
-    CommonComponentRemoval,
-    ConcatMetaEmbedding,
-    ContrastiveEmbedding,
-    DistilledEmbedding,
-    DynamicMetaClassifier,
-    DynamicMetaEmbedding,
-    DynamicMetaRegressor,
-    DynamicMetaTagger,
-    ElmoEmbedding,
-    ElmoLanguageModel,
-    EmbeddedSequences,
-    EmbeddingQuantizer,
-    EmbeddingUnion,
-    EstimatorEmbedding,
-    FastTextEmbedding,
-    FineTuned,
-    FunctionEmbedding,
-    GCCAMetaEmbedding,
-    LSAEmbedding,
-    OneToNMetaEmbedding,
-    PairEncoder,
-    Pooling,
-    PretrainedEmbedding,
-    ProcrustesMetaEmbedding,
-    SourceImputer,
-    SourceSelector,
-    StackedMetaClassifier,
-    StackedMetaRegressor,
-    StaticSubwordEmbedding,
-    SVDMetaEmbedding,
-    TextMetaEncoder,
-    TokenClassifier,
-    Tokenizer,
-    TokenSequences,
-    TransformerEmbedding,
-    Word2VecEmbedding,
-    WordVectors,
-)
+import sk_metaembed as sk
 from sk_metaembed.utils.estimator_checks import WORDS, parametrize_with_checks
 
 from .tiny_bert import TinyBert
@@ -82,7 +36,7 @@ def in_context(sequences):
 def vectors():
     rng = np.random.default_rng(0)
     known = [word for word in WORDS if word != "plot"]
-    return WordVectors.from_arrays(known, rng.normal(size=(len(known), 5)))
+    return sk.WordVectors.from_arrays(known, rng.normal(size=(len(known), 5)))
 
 
 GENSIM = {"vector_size": 6, "min_count": 1, "epochs": 2}
@@ -109,120 +63,129 @@ LANGUAGE_MODEL = {
     },
     "max_epochs": 1,
 }
-TUNED = FineTuned(TransformerEmbedding(TinyBert()), n_layers=1)
-CHARACTERS = CharEmbedding(char_dim=3, filters=((1, 2), (3, 2)))
+TUNED = sk.FineTuned(sk.TransformerEmbedding(TinyBert()), n_layers=1)
+CHARACTERS = sk.CharEmbedding(char_dim=3, filters=((1, 2), (3, 2)))
 SOURCES = [
-    ("spelling", FunctionEmbedding(spelling)),
-    ("file", PretrainedEmbedding(vectors())),
+    ("spelling", sk.FunctionEmbedding(spelling)),
+    ("file", sk.PretrainedEmbedding(vectors())),
 ]
-SENTENCES = FunctionEmbedding(sentence, level="sequence", as_text=True)
-MEANS = make_pipeline(PretrainedEmbedding(vectors()), Pooling())
-END = make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())
+SENTENCES = sk.FunctionEmbedding(sentence, level="sequence", as_text=True)
+MEANS = make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())
+END = make_pipeline(sk.ConcatMetaEmbedding(), sk.Pooling(), LogisticRegression())
 
 # One per class, on which every check is run.
 ESTIMATORS = [
-    Tokenizer(),
-    PretrainedEmbedding(vectors()),
-    Word2VecEmbedding(**GENSIM),
-    FastTextEmbedding(**FASTTEXT),
-    BytePairEmbedding(Word2VecEmbedding(**GENSIM, random_state=0), vocab_size=40),
-    FunctionEmbedding(spelling),
-    EstimatorEmbedding(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
-    LSAEmbedding(5, random_state=0),
-    DistilledEmbedding(SENTENCES, random_state=0),
-    StaticSubwordEmbedding(TinyStatic()),
-    TransformerEmbedding(TinyBert()),
-    ContrastiveEmbedding(TinyBert(), n_steps=1, lr=1e-2, random_state=0),
-    ElmoEmbedding(**ELMO),
-    ElmoLanguageModel(**LANGUAGE_MODEL),
-    EmbeddingUnion(SOURCES),
-    SourceSelector(END, cv=2),
-    ConcatMetaEmbedding(),
-    AverageMetaEmbedding(),
-    ProcrustesMetaEmbedding(n_neighbors=3),
-    SourceImputer(),
-    BlockPCA(2),
-    GCCAMetaEmbedding(3),
-    SVDMetaEmbedding(3),
-    OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
-    AutoencodedMetaEmbedding(n_components=4, max_iter=3),
-    StackedMetaClassifier(cv=2),
-    StackedMetaRegressor(cv=2),
-    DynamicMetaEmbedding(**NET),
-    DynamicMetaClassifier(**LEARNING_NET),
-    DynamicMetaRegressor(**LEARNING_NET),
-    ColumnsEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
-    TextMetaEncoder(n_components=3, random_state=0),
-    PairEncoder(make_pipeline(PretrainedEmbedding(vectors()), Pooling())),
-    DynamicMetaTagger(**TAGGING_NET),
+    sk.Tokenizer(),
+    sk.PretrainedEmbedding(vectors()),
+    sk.Word2VecEmbedding(**GENSIM),
+    sk.FastTextEmbedding(**FASTTEXT),
+    sk.BytePairEmbedding(sk.Word2VecEmbedding(**GENSIM, random_state=0), vocab_size=40),
+    sk.FunctionEmbedding(spelling),
+    sk.EstimatorEmbedding(
+        make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())
+    ),
+    sk.LSAEmbedding(5, random_state=0),
+    sk.DistilledEmbedding(SENTENCES, random_state=0),
+    sk.StaticSubwordEmbedding(TinyStatic()),
+    sk.TransformerEmbedding(TinyBert()),
+    sk.ContrastiveEmbedding(TinyBert(), n_steps=1, lr=1e-2, random_state=0),
+    sk.ElmoEmbedding(**ELMO),
+    sk.ElmoLanguageModel(**LANGUAGE_MODEL),
+    sk.EmbeddingUnion(SOURCES),
+    sk.SourceSelector(END, cv=2),
+    sk.ConcatMetaEmbedding(),
+    sk.AverageMetaEmbedding(),
+    sk.ProcrustesMetaEmbedding(n_neighbors=3),
+    sk.SourceImputer(),
+    sk.BlockPCA(2),
+    sk.GCCAMetaEmbedding(3),
+    sk.SVDMetaEmbedding(3),
+    sk.OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
+    sk.AutoencodedMetaEmbedding(n_components=4, max_iter=3),
+    sk.StackedMetaClassifier(cv=2),
+    sk.StackedMetaRegressor(Ridge(), concat=False, tfidf=False, cv=2),
+    sk.DynamicMetaEmbedding(**NET),
+    sk.DynamicMetaClassifier(**LEARNING_NET),
+    sk.DynamicMetaRegressor(**LEARNING_NET),
+    sk.ColumnsEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
+    sk.TextMetaEncoder(n_components=3, random_state=0),
+    sk.PairEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
+    sk.DynamicMetaTagger(**TAGGING_NET),
     # Strongly regularized, so that the solver converges alike on every processor.
-    TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
-    Pooling(),
-    CommonComponentRemoval(),
-    EmbeddingQuantizer(),
+    sk.TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
+    sk.Pooling(),
+    sk.CommonComponentRemoval(),
+    sk.EmbeddingQuantizer(),
 ]
 
 # Other code paths of the same classes. Names, tags, errors and containers do not depend
 # on them, so that only what depends on the vectors is checked again; see VARIED.
 VARIANTS = [
-    Tokenizer(token_pattern=r"\S+", lowercase=False),
-    Tokenizer(tokenizer=str.split),
-    PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-center-unit"),
-    PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
-    Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
-    FunctionEmbedding(in_context, level="token", preprocess="center"),
-    FunctionEmbedding(sentence, level="sequence", as_text=True),
-    EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
-    DistilledEmbedding(SENTENCES, base=MEANS, max_ngram=1, preprocess="center"),
-    LSAEmbedding(5, char_ngrams=(2, 3), preprocess="unit", random_state=0),
-    StaticSubwordEmbedding(TinyStatic(), output="mean", dim=4, preprocess="center"),
-    TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
-    TransformerEmbedding(
+    sk.Tokenizer(token_pattern=r"\S+", lowercase=False),
+    sk.Tokenizer(tokenizer=str.split),
+    sk.PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-center-unit"),
+    sk.PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
+    sk.Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
+    sk.FunctionEmbedding(in_context, level="token", preprocess="center"),
+    sk.FunctionEmbedding(sentence, level="sequence", as_text=True),
+    sk.EstimatorEmbedding(TfidfVectorizer(), as_text=True, preprocess="unit"),
+    sk.DistilledEmbedding(SENTENCES, base=MEANS, max_ngram=1, preprocess="center"),
+    sk.LSAEmbedding(5, char_ngrams=(2, 3), preprocess="unit", random_state=0),
+    sk.StaticSubwordEmbedding(TinyStatic(), output="mean", dim=4, preprocess="center"),
+    sk.TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
+    sk.TransformerEmbedding(
         TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="center"
     ),
-    ContrastiveEmbedding(
+    sk.ContrastiveEmbedding(
         TinyBert(), n_steps=2, batch_size=4, max_length=6, preprocess=None
     ),
-    ElmoEmbedding(**ELMO, output=["elmo", "default", "word_emb"], preprocess="center"),
-    SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),
-    EmbeddingUnion(
-        [*SOURCES, ("context", FunctionEmbedding(in_context, level="token"))],
+    sk.ElmoEmbedding(
+        **ELMO, output=["elmo", "default", "word_emb"], preprocess="center"
+    ),
+    sk.SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),
+    sk.EmbeddingUnion(
+        [*SOURCES, ("context", sk.FunctionEmbedding(in_context, level="token"))],
         active=("context", "file"),
     ),
-    ConcatMetaEmbedding(weights=[1.0, 8.0], normalize=False),
-    AverageMetaEmbedding(weights=[1.0, 2.0], normalize=False),
-    ProcrustesMetaEmbedding(impute_missing=False, weights=[1.0, 2.0]),
-    SourceImputer("neighbors", n_neighbors=3),
-    BlockPCA(None),
-    GCCAMetaEmbedding(regularization=0, normalize=False),
-    SVDMetaEmbedding(whiten=False, solver="randomized", random_state=0),
-    OneToNMetaEmbedding(4, impute_missing=True, weights=[1.0, 2.0]),
-    AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
-    AutoencodedMetaEmbedding("decoupled", n_components=3, max_iter=3, normalize=False),
-    StackedMetaClassifier(LogisticRegression(C=0.01), concat=False, tfidf=False, cv=2),
-    DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
-    DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
-    DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
-    DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
+    sk.ConcatMetaEmbedding(weights=[1.0, 8.0], normalize=False),
+    sk.AverageMetaEmbedding(weights=[1.0, 2.0], normalize=False),
+    sk.ProcrustesMetaEmbedding(impute_missing=False, weights=[1.0, 2.0]),
+    sk.SourceImputer("neighbors", n_neighbors=3),
+    sk.BlockPCA(None),
+    sk.GCCAMetaEmbedding(regularization=0, normalize=False),
+    sk.SVDMetaEmbedding(whiten=False, solver="randomized", random_state=0),
+    sk.OneToNMetaEmbedding(4, impute_missing=True, weights=[1.0, 2.0]),
+    sk.AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
+    sk.AutoencodedMetaEmbedding(
+        "decoupled", n_components=3, max_iter=3, normalize=False
+    ),
+    sk.StackedMetaClassifier(
+        LogisticRegression(C=0.01), concat=False, tfidf=False, cv=2
+    ),
+    sk.StackedMetaRegressor(cv=2),
+    sk.DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
+    sk.DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
+    sk.DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
+    sk.DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
     # The nets of all folds are alike.
-    DynamicMetaEmbedding(**NET, mixer="published", lr=1e-4, output="sequence", cv=2),
-    DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
-    ColumnsEncoder(EmbeddingUnion(SOURCES)),
-    PairEncoder(EmbeddingUnion(SOURCES)),
-    DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
-    TokenClassifier(
+    sk.DynamicMetaEmbedding(**NET, mixer="published", lr=1e-4, output="sequence", cv=2),
+    sk.DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
+    sk.ColumnsEncoder(sk.EmbeddingUnion(SOURCES)),
+    sk.PairEncoder(sk.EmbeddingUnion(SOURCES)),
+    sk.DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
+    sk.TokenClassifier(
         GaussianNB(var_smoothing=1e-2), window=1, add_indicator=True, scheme="IOB2"
     ),
-    Pooling(("mean", "max", "min"), weights="idf"),
-    Pooling(("sum", "first", "last"), weights="sif"),
-    Pooling(("power-means", "dct", "hierarchical"), weights="usif"),
-    CommonComponentRemoval(2, weighted=True, center=True),
-    EmbeddingQuantizer("binary", random_state=0),
-    EmbeddingQuantizer("packed", n_bits=20, random_state=0),
+    sk.Pooling(("mean", "max", "min"), weights="idf"),
+    sk.Pooling(("sum", "first", "last"), weights="sif"),
+    sk.Pooling(("power-means", "dct", "hierarchical"), weights="usif"),
+    sk.CommonComponentRemoval(2, weighted=True, center=True),
+    sk.EmbeddingQuantizer("binary", random_state=0),
+    sk.EmbeddingQuantizer("packed", n_bits=20, random_state=0),
     # Other heads and kinds of trainable sources.
-    DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
-    DynamicMetaRegressor(**NET, trainable=CharEmbedding(2, filters=[(2, 2)])),
-    TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
+    sk.DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
+    sk.DynamicMetaRegressor(**NET, trainable=sk.CharEmbedding(2, filters=[(2, 2)])),
+    sk.TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
 ]
 VARIED = (
     "check_row_alone",
@@ -247,7 +210,7 @@ OF_ONE_NET = (
 
 def expected_failed_checks(estimator):
     """Return the reasons of expected failures by name of the check."""
-    if isinstance(estimator, DistilledEmbedding):
+    if isinstance(estimator, sk.DistilledEmbedding):
         return {}
     if hasattr(estimator, "validation_fraction"):
         reason = "Validation rows and batches are drawn by row, whatever their weights."
@@ -255,13 +218,13 @@ def expected_failed_checks(estimator):
         if getattr(estimator, "cv", None) is not None:
             failures |= dict.fromkeys(OF_ONE_NET, "fit_transform is out of fold.")
         return failures
-    if isinstance(estimator, ElmoLanguageModel):
+    if isinstance(estimator, sk.ElmoLanguageModel):
         reason = "It has no transform, and so cannot precede other steps."
         names = "check_grid_search", "check_cross_validation", "check_memory"
         return dict.fromkeys(names, reason)
-    if isinstance(estimator, StackedMetaClassifier | StackedMetaRegressor):
+    if isinstance(estimator, sk.StackedMetaClassifier | sk.StackedMetaRegressor):
         return _expected_of_stacked(estimator)
-    if isinstance(estimator, TextMetaEncoder):
+    if isinstance(estimator, sk.TextMetaEncoder):
         return _expected_of_tables(estimator)
     if isinstance(getattr(estimator, "estimator", None), GaussianNB):
         reason = "GaussianNB adds a share of the variance of X without weights."
@@ -282,7 +245,7 @@ def _expected_of_stacked(estimator):
         reason = "Folds are drawn by row, whatever their weights."
         reasons["check_sample_weight_equivalence_on_dense_data"] = reason
     if estimator.tfidf:
-        reason = "Without sources, it reads the words of a TokenSequences."
+        reason = "Without sources, it reads the words of a sk.TokenSequences."
         reasons["check_refuses_unembedded"] = reason
     return reasons
 
@@ -333,24 +296,24 @@ def test_search_results_hold_the_estimator_itself():
 
 
 def test_every_public_estimator_is_checked():
-    public = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
+    public = [getattr(sk, name) for name in sk.__all__]
     estimators = {
         thing
         for thing in public
         if isinstance(thing, type) and issubclass(thing, BaseEstimator)
     }
-    estimators -= {CharEmbedding, FineTuned}  # not fitted themselves
+    estimators -= {sk.CharEmbedding, sk.FineTuned}  # not fitted themselves
     assert {type(estimator) for estimator in ESTIMATORS} == estimators
 
 
 @pytest.mark.parametrize(
-    "kind", [DynamicMetaClassifier, DynamicMetaEmbedding, DynamicMetaRegressor]
+    "kind", [sk.DynamicMetaClassifier, sk.DynamicMetaEmbedding, sk.DynamicMetaRegressor]
 )
 def test_weights_equal_repeated_rows_without_random_splits(kind):
     rng = np.random.default_rng(0)
-    tokens = TokenSequences.from_lists([[w, "the"] for w in WORDS])
+    tokens = sk.TokenSequences.from_lists([[w, "the"] for w in WORDS])
     values = rng.normal(size=(tokens.n_types, 3))
-    X = EmbeddedSequences(tokens, [Block("one", values, "type")])
+    X = sk.EmbeddedSequences(tokens, [sk.Block("one", values, "type")])
     y = np.arange(len(X)) % 2
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)

@@ -12,13 +12,14 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.rglob("*.py"))
 # `make docs` runs them all.
 QUICK = [
-    pytest.param("plot_export.py", marks=pytest.mark.slow),
+    "plot_export.py",
     "plot_not_language.py",
-    pytest.param("plot_quickstart.py", marks=pytest.mark.slow),
-    pytest.param("reproductions/plot_static_vs_contextual.py", marks=pytest.mark.slow),
+    "plot_quickstart.py",
+    "reproductions/plot_static_vs_contextual.py",
 ]
 
 
+@pytest.mark.slow  # the tests of the guide take the same steps
 @pytest.mark.parametrize("name", QUICK)
 def test_quick_examples_run_without_a_screen(name, tmp_path):
     if sklearn.__version__ < "1.9":

@@ -31,6 +31,7 @@ finally:
 """
 
 
+@pytest.mark.slow  # seconds in loops that numba does not compile
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="atheris needs Linux")
 def test_seeds_are_valid():
     path = Path(__file__).parents[1] / "benchmarks" / "fuzz.py"

@@ -62,19 +62,6 @@ def test_interval_is_the_narrowest_that_encloses_the_median(logic):
         assert narrower < 0.95
 
 
-def test_noise_is_the_largest_difference_with_a_margin(logic):
-    runs = [
-        {"ratios": {"quiet": [2.0, 1, 3], "loud": [1.0, 1, 1]}},
-        {"ratios": {"quiet": [2.01, 1, 3], "loud": [1.2, 1, 1], "new": [1.0, 1, 1]}},
-        {"ratios": {"loud": [1.1, 1, 1]}},
-    ]
-    noise = logic.learn_noise(runs)
-    assert noise == {
-        "quiet": 0.05,
-        "loud": pytest.approx(2 * math.log(1.2), abs=1e-4),
-    }
-
-
 def test_runs_of_one_commit_raise_no_alarm(logic):
     rng = np.random.default_rng(0)
     runs = [generated_run(logic, rng) for _ in range(106)]
@@ -135,12 +122,9 @@ def test_a_move_must_be_seen_twice(logic):
     slower = change(1.4, "slower by 40%")
     less = change(1.2, "slower by 20%")
     assert logic.confirmed([slower], [less]) == [less]
-    assert logic.confirmed([less], [slower]) == [less]
     assert logic.confirmed([slower], [change(1.0, "unchanged")])[0].moved == 0
     assert logic.confirmed([slower], [change(0.7, "faster by 30%")])[0].moved == 0
     assert logic.confirmed([slower], []) == [slower]
-    missing = logic.Change("a", math.nan, 1.0, math.nan, "missing")
-    assert logic.confirmed([slower], [missing]) == [missing]
 
 
 def test_only_records_of_the_same_processor_are_compared(logic):
@@ -170,11 +154,7 @@ def test_one_record_per_commit_and_machine(quick, tmp_path, capsys):
     quick.record(taken("b", "2025", {"v": [3, 3, 3]}), path)
     quick.record(taken("b", "2025", {"w": [9, 9, 9]}, processor="y"), path)
     records = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(r["commit"], r["processor"]) for r in records] == [
-        ("a", "x"),
-        ("b", "x"),
-        ("b", "y"),
-    ]
+    assert [r["commit"] + r["processor"] for r in records] == ["ax", "bx", "by"]
     assert records[1]["ratios"] == {"w": [1, 1, 1], "v": [3, 3, 3]}
     assert records[1]["missing"] == {"u": "why"}
     for commit in ("c+", ""):

@@ -58,35 +58,3 @@ def test_a_row_that_takes_too_long_ends(gpu):
     with pytest.raises(TimeoutError, match="took more than 0 s"), gpu.time_limit(0.05):
         while True:
             pass
-
-
-def test_products_are_known_by_the_names_of_kernels(gpu):
-    products = [
-        "nvjet_tst_128x64_64x8_2x1_v_bz_TNT",
-        "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128>",
-        "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n",
-        "void RNN_blockPersist_fp_LSTM<float, float, float, 512>",
-        "LSTM_elementWise_fp",
-        "fmha_cutlassF_bf16_aligned_64x64_rf_sm80",
-        "aten::addmm",
-        "aten::mkldnn_rnn_layer",
-    ]
-    others = [
-        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor>",
-        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>",
-        "void at::native::indexSelectLargeIndex<float, long, unsigned int>",
-        "aten::add_",
-    ]
-    assert all(gpu.PRODUCTS.search(name) for name in products)
-    assert not any(gpu.PRODUCTS.search(name) for name in others)
-
-
-def test_aims_are_stated(gpu):
-    row = {"name": "DME", "dtype": "float32", "bare": "plain loop", "batch": 64}
-    good = row | {"ratio": 2.5, "products": 0.7}
-    bad = row | {"ratio": 2.5, "products": None}
-    assert [line.split(": ")[-1] for line in gpu.aims([good, bad])] == [
-        "reached",
-        "not reached",
-    ]
-    assert gpu.aims([good | {"batch": 256}, good | {"ratio": None}]) == []

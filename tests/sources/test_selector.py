@@ -111,7 +111,6 @@ def test_a_negative_tolerance_removes_what_costs_little():
     assert (np.diff(scores) >= -0.05).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("number", "tol", "direction"),
     [
@@ -129,8 +128,8 @@ def test_a_negative_tolerance_removes_what_costs_little():
         (1.0, None, "backward"),
     ],
 )
-def test_it_agrees_with_sequential_feature_selection(number, tol, direction, seed):
-    rng = np.random.default_rng(seed)
+def test_it_agrees_with_sequential_feature_selection(number, tol, direction):
+    rng = np.random.default_rng(0)
     values = rng.normal(size=(N, 5))
     target = values @ [1.0, 0.0, 0.5, 0.0, -0.7] + rng.normal(size=N)
     X = sequences(dict(zip("abcde", values.T, strict=True)))
