@@ -30,7 +30,7 @@ ROOMS = {
         },
     ),
     "vectors": (
-        "Files of word vectors",
+        "Word vector files",
         {
             "": [
                 "WordVectors",
@@ -52,11 +52,11 @@ ROOMS = {
             ],
             "Static vectors of subwords": ["StaticSubwordEmbedding"],
             "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],
-            "Vectors of texts, learned from them": [
+            "Text vectors learned from texts": [
                 "LSAEmbedding",
                 "DistilledEmbedding",
             ],
-            "Vectors of texts, trained on labels": ["ContrastiveEmbedding"],
+            "Text vectors learned from labels": ["ContrastiveEmbedding"],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
             "Trained with a Dynamic* estimator": [
                 "FineTuned",
@@ -76,7 +76,7 @@ ROOMS = {
     ),
     "elmo": ("Training an ELMo language model", {"": ["ElmoLanguageModel"]}),
     "meta": (
-        "Meta-embeddings, most without labels",
+        "Meta-embeddings",
         {
             "Without learned parameters": [
                 "ConcatMetaEmbedding",
@@ -88,7 +88,7 @@ ROOMS = {
                 "ProcrustesMetaEmbedding",
                 "OneToNMetaEmbedding",
             ],
-            "Nonlinear and local": [
+            "Nonlinear": [
                 "AutoencodedMetaEmbedding",
             ],
             "With labels": ["StackedMetaClassifier", "StackedMetaRegressor"],
@@ -119,11 +119,11 @@ ROOMS = {
         },
     ),
     "adapters": (
-        "Tagging, pairs and columns with any scikit-learn estimator",
+        "Tagging, pairs and text columns with any scikit-learn estimator",
         {"": ["TokenClassifier", "PairEncoder", "ColumnsEncoder"]},
     ),
     "tables": (
-        "Columns of texts beside numbers",
+        "Tables with text columns",
         {
             "": [
                 "TextMetaEncoder",

@@ -30,16 +30,16 @@ class Frame(NamedTuple):
     right: tuple = ()
     type: int = 0  # of the text's own pieces
     typed: bool = False  # whether the tokenizer returns types at all
-    cls: int | None = None  # place of the classification token, negative in `right`
+    cls: int | None = None  # index of the classification token, negative in `right`
 
 
 class Aligner:
     """Split sentences into pieces, and find the words of each piece.
 
-    Fast tokenizers get whole texts, and pieces are assigned to words by their
-    characters; the words of a list are joined by spaces. Slow tokenizers do not return
-    the characters: they get one word of a list at a time, with a space before it if
-    they keep spaces.
+    Fast tokenizers get whole texts, in which the words of a list are joined by spaces,
+    and return the characters of each piece, by which pieces are assigned to words.
+    Slow tokenizers do not return the characters. They get one word of a list at a time,
+    with a space before it if they preserve spaces.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Aligner:
         ]
 
     def encode_words(self, words):
-        """Return the ids of each word's pieces, as they would be inside a text."""
+        """Return the ids of the pieces that each word has within a text."""
         pieces = self.encode([("a", word) for word in words])
         return [p.ids[p.at[p.words == 1]] for p in pieces]
 
@@ -140,7 +140,7 @@ def _encode(tokenizer, texts, **options):
 
 
 def _space_of(tokenizer):
-    """Return what must precede a word for it to have the pieces it has in a text."""
+    """Return "" or " ": the string before a word that gives its pieces in a text."""
     whole = list(_encode(tokenizer, " ".join(_PROBE_WORDS))["input_ids"])
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
@@ -195,9 +195,9 @@ def _probe(tokenizer):
 
 
 def _with_next(text, offsets):
-    """Return offsets where a piece that is a space extends to the word behind it.
+    """Return offsets in which a piece that is a space extends to the next word.
 
-    Some tokenizers trim spaces from offsets, which leaves such a piece empty.
+    Some tokenizers trim spaces from offsets, so that such a piece is empty.
     """
     starts, stops = offsets.T
     stops = np.maximum(stops, starts + 1)

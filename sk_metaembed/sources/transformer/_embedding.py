@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 _VERSION = 1
 _OUTPUTS = ("words", "cls", "mean")
 _SENTENCE = ("sentence",)
-_OF_WORDS = {  # parameters of vectors of words, which a sentence encoder has not
+_OF_WORDS = {  # parameters that apply to hidden states only, with their defaults
     "layers": (-1,),
     "static": False,
     "subword": "mean",
 }
-_warned: set[tuple] = set()  # what was warned of once per process
+_warned: set[tuple] = set()  # keys of warnings that were issued in this process
 _BATCH_TOKENS = {"cpu": 512}
 _GPU_BATCH_TOKENS = 16_384
 _NAMES = {"words": "layer", "cls": "cls", "mean": "mean"}
@@ -49,14 +49,14 @@ _LEVELS = {"words": "token", "cls": "sequence", "mean": "sequence"}
 class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     """Embed texts or their words with a transformer from Hugging Face.
 
-    For any encoder, decoder or encoder-decoder model. A sentence encoder returns one
-    vector per text, computed as its files say and `SentenceTransformer.encode` does. Of
-    any other model, and with ``output="words"``, the vectors of a word's pieces are
-    pooled, so that each layer has one vector per token, like every other source, and
-    can be combined with them. The model reads the original texts, with case and
-    punctuation, however they were tokenized. Equal sentences are computed once, in
-    batches of similar length; with `cache`, once for all folds, candidates, processes
-    and runs.
+    Works with any encoder, decoder or encoder-decoder model. A sentence encoder returns
+    one vector per text, computed as specified by its files, with the same result as
+    `SentenceTransformer.encode`. For any other model, and with ``output="words"``, the
+    vectors of a word's pieces are pooled. Each layer then has one vector per token, so
+    it can be combined with other sources of words. The model reads the original texts,
+    with case and punctuation, regardless of the tokenizer of the pipeline. Equal
+    sentences are computed once, in batches of similar length; with `cache`, once for
+    all folds, candidates, processes and runs.
 
     Parameters
     ----------
@@ -65,95 +65,96 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         loaded once per process at fit time and is not pickled. A (model, tokenizer)
         pair is used as is, on its current device, and pickled with the estimator.
     layers : int, sequence of int or "all", default=(-1,)
-        Hidden states: 0 is the input to the first layer, -1 the output of the last one.
-        An empty sequence for none, with ``static=True``.
+        Hidden states to return: 0 is the input to the first layer, -1 the output of the
+        last layer. Can be empty with ``static=True``.
     static : bool, default=False
         Add the pooled rows of the input table as a block "static" at the type level:
-        one vector per distinct token, independent of context. It is looked up by the
-        token, not by the original text: for a cased model, use
+        one vector per distinct token, independent of context. Words are looked up by
+        the token, not by the original text: for a cased model, use
         ``Tokenizer(lowercase=False)``.
     subword : {"first", "last", "mean", "max"}, default="mean"
         How the pieces of a word are pooled.
     output : {"auto", "sentence", "words", "cls", "mean"}, default="auto"
-        "sentence" returns one vector per text as the files of a sentence encoder say:
-        its prompt, pooling, dense layers and normalization. "words" returns blocks at
-        the token level. "cls" and "mean" return the hidden states of each text's
-        classification token, or their mean over all pieces, including special tokens.
-        Those three can be several, in a sequence. "auto" is "sentence" for a folder
-        with modules.json, unless `layers`, `static` or `subword` is set, and "words"
+        "sentence" returns one vector per text, with the prompt, pooling, dense layers
+        and normalization in the files of a sentence encoder. "words" returns one vector
+        per token. "cls" returns the hidden state of the classification token of each
+        text, and "mean" the mean over all pieces, including special tokens. Pass a
+        sequence for several of the last three. "auto" is "sentence" for a folder with
+        modules.json, unless `layers`, `static` or `subword` is set, and "words"
         otherwise.
     prompt : str, default=None
-        Text before each text, such as "query: ", without a row of its own. Original
-        texts follow it directly. None for that of `prompt_name`; without one, for a
-        sentence encoder's default prompt with "sentence", and no prompt otherwise.
+        Text to prepend to each text, such as "query: "; it gets no row in the output.
+        By default, the prompt called `prompt_name` is used, or with "sentence" the
+        default prompt in the encoder's files, if there is one.
     prompt_name : str, default=None
-        One of the prompts in a sentence encoder's files, such as "query".
+        Name of a prompt in a sentence encoder's files, such as "query".
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
-        for it. None for what the files say, mostly all.
+        for it. By default, as specified by the encoder's files, usually all.
     max_length : int, default=None
         Maximum number of pieces per window, including special tokens and prompt. None
         for the model's limit.
     truncate : bool, default=None
-        Cut longer sequences, with a warning that counts them, instead of using several
-        windows. Words that are cut off are not known. None cuts for "sentence", as
-        sentence-transformers does, and warns once per process; it uses windows
-        otherwise.
+        Whether to truncate longer sequences, with a warning that counts them, instead
+        of using several windows. Truncated words are not known. By default, sequences
+        are truncated for "sentence" only, as in sentence-transformers, with one warning
+        per process.
     revision : str, default=None
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
-        Run Python code that belongs to the model.
+        Whether to run Python code that belongs to the model.
     trusted : bool, default=False
-        Also read weights in pickles of torch (``pytorch_model.bin``) if there is no
-        model.safetensors: a pickle can run any code.
+        Whether to read weights from pickles of torch (``pytorch_model.bin``) if there
+        is no model.safetensors. Pickles can execute arbitrary code.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one.
     dtype : {"float32", "float16", "bfloat16"}, default="float32"
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
         GPUs and on processors with instructions for it, and slower on others.
     batch_tokens : int, default=None
-        Number of pieces per batch, padding included. None for 512 on a CPU and 16384 on
-        other devices.
+        Number of pieces per batch, including padding. None for 512 on a CPU and 16384
+        on other devices.
     cache : path-like, default=None
         Directory that stores vectors for other folds, candidates, processes and runs.
         See `EmbeddingCache`.
     cache_layers : {"all", "selected"}, default="all"
-        What is stored for a computed sentence: all hidden states, so that a grid over
-        `layers` costs one pass, or only those in `layers`, which takes less space.
+        Which hidden states are stored: all of them, so that a search over `layers`
+        needs one forward pass, or only those in `layers`, which takes less space.
     cache_dtype : {"float32", "float16"}, default="float32"
         Precision of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None
-        Number of bytes per call beyond which token-level vectors are in temporary
-        memory-mapped files, deleted with the vectors. None for no limit.
+        Number of bytes per call above which token-level vectors are stored in temporary
+        memory-mapped files, which are deleted with the vectors. None for no limit.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Transformation of the vectors, learned from the known rows of the training fold.
     missing : {"raise", "empty"}, default="raise"
         Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
         TokenSequences is used as it is.
     verbose : int, default=0
-        Show a progress bar, and report sequences that are too long for one window.
+        If positive, show a progress bar and report sequences that are too long for one
+        window.
 
     Attributes
     ----------
     output_ : tuple of str
-        What `output` was resolved to.
+        The selected outputs.
     prompt_ : str
-        The prompt in use.
+        The prompt that is used.
     layers_ : tuple of int
-        The hidden states in use, counted from 0.
+        Indices of the returned hidden states, counted from 0.
     n_hidden_states_ : int
-        The model's number of hidden states.
+        Number of hidden states of the model.
     dtype_ : str
-        The precision in use.
+        The precision of the network.
     max_length_ : int or None
         Maximum number of pieces per window.
     n_long_ : int
         Number of sequences of the training fold that exceed one window.
     fingerprint_ : str
-        Digest of weights, tokenizer and options; part of the cache's keys.
+        Digest of weights, tokenizer and options; part of the keys of the cache.
     coverage_ : dict
-        Share of the training fold's ``"types"`` and ``"tokens"`` of which the tokenizer
-        knows a piece: words that consist of the unknown piece only do not count.
+        Fraction of the ``"types"`` and ``"tokens"`` of the training fold that have at
+        least one known piece.
     dims_ : dict of str to int
         Dimension of each block by its name: "sentence", "layer6", "cls6", "mean6",
         "static".
@@ -180,32 +181,35 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Notes
     -----
-    If X has texts (``TokenSequences.texts``), these are passed to the
-    tokenizer unchanged, and a token's vector pools the pieces that overlap its
-    characters. A piece may belong to several tokens, or to none: it then counts as
-    context, and in "mean". A piece that is only a space belongs to the token behind it.
-    Vectors at the sequence level do not depend on the tokens; a text without tokens,
-    such as "?!", has one too. With ``output="sentence"`` they equal those of
-    ``SentenceTransformer(folder).encode`` up to rounding, and modules that are not
-    known raise an error. Token lists have no texts: their tokens are joined by spaces.
-    The same holds for the tokens of texts with "words" if the tokenizer has no offsets,
-    as is the case for tokenizers written in Python.
+    Original texts (``TokenSequences.texts``) are passed to the model's tokenizer
+    unchanged, and the vector of a token pools the pieces that overlap its characters. A
+    piece can belong to several tokens, or to none; it is then context for the others
+    and included in "mean". A piece that is only a space belongs to the next token.
+    Token lists have no texts, so their tokens are joined by spaces. With "words", the
+    tokens of texts are also joined by spaces if the model's tokenizer returns no
+    offsets, as is the case for tokenizers written in Python.
 
-    A token without a piece is not known: its rows are zero. This happens to tokens that
-    a callable `tokenizer` created, and to those cut off by `truncate`; `coverage_`
-    counts them. A word that consists of the unknown piece has a contextual vector, yet
-    `coverage_` counts it as unknown, and in the block "static" it is not known. `fit`
-    warns if most tokens of the training fold are such words.
+    Vectors of whole texts do not depend on the tokens; a text without tokens, such as
+    "?!", has a vector too. With ``output="sentence"`` they equal those of
+    ``SentenceTransformer(folder).encode`` up to rounding, and unknown modules raise an
+    error.
 
-    A sequence longer than `max_length` is computed in windows that share half of their
-    pieces; each word is taken from the window where the shorter of its two contexts is
-    longest. Of a word that is longer than a window, the pieces in one window are
-    pooled. "cls" is then the mean over the windows, and "mean" counts each piece once.
+    A token without a piece is not known, and its rows are zero. Examples are tokens
+    that a callable `tokenizer` created, and those beyond the maximum length with
+    `truncate`. A word that consists of the unknown piece only has a contextual vector,
+    but it is not known in the block "static" and not included in `coverage_`. `fit`
+    issues a warning if most tokens of the training fold are such words.
+
+    A sequence longer than `max_length` is processed in windows that overlap by half.
+    Each word is taken from the window in which the shorter of its left and right
+    context is longest. For a word that is longer than a window, the pieces in one
+    window are pooled. "cls" is the mean over the windows, and "mean" counts each piece
+    once.
 
     A network is tested once with a few pieces, alone and in a batch. If padding changes
-    its vectors, as in ConvBERT and MobileBERT, batches contain sentences of one length;
-    if any other sentence does, as with int8 quantized by the range of a batch, each
-    batch contains one sentence.
+    its vectors, as in ConvBERT and MobileBERT, batches contain sentences of equal
+    length. If other sentences of the batch change them, as with dynamic int8
+    quantization, each batch contains one sentence.
 
     On a CPU, the weights of a model from files are stored in oneDNN's layout, if its
     vectors stay the same up to rounding. A (model, tokenizer) pair is not changed.
@@ -239,7 +243,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             os.PathLike,
             tuple,
             list,
-            HasMethods("state_dict"),  # without a tokenizer refused in fit
+            HasMethods("state_dict"),  # fit raises an error without a tokenizer
         ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
@@ -331,7 +335,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
 
     def _fit_layers(self, model, dim):
-        """Resolve the options of hidden states; return those of the fingerprint."""
+        """Resolve the options of hidden states; return those that change vectors."""
         if self.truncate_dim is not None:
             raise ValueError(
                 "TransformerEmbedding: truncate_dim applies to output='sentence', but "
@@ -348,7 +352,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         return {"text": self.prompt_, "subword": self.subword}
 
     def _fit_sentence(self, model, dim):
-        """Resolve a sentence encoder's options; return those of the fingerprint."""
+        """Resolve a sentence encoder's options; return those that change vectors."""
         for name, default in _OF_WORDS.items():
             value = getattr(self, name)
             if value != default and not (name == "layers" and value == -1):
@@ -562,7 +566,7 @@ def _check_pair(source):
 
 
 def _is_sentence(source, model):
-    """Return whether a source's output is that of a sentence encoder."""
+    """Return whether the output is computed by the modules of a sentence encoder."""
     output = source.output
     if isinstance(output, str):
         output = (output,)
@@ -587,7 +591,7 @@ def _is_sentence(source, model):
 
 
 def _prompt_of(source, model, default=""):
-    """Return the text of `prompt`, of `prompt_name`, or the default."""
+    """Return `prompt`, or the prompt called `prompt_name`, or the default."""
     if source.prompt is not None and source.prompt_name is not None:
         raise ValueError(
             "TransformerEmbedding: prompt and prompt_name are both set. Use one."
@@ -613,14 +617,14 @@ def _is_first(key):
 
 
 def _warn_of_modules(source):
-    """Warn once if "mean" or "cls" differs from what the model's files say."""
+    """Warn once if "mean" or "cls" differs from the output that the files specify."""
     model = source._model
     outputs = [name for name in source.output_ if name in ("mean", "cls")]
     if not outputs or not model.has_modules:
         return
     try:
         modules = model.modules
-    except ValueError:  # "sentence" cannot be computed either
+    except ValueError:  # an unknown module: output="sentence" is not possible either
         return
     reason = modules.differs_from(outputs[0])
     default = modules.prompts.get(modules.default_prompt)

@@ -284,8 +284,8 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
     `TransformerEmbedding`.
 
     Each fit trains a copy with float32 weights, on the device and with the ``dtype`` of
-    the estimator; the parameters `device`, `dtype`, `compile` and `cache` of `source`
-    have no effect. The dropout of the model is active during training.
+    the estimator; the parameters `device`, `dtype` and `cache` of `source` have no
+    effect. The dropout of the model is active during training.
 
     A pickle of the fitted estimator contains the trained weights, and the state of the
     optimizer for further training, which is twice as large;

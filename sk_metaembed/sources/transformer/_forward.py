@@ -1,7 +1,13 @@
-"""ForwardPass: sentences through a transformer, to the vectors of their words.
+"""ForwardPass: compute the vectors of sentences and their words by a transformer.
 
-Input longer than the model accepts goes through it in overlapping windows, and each
-word is taken from the window where it has most context.
+Sentences that are too long for the model are processed in overlapping windows. The
+steps are:
+
+1. `Aligner.encode` splits sentences into pieces.
+2. `windows_of` divides the pieces of a sentence into windows, and chooses the window
+   from which the vector of each word is taken: the one where it has most context.
+3. `ForwardPass` runs the network on batches of windows.
+4. `_Results` pools the pieces of each word, and the windows of each sentence.
 """
 
 from typing import NamedTuple
@@ -15,7 +21,7 @@ SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
 class OutputSpec(NamedTuple):
-    """What is taken from the hidden states."""
+    """Which vectors to compute from the hidden states."""
 
     layers: tuple
     outputs: tuple = ("words",)
@@ -81,7 +87,7 @@ class ForwardPass:
 
 
 def _token_shares(windows, sizes):
-    """Return the number of tokens to report per window: a sentence's at its first."""
+    """Return the number of tokens to report per window: all of a sentence's first."""
     owners, firsts = np.unique([w.sentence for w in windows], return_index=True)
     shares = np.zeros(len(windows), dtype=np.int64)
     shares[firsts] = np.array(sizes, dtype=np.int64)[owners.astype(np.int64)]
@@ -89,7 +95,7 @@ def _token_shares(windows, sizes):
 
 
 class _Results:
-    """The vectors of a slice of sentences, filled batch by batch."""
+    """The vectors of some sentences, filled batch by batch."""
 
     def __init__(self, windows, sizes, spec):
         self.windows, self.spec = windows, spec
@@ -196,7 +202,7 @@ def pool_pieces(pieces, sizes, mode):
 
 
 def check_dimensions(states, spec):
-    """Raise ValueError if layers have another dimension than the configuration says."""
+    """Raise ValueError if the dimension of layers differs from the configuration."""
     odd = [k for k in spec.layers if states[k].shape[-1] != spec.dim]
     if odd:
         raise ValueError(
@@ -217,18 +223,18 @@ def _overflow(layer, dtype):
 
 
 class Window(NamedTuple):
-    """The pieces that go through the network together, and what is taken from them."""
+    """The input of the network for a part of a sentence, and the vectors to use."""
 
     sentence: int
     ids: np.ndarray
     types: np.ndarray
-    positions: np.ndarray  # of the pieces whose vectors are taken
-    words: np.ndarray  # the word of each
-    counted: np.ndarray  # positions that the sentence's mean is taken over
+    positions: np.ndarray  # positions of the pieces whose vectors are used for words
+    words: np.ndarray  # the word of each of these pieces
+    counted: np.ndarray  # positions included in the mean of the sentence
 
 
 def windows_of(sentence, pieces, frame, limit, *, truncate=False):
-    """Return the windows of a sentence, given by its number; none without pieces.
+    """Return the windows of a sentence; none if it has no pieces.
 
     `limit` is the maximum number of pieces per window, special tokens and prefix
     included. With `truncate`, only the first window is returned.
@@ -272,7 +278,11 @@ def _capacity(limit, frame, pieces):
 
 
 def _window(sentence, pieces, frame, chosen, counted, k, span):
-    """Return a window, given the window that each piece is chosen or counted in."""
+    """Return window `k`.
+
+    `chosen` is the window from which each piece is used for its word, `counted` the
+    window from which it is used for the mean of the sentence.
+    """
     start, stop = span
     n_prefix, head = pieces.n_prefix, len(frame.left) + pieces.n_prefix
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
@@ -299,9 +309,9 @@ def _window(sentence, pieces, frame, chosen, counted, k, span):
 
 
 def window_spans(n_pieces, capacity):
-    """Return begin and end of windows, (n_windows, 2); neighbors share half.
+    """Return begin and end of windows, (n_windows, 2), which overlap by half.
 
-    The last one ends with the text and is as long as the others.
+    The last window ends with the text and is as long as the others.
 
     >>> window_spans(9, 4).tolist()
     [[0, 4], [2, 6], [4, 8], [5, 9]]
@@ -318,8 +328,9 @@ def window_spans(n_pieces, capacity):
 def best_windows(words, spans, at=None):
     """Return, for each piece, the window in which its word has most context.
 
-    Context is the number of pieces on the side that has fewer; the text's own ends do
-    not limit it. A word that is in no window as a whole is taken piece by piece.
+    Context is the number of pieces to the left or right of the word in the window,
+    whichever is smaller; an end of the text does not limit it. If no window contains
+    the whole word, the window is the best one for its first piece.
 
     Parameters
     ----------
@@ -328,8 +339,8 @@ def best_windows(words, spans, at=None):
     spans : ndarray of int, shape (n_windows, 2)
         From `window_spans`.
     at : ndarray of int, shape (n_pieces,), default=None
-        The pieces' places in the text, adjacent for a word. A place may occur with
-        several words. None for all places in order.
+        The positions of the pieces in the text, adjacent for a word. A position may
+        occur for several words. None for all positions in order.
 
     Returns
     -------
@@ -354,10 +365,11 @@ def best_windows(words, spans, at=None):
 
 
 def _best(begins, ends, spans):
-    """Return the best window of each stretch of pieces, and its context there."""
+    """Return the best window of each span of pieces, and its context in this window."""
     last = len(spans) - 1
     stride = max(1, (spans[0, 1] - spans[0, 0]) // 2)
-    # All windows but the last begin at multiples of the stride: few contain a stretch.
+    # Windows except the last begin at multiples of the stride: at most three and the
+    # last one can contain a span.
     near = begins[:, None] // stride - np.arange(3)
     tried = np.column_stack([np.clip(near, 0, last), np.full(len(begins), last)])
     tried.sort(axis=1)

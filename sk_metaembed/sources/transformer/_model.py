@@ -1,7 +1,14 @@
 """A transformer and its tokenizer, loaded once per process.
 
-Fitted sources hold a handle. The pickle of a handle is the model's name or folder, its
-revision and its fingerprint; weights are read where they are first needed.
+A fitted source holds a handle of one of two classes:
+
+- `TransformerModel`: a model from files. All sources with the same `ModelSpec` share
+  it. Weights are loaded on first use, and a pickle contains only the name or folder,
+  the revision and the fingerprint.
+- `LoadedModel`: a (model, tokenizer) pair of the user. A pickle contains the weights.
+
+`_saved_kind`, `_reference`, `_files`, `from_reference` and `from_files` are used by
+`sk_metaembed.save` and `load`.
 """
 
 import json
@@ -106,9 +113,9 @@ class _Handle:
 
     @property
     def modules(self):
-        """The SentenceModules, None if the model is not known as a sentence encoder.
+        """The SentenceModules; None if the model is no sentence encoder.
 
-        Raises ValueError if a module is not known.
+        Raises ValueError if there is an unknown module.
         """
         with self.lock:
             if self._modules is None and self.has_modules:
@@ -184,7 +191,7 @@ class TransformerModel(_Handle):
 
     @property
     def has_modules(self):
-        """Whether the files say how texts become vectors."""
+        """Whether the files are those of a sentence encoder."""
         return self._sentence_modules is not None or (self._root / PACKED).is_file()
 
     @property
@@ -224,7 +231,7 @@ class TransformerModel(_Handle):
         return self.spec.device.partition(":")[0]
 
     def _reference(self):
-        """Return what a saved file contains to refer to the model."""
+        """Return the content by which a saved file refers to the model."""
         return {**self.spec._asdict(), "fingerprint": self.fingerprint}
 
     def _files(self, caller):
@@ -232,15 +239,15 @@ class TransformerModel(_Handle):
         trusted = self.spec.trusted | self.spec.trust_remote_code
         weights = weight_files(self._folder, safetensors=False)
         files = bundled_files(self._folder, weights, caller, trusted=trusted)
-        # A bundle has no folders: without them modules.json would be misleading.
+        # modules.json refers to folders, which a bundle does not have.
         files.pop("modules.json", None)
         try:
             return files | (self.modules.packed() if self.has_modules else {})
-        except ValueError:  # a module is not known, so no source uses the modules
+        except ValueError:  # an unknown module: no source can use the modules
             return files
 
     def check_unchanged(self):
-        """Do nothing: files are read once, so the weights are those of fit."""
+        """Do nothing: weights are read from files once and do not change."""
 
     def __deepcopy__(self, memo):
         return self
@@ -258,7 +265,7 @@ def shared_model(spec):
         code=spec.trust_remote_code,
     )
     if not os.path.isdir(spec.model):
-        # The hub's folder is named after the commit, which a pickle must ask for.
+        # The folder of the hub's cache is named after the commit; pickles refer to it.
         spec = spec._replace(revision=folder.name)
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
@@ -268,9 +275,9 @@ def shared_model(spec):
 
 
 class LoadedModel(_Handle):
-    """A model and a tokenizer that the user has loaded; see `TransformerModel`.
+    """A model and a tokenizer that the user has loaded, on their current device.
 
-    They are used on their current device; pickles contain them.
+    It has the same methods as `TransformerModel`.
 
     Parameters
     ----------
@@ -323,7 +330,7 @@ class LoadedModel(_Handle):
         return fingerprint_of(_options(self.config, self.tokenizer), state.items())
 
     def _reference(self):
-        """Return what a saved file contains to refer to the model: nothing."""
+        """Return an empty dict: a saved file contains the model itself."""
         return {}
 
     def _files(self, caller):
@@ -331,7 +338,7 @@ class LoadedModel(_Handle):
         return self.portable.files(caller)
 
     def wraps(self, module, tokenizer):
-        """Return whether this is a handle on these objects in their current state."""
+        """Return whether this is a handle on these objects with the same weights."""
         same = self.module is module and self.tokenizer is tokenizer
         return same and _versions(module) == self._versions
 
@@ -354,7 +361,7 @@ def loaded_model(module, tokenizer):
 
 
 def _versions(module):
-    """Return values that change when parameters are replaced or written to."""
+    """Return values that change when a parameter is replaced or modified in place."""
     tensors = [*module.parameters(), *module.buffers()]
     return tuple(
         None if t.is_inference() else (t.data_ptr(), t._version, str(t.dtype))
@@ -363,7 +370,7 @@ def _versions(module):
 
 
 def _options(config, tokenizer):
-    """Return, as JSON has it, what vectors depend on besides the weights."""
+    """Return everything but the weights that vectors depend on, as JSON values."""
     options = config.to_dict() if hasattr(config, "to_dict") else vars(config)
     ignored = {"transformers_version", "_name_or_path", "dtype", "torch_dtype"}
     options = {name: value for name, value in options.items() if name not in ignored}
@@ -404,7 +411,7 @@ def from_reference(kind, content):
 
 
 def from_files(kind, content, folder):
-    """Return the handle on a model whose files a saved file contained."""
+    """Return the handle on a model from the files of a bundle."""
     refuse_adapter(folder, "TransformerEmbedding")
     if kind == "transformer":
         local = {"model": str(folder), "revision": None}
