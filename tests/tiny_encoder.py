@@ -114,6 +114,28 @@ def save(folder, family="Bert", steps=(), settings=None, options=None, seed=0):
     return folder
 
 
+def save_router(folder, options=None):
+    """Write an encoder with a transformer and a pooling per task."""
+    folder = Path(folder)
+    types, structure = {}, {}
+    routes = {"query": ("Bert", "cls"), "document": ("MPNet", "max")}
+    for task, (family, mode) in routes.items():
+        names = f"{task}_0_Transformer", f"{task}_1_Pooling"
+        save(folder / names[0], family)
+        (folder / names[0] / "modules.json").unlink()
+        (folder / names[1]).mkdir()
+        _write(folder / names[1] / "config.json", pooling(mode)[1])
+        types |= {
+            name: module(0, name.rpartition("_")[2], "")["type"] for name in names
+        }
+        structure[task] = names
+    parameters = {"default_route": "document"} if options is None else options
+    content = {"types": types, "structure": structure, "parameters": parameters}
+    _write(folder / "router_config.json", content)
+    _write(folder / "modules.json", [module(0, "Router", "")])
+    return folder
+
+
 def module(number, kind, place):
     room = "sentence_transformers.models"
     name = {"idx": number, "name": str(number), "path": place}
@@ -151,6 +173,21 @@ def layer_norm(dim, seed=0):
     rng = np.random.default_rng(seed)
     weights = {"norm.weight": _normal(rng, dim), "norm.bias": _normal(rng, dim)}
     return "LayerNorm", {"dimension": dim}, weights
+
+
+def layer_pooling(seed=0):
+    weights = {"layer_weights": np.random.default_rng(seed).uniform(0.5, 2, 2)}
+    weights = {name: w.astype(np.float32) for name, w in weights.items()}
+    options = {"embedding_dimension": DIM, "num_hidden_layers": 2, "layer_start": 1}
+    return "WeightedLayerPooling", options, weights
+
+
+def word_weights(seed=0):
+    rng = np.random.default_rng(seed)
+    words = tiny_bert.VOCABULARY
+    some = {word: float(rng.uniform(0.2, 2)) for word in words[::2]}
+    content = {"vocab": words, "word_weights": some, "unknown_word_weight": 0.7}
+    return "WordWeights", content
 
 
 NORMALIZE = "Normalize", {}

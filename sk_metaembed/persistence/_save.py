@@ -221,6 +221,11 @@ class Encoder:
             return self._with_net(value, where, copy)
         if _is_pair(value):
             return self._pair(value, where)
+        if "sentence_transformers" in sys.modules:
+            from ..sources.transformer._sentence_object import encoder_place, is_encoder
+
+            if is_encoder(value):
+                return encoder_place(value)
         encoders = self._foreign_model, encode_compiled, encode_value, encode_function
         for encode in encoders:
             new = encode(value, where, copy)

@@ -36,7 +36,8 @@ from ._network import (
 from ._sentence_files import (
     PACKED,
     PACKED_WEIGHTS,
-    find_modules,
+    find_encoder,
+    module_folders,
     read_modules,
     read_prompts,
 )
@@ -68,6 +69,7 @@ class ModelSpec(NamedTuple):
     trusted: bool = False
     device: str = "cpu"
     dtype: str = "float32"
+    task: str | None = None  # of a sentence encoder with a Router
 
 
 class _Handle:
@@ -174,8 +176,8 @@ class TransformerModel(_Handle):
 
     def __init__(self, spec, root):
         self._root = root
-        self._sentence_modules = find_modules(root)
-        folder = self._folder = _backbone(root, self._sentence_modules)
+        self._encoder = find_encoder(root, spec.task)
+        folder = self._folder = _backbone(root, self._encoder)
         config = load_config(folder, spec)
         super().__init__(load_tokenizer(folder, spec), config)
         self.spec = spec
@@ -192,15 +194,20 @@ class TransformerModel(_Handle):
     @property
     def has_modules(self):
         """Whether the files are those of a sentence encoder."""
-        return self._sentence_modules is not None or (self._root / PACKED).is_file()
+        return self._encoder is not None or (self._root / PACKED).is_file()
 
     @property
     def prompts(self):
         """The encoder's prompts by name."""
         return read_prompts(self._root)
 
+    @property
+    def tasks(self):
+        """The routes of the encoder's Router, empty without one."""
+        return () if self._encoder is None else self._encoder.tasks
+
     def _read_modules(self):
-        return read_modules(self._root, self._sentence_modules)
+        return read_modules(self._root, self._encoder)
 
     @property
     def network(self):
@@ -263,14 +270,17 @@ def shared_model(spec):
         spec.revision,
         safetensors=not spec.trusted,
         code=spec.trust_remote_code,
+        task=spec.task,
     )
     if not os.path.isdir(spec.model):
         # The folder of the hub's cache is named after the commit; pickles refer to it.
         spec = spec._replace(revision=folder.name)
     else:
         spec = spec._replace(model=os.path.abspath(spec.model))
-    modules = find_modules(folder)
-    key = spec, _file_states(folder, modules, safetensors=not spec.trusted)
+    encoder = find_encoder(folder, spec.task)
+    if encoder is None or not encoder.tasks:
+        spec = spec._replace(task=None)
+    key = spec, _file_states(folder, encoder, safetensors=not spec.trusted)
     return _handles.get(key, lambda: TransformerModel(spec, folder))
 
 
@@ -288,6 +298,7 @@ class LoadedModel(_Handle):
     _saved_kind = "loaded"  # in files that `save` writes, always with the weights
     has_modules = False
     prompts: dict[str, str] = {}
+    tasks: tuple[str, ...] = ()
 
     def __init__(self, module, tokenizer):
         super().__init__(tokenizer, module.config)
@@ -419,7 +430,7 @@ def from_files(kind, content, folder):
     return loaded_model(*LoadedPair.from_files(folder).pair)
 
 
-def find_folder(model, revision=None, *, safetensors=True, code=False):
+def find_folder(model, revision=None, *, safetensors=True, code=False, task=None):
     """Return the folder of a model's files, downloaded from the hub if needed.
 
     Parameters
@@ -432,6 +443,8 @@ def find_folder(model, revision=None, *, safetensors=True, code=False):
         Whether weights must be in this format.
     code : bool, default=False
         Whether the model's own Python files are downloaded too.
+    task : str, default=None
+        Selects the transformer of a sentence encoder with a Router.
 
     Returns
     -------
@@ -451,7 +464,8 @@ def find_folder(model, revision=None, *, safetensors=True, code=False):
         )
     else:
         folder = Path(_downloaded(model, revision, safetensors, code))
-    backbone = _backbone(folder, find_modules(folder))
+    encoder = find_encoder(folder, task)
+    backbone = _backbone(folder, encoder)
     hint = hint_of_folder(folder, "TransformerEmbedding")
     if hint:
         raise ValueError(f"TransformerEmbedding: {folder} has no transformer.{hint}")
@@ -464,9 +478,9 @@ def find_folder(model, revision=None, *, safetensors=True, code=False):
     return folder
 
 
-def _backbone(folder, modules):
+def _backbone(folder, encoder):
     """Return the folder of the transformer itself."""
-    return folder if modules is None else folder / modules[0][1]
+    return folder if encoder is None else folder / encoder.modules[0][1]
 
 
 def _downloaded(name, revision, safetensors, code):
@@ -477,11 +491,13 @@ def _downloaded(name, revision, safetensors, code):
     folder = download(
         *names, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]
     )
-    parts = [place for _, place in find_modules(folder) or () if place]
-    if parts:
-        inside = [*patterns, _PICKLES]
-        allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
-        folder = download(*names, revision=revision, allow_patterns=allowed)
+    # Files of modules, of which only modules.json and a Router know the folders.
+    for _ in range(2):
+        parts = module_folders(folder)
+        if parts:
+            inside = [*patterns, _PICKLES]
+            allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
+            folder = download(*names, revision=revision, allow_patterns=allowed)
     return folder
 
 
@@ -518,11 +534,12 @@ def is_local(model, revision=None):
     return True
 
 
-def _file_states(folder, modules, *, safetensors=True):
+def _file_states(folder, encoder, *, safetensors=True):
     """Return names, sizes and times of a model's files."""
-    backbone = _backbone(Path(folder), modules)
+    backbone = _backbone(Path(folder), encoder)
     places = {backbone, Path(folder)}
-    places |= {Path(folder) / place for _, place in modules or ()}
+    if encoder is not None:
+        places |= {Path(folder) / place for _, place in encoder.modules}
     files = [
         path
         for place in places

@@ -4,6 +4,7 @@ import os
 from copy import copy
 
 from ._model_pickle import LoadedPair, is_pair
+from ._sentence_object import encoder_place, is_encoder
 
 
 class ModelParameterMixin:
@@ -27,6 +28,8 @@ class ModelParameterMixin:
             if portable is None or portable.pair != tuple(self.model):
                 portable = LoadedPair(*self.model)
             state = {**state, "model": portable}
+        elif is_encoder(self.model):
+            state = {**state, "model": encoder_place(self.model)}
         return state
 
     def __setstate__(self, state):

@@ -93,7 +93,7 @@ class Network:
         with torch.inference_mode(), self._evaluation_mode():
             return self.states(rows, types, pad)
 
-    def last_states(self, rows, types, pad):
+    def last_states(self, rows, types, pad, *, layers=False):
         """Return the last hidden states of a batch, as the model returns them.
 
         Some networks, such as ModernBERT, normalize them after the last layer.
@@ -117,7 +117,7 @@ class Network:
         self.prepare()
         with torch.inference_mode(), self._evaluation_mode():
             options, shape = self._arguments(rows, types, pad)
-            output = self.body(**options, return_dict=True)
+            output = self.body(**options, output_hidden_states=layers, return_dict=True)
         self.n_passes += 1
         state = getattr(output, "last_hidden_state", None)
         if state is None or tuple(state.shape[:2]) != shape:
@@ -127,7 +127,8 @@ class Network:
             )
         sizes = torch.tensor([len(row) for row in rows], device=state.device)
         mask = torch.arange(shape[1], device=state.device) < sizes[:, None]
-        return state, mask
+        states = self._checked(output, shape) if layers else None
+        return state, mask, options["input_ids"], states
 
     def states(self, rows, types, pad):
         """Return all hidden states in the current mode of the module and of torch."""

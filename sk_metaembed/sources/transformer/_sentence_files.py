@@ -6,6 +6,7 @@ library, from JSON and tensors only. An unknown class raises an error, because v
 without its step would differ from those of the authors.
 """
 
+import ast
 import json
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from .._fingerprint import fingerprint_of
 
 # Of a bundle, whose files have no folders: modules as they are used, and their weights.
 PACKED, PACKED_WEIGHTS = "sentence_modules.json", "sentence_modules.weights"
-_MODULES = "modules.json"
+_MODULES, _ROUTER = "modules.json", "router_config.json"
 _SETTINGS = "config_sentence_transformers.json"
 _TRANSFORMER_FILES = (
     *("sentence_bert_config.json", "sentence_roberta_config.json"),
@@ -41,6 +42,7 @@ _POOLING_FLAGS = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _ACTIVATIONS = ("torch.nn.modules.activation", "torch.nn.modules.linear", "torch.nn")
+_TOKENS, _SENTENCE = "token_embeddings", "sentence_embedding"
 # Options of the transformer that change neither its vectors nor its pieces, or that
 # parameters of the source decide.
 _IGNORED_MODEL_OPTIONS = {
@@ -50,8 +52,6 @@ _IGNORED_MODEL_OPTIONS = {
 _UNKNOWN_OPTIONS = (
     *("query_length", "document_length", "query_expansion", "processing_kwargs"),
 )
-_STEPS = ("Pooling", "Dense", "LayerNorm", "Normalize", "Dropout")
-_WITH_WEIGHTS = ("Dense", "LayerNorm")
 
 
 class SentenceModules(NamedTuple):
@@ -118,20 +118,101 @@ class SentenceModules(NamedTuple):
         }
 
 
-def find_modules(folder):
-    """Return the (class, folder) of each module, the transformer first, or None."""
+class EncoderFolder(NamedTuple):
+    """Where the parts of a sentence encoder are, by its task.
+
+    Attributes
+    ----------
+    modules : tuple of (str, str)
+        Class and folder of each module, the transformer first.
+    tasks : tuple of str
+        The routes of a Router, empty without one.
+    """
+
+    modules: tuple
+    tasks: tuple = ()
+
+
+def find_encoder(folder, task=None):
+    """Return the EncoderFolder of a folder, None if it has no modules.
+
+    Raises
+    ------
+    ValueError
+        If the folder has a Router without a route for the task.
+    """
     folder = Path(folder)
     if not (folder / _MODULES).is_file() or (folder / PACKED).is_file():
         return None
-    modules = tuple(
+    modules = [
         (_kind(_entry(module, "type", folder)), _inside(module.get("path", ""), folder))
         for module in _json(folder / _MODULES, list)
-    )
+    ]
     if not modules:
         raise ValueError(f"{folder / _MODULES} lists no modules.")
+    tasks = ()
     if modules[0][0] in ("Router", "Asym"):
-        raise unknown_module(modules[0][0])
-    return modules
+        route, tasks = _routed(folder, modules[0][1], task)
+        modules = route + modules[1:]
+    return EncoderFolder(tuple(modules), tuple(tasks))
+
+
+def module_folders(folder):
+    """Return the subfolders that belong to a sentence encoder."""
+    folder = Path(folder)
+    if not (folder / _MODULES).is_file():
+        return []
+    places = [
+        _inside(module.get("path", ""), folder)
+        for module in _json(folder / _MODULES, list)
+    ]
+    for place in list(places):
+        for name in (_ROUTER, "config.json"):
+            types = _optional(folder / place / name).get("types")
+            if isinstance(types, dict):
+                places += [
+                    _inside(f"{place}/{key}".strip("/"), folder) for key in types
+                ]
+    return sorted({place for place in places if place})
+
+
+def _routed(folder, place, task):
+    """Return the modules of the Router's route for a task, and all routes."""
+    config = _optional(folder / place / _ROUTER) or _json(
+        folder / place / "config.json", dict
+    )
+    routes = config["structure"]
+    name = route_of(list(routes), config.get("parameters", {}), task)
+    types = config["types"]
+    return [
+        (_kind(types[key]), _inside(f"{place}/{key}".strip("/"), folder))
+        for key in routes[name]
+    ], list(routes)
+
+
+def route_of(routes, options, task):
+    """Return the route of texts for a task, as sentence-transformers chooses it."""
+    mapped = {}
+    for key, route in (options.get("route_mappings") or {}).items():
+        key = ast.literal_eval(key) if isinstance(key, str) else key
+        mapped[tuple(key)] = route
+    for key in ((task, "text"), (task, None), (None, "text"), (None, None)):
+        if key in mapped:
+            return mapped[key]
+    if task in routes:
+        return task
+    if "text" in routes:
+        return "text"
+    default = options.get("default_route")
+    if default is None and options.get("allow_empty_key", True):
+        default = routes[0]
+    if default is None:
+        raise ValueError(
+            "TransformerEmbedding: this encoder has a Router with the routes "
+            f"{routes} and no default. Choose one with prompt_name, for example "
+            f"prompt_name={routes[0]!r}."
+        )
+    return default
 
 
 def backbone_options(folder):
@@ -172,14 +253,14 @@ def read_prompts(folder):
     return {name: text or "" for name, text in prompts.items()}
 
 
-def read_modules(folder, modules):
+def read_modules(folder, encoder):
     """Return the SentenceModules of a folder.
 
     Parameters
     ----------
     folder : Path
-    modules : tuple of (str, str) or None
-        From `find_modules`; None for the folder of a bundle.
+    encoder : EncoderFolder or None
+        None for the folder of a bundle.
 
     Raises
     ------
@@ -195,29 +276,50 @@ def read_modules(folder, modules):
         steps = tuple(options.pop("steps"))
         return SentenceModules(**{**options, "steps": steps, "weights": weights})
     settings = _optional(folder / _SETTINGS)
+    parts = []
+    for kind, place in encoder.modules:
+        if kind in _TRANSFORMERS:
+            options = backbone_options(folder / place)
+        else:
+            options = _optional(folder / place / "config.json")
+        parts.append((kind, options, folder / place))
+    return sentence_modules(parts, settings, read_weights)
+
+
+def sentence_modules(parts, settings, weights_of):
+    """Return the SentenceModules of parts in order, the transformer first.
+
+    Parameters
+    ----------
+    parts : list of (kind, options, place)
+    settings : dict
+        Content of config_sentence_transformers.json.
+    weights_of : callable
+        From a place to a dict of arrays.
+    """
     kind = settings.get("model_type") or "SentenceTransformer"
     if kind != "SentenceTransformer":
         raise unknown_module(kind, "a model of another type")
-    (first, place), *rest = modules
-    backbone = backbone_options(folder / place)
-    _check_transformer(first, backbone)
+    (first, options, _), *rest = parts
+    _check_transformer(first, options)
     steps, weights = [], {}
-    for kind, place in rest:
-        options = _optional(folder / place / "config.json")
-        steps.append(_step(kind, options))
+    for kind, module_options, place in rest:
+        if kind not in _STEPS:
+            raise unknown_module(kind)
+        step = {"kind": kind, **_STEPS[kind](module_options)}
         if kind in _WITH_WEIGHTS:
-            arrays = read_weights(folder / place)
-            weights |= {f"{len(steps) - 1}.{name}": a for name, a in arrays.items()}
-    kinds = [step["kind"] for step in steps if step["kind"] != "Dropout"]
-    if kinds[:1] != ["Pooling"] or kinds.count("Pooling") > 1:
-        raise unknown_module("Transformer", f"the modules {kinds} behind it")
+            arrays = weights_of(place)
+            weights |= {f"{len(steps)}.{name}": a for name, a in arrays.items()}
+        steps.append(step)
+    _check_order(steps)
+    prompts = settings.get("prompts") or {}
     return SentenceModules(
         tuple(steps),
         weights,
-        read_prompts(folder),
+        {name: text or "" for name, text in prompts.items()},
         settings.get("default_prompt_name"),
         settings.get("truncate_dim"),
-        backbone.get("max_seq_length"),
+        options.get("max_seq_length"),
     )
 
 
@@ -233,7 +335,7 @@ def _check_transformer(kind, options):
             raise unknown_module(kind, f"{name}={options[name]!r}")
     if options.get("modality_config") is not None:
         _check_modality(kind, options["modality_config"])
-    if (options.get("module_output_name") or "token_embeddings") != "token_embeddings":
+    if (options.get("module_output_name") or _TOKENS) != _TOKENS:
         raise unknown_module(kind, f"output {options['module_output_name']!r}")
     model = _renamed(options, "model_kwargs", "model_args")
     other = sorted(set(model) - _IGNORED_MODEL_OPTIONS)
@@ -252,16 +354,18 @@ def _check_modality(kind, modalities):
         raise unknown_module(kind, "texts in a chat template")
 
 
-def _step(kind, options):
-    """Return a module as a dict, or raise if it or an option of it is not known."""
-    if kind not in _STEPS:
-        raise unknown_module(kind)
-    for name in ("module_input_name", "module_output_name"):
-        if (options.get(name) or "sentence_embedding") != "sentence_embedding":
-            raise unknown_module(kind, f"{name}={options[name]!r}")
-    if kind == "Pooling":
-        return {"kind": kind, **_pooling(options)}
-    return {"kind": kind, **(_dense(options) if kind == "Dense" else {})}
+def _check_order(steps):
+    """Raise ValueError unless one pooling separates steps on pieces and on vectors."""
+    kinds = [step["kind"] for step in steps]
+    if kinds.count("Pooling") != 1:
+        n_poolings = kinds.count("Pooling")
+        raise unknown_module("Transformer", f"{n_poolings} modules Pooling behind it")
+    place = kinds.index("Pooling")
+    for i, step in enumerate(steps):
+        of_pieces = step.get("of", _SENTENCE) == _TOKENS
+        if step["kind"] not in ("Pooling", "Dropout") and of_pieces != (i < place):
+            where = "before" if i < place else "behind"
+            raise unknown_module(step["kind"], f"{where} Pooling")
 
 
 def _pooling(options):
@@ -282,7 +386,43 @@ def _dense(options):
     if room not in _ACTIVATIONS:
         raise unknown_module("Dense", f"activation_function={name!r}")
     residual = bool(options.get("use_residual", False))
-    return {"activation": activation, "use_residual": residual}
+    return {"activation": activation, "use_residual": residual} | _place(
+        "Dense", options
+    )
+
+
+def _place(kind, options):
+    """Return which vectors a module maps, which must be those that it returns."""
+    source = options.get("module_input_name") or _SENTENCE
+    target = options.get("module_output_name") or source
+    if source != target or source not in (_TOKENS, _SENTENCE):
+        raise unknown_module(kind, f"{source!r} to {target!r}")
+    return {"of": source}
+
+
+def _word_weights(options):
+    """Return the weight of each piece id, as sentence-transformers looks it up."""
+    weights, default = options["word_weights"], options.get("unknown_word_weight", 1)
+    values = [
+        weights.get(word, weights.get(word.lower(), default))
+        for word in options["vocab"]
+    ]
+    return {"values": values, "of": _TOKENS}
+
+
+_STEPS = {
+    "Pooling": _pooling,
+    "Dense": _dense,
+    "LayerNorm": lambda options: {},
+    "Normalize": lambda options: _place("Normalize", options),
+    "WordWeights": _word_weights,
+    "WeightedLayerPooling": lambda options: {
+        "layer_start": options.get("layer_start", 4),
+        "of": _TOKENS,
+    },
+    "Dropout": lambda options: {},  # has no effect on frozen models
+}
+_WITH_WEIGHTS = ("Dense", "LayerNorm", "WeightedLayerPooling")
 
 
 def unknown_module(kind, what=None):
@@ -319,6 +459,11 @@ def read_weights(folder):
                 "Expected model.safetensors or pytorch_model.bin."
             )
         tensors = torch.load(path, map_location="cpu", weights_only=True)
+    return as_arrays(tensors)
+
+
+def as_arrays(tensors):
+    """Return tensors as float32 arrays, by name."""
     return {
         name: np.ascontiguousarray(tensor.detach().cpu().float().numpy())
         for name, tensor in tensors.items()

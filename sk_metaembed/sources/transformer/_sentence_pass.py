@@ -151,12 +151,17 @@ class SentencePass:
         owners = np.array(owners, dtype=np.int64)
         network, pad = self.model.network, self.model.padding_id
         n_prompt = 0 if self.head.include_prompt else self.reader.n_prompt
+        # sentence-transformers passes hidden states on only if the model returns them.
+        returned = getattr(self.model.config, "output_hidden_states", False)
+        reads_layers = self.head.mixes_layers and bool(returned)
         pooled = [None] * len(rows)
 
         def forward(batch):
             kinds = None if types is None else [types[k] for k in batch]
             with self.model.lock:
-                states = network.last_states([rows[k] for k in batch], kinds, pad)
+                states = network.last_states(
+                    [rows[k] for k in batch], kinds, pad, layers=reads_layers
+                )
                 with torch.inference_mode():
                     vectors = self.head.pool(*states, n_prompt)
             for k, vector in zip(batch, vectors, strict=True):

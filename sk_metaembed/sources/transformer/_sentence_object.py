@@ -1,0 +1,159 @@
+"""LoadedEncoder: a SentenceTransformer object as a model.
+
+Its network, tokenizer and modules are used where they are. Pickles and saved files
+refer to the files that it was loaded from, after a comparison of all weights.
+"""
+
+from weakref import WeakKeyDictionary
+
+from .._fingerprint import reopen_model
+from ._model import LoadedModel, ModelSpec, is_local, shared_model
+from ._sentence_files import as_arrays, route_of, sentence_modules
+
+_encoders: WeakKeyDictionary = WeakKeyDictionary()
+
+
+def is_encoder(model):
+    """Return whether something is a SentenceTransformer or works like one."""
+    return (
+        hasattr(model, "encode")
+        and hasattr(model, "tokenizer")
+        and hasattr(model, "prompts")
+        and hasattr(model, "state_dict")
+        and hasattr(model, "__getitem__")
+    )
+
+
+def encoder_place(model):
+    """Return the folder or name of the files of a SentenceTransformer.
+
+    Raises TypeError if there are none, or they have other weights.
+    """
+    return loaded_encoder(model).by_reference().spec.model
+
+
+def loaded_encoder(model, task=None):
+    """Return the process's LoadedEncoder; a new one if weights or options changed."""
+    parts, tasks = _parts(model, task)
+    settings = {
+        "prompts": dict(model.prompts),
+        "default_prompt_name": model.default_prompt_name,
+        "truncate_dim": getattr(model, "truncate_dim", None),
+    }
+    modules = sentence_modules(parts, settings, _weights)
+    transformer = parts[0][2]
+    network, tokenizer = transformer.auto_model, transformer.tokenizer
+    known = _encoders.setdefault(model, {})
+    handle = known.get(task)
+    if (
+        handle is None
+        or not handle.wraps(network, tokenizer)
+        or handle.modules.fingerprint != modules.fingerprint
+        or handle.modules._replace(weights={}) != modules._replace(weights={})
+    ):
+        handle = known[task] = LoadedEncoder(network, tokenizer, modules, tasks, task)
+    return handle
+
+
+def _parts(model, task):
+    """Return (kind, options, module) of each module, and the Router's routes."""
+    first, *rest = list(model)
+    tasks = ()
+    if hasattr(first, "sub_modules"):
+        tasks = tuple(first.sub_modules)
+        options = {
+            name: getattr(first, name, None)
+            for name in ("route_mappings", "default_route", "allow_empty_key")
+        }
+        route = first.sub_modules[route_of(list(tasks), options, task)]
+        first, rest = route[0], [*route[1:], *rest]
+    return [(type(m).__name__, _options(m), m) for m in (first, *rest)], tasks
+
+
+def _options(module):
+    options = dict(module.get_config_dict())
+    if getattr(module, "tokenizer", None) is not None:
+        options["max_seq_length"] = module.max_seq_length
+    return options
+
+
+def _weights(module):
+    return as_arrays(module.state_dict())
+
+
+class LoadedEncoder(LoadedModel):
+    """The transformer and the modules of a SentenceTransformer; see `LoadedModel`.
+
+    Parameters
+    ----------
+    module : torch Module
+    tokenizer : transformers tokenizer
+    modules : SentenceModules
+    tasks : tuple of str
+        The routes of a Router.
+    task : str or None
+        The one in use.
+    """
+
+    _saved_kind = "transformer"  # a saved file refers to the encoder's files
+    has_modules = True
+
+    def __init__(self, module, tokenizer, modules, tasks, task):
+        super().__init__(module, tokenizer)
+        self._modules = modules
+        self.tasks, self._task = tasks, task if tasks else None
+        self._files_handle = None
+
+    @property
+    def prompts(self):
+        """The encoder's prompts by name."""
+        return self._modules.prompts
+
+    def by_reference(self):
+        """Return the TransformerModel of the encoder's files, which must be equal.
+
+        Raises
+        ------
+        TypeError
+            If there are no files, or they have other weights or modules.
+        """
+        import torch
+
+        self.check_unchanged()
+        if self._files_handle is not None:
+            return self._files_handle
+        place = getattr(self.config, "_name_or_path", "")
+        if not place or not is_local(place):
+            raise TypeError(
+                "TransformerEmbedding: the SentenceTransformer was not loaded from "
+                "files on this machine, to which a pickle or saved file could refer. "
+                "Save it with model.save_pretrained(folder), and pass the folder."
+            )
+        options = {"device": str(self.network.device), "dtype": self.dtype}
+        handle = shared_model(ModelSpec(place, task=self._task, **options))
+        ours = self.module.state_dict()
+        theirs = handle.private_module().state_dict()
+        same = ours.keys() == theirs.keys() and all(
+            torch.equal(ours[name].cpu(), theirs[name].to(ours[name].dtype))
+            for name in ours
+        )
+        same &= handle.sentence_limit == self.sentence_limit
+        if not same or handle.modules_fingerprint != self.modules_fingerprint:
+            raise TypeError(
+                f"TransformerEmbedding: the SentenceTransformer differs from the files "
+                f"at {place} that it was loaded from, so that a pickle or saved file "
+                "cannot refer to them. Save it with model.save_pretrained(folder), and "
+                "pass the folder."
+            )
+        self._files_handle = handle
+        return handle
+
+    def _reference(self):
+        return self.by_reference()._reference()
+
+    def _files(self, caller):
+        return self.by_reference()._files(caller)
+
+    def __reduce__(self):
+        handle = self.by_reference()
+        return reopen_model, (shared_model, handle.spec, handle.fingerprint)
