@@ -4,7 +4,7 @@ import multiprocessing
 import re
 
 
-def resolve_device(name, *, caller):
+def resolve_device(name):
     """Return the torch device of "auto", "cuda:auto" or a torch device name.
 
     "auto" is a GPU if there is one; "cuda:auto" assigns the GPUs to joblib's workers in
@@ -21,12 +21,12 @@ def resolve_device(name, *, caller):
         device = torch.device(name)
     except RuntimeError as error:
         raise ValueError(
-            f"{caller}: device={name!r} is not a torch device. Use 'auto', 'cpu', "
+            f"device={name!r} is not a torch device. Use 'auto', 'cpu', "
             "'cuda', 'cuda:1' or 'cuda:auto'."
         ) from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"{caller}: device={requested!r} was requested, but torch finds no GPU "
+            f"device={requested!r} was requested, but torch finds no GPU "
             f"(torch {torch.__version__}). Use device='auto' or 'cpu'."
         )
     return device
@@ -45,12 +45,12 @@ def worker_index():
     return int(worker[1]) - 1 if worker else None
 
 
-def check_callbacks(callbacks, *, caller):
+def check_callbacks(callbacks):
     """Raise a TypeError unless all are skorch callbacks or pairs (name, callback)."""
     for callback in callbacks or []:
         named = isinstance(callback, tuple) and len(callback) == 2
         if not hasattr(callback[1] if named else callback, "on_epoch_end"):
             raise TypeError(
-                f"{caller}: callbacks must hold skorch callbacks or pairs (name, "
+                "callbacks must hold skorch callbacks or pairs (name, "
                 f"callback), got {callback!r}."
             )

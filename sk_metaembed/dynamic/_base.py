@@ -212,7 +212,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
         check_sizes(self.encoder_dim, "encoder_dim")
-        check_callbacks(self.callbacks, caller=type(self).__name__)
+        check_callbacks(self.callbacks)
         self._read_train_options()
         X = self._read(X, fitted=resumes)
         y = self._read_target(y, X)
@@ -330,7 +330,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return SequenceDataset(
             rows_of(
                 X,
-                resolve_device(device, caller=type(self).__name__),
+                resolve_device(device),
                 self._trained,
                 self._target.per_token,
             ),

@@ -283,7 +283,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        check_callbacks(self.callbacks, caller="ElmoLanguageModel")
+        check_callbacks(self.callbacks)
         corpora, counts = _read(X, X_val)
         saved = None if self.initial is None else read_language_model(self.initial)
         self.__dict__.pop("net_", None)
@@ -315,7 +315,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        check_callbacks(self.callbacks, caller="ElmoLanguageModel")
+        check_callbacks(self.callbacks)
         is_new = not hasattr(self, "net_")
         corpora, counts = _read(X, None, min_distinct=2 if is_new else 1)
         if is_new:

@@ -33,7 +33,7 @@ def new_net(model, seed, saved):
 
     The model has its vocabulary and options.
     """
-    device = resolve_device(model.device, caller="ElmoLanguageModel")
+    device = resolve_device(model.device)
     softmax = model.softmax if saved is None else saved.softmax_kind or model.softmax
     net = make_net(model, softmax, device)
     with local_generators(seed), generator_mode_lock, GeneratorMode():

@@ -114,7 +114,7 @@ def train_encoders(estimator, sources, known, weights):
     """
     import torch
 
-    device = resolve_device(estimator.device, caller=type(estimator).__name__)
+    device = resolve_device(estimator.device)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T[:, :, None].astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)

@@ -221,7 +221,7 @@ def descend(estimator, sources, known, weights, n_components):
     """
     import torch
 
-    device = resolve_device(estimator.device, caller=type(estimator).__name__)
+    device = resolve_device(estimator.device)
     sources = [torch.from_numpy(values).to(device) for values in sources]
     knows = torch.from_numpy(known.T.astype(np.float32)).to(device)
     generator = seeded_generator(estimator.random_state, device)

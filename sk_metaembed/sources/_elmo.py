@@ -322,7 +322,7 @@ class ElmoEmbedding(BaseEmbedding):
                 "the rows before it and cannot be cached. Use cache=None."
             )
         paths = map(os.fspath, (self.options, self.weights))
-        device = str(resolve_device(self.device, caller=type(self).__name__))
+        device = str(resolve_device(self.device))
         model = self._model = shared_elmo(ElmoSpec(*paths, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim

@@ -224,9 +224,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"{len(tokens)} texts have none."
             )
         device = (
-            self.model[0].device
-            if is_pair(self.model)
-            else resolve_device(self.device, caller=type(self).__name__)
+            self.model[0].device if is_pair(self.model) else resolve_device(self.device)
         )
         module = FineTuneSpec(frozen, "all", "full", 0, self.lr).network().to(device)
         losses = train_contrastively(

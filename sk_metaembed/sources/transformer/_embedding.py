@@ -540,7 +540,7 @@ def open_model(source):
         source.revision,
         source.trust_remote_code,
         source.trusted,
-        str(resolve_device(source.device, caller="TransformerEmbedding")),
+        str(resolve_device(source.device)),
         source.dtype,
         source.prompt_name,
     )
