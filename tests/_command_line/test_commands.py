@@ -257,7 +257,7 @@ ERRORS = {
     "fit na.csv --target b": "only one value besides 2 missing ones (empty, NA, None,",
     "fit none.csv --target b": "all values of 'b' are missing",
     "fit alone.csv --target b": "No columns are left",
-    "predict nothing.skm t.csv": "no file 'nothing.skm'",
+    "predict nothing.skm t.csv": "nothing.skm",
     "predict t.csv t.csv": "was not written by sk_metaembed.save",
     "describe no_rows.csv": "has no rows",
     "fit a.xlsx --target b": "Save Excel sheets as CSV UTF-8",
