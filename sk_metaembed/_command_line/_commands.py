@@ -153,8 +153,6 @@ def _writable(path, option):
 
 def _load(path):
     """Return the model in a file, which needs no trust if `fit` wrote it."""
-    if not Path(path).expanduser().exists():
-        raise FileNotFoundError(f"There is no file {path!r}.")
     try:
         return load(path)
     except UntrustedError as error:

@@ -197,7 +197,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
     predictions, errors = np.empty(len(y), dtype=y.dtype), np.full(len(y), np.nan)
     drops = []
     total = len(names) * len(folds)
-    # None hides the bar where nobody looks.
+    # tqdm shows no bar for None if the output is not a terminal.
     off = None if verbose else True
     with tqdm(total=total, desc="compare", unit="fit", disable=off) as bar:
         for k, (train, test) in enumerate(folds):

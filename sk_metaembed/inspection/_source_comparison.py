@@ -31,7 +31,7 @@ _LEVEL = 0.95
 _LONGEST = 36  # characters of a label
 
 
-def _interval(values):
+def interval(values):
     r"""Return (mean, half the width) of the interval of scores on k folds.
 
     The training parts of folds overlap, which the plain interval of a mean ignores.
@@ -166,11 +166,11 @@ class SourceComparisonDisplay(BaseDisplay):
         if part == "columns":
             if self.importances is None:
                 raise ValueError("only pipelines of tables have importances.")
-            rows = [(name, *_interval(x)) for name, x in self.importances.items()]
+            rows = [(name, *interval(x)) for name, x in self.importances.items()]
             table = pd.DataFrame(rows, columns=["column", "importance", "half_width"])
             return table.sort_values("importance", ascending=False, ignore_index=True)
         rows = [
-            (name, *_interval(scores), *_interval(self.scores[-1] - scores))
+            (name, *interval(scores), *interval(self.scores[-1] - scores))
             for name, scores in zip(self.names, self.scores, strict=True)
         ]
         columns = ["sources", "score", "half_width", "gain", "gain_half_width"]
