@@ -42,14 +42,6 @@ def test_word_sets_and_analogies_need_no_folder(monkeypatch, name):
     assert load_analogies().questions.shape == (19544, 4)
 
 
-def test_the_first_and_last_pairs_are_there():
-    ws353 = load_word_similarity("ws353")
-    assert [*ws353.data[0], ws353.target[0]] == ["love", "sex", 6.77]
-    assert ["Jerusalem", "Israel"] in ws353.data.tolist()
-    simlex = load_word_similarity("simlex999")
-    assert simlex.data[-1].tolist() == ["attend", "arrive"]
-
-
 def test_google_has_its_categories():
     google = load_analogies()
     names, counts = np.unique(google.categories, return_counts=True)
@@ -68,7 +60,6 @@ def test_google_has_its_categories():
         ("a b 3", r"pairs.tsv, line 2: expected two words and a score"),
         ("a\t\t3", "line 2: expected two words and a score.*got"),
         ("a\tb\tmuch", "line 2: the score must be a number; got 'much'"),
-        ("a\tb\tnan", "line 2: the score must be a number"),
         ("", "line 2: expected two words"),
     ],
 )

@@ -3,7 +3,6 @@ import pytest
 
 from sk_metaembed import datasets
 from sk_metaembed.datasets import load_bbc_news, load_glove_6b_50d
-from sk_metaembed.datasets._bunch import duplicate_groups
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +41,6 @@ def test_groups_of_duplicates(news):
     first = {}
     for text, group in zip(news.data, news.groups, strict=True):
         assert first.setdefault(group, text).split() == text.split()
-
-
-def test_groups_are_numbered_in_order_of_appearance():
-    assert duplicate_groups(["b", "c", "b", "a"]).tolist() == [0, 1, 0, 2]
-
-
-def test_reading_prints_nothing(capsys):
-    load_bbc_news()
-    assert capsys.readouterr() == ("", "")
 
 
 def test_glove_is_converted_once(tmp_path):

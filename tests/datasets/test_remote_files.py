@@ -24,27 +24,6 @@ from sk_metaembed.datasets._files import RemoteFile, copy_member, data_file
 
 from ..file_server import FileServer
 
-DATA = os.environ.get("SK_METAEMBED_DATA")
-with_data = pytest.mark.skipif(not DATA, reason="needs SK_METAEMBED_DATA")
-
-TABLES = {
-    "wnut17": _wnut17._FILES,
-    "snli": _inference._SNLI,
-    "multinli": _inference._MULTINLI,
-    "stsb": _sentence_similarity._STS,
-    "sick": _sentence_similarity._SICK,
-}
-REMOTES = [
-    pytest.param(remote, id=f"{name}-{split}")
-    for name, table in TABLES.items()
-    for split, remote in table.items()
-]
-PLAIN = [  # of which the file itself has a known checksum
-    parameter
-    for parameter in REMOTES
-    for remote in parameter.values
-    if remote.member_sha256 or not remote.member
-]
 SNLI = [
     {"sentence1": "A man.", "sentence2": "A boy.", "gold_label": "neutral"},
     {"sentence1": "A man.", "sentence2": "A being.", "gold_label": "entailment"},
@@ -260,38 +239,6 @@ def test_links_and_corrupt_archives(tmp_path):
         archive.write_bytes(content)
         with pytest.raises(ValueError, match="cannot be read, or does not contain a"):
             copy_member(archive, "a", target)
-
-
-@pytest.mark.parametrize("remote", REMOTES)
-def test_tables_are_complete(remote):
-    assert all(url.startswith(("https://", "http://")) for url in remote.urls)
-    sums = [s for s in (remote.sha256, remote.member_sha256) if s]
-    assert sums
-    assert all(len(s) == 64 and int(s, 16) for s in sums)
-    assert remote.name
-
-
-@with_data
-@pytest.mark.parametrize("remote", PLAIN)
-def test_local_files_have_the_published_checksums(remote):
-    with open(os.path.join(DATA, remote.folder, remote.name), "rb") as file:
-        assert digest(file.read()) == (remote.member_sha256 or remote.sha256)
-
-
-@with_data
-def test_the_real_wnut17_is_whole():
-    sizes = [len(fetch_wnut17(split).data) for split in ("train", "dev", "test")]
-    assert sizes == [3394, 1009, 1287]
-    tags = fetch_wnut17("test", return_X_y=True)[1]
-    kinds = {tag[2:] for row in tags for tag in row if tag != "O"}
-    assert kinds == {
-        "corporation",
-        "creative-work",
-        "group",
-        "location",
-        "person",
-        "product",
-    }
 
 
 def test_unknown_split():

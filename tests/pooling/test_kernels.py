@@ -9,7 +9,7 @@ from sk_metaembed import (
     Pooling,
     TokenSequences,
 )
-from sk_metaembed.pooling import _bags, _kernels_numba, _kernels_python
+from sk_metaembed.pooling import _bags
 
 MODES = ("mean", "sum", "max", "min", "power-means", "dct", "hierarchical")
 WORDS = [f"w{i}" for i in range(50)]
@@ -42,18 +42,3 @@ def test_small_inputs_are_pooled_alike(dim, dtype, level, weights, monkeypatch):
         )
         given.append(pooling.transform(X))
     np.testing.assert_allclose(*given, rtol=1e-6, atol=1e-6)
-
-
-def test_each_compiled_kernel_has_a_numpy_version():
-    ours = {name for name in vars(_kernels_numba) if name.endswith("_rows")}
-    assert ours == {name for name in vars(_kernels_python) if name.endswith("_rows")}
-
-
-def test_a_row_alone_is_the_row_of_a_large_batch():
-    X = embedded(5, np.float32, "type")
-    large = X[np.tile(np.arange(len(X)), 30)]  # pooled by compiled kernels
-    pooling = Pooling(MODES).fit(X)
-    whole = pooling.transform(large)
-    for i in range(len(X)):
-        alone = pooling.transform(X[[i]])[0]
-        np.testing.assert_allclose(alone, whole[i], rtol=1e-6, atol=1e-6)

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import EmbeddingQuantizer, load, save
-from sk_metaembed.pooling._quantizer import random_rotation
+from sk_metaembed import EmbeddingQuantizer
 
 outputs = pytest.mark.parametrize("output", ["int8", "binary", "packed"])
 
@@ -72,27 +69,12 @@ def test_packed_bits_are_the_signs(X):
     assert not (codes[:, -1] & 0b111).any()
 
 
-def test_rotation_is_orthonormal_in_groups():
-    rotation = random_rotation(6, 15, np.random.RandomState(0))
-    for group in (rotation[:, :6], rotation[:, 6:12], rotation[:, 12:]):
-        np.testing.assert_allclose(group.T @ group, np.eye(group.shape[1]), atol=1e-12)
-    assert np.abs(rotation[:, :6].T @ rotation[:, 6:12]).max() > 0.1
-
-
 def test_hamming_distance_means_the_angle(X):
     X = X - X.mean(axis=0)
     codes = EmbeddingQuantizer("packed", n_bits=4096, random_state=0).fit_transform(X)
     differing = np.bitwise_count(codes[:1] ^ codes[1:]).sum(axis=1) / 4096
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     assert np.abs(np.cos(np.pi * differing) - unit[1:] @ unit[0]).max() < 0.06
-
-
-def test_rotated_signs_keep_cosines_better_than_signs(X):
-    X = X - X.mean(axis=0)
-    codes = EmbeddingQuantizer("binary", random_state=0).fit_transform(X)
-    rotated = np.corrcoef(cosines(codes.astype(float)), cosines(X))[0, 1]
-    plain = np.corrcoef(cosines(np.sign(X)), cosines(X))[0, 1]
-    assert rotated > plain + 0.1
 
 
 @outputs
@@ -103,17 +85,6 @@ def test_row_alone_has_the_same_code(X, output, dtype):
     codes = quantizer.transform(X)
     for i in (0, 7, 299):
         np.testing.assert_array_equal(quantizer.transform(X[i : i + 1])[0], codes[i])
-
-
-@outputs
-def test_same_seed_same_codes_and_saved(X, output, tmp_path):
-    first, second = (
-        EmbeddingQuantizer(output, random_state=1).fit(X).transform(X) for _ in range(2)
-    )
-    np.testing.assert_array_equal(first, second)
-    path = tmp_path / "quantizer.skm"
-    save(EmbeddingQuantizer(output, random_state=1).fit(X), path)
-    np.testing.assert_array_equal(load(path).transform(X), first)
 
 
 @outputs
@@ -148,10 +119,3 @@ def test_vectors_of_any_size_have_integers(X, size):
         codes = EmbeddingQuantizer().fit_transform(values)
     expected = np.rint(values / np.float64(size) * 127)
     np.testing.assert_allclose(codes, expected, atol=4)  # large ones are clipped
-
-
-def test_before_a_classifier(X):
-    y = X[:, 0] > X[:, 0].mean()
-    quantizer = EmbeddingQuantizer("binary", n_bits=128, random_state=0)
-    model = make_pipeline(quantizer, LogisticRegression())
-    assert model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9

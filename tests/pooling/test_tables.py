@@ -5,7 +5,6 @@ import pytest
 
 from sk_metaembed import (
     Block,
-    EmbeddedSequences,
     Pooling,
     PretrainedEmbedding,
     WordVectors,
@@ -36,12 +35,3 @@ def test_a_table_and_a_copy_of_its_rows_pool_alike(embedded, weights):
     from_table = pooling.fit_transform(embedded)
     assert embedded.blocks[0].indexed()[1] is not None  # nothing was gathered
     np.testing.assert_array_equal(from_table, pooling.transform(gathered(embedded)))
-
-
-def test_a_subset_pools_its_rows(embedded):
-    pooling = Pooling("mean").fit(embedded)
-    whole = pooling.transform(embedded)
-    subset = embedded[[3, 0]]
-    np.testing.assert_array_equal(pooling.transform(subset), whole[[3, 0]])
-    assert subset.blocks[0].indexed()[1] is not None
-    assert isinstance(subset, EmbeddedSequences)

@@ -72,11 +72,6 @@ def test_usif_by_hand():
     )
 
 
-@pytest.mark.parametrize("n_words", [1, 2, 3, 7, 49, 1000])
-def test_uniform_words_are_no_more_probable_than_chance(n_words):
-    assert usif_a(np.full(n_words, 1 / n_words), 1.0) == np.inf
-
-
 def test_usif_a_of_a_skewed_vocabulary():
     probabilities = np.array([0.7, *[0.3 / 99] * 99])
     threshold = 1 - (1 - 1 / 100) ** 10

@@ -72,14 +72,6 @@ def test_change_within_a_clock_tick_is_noticed(tmp_path):
     assert WordVectors.open(path)["a"].tolist() == [3, 4]
 
 
-def test_touched_or_copied_file_is_not_converted_again(write, conversions):
-    path = write("x.txt", "a 1 2\n")
-    wv = WordVectors.open(path)
-    touch(path, 30)
-    assert WordVectors.open(path) is wv
-    assert len(conversions) == 1
-
-
 def test_settled_file_is_not_read_again(write, cache, monkeypatch):
     monkeypatch.setattr(_cache, "_SETTLED_NS", -1)
     path = write("x.txt", "a 1 2\n")
@@ -100,12 +92,6 @@ def test_source_modified_during_conversion(write, cache, monkeypatch):
     with pytest.raises(ValueError, match="modified during the conversion"):
         WordVectors.open(path)
     assert [p.name for p in cache.iterdir()] in ([], ["sources"])
-
-
-def test_cache_dir_is_used(write, tmp_path, cache):
-    wv = WordVectors.open(write("x.txt", "a 1 2\n"), cache_dir=tmp_path / "mine")
-    assert wv.path.startswith(str(tmp_path / "mine"))
-    assert not cache.exists()
 
 
 def test_cache_dir_that_cannot_be_created(write, tmp_path):

@@ -1,4 +1,3 @@
-import gzip
 import struct
 
 import numpy as np
@@ -15,7 +14,6 @@ def binary_rows(n, dim=2):
 
 
 ERRORS = {
-    "no column": ("a 1 2\nb 1\nc 1 2\n", r"line 2: expected a word and 2 numbers"),
     "extra column": ("a 1 2\nb 1 2 3\nc 1 2\n", r"line 2: .* got 4 columns"),
     "no number": ("a 1 2\nb x 2\nc 1 2\n", r"line 2: 'x' in column 2 is not a number"),
     "bad number": ("3 2\na 1 2\nb 1 2x\nc 1 2\n", r"line 3.*'2x' in column 3"),
@@ -30,14 +28,12 @@ ERRORS = {
     "huge dim": ("3 99999999999\na 1\n", "dimensions; got 99999999999"),
     "huge promise": ("1000000000000 300\na 1 2\n", r"1,000,000,000,000 rows.*at least"),
     "empty": ("", "empty"),
-    "blank": (" \n\n", "empty"),
     "prose": (
         "It was the best of times,\nit was the worst\n",
         "Supported formats: word2vec",
     ),
     "zip": (b"PK\x03\x04" + bytes(60), "unpack it"),
     "numpy": (b"\x93NUMPY" + bytes(60), "from_arrays"),
-    "noise": (bytes(range(256)), "unknown format"),
     "web page": (b"<!DOCTYPE html><html>Not found</html>", "looks like a web page"),
     "LFS pointer": (
         b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n",
@@ -47,10 +43,6 @@ ERRORS = {
     "cut binary": (b"3 2\n" + binary_rows(3)[:-4], "within word 2 .'w2'.*limit=2"),
     "short binary": (b"4 2\n" + binary_rows(3) + bytes(9), "within word 3|states 4"),
     "huge binary": (b"1000000000000 2\n" + binary_rows(3), "1,000,000,000,000 rows"),
-    "cut gz": (
-        gzip.compress(b"a 1 2\nb 2 3\n" * 999)[:-40],
-        "is truncated or corrupt",
-    ),
     "damaged gz": (b"\x1f\x8b\x08" + bytes(50), "is truncated or corrupt"),
 }
 
@@ -93,13 +85,6 @@ def test_repair_is_counted(write, name):
     assert len(wv) == 3
 
 
-def test_first_of_duplicates_is_kept(write):
-    wv = WordVectors.open(write("x.txt", REPAIRS["duplicate"][0]))
-    assert wv.words.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(wv.vectors, [[1, 2], [3, 4], [9, 9]])
-    np.testing.assert_array_equal(wv.lookup(["c", "b", "a"]), [2, 1, 0])
-
-
 def test_many_duplicates_are_compacted_in_pieces(monkeypatch):
     monkeypatch.setattr("sk_metaembed.vectors._store_files._CHUNK_BYTES", 64)
     words = [f"w{i % 70}" for i in range(200)]
@@ -130,12 +115,6 @@ def test_rows_that_are_not_finite_are_dropped_with_a_warning(write):
     assert wv.words.tolist() == ["a", "e"]
     assert wv.repairs == {"not_finite_rows": 3}
     np.testing.assert_array_equal(wv.vectors_for(["b"])[0], [[0, 0]])
-
-
-def test_corrupt_rows_beyond_the_limit_are_ignored(write):
-    path = write("x.txt", "a 1 2\nb nan 1\ne 3 4\n")
-    wv = WordVectors.open(path, words=["a", "e"])
-    assert len(wv) == 2 and wv.repairs == {}
 
 
 def test_too_large_for_float16_is_an_error(write):
@@ -196,7 +175,6 @@ def test_arguments_are_checked(write, kwargs, error, message):
     ("words", "matrix", "error", "message"),
     [
         (["a", 2], np.eye(2), TypeError, "element 1 is 2 of type int"),
-        (["a", None], np.eye(2), TypeError, "element 1 is None"),
         ("ab", np.eye(2), TypeError, "single str"),
         (["a"], np.eye(2), ValueError, "1 words and 2 rows"),
         (["a"], np.ones(1), ValueError, "one row per word"),

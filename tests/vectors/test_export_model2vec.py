@@ -106,13 +106,6 @@ def test_vectors_equal_those_of_the_pipeline(weights, tmp_path):
     assert tokenizer.decode(ids) == "the naïve cat"
 
 
-def test_vectors_of_words_are_pooled_by_the_mean(tmp_path):
-    pipe = pipeline()
-    export(pipe, tmp_path / "m")
-    expected = Pooling().fit_transform(pipe.transform(TEXTS))
-    np.testing.assert_allclose(encode(tmp_path / "m", TEXTS), expected, atol=1e-6)
-
-
 def assert_rounded(result, expected):
     """Compare with float32 sums, whose rounding grows with the length of a text."""
     np.testing.assert_allclose(result[:-1], expected[:-1], atol=1e-6)
@@ -166,16 +159,6 @@ def test_each_character_is_split_alike():
     split, expected = pieces(STEPS[1]), STEPS[1].transform(texts)
     unlike = [i for i, text in enumerate(texts) if split(text) != expected[i]]
     assert unlike == []
-
-
-def test_the_tokenizer_of_the_pipeline_is_written(tmp_path):
-    step = Tokenizer(r"\S+", lowercase=False)
-    pipe = pipeline(Pooling(), tokenizer=step)
-    export(pipe, tmp_path / "m")
-    text = "the cat, the cat"
-    assert len(load(tmp_path / "m")[0].encode(text).ids) == 3
-    expected = pipe.transform([text])
-    np.testing.assert_allclose(encode(tmp_path / "m", [text]), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -239,13 +222,6 @@ def test_unknown_words_count_only_if_kept(tmp_path):
     np.testing.assert_allclose(
         encode(tmp_path / "b", text), expected * 2 / 3, rtol=2e-5
     )
-
-
-@pytest.mark.parametrize("word", ["new york", "", "\u2581the", "\ud800"])
-def test_words_that_cannot_be_written(word, tmp_path):
-    with pytest.raises(ValueError, match=r"the word '.*' (contains|is)"):
-        export({word: [1.0]}, tmp_path / "m", [word])
-    assert os.listdir(tmp_path) == []
 
 
 def test_overwrite(tmp_path):

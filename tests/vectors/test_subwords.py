@@ -74,8 +74,3 @@ def test_float16_buckets():
     np.testing.assert_allclose(
         half.subword_vectors(UNSEEN), whole.subword_vectors(UNSEEN), atol=1e-2
     )
-
-
-def test_no_words():
-    wv = WordVectors.open(datapath("toy-model.bin"))
-    assert wv.subword_vectors([]).shape == (0, wv.dim)

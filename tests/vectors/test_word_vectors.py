@@ -37,11 +37,6 @@ def test_copies_are_the_handle(wv):
     assert pickle.loads(pickle.dumps(wv)) is wv
 
 
-def test_pickles_are_short_and_without_vectors():
-    wv = WordVectors.from_arrays([f"w{i}" for i in range(999)], np.ones((999, 50)))
-    assert len(pickle.dumps(wv)) < 500
-
-
 def test_pickle_reopens_in_another_process(wv):
     code = (
         "import pickle, sys\n"
@@ -82,12 +77,6 @@ def test_skops_writes_a_reference_and_shares_the_map(wv):
     shutil.rmtree(wv.path)
     with pytest.raises(FileNotFoundError, match="Restore it"):
         skops.loads(data, trusted=trusted)
-
-
-def test_cloudpickle_writes_a_reference(wv):
-    cloudpickle = pytest.importorskip("cloudpickle")
-    data = cloudpickle.dumps(wv)
-    assert len(data) < 500 and cloudpickle.loads(data) is wv
 
 
 def test_error_of_missing_store_says_what_to_do(wv):
