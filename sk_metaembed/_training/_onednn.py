@@ -53,11 +53,6 @@ def packed_product(x, weight, bias=None):
     return _LINEAR.default(x, weight, bias, "none", [], "")
 
 
-def packed_product_plus(x, weight, added):
-    """Return ``x @ weight.T + added``, an array of the shape of the result."""
-    return _LINEAR.binary(x, added, weight, None, "add")
-
-
 class PackedLayer(nn.Module):
     """A frozen linear layer whose weight exists in oneDNN's layout only.
 

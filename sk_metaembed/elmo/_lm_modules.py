@@ -7,13 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .._training._device import send
 from .._training._random import dropout
 from ._weight_files import DIRECTIONS, cell_key, weight_shapes
-
-# Words of similar length, convolved together.
-_WORDS_PER_BATCH = {"cpu": 256}
-_WORDS_PER_BATCH_GPU = 4096
+from ._word_encoder import encode_words
 
 
 class TrainableBiLM(nn.Module):
@@ -55,7 +51,8 @@ class TrainableBiLM(nn.Module):
         outs : tensor of shape (2, n_steps, n_rows, projection_dim)
         states : list of (hidden, cell)
         """
-        table = self.words(batch.characters, batch.lengths)
+        words = batch.characters, batch.lengths
+        table = encode_words(self.weights, self.options, *words)
         keep = (~batch.is_first).to(table.dtype)[..., None]
         outs, after = [], []
         n_layers = self.options.n_layers
@@ -98,43 +95,6 @@ class TrainableBiLM(nn.Module):
             hidden = _clip(hidden, o.proj_clip)
             outs.append(hidden)
         return torch.stack(outs), (hidden.detach(), cell.detach())
-
-    def words(self, characters, lengths):
-        """Return vectors of words, (n_words, max_characters) -> (n_words, dim)."""
-        order = np.argsort(lengths, kind="stable")
-        back = send(np.argsort(order), characters.device)
-        convolved = []
-        size = _WORDS_PER_BATCH.get(characters.device.type, _WORDS_PER_BATCH_GPU)
-        for start in range(0, len(order), size):
-            batch = order[start : start + size]
-            ids = characters[send(batch, characters.device)]
-            convolved.append(self._convolve(ids, int(lengths[batch].max())))
-        vectors = torch.cat(convolved)
-        for k in range(self.options.n_highway):
-            prefix = f"CNN_high_{k}/"
-            carry = vectors @ self.weights[prefix + "W_carry"]
-            carry = torch.sigmoid(carry + self.weights[prefix + "b_carry"])
-            new = vectors @ self.weights[prefix + "W_transform"]
-            new = torch.relu(new + self.weights[prefix + "b_transform"])
-            vectors = torch.lerp(vectors.to(carry.dtype), new, carry)
-        if "CNN_proj/W_proj" in self.weights:
-            vectors = vectors @ self.weights["CNN_proj/W_proj"]
-            vectors = vectors + self.weights["CNN_proj/b_proj"]
-        return vectors.float()[back]
-
-    def _convolve(self, ids, longest):
-        """Return activated maxima over positions, (n_words, n_filters)."""
-        widest = max(width for width, _ in self.options.filters)
-        # The last of these windows has only padding, like all further ones.
-        ids = ids[:, : longest + widest]
-        embedded = functional.embedding(ids, self.weights["char_embed"]).mT
-        pooled = []
-        for i in range(len(self.options.filters)):
-            kernel = self.weights[f"CNN/W_cnn_{i}"][0].permute(2, 1, 0)
-            maxima = functional.conv1d(embedded, kernel).amax(dim=2)
-            pooled.append(maxima + self.weights[f"CNN/b_cnn_{i}"])
-        activation = torch.relu if self.options.activation == "relu" else torch.tanh
-        return activation(torch.cat(pooled, dim=1))
 
 
 def _clip(values, most):

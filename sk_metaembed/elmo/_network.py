@@ -10,149 +10,53 @@ import numpy as np
 import torch
 
 from .._training._device import send
-from .._training._onednn import pack_weight, packed_product, packed_product_plus
 from ._characters import character_ids, mark_ids
 from ._packing import N_MARKS, Packing
 from ._weight_files import DIRECTIONS, cell_key
-
-_MIN_PACKED_SIZE = 2**18  # entries of a matrix below which packing gains nothing
-
-
-class PackedLinear:
-    """Computes ``x @ weight + bias`` of float32 in the precision of the weight.
-
-    Parameters
-    ----------
-    weight : tensor of shape (..., n_in, n_out)
-        A leading dimension holds several matrices.
-    bias : float32 tensor of shape (..., 1, n_out), default=None
-
-    Examples
-    --------
-    >>> import torch
-    >>> linear = PackedLinear(torch.tensor([[1.0], [10.0]]), torch.tensor([[0.5]]))
-    >>> linear(torch.tensor([[3.0, 2.0]])).tolist()
-    [[23.5]]
-    """
-
-    def __init__(self, weight, bias=None):
-        self.dtype = weight.dtype
-        self._weight, self._bias = weight, bias
-        self._packed = _pack(weight)
-        if self._packed is not None:
-            self._weight = None
-
-    def __call__(self, x, added=None):
-        """Return a new float32 tensor, (..., n_rows, n_in) -> (..., n_rows, n_out).
-
-        `added`, of the shape of the result, replaces the bias.
-        """
-        added = self._bias if added is None else added
-        x = x.to(self.dtype)
-        if self._packed is None:
-            return self._unpacked_product(x, added)
-        if added is None or self.dtype != torch.float32 or added is self._bias:
-            product = packed_product(x, self._packed).float()
-            return product if added is None else product.add_(added)
-        return packed_product_plus(x, self._packed, added)
-
-    def _unpacked_product(self, x, added):
-        if added is None or self.dtype != torch.float32:
-            product = torch.matmul(x, self._weight).float()
-            return product if added is None else product.add_(added)
-        product = torch.addmm if x.dim() == 2 else torch.baddbmm
-        return product(added, x, self._weight)
-
-
-def _pack(weight):
-    """Return the weight in oneDNN's layout; None if impossible or not faster."""
-    if weight.dim() != 2 or weight.numel() < _MIN_PACKED_SIZE:
-        return None
-    return pack_weight(weight.t().contiguous())
-
-
-_WORDS_PER_BATCH = {"cpu": 256}
-_WORDS_PER_BATCH_GPU = 4096
-_GATES = ("carry", "transform")
+from ._word_encoder import encode_words
 
 
 class TokenEncoder:
-    """Convolutions over characters, highway layers and a projection.
+    """Vectors of words and of the marks of a sentence.
 
     Parameters
     ----------
     weights : dict of str to ndarray
         From `read_weights`.
     options : ElmoOptions
-    device : str
+    device : torch device
     dtype : torch dtype
         Precision of matrix products.
     """
 
     def __init__(self, weights, options, device, dtype):
-        def tensor(name, kind=torch.float32):
-            return torch.from_numpy(weights[name]).to(device, kind)
+        self.options, self.device, self._weights = options, device, {}
+        for name, array in weights.items():
+            if not name.startswith("RNN_"):
+                kind = dtype if "/W_" in name else torch.float32
+                self._weights[name] = torch.from_numpy(array).to(device, kind)
 
-        self.options, self.device = options, device
-        self._table = tensor("char_embed")
-        self._filters = []
-        for i, (width, number) in enumerate(options.filters):
-            weight = tensor(f"CNN/W_cnn_{i}", dtype).reshape(-1, number)
-            self._filters.append(
-                (width, PackedLinear(weight), tensor(f"CNN/b_cnn_{i}"))
-            )
-        self._highways = []
-        for k in range(options.n_highway):
-            parts = [[f"CNN_high_{k}/{x}_{gate}" for gate in _GATES] for x in "Wb"]
-            weight = torch.cat([tensor(name, dtype) for name in parts[0]], dim=1)
-            bias = torch.cat([tensor(name) for name in parts[1]])
-            self._highways.append(PackedLinear(weight, bias[None]))
-        self._projection = None
-        if "CNN_proj/W_proj" in weights:
-            self._projection = PackedLinear(
-                tensor("CNN_proj/W_proj", dtype), tensor("CNN_proj/b_proj")[None]
-            )
-
-    @torch.inference_mode()
     def marks(self):
         """Return the vectors of a sentence's begin and end, (2, projection_dim)."""
         return self._encode(*mark_ids(self.options.max_characters))
 
-    @torch.inference_mode()
     def __call__(self, words):
         """Return the float32 vectors of words, (n_words, projection_dim)."""
-        ids, lengths = character_ids(words, self.options.max_characters)
-        out = torch.empty(len(words), self.options.projection_dim, device=self.device)
-        order = np.argsort(lengths, kind="stable")
-        size = _WORDS_PER_BATCH.get(self.device.type, _WORDS_PER_BATCH_GPU)
-        for start in range(0, len(order), size):
-            batch = order[start : start + size]
-            vectors = self._encode(ids[batch], lengths[batch])
-            out[send(batch, self.device)] = vectors
-        return out
+        return self._encode(*character_ids(words, self.options.max_characters))
 
+    @torch.inference_mode()
     def _encode(self, ids, lengths):
-        characters = send(ids, self.device)
-        vectors = self._convolve(self._table[characters], int(lengths.max()))
-        for highway in self._highways:
-            carry, new = highway(vectors).chunk(2, dim=1)
-            # carry * new + (1 - carry) * old
-            vectors = torch.lerp(vectors, new.relu_(), carry.sigmoid_())
-        return vectors if self._projection is None else self._projection(vectors)
+        ids = send(ids, self.device)
+        return encode_words(self._weights, self.options, ids, lengths)
 
-    def _convolve(self, characters, longest):
-        """Return activated maxima over positions, (n_words, n_filters)."""
-        pooled = []
-        for width, product, bias in self._filters:
-            # Windows after the longest word have only padding: one of them suffices.
-            n_windows = min(characters.shape[1] - width, longest) + 1
-            inputs = characters[:, : n_windows + width - 1]
-            windows = inputs.unfold(1, width, 1).transpose(2, 3)
-            flat = windows.reshape(len(windows) * n_windows, -1)
-            maxima = product(flat).view(len(windows), n_windows, -1).amax(dim=1)
-            pooled.append(maxima.add_(bias))
-        pooled = torch.cat(pooled, dim=1)
-        return pooled.relu_() if self.options.activation == "relu" else pooled.tanh_()
+
+def _product(x, weight, added=None):
+    """Return ``x @ weight + added`` in float32, with the product in weight's dtype."""
+    if added is not None and weight.dtype == torch.float32:
+        product = torch.addmm if x.dim() == 2 else torch.baddbmm
+        return product(added, x, weight)
+    product = (x.to(weight.dtype) @ weight).float()
+    return product if added is None else product.add_(added)
 
 
 # Memory for input gates that are computed in one product.
@@ -178,8 +82,6 @@ class LSTMLayer:
 
     Attributes
     ----------
-    input : PackedLinear
-        From input to gates.
     gate_tokens : int
         Number of tokens whose input gates are computed in one product.
     """
@@ -194,13 +96,17 @@ class LSTMLayer:
         weight = _reorder_gates(stacked("W_0"), n).to(dtype)
         bias = _reorder_gates(stacked("B"), n).unsqueeze(-2)
         bias[..., n : 2 * n] += 1.0  # of the forget gate
-        self.input = PackedLinear(weight[..., :dim, :], bias)
-        self._recurrent = PackedLinear(weight[..., dim:, :])
-        self._projection = PackedLinear(stacked("W_P_0").to(dtype))
+        self._input, self._bias = weight[..., :dim, :], bias
+        self._recurrent = weight[..., dim:, :]
+        self._projection = stacked("W_P_0").to(dtype)
         self._clips = options.cell_clip, options.proj_clip
         self._n = n
         budget = _GATE_BYTES.get(device.type, _GATE_BYTES_GPU)
         self.gate_tokens = max(16, budget // (16 * n * len(directions)))
+
+    def input(self, vectors):
+        """Return the input contribution to the gates, (..., n_rows, 4 * cell_dim)."""
+        return _product(vectors, self._input, self._bias)
 
     def step(self, gates, hidden, cell):
         """Return hidden state and cell after a step, (..., n_rows, dim).
@@ -216,13 +122,13 @@ class LSTMLayer:
         """
         n, (cell_clip, proj_clip) = self._n, self._clips
         if hidden is not None:
-            gates = self._recurrent(hidden, gates)
+            gates = _product(hidden, self._recurrent, gates)
         i, f, o = gates[..., : 3 * n].sigmoid_().split(n, dim=-1)
         j = gates[..., 3 * n :].tanh_()
         cell = i * j if cell is None else cell.mul_(f).addcmul_(i, j)
         if cell_clip is not None:
             cell.clamp_(-cell_clip, cell_clip)
-        hidden = self._projection(torch.tanh(cell).mul_(o))
+        hidden = _product(torch.tanh(cell).mul_(o), self._projection)
         if proj_clip is not None:
             hidden.clamp_(-proj_clip, proj_clip)
         return hidden, cell

@@ -14,7 +14,6 @@ from sk_metaembed._training._onednn import (
     pack_layers,
     pack_weight,
     packed_product,
-    packed_product_plus,
 )
 
 needs_packing = pytest.mark.skipif(
@@ -58,14 +57,6 @@ def test_products_equal_those_of_torch(dtype, shape, generator):
     assert result.dtype == dtype
     atol = 1e-5 if dtype == torch.float32 else 0.1
     torch.testing.assert_close(result, expected, atol=atol, rtol=0)
-
-
-@needs_packing
-def test_another_array_is_added_to_a_product(generator):
-    weight, x = (torch.randn(4, 4, generator=generator) for _ in range(2))
-    added = torch.ones(4, 4)
-    result = packed_product_plus(x, pack_weight(weight), added)
-    torch.testing.assert_close(result, x @ weight.T + added)
 
 
 @pytest.mark.parametrize(
