@@ -60,16 +60,3 @@ def test_tables_that_do_not_fit_are_sent_by_batch(monkeypatch):
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected[0])
     assert model.attention_weights(X).equals(expected[1])
     assert model.fit(only_types, y).attention_weights(only_types).equals(words)
-
-
-def test_callbacks_of_a_fitted_net_have_no_tensors():
-    """They are pickled with the net, and tensors of a GPU load only where one is."""
-    tokens = TokenSequences.from_lists([["a", "b"], ["b"]] * 10)
-    X = EmbeddedSequences(tokens, [Block("v", np.eye(2, dtype=np.float32), "type")])
-    model = DynamicMetaClassifier(projection_dim=8, max_epochs=2, early_stopping=True)
-    model.fit(X, np.arange(20) % 2)
-    assert "valid_acc" in model.history_[-1]
-    for _, callback in model.net_.callbacks_:
-        for name, value in vars(callback).items():
-            parts = value if isinstance(value, list | tuple) else [value]
-            assert not any(map(torch.is_tensor, parts)), (callback, name)

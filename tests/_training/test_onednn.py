@@ -3,7 +3,6 @@
 from functools import partial
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -45,7 +44,7 @@ def packed(module, x):
 
 @needs_packing
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", [(1, 8), (3, 8), (2, 3, 8), (0, 8)])
+@pytest.mark.parametrize("shape", [(1, 8), (2, 3, 8), (0, 8)])
 def test_products_equal_those_of_torch(dtype, shape, generator):
     weight = torch.randn(5, 8, generator=generator).to(dtype)
     x, bias = torch.randn(shape, generator=generator).to(dtype), torch.ones(5).to(dtype)
@@ -57,13 +56,6 @@ def test_products_equal_those_of_torch(dtype, shape, generator):
     assert result.dtype == dtype
     atol = 1e-5 if dtype == torch.float32 else 0.1
     torch.testing.assert_close(result, expected, atol=atol, rtol=0)
-
-
-@pytest.mark.parametrize(
-    "weight", [torch.ones(2), torch.ones(2, 2).half(), torch.ones(2, 2).double()]
-)
-def test_other_weights_are_not_packed(weight):
-    assert pack_weight(weight) is None
 
 
 @pytest.mark.parametrize("operator", [None, lambda x, weight, *rest: x])
@@ -111,10 +103,3 @@ def test_a_module_that_would_change_stays_as_it_is(kind, generator):
     layers = module.first, module.second
     assert packed(module, torch.ones(1, 256)) == []
     assert (module.first, module.second) == layers
-
-
-def test_subclasses_of_linear_layers_stay(generator):
-    module = Twice(generator)
-    module.first.__class__ = type("Own", (nn.Linear,), {})
-    assert "first" not in packed(module, torch.ones(1, 256))
-    assert np.isfinite(module(torch.ones(1, 256)).detach().numpy()).all()

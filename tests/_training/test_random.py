@@ -64,14 +64,6 @@ def test_weights_are_those_of_the_seed():
     assert_equal(tensors(result), tensors(seeded(3, layers)))
 
 
-def test_networks_on_the_meta_device_draw_no_numbers():
-    with local_generators(3), GeneratorMode(), torch.device("meta"):
-        assert nn.Linear(2, 2).weight.device.type == "meta"
-    with local_generators(3), GeneratorMode():
-        result = nn.Dropout(0.5).eval()(X)  # an operation that takes no generator
-    torch.testing.assert_close(result, X)
-
-
 def test_dropout_is_torchs_own_with_another_generator():
     def ours():
         return dropout(X, 0.3, True)
@@ -102,28 +94,6 @@ def test_default_generators_are_lent_and_go_on_where_the_fit_is():
     assert current_generators() is None
 
 
-def test_an_error_gives_the_default_generator_back():
-    with local_generators(3) as own:
-        with pytest.raises(ZeroDivisionError), swap_default_generators("cpu"):
-            torch.rand(3)
-            raise ZeroDivisionError
-        assert not own.swapped
-        result = torch.rand(3, generator=generator_on("cpu"))
-    assert torch.equal(result, seeded(3, lambda: torch.rand(6))[3:])
-
-
-def test_a_fit_within_a_fit_has_generators_of_its_own():
-    with local_generators(3), swap_default_generators("cpu"):
-        first = torch.rand(3)
-        with local_generators(4), swap_default_generators("cpu"):
-            inner = torch.rand(3)
-        second = torch.rand(3)
-    assert_equal(
-        [torch.cat([first, second]), inner],
-        [seeded(3, lambda: torch.rand(6)), seeded(4, lambda: torch.rand(3))],
-    )
-
-
 def test_states_are_restored_and_seeds_begin_again():
     def draw(own):
         return torch.rand(3, generator=own.on("cpu"))
@@ -136,27 +106,6 @@ def test_states_are_restored_and_seeds_begin_again():
         assert torch.equal(draw(own), seeded(4, lambda: torch.rand(3)))
         own.set_states(states, "cpu")
         assert torch.equal(draw(own), expected)
-
-
-def test_threads_that_borrow_wait_for_each_other():
-    results, barrier = [None] * 4, threading.Barrier(4)
-
-    def run(i):
-        barrier.wait(timeout=30)
-        with local_generators(i):
-            parts = []
-            for _ in range(50):
-                with swap_default_generators("cpu"):
-                    parts.append(torch.rand(100))
-        results[i] = torch.cat(parts)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    expected = [seeded(i, lambda: torch.rand(5000)) for i in range(4)]
-    assert_equal(results, expected)
 
 
 def test_threads_that_build_networks_leave_no_mode_of_torch_behind():

@@ -28,7 +28,7 @@ def targets_of_rows(batches):
     return [actual[i] for i in sorted(actual)]
 
 
-@pytest.mark.parametrize(("batch_size", "n_steps"), [(1, 1), (2, 3), (3, 2), (7, 50)])
+@pytest.mark.parametrize(("batch_size", "n_steps"), [(1, 1), (2, 3), (7, 50)])
 def test_targets_are_the_rows_words_and_marks(batch_size, n_steps):
     expected = []
     for row in ROWS:

@@ -22,13 +22,6 @@ class Stream:
         return (row for row in self.rows if self.left >= 0)
 
 
-def test_byte_order_mark_is_removed(tmp_path):
-    file = tmp_path / "corpus.txt"
-    file.write_bytes(b"\xef\xbb\xbfthe cat\r\n\xef\xbb\xbf sat\r\n")
-    actual = list(read_corpus(file).rows())
-    assert actual == [["the", "cat"], ["\ufeff", "sat"]]
-
-
 def test_iterators_are_kept_in_memory():
     rows = sentences(20)
     from_iterator = ElmoLanguageModel(**ONE_EPOCH).fit(row for row in rows)
@@ -56,7 +49,6 @@ def test_an_exhausted_stream_is_refused():
     "other",
     [
         [["b"], ["a", "a"], ["c"]],
-        [["a", "a", "b"], [], ["c"]],
         [["a"], ["a", "b"], ["c"]],
         [["a", "a"], ["b"], ["d"]],
     ],

@@ -109,14 +109,6 @@ def test_saved_model_embeds_and_loads(trained, saved):
     assert read_options(files[0]) == trained.options_
     block = ElmoEmbedding(*files).fit_transform(rows).blocks[-1]
     assert block.values.shape == (30, 12)
-    # The words' vectors lead to the same perplexity by hand.
-    softmax = trained.net_.module_.softmax
-    ahead = torch.from_numpy(block.values.reshape(5, 6, 12)[:, :-1, :6].copy())
-    numbers = [[trained.vocabulary_.index(w) for w in row[1:]] for row in rows]
-    with torch.no_grad():
-        losses = softmax(ahead.reshape(-1, 6), torch.tensor(numbers).reshape(-1))
-    marked = trained.perplexity(rows, "forward")
-    assert np.exp(losses.mean().item()) == pytest.approx(marked, rel=0.3)
     again = ElmoLanguageModel.load(saved)
     assert again.perplexity(rows) == pytest.approx(trained.perplexity(rows))
     copied = pickle.loads(pickle.dumps(trained))
@@ -245,7 +237,6 @@ def test_a_file_equals_a_list_of_its_lines(tmp_path):
     ("X", "params", "message"),
     [
         ([], {}, "the corpus is empty: it has 0 rows"),
-        ([[], []], {}, "the corpus is empty: it has 2 rows"),
         ([["a", "a"]], {}, "only one distinct word, 'a', in 1 rows"),
         ([["a", "b"]], {"min_count": 2}, "the most frequent word occurs 1 times"),
         (
@@ -253,7 +244,6 @@ def test_a_file_equals_a_list_of_its_lines(tmp_path):
             {"architecture": {"filters": ((60, 2),)}},
             "filters must be pairs",
         ),
-        ([["a", "b"]], {"architecture": {"filters": ((1,),)}}, "filters must be pairs"),
         ([["a", "b"]], {"architecture": {"cells": 2}}, "no key 'cells'; its keys are"),
         (
             [["a", "b"]],
