@@ -167,9 +167,9 @@ def stages(steps, texts):
     tokenizer, embedding, pooling = steps
     config.NUMBA_NUM_THREADS = 1
     tokens = tokenizer.transform(texts)
-    rows = embedding.transform(tokens).blocks[0]._unread
+    rows = embedding.transform(tokens).blocks[0]._late_rows(tokens)
     spans = rows.chunks()
-    scan = tokens._unsplit
+    scan = tokens._scan
     return {
         "containers and checks": lambda: embedding.transform(
             tokenizer.transform(texts)

@@ -2,7 +2,7 @@
 
 Usually the bags of a block are made from its tokens (`block_bags`). If no step has read
 the tokens of long texts, they do not exist: the texts are then scanned in chunks, and
-the bags of each chunk are pooled by one thread (`pool_unread`).
+the bags of each chunk are pooled by one thread (`pool_late`).
 """
 
 from itertools import pairwise
@@ -59,14 +59,14 @@ def block_bags(tokens, block):
     return Bags(table, rows, offsets, None, divisors, codes)
 
 
-def pool_unread(unread, write, out):
+def pool_late(late, write, out):
     """Pool texts that are not split yet, chunk by chunk in threads.
 
     ``write(bags, rows)`` writes the vectors of some texts to their rows of `out`.
     """
 
     def pool(first, last):
-        rows, counts = unread.find_tokens(first, last)
+        rows, counts = late.find_tokens(first, last)
         known = rows >= 0
         offsets = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=offsets[1:])
@@ -75,10 +75,10 @@ def pool_unread(unread, write, out):
             np.cumsum(known, out=before[1:])
             rows, offsets = rows[known], before[offsets]
         divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
-        bags = Bags(unread.table, rows, offsets, None, divisors, in_thread=True)
+        bags = Bags(late.table, rows, offsets, None, divisors, in_thread=True)
         write(bags, out[first:last])
 
-    in_threads(pool, unread.chunks())
+    in_threads(pool, late.chunks())
 
 
 def run_kernel(name, bags, arguments, out, column):

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core._checked_parameters import is_real
 from .._core._sklearn import Interval, StrOptions
-from ._bags import block_bags, pool_unread
+from ._bags import block_bags, pool_late
 from ._base import BasePooling
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors
 
@@ -308,11 +308,11 @@ class Pooling(BasePooling):
             for i, part in enumerate(self._fitted_parts):
                 part.write(bags, out, column + i * block.dim)
 
-        unread = block._unread
-        if unread is None or tokens._unsplit is None or self.word_weights_ is not None:
+        late = block._late_rows(tokens)
+        if late is None or self.word_weights_ is not None:
             write(self._bags(tokens, block), out)
         else:
-            pool_unread(unread, write, out)
+            pool_late(late, write, out)
 
     def _apply_weights(self, tokens, bags):
         get, unseen = self.word_weights_.get, self.unseen_weight_

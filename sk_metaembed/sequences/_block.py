@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -13,27 +13,8 @@ from ._immutable import Immutable
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ._token_sequences import TokenSequences
 
 LEVELS = ("sequence", "type", "token")
-
-
-class UnreadRows(Protocol):
-    """Rows of a table for the tokens of texts that are not split yet."""
-
-    tokens: TokenSequences
-    table: NDArray[Any]
-
-    def find_types(self) -> NDArray[np.int32]:
-        """Return the row of each type, -1 if it is unknown; splits the texts."""
-
-    def chunks(self) -> list[tuple[int, int]]:
-        """Return (first, last + 1) of runs of texts that are read at a time."""
-
-    def find_tokens(
-        self, first: int, last: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the rows of the tokens of some texts, and the number per text."""
 
 
 Level: TypeAlias = Literal["sequence", "type", "token"]
@@ -101,9 +82,8 @@ class Block(Immutable):
     level: Level
     known: NDArray[np.bool_]
     _source: tuple[NDArray[Any], NDArray[Any] | None]
-    _unread: UnreadRows | None  # rows that are found when they are needed
 
-    __slots__ = ("_source", "_unread", "known", "level", "name")
+    __slots__ = ("_source", "known", "level", "name")
 
     def __init__(
         self,
@@ -125,7 +105,6 @@ class Block(Immutable):
             _source=(read_only(values), rows),
             level=level,
             known=read_only(known),
-            _unread=None,
         )
 
     @classmethod
@@ -145,25 +124,6 @@ class Block(Immutable):
         self = cls.__new__(cls)
         self._set(name, table, level, rows >= 0, read_only(rows))
         return self
-
-    @classmethod
-    def _of_texts(cls, name, unread):
-        """Build at level "type" from rows that are found when `known` is read."""
-        self = cls.__new__(cls)
-        self._assign(name=name, level="type", _unread=unread)
-        return self
-
-    def __getattr__(self, name):
-        # Called for slots without a value. Two threads may find the rows at once, with
-        # equal results.
-        if name in ("_source", "known"):
-            if (unread := self._unread) is not None:
-                rows = unread.find_types()
-                self._set(self.name, unread.table, "type", rows >= 0, read_only(rows))
-            return object.__getattribute__(self, name)
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
 
     def __reduce__(self):
         # ``np.array`` rather than the view, which would pickle its writable base too.
@@ -207,8 +167,7 @@ class Block(Immutable):
     @property
     def dim(self) -> int:
         """Number of dimensions of the vectors."""
-        unread = self._unread
-        return (self._source[0] if unread is None else unread.table).shape[1]
+        return self._source[0].shape[1]
 
     @property
     def n_rows(self) -> int:
@@ -250,6 +209,12 @@ class Block(Immutable):
             return self._of_table(self.name, table, own_rows[rows], level)
         return self._trusted(self.name, table[rows], level, self.known[rows])
 
+    def _late_rows(self, tokens):
+        """Return the LateRows of this block if the texts of tokens are not split yet.
+
+        None otherwise, as for any block with known rows.
+        """
+
     def _at(self, positions):
         """Return the values of some rows, without gathering the others."""
         table, rows = self._source
@@ -270,8 +235,6 @@ class Block(Immutable):
         Block
             Shares its arrays with this one.
         """
-        if (unread := self._unread) is not None:
-            return self._of_texts(name, unread)
         renamed = type(self).__new__(type(self))
         table, rows = self._source
         renamed._set(name, table, self.level, self.known, rows)

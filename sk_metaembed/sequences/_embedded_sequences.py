@@ -355,8 +355,8 @@ def _check_blocks(embedded, blocks):
             "Rename a source, for example in EmbeddingUnion's list of pairs."
         )
     for block in blocks:
-        unread = block._unread
-        if unread is not None and unread.tokens is embedded.tokens:
+        late = block._late_rows(embedded.tokens)
+        if late is not None and late.tokens is embedded.tokens:
             continue  # found for these tokens, when they are needed
         expected = embedded.n_rows_at(block.level)
         if block.n_rows != expected:

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._io._compiled import use_compiled
 from ._characters import ASCII_WORDS, PLAIN_WORDS, is_plain, word_rule
+from ._late import LateTokens, is_late
 from ._text_scan import TextScan
 from ._text_spans import as_lists, locate_words, word_spans
 from ._token_sequences import TokenSequences
@@ -34,7 +35,7 @@ def split_texts(texts, *, rule, plain, prepare):
     """
     if rule is None or not use_compiled(_SECONDS * _count_characters(texts)):
         return TokenSequences.from_lists(plain(prepare(texts)))
-    return TokenSequences._of_texts(TextScan(_as_array(texts), rule, prepare))
+    return LateTokens.of_texts(TextScan(_as_array(texts), rule, prepare))
 
 
 def _count_characters(texts):
@@ -66,8 +67,7 @@ def split_by_default(texts):
 
 def with_texts(tokens, texts, prepare, locate):
     """Return tokens that know their original texts and how they were split."""
-    scan = tokens._unsplit
-    written = _as_array(texts) if scan is None else scan.texts
+    written = tokens._scan.texts if is_late(tokens) else _as_array(texts)
     return tokens._with_row_info(texts=written, prepare=prepare, locate=locate)
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from ._text_scan import TextScan
-
 
 class TokenSequences(Immutable):
     """Token sequences, stored as codes into the table of their distinct tokens.
@@ -106,9 +104,8 @@ class TokenSequences(Immutable):
     codes: NDArray[np.int32]
     offsets: NDArray[np.int64]
     _row_info: RowInfo
-    _unsplit: TextScan | None  # texts that are split when a token is needed
 
-    __slots__ = ("_row_info", "_unsplit", "codes", "offsets", "types")
+    __slots__ = ("_row_info", "codes", "offsets", "types")
 
     def __init__(
         self,
@@ -133,25 +130,6 @@ class TokenSequences(Immutable):
             codes=read_only(codes),
             offsets=read_only(offsets),
             _row_info=row_info,
-            _unsplit=None,
-        )
-
-    @classmethod
-    def _of_texts(cls, scan, row_info=NO_INFO):
-        """Build from texts, which are split when `types` or `codes` are read."""
-        self = cls.__new__(cls)
-        self._assign(_row_info=row_info, _unsplit=scan)
-        return self
-
-    def __getattr__(self, name):
-        # Called for slots without a value. Two threads may split the texts at once,
-        # with equal results.
-        if name in ("types", "codes", "offsets"):
-            if (scan := self._unsplit) is not None:
-                self._set(*scan.split(), self._row_info)
-            return object.__getattribute__(self, name)
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
         )
 
     @classmethod
@@ -164,8 +142,6 @@ class TokenSequences(Immutable):
     def _with_row_info(self, **info):
         """Return the same sequences with other information on their rows."""
         row_info = self._row_info._replace(**info)
-        if (scan := self._unsplit) is not None:
-            return self._of_texts(scan, row_info)
         return self._trusted(self.types, self.codes, self.offsets, row_info)
 
     @classmethod
@@ -221,8 +197,7 @@ class TokenSequences(Immutable):
         )
 
     def __len__(self) -> int:
-        scan = self._unsplit
-        return len(self.offsets) - 1 if scan is None else len(scan.texts)
+        return len(self.offsets) - 1
 
     @property
     def index(self) -> pd.Index | None:

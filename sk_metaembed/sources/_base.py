@@ -22,6 +22,7 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
+from ..sequences._late import is_late
 from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ..sequences._validation import count_missing
 
@@ -350,7 +351,7 @@ def used_types(tokens):
 
     A subset of rows keeps all types; sources embed only those that are used.
     """
-    if tokens._unsplit is not None:  # of all texts
+    if is_late(tokens):  # of all texts
         return tokens
     used = tokens.type_counts() > 0
     if used.all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
@@ -12,7 +13,8 @@ import numpy as np
 
 from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, StrOptions
-from ..sequences import Block, EmbeddedSequences
+from ..sequences import EmbeddedSequences
+from ..sequences._late import LateBlock, LateRows, is_late
 from ..vectors import WordVectors
 from ._base import Preprocess
 from ._folder_kind import hint_of_folder
@@ -26,7 +28,6 @@ _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
 # Fitted preprocessing, by store and kind.
 _PREPROCESSINGS: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
 
-_CHUNK = 1 << 16  # characters that are read at a time, which stay in the cache
 _LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
 _N_UNKNOWN = 1000  # most frequent unknown words to examine
 _SHOWN = 5
@@ -124,33 +125,6 @@ def find_words(store, words, case_fallback):
     if case_fallback and len(missing):
         rows[missing] = store.lookup([word.lower() for word in words[missing].tolist()])
     return rows
-
-
-class StoreRows:
-    """Rows of a store for texts that are not split yet, see `UnreadRows`.
-
-    Steps that need each token's row only, such as `Pooling`, read the texts once, a few
-    at a time, without a table of their types.
-    """
-
-    def __init__(self, tokens, store, case_fallback):
-        self.tokens, self.table = tokens, store.vectors
-        self._scan = tokens._unsplit  # `tokens` may be split before these are read
-        self._store, self._case_fallback = store, case_fallback
-
-    def find_types(self):
-        """Return the row of each type, -1 if it is unknown; splits the texts."""
-        return find_words(self._store, self.tokens.types, self._case_fallback)
-
-    def chunks(self):
-        """Return (first, last + 1) of runs of texts that are read at a time."""
-        return self._scan.chunks(_CHUNK)
-
-    def find_tokens(self, first, last):
-        """Return the rows of the tokens of some texts, and the number per text."""
-        spans = self._scan.tokens(first, last)
-        rows = self._store._find_spans(spans, case_fallback=self._case_fallback)
-        return rows, spans.counts
 
 
 class PretrainedEmbedding(BaseWordEmbedding):
@@ -344,7 +318,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
         return find_words(self.vectors_, words, self.case_fallback)
 
     def _embed_tokens(self, tokens):
-        unsplit = tokens._unsplit is not None
         own_lookup = not any(
             getattr(type(self), name) is not getattr(PretrainedEmbedding, name)
             for name in ("_table", "_find", "_compute", "_finish")
@@ -352,10 +325,16 @@ class PretrainedEmbedding(BaseWordEmbedding):
         leaves_zeros = self.oov == self._oov_policy.policy == "zero"
         # Preprocessing each distinct word once is faster than once per chunk of texts.
         is_plain = own_lookup and leaves_zeros and self._preprocessing.kind is None
-        if not (unsplit and is_plain):
+        if not (is_late(tokens) and is_plain):
             return super()._embed_tokens(tokens)
-        rows = StoreRows(tokens, self.vectors_, self.case_fallback)
-        return EmbeddedSequences(tokens, [Block._of_texts(self.block_name, rows)])
+        store, options = self.vectors_, {"case_fallback": self.case_fallback}
+        late = LateRows(
+            tokens,
+            store.vectors,
+            partial(find_words, store, **options),
+            partial(store._find_spans, **options),
+        )
+        return EmbeddedSequences(tokens, [LateBlock.of_texts(self.block_name, late)])
 
     def _compose(self, words):
         if not self.vectors_.has_subwords:

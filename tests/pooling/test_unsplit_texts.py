@@ -15,8 +15,8 @@ from sk_metaembed import (
     WordVectors,
     transform_in_batches,
 )
-from sk_metaembed.sequences import _split
-from sk_metaembed.sources import _pretrained
+from sk_metaembed.sequences import _late, _split
+from sk_metaembed.sequences._late import is_late
 
 from ..draws import QUICK
 
@@ -95,7 +95,7 @@ def stores():
 @pytest.fixture(autouse=True)
 def chunks_of_a_few_characters(monkeypatch):
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
-    monkeypatch.setattr(_pretrained, "_CHUNK", 20)
+    monkeypatch.setattr(_late, "_CHUNK", 20)
 
 
 def bits(array):
@@ -108,8 +108,8 @@ def one_by_one(tokenizer, source, pooling, rows):
     tokens = tokenizer.transform(rows)
     _ = tokens.types  # splits the texts
     embedded = source.transform(tokens)
-    assert tokens._unsplit is None
-    assert all(block._unread is None for block in embedded.blocks)
+    assert not is_late(tokens)
+    assert all(block._late_rows(tokens) is None for block in embedded.blocks)
     return pooling.transform(embedded)
 
 
@@ -123,7 +123,7 @@ def transform(steps, rows, *, unsplit=True):
     tokens = steps[0].transform(rows)
     embedded = steps[1].transform(tokens)
     pooled = steps[2].transform(embedded)
-    assert (tokens._unsplit is not None) == unsplit
+    assert is_late(tokens) == unsplit
     return pooled
 
 
@@ -187,7 +187,7 @@ def test_reads_are_those_of_single_steps(read, stores):
     )
     rows = ["To be, or not to be", "Paris Café", "", "unknown"]
     unread = source.transform(tokenizer.transform(rows))
-    assert unread.blocks[0]._unread is not None
+    assert unread.blocks[0]._late_rows(unread.tokens) is not None
     tokens = tokenizer.transform(rows)
     assert tokens.n_types == 7
     embedded = source.transform(tokens)

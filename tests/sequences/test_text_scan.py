@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sk_metaembed import Tokenizer
 from sk_metaembed.sequences import _split, _text_scan
 from sk_metaembed.sequences._characters import word_rule
+from sk_metaembed.sequences._late import is_late
 from sk_metaembed.sequences._text_scan import TextScan
 
 from ..draws import QUICK
@@ -79,7 +80,7 @@ READS = {
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_reads_are_those_of_split_texts(read, unsplit, monkeypatch):
     tokens = unsplit(TEXTS)
-    assert tokens._unsplit is not None
+    assert is_late(tokens)
     result = read(tokens)
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: False)
     assert result == read(Tokenizer().transform(TEXTS))
@@ -90,9 +91,9 @@ def test_length_and_rows_do_not_split(unsplit):
     assert (len(tokens), tokens.shape) == (5, (5,))
     assert tokens.index is None and tokens.missing is None
     assert tokens.texts.tolist() == TEXTS
-    assert tokens._unsplit is not None
+    assert is_late(tokens)
     assert tokens == unsplit(TEXTS)
-    assert tokens._unsplit is None
+    assert not is_late(tokens)
 
 
 def test_threads_split_the_same_texts(unsplit):
@@ -106,7 +107,7 @@ def test_threads_split_the_same_texts(unsplit):
 def test_missing_rows_are_known_before_texts_are_split(unsplit):
     step = Tokenizer(missing="empty")
     tokens = step.transform(["To be", None])
-    assert tokens._unsplit is not None
+    assert is_late(tokens)
     assert tokens.missing.tolist() == [False, True]
     assert tokens.to_list() == [["to", "be"], []]
 

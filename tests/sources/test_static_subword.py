@@ -18,6 +18,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.datasets import tokenlearn_path, wordllama_paths
 from sk_metaembed.sequences import _split
+from sk_metaembed.sequences._late import is_late
 from sk_metaembed.sources.static_subword import _characters, _model
 from sk_metaembed.sources.static_subword._model import PieceTokenizer
 
@@ -294,7 +295,7 @@ def test_whole_texts_are_not_split_into_tokens(monkeypatch):
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
     source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(["a"])
     embedded = source.transform(Tokenizer().transform(TEXTS))
-    assert embedded.tokens._unsplit is not None
+    assert is_late(embedded.tokens)
     assert np.array_equal(
         embedded.blocks[0].values, source.transform(TEXTS).blocks[0].values
     )
