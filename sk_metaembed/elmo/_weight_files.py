@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..vectors._detect_format import is_decompression_bomb
+from .._io._compression import is_decompression_bomb
 from ._options import N_CHARACTERS
 
 

@@ -1,7 +1,6 @@
 """Read frames, arrays and lists whose columns hold texts or token lists."""
 
-import numbers
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,20 +17,15 @@ from ._row_errors import (
     row_error,
 )
 from ._token_sequences import TokenSequences
-from ._validation import fill_missing, first_present
+from ._validation import fill_missing, first_present, is_lazy, refuse_other_input
 
 
 def column_names(X):
     """Return the names of a DataFrame's columns if all of them are str, else None."""
-    if _is_lazy(X) or not hasattr(X, "columns"):
+    if is_lazy(X) or not hasattr(X, "columns"):
         return None
     names = list(getattr(X, "column_names", X.columns))
     return names if all(isinstance(name, str) for name in names) else None
-
-
-def _is_lazy(X):
-    # Its columns are not known without running the query, of which polars warns.
-    return type(X).__name__ == "LazyFrame"
 
 
 def check_names(names):
@@ -54,19 +48,15 @@ def frame_columns(frame):
     return [frame.column(j).to_pylist() for j in range(n_columns)]
 
 
-def refuse_other_input(X, *, rows, allowed):
-    """Raise a TypeError for anything but a collection of rows, such as a dict."""
+def refuse_other_rows(X, *, rows, allowed):
+    """Raise a TypeError for containers, and for what is no collection of rows."""
     if isinstance(X, TokenSequences | EmbeddedSequences):
         raise TypeError(
             f"this step takes {rows}, got single sequences: {X!r}. {allowed}."
         )
-    if _is_lazy(X):
-        raise TypeError("X is a LazyFrame; call its collect() first.")
-    single = isinstance(X, str | bytes | numbers.Number | Mapping | Set)
-    is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
-    if X is None or single or hasattr(X, "tocsr") or not is_rows:
-        received = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"expected a collection of rows, got {received}. {allowed}.")
+    refuse_other_input(X, allowed)
+    if hasattr(X, "tocsr"):
+        raise TypeError(f"got {type(X).__name__}, a sparse matrix. {allowed}.")
 
 
 def row_cells(row, i, *, expected, allowed):
@@ -192,7 +182,7 @@ def read_columns(X):
     ValueError
         If rows have different numbers of cells, or X has three dimensions.
     """
-    refuse_other_input(X, rows="columns of texts", allowed=_ALLOWED)
+    refuse_other_rows(X, rows="columns of texts", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
         return frame_columns(X), column_names(X)
     n_dimensions = getattr(X, "ndim", 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
-from ._columns import check_cells, frame_columns, refuse_other_input, row_cells
+from ._columns import check_cells, read_columns, refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._immutable import Immutable
@@ -293,18 +293,15 @@ def holds_pairs(X):
 
 def _columns(X):
     """Return the first sides and the second sides, unchecked."""
-    refuse_other_input(X, rows="pairs of sequences", allowed=_ALLOWED)
-    if hasattr(X, "columns") and hasattr(X, "shape"):
-        _check_two(X.shape)
-        return frame_columns(X)
-    if getattr(X, "ndim", 1) == 2:
-        _check_two(X.shape)
-        return X[:, 0].tolist(), X[:, 1].tolist()
-    if getattr(X, "ndim", 1) != 1:
+    refuse_other_rows(X, rows="pairs of sequences", allowed=_ALLOWED)
+    if getattr(X, "ndim", 1) > 2:
         raise ValueError(
             f"got an array of shape {X.shape}. {_ALLOWED}. Pass token "
             "lists of equal length in a list of pairs, not in an array."
         )
+    if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
+        _check_two(X.shape)
+        return read_columns(X)[0]
     pairs = [_pair(row, i) for i, row in enumerate(X)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 

@@ -39,26 +39,35 @@ _ALLOWED = (
 )
 
 
-def read_rows(X):
-    """Return the rows of any supported collection as a list, unchecked."""
+def refuse_other_input(X, allowed=_ALLOWED):
+    """Raise a TypeError for anything but a collection of rows, such as a dict."""
     if isinstance(X, str | bytes):
         raise TypeError(
-            f"expected a collection of texts, got a single "
-            f"{type(X).__name__}: {short_repr(X)}. Put it in a list: [text]. "
-            f"{_ALLOWED}."
+            f"expected a collection of rows, got a single {type(X).__name__}: "
+            f"{short_repr(X)}. Put it in a list: [text]. {allowed}."
         )
-    if X is None or isinstance(X, numbers.Number | Mapping | Set):
-        received = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
-    if type(X).__name__ == "LazyFrame":
+    if is_lazy(X):
         raise TypeError("X is a LazyFrame; call its collect() first.")
+    is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
+    if not is_rows or isinstance(X, Mapping | Set):
+        received = f"{type(X).__name__}: {short_repr(X)}"
+        raise TypeError(f"expected a collection of rows, got {received}. {allowed}.")
+
+
+def is_lazy(X):
+    """Return whether X is a query of polars, whose columns are not known yet."""
+    return type(X).__name__ == "LazyFrame"
+
+
+def read_rows(X):
+    """Return the rows of any supported collection as a list, unchecked."""
+    refuse_other_input(X)
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
         X = _only_column(X)
     if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
         return X.to_pylist()
-    if getattr(X, "ndim", 1) != 1 or not isinstance(X, Iterable):
-        shape = getattr(X, "shape", None)
-        received = f"{type(X).__name__}" + (f" of shape {shape}" if shape else "")
+    if getattr(X, "ndim", 1) != 1:
+        received = f"{type(X).__name__} of shape {X.shape}"
         raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
     if hasattr(X, "to_list"):
         return X.to_list()

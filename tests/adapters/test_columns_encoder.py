@@ -353,7 +353,7 @@ def test_no_rows():
         ([("a", "b"), ("a", 3)], TypeError, "row 1, column 'x1'.*Every cell"),
         ([("a", ["b"])], TypeError, "row 0, column 'x1'.*cannot be mixed"),
         ({"title": TITLES}, TypeError, "got dict"),
-        ("a text", TypeError, "got str"),
+        ("a text", TypeError, "a single str"),
         (None, TypeError, "got NoneType"),
         (pl.LazyFrame({"a": ["b"]}), TypeError, "collect"),
         (sparse.eye_array(3).tocsr(), TypeError, "got csr_array"),

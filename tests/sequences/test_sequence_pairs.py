@@ -182,7 +182,7 @@ def test_a_missing_side_is_named(missing, side, make):
             "row 1, second side is of type float: 2.5.*wrong column",
         ),
         (np.array([[["a"], ["b"]]]), ValueError, "lists of equal length"),
-        ("a text", TypeError, "got str"),
+        ("a text", TypeError, "a single str"),
         (TokenSequences.from_lists([["b"]]), TypeError, "single sequences"),
     ],
 )
