@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | Any:
-    """Load reports on bird strikes, with remarks in words and an effect on the flight.
+    """Load reports on bird strikes, with remarks as free text and effects on flights.
 
     The table has 19,302 collisions of aircraft with birds and other wildlife in the
     United States from 1990 to 1999. One column is free text, the others are numbers,

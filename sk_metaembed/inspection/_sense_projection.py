@@ -136,7 +136,7 @@ def _write_labels(ax, positions, labels, style):
 
 
 class SenseProjectionDisplay(BaseDisplay):
-    """Occurrences of a word in context on a plane, one panel per layer or source.
+    """Projection of a word's occurrences to a plane, one panel per layer or source.
 
     Shows whether an embedding separates the senses of a word, and in which layer:
     occurrences are colored by sense and labeled by their adjacent words, and the

@@ -97,46 +97,46 @@ def _coefs(ridge):
 
 
 class DistilledEmbedding(BaseEmbedding):
-    r"""Teach a fast student of n-grams to give the vectors of a slow teacher.
+    r"""Train a fast n-gram model to predict the vectors of a slow source or pipeline.
 
-    The teacher is any transformer with a vector per text: a sentence encoder, or a
-    pipeline that combines several. It embeds the training texts once, without their
-    labels; the student learns to predict these vectors from words and their n-grams,
-    and replaces the teacher afterwards, at more than a hundred times the speed of a
-    small sentence encoder. It pays off where many texts are embedded, and most where
-    few of them have labels: it then knows from the teacher which words are similar.
+    The teacher is any transformer that returns one vector per text: a sentence encoder,
+    or a pipeline that combines several sources. It embeds the training texts once,
+    without their labels. The student learns to predict these vectors from words and
+    n-grams of words, and then replaces the teacher, at more than a hundred times the
+    speed of a small sentence encoder. Use it if many texts are embedded, especially if
+    few of them are labeled.
 
     Parameters
     ----------
     teacher : transformer or Pipeline
         Returns an array of shape (n_sequences, dim), or EmbeddedSequences at the
-        sequence level, whose blocks are concatenated. It is cloned before fitting; in
-        scikit-learn's FrozenEstimator a fitted teacher is used as it is. Its own cache
-        makes further fits fast. Steps that read strings, such as TfidfVectorizer, go
-        into an `EstimatorEmbedding` with ``as_text=True``.
+        sequence level, whose blocks are concatenated. It is cloned before fitting,
+        unless it is fitted and wrapped in scikit-learn's FrozenEstimator. With a cache
+        of the teacher, further fits are fast. Wrap steps that read strings, such as
+        TfidfVectorizer, in an `EstimatorEmbedding` with ``as_text=True``.
     base : transformer or Pipeline, default=None
-        Returns the same for a fast source that knows more words than the training
-        texts, such as ``make_pipeline(PretrainedEmbedding(path), Pooling())``. Its
-        vectors are further features of the student. None for n-grams alone.
+        A fast source of text vectors that knows more words than the training texts
+        contain, such as ``make_pipeline(PretrainedEmbedding(path), Pooling())``. Its
+        vectors are additional features of the student. None for n-grams only.
     unlabeled : texts, token lists or TokenSequences, default=None
-        Further texts to learn from, split like X: those most like the texts to be
-        embedded teach most.
+        Additional texts to learn from, split like X. They should be similar to the
+        texts to be embedded.
     max_ngram : int, default=2
         Length of the longest n-grams of words.
     max_features : int, default=20000
-        Maximum number of n-grams of each length: those in the most texts, of which each
-        shorter part was selected too.
+        Maximum number of n-grams of each length. The n-grams that occur in most texts
+        are selected, if their shorter parts were selected too.
     alpha : float, default=1.0
-        Penalty of the ridge regressions. Smaller values imitate the training texts more
-        exactly.
+        Penalty of the ridge regressions. Smaller values fit the training texts more
+        closely.
     validation_fraction : float, default=0.1
-        Share of the texts on which `cosine_` is measured, by a student of the others.
-        0 omits it.
+        Fraction of the texts on which `cosine_` is measured, with a student that is
+        trained on the others. With 0, `cosine_` is not computed.
     keep_teacher : bool, default=False
-        Whether files of the fitted estimator, written by `sk_metaembed.save`, contain
-        `teacher` and `unlabeled`, which only `fit` needs. Otherwise both are None
-        there. Pickles contain both, as a Pipeline with ``memory`` and other processes
-        need to fit again.
+        Whether `sk_metaembed.save` saves `teacher` and `unlabeled` with a fitted
+        estimator. Only `fit` needs them; otherwise both are None in the file. Pickles
+        always contain both, because a Pipeline with ``memory`` and other processes may
+        fit the estimator again.
     random_state : int, RandomState instance or None, default=None
         Selects the texts on which `cosine_` is measured. The student does not depend on
         it.
@@ -153,11 +153,11 @@ class DistilledEmbedding(BaseEmbedding):
     base_ : transformer or None
         The fitted clone of `base`.
     cosine_ : float or None
-        Mean cosine of student and teacher on texts that the student learned from
-        neither themselves nor as copies, after subtracting the teacher's mean vector
-        from both. 1 is best. None if there are too few texts.
+        Mean cosine of the vectors of student and teacher on held-out texts, after
+        subtracting the teacher's mean vector from both. Copies of training texts are
+        not held out. The best value is 1. None if there are too few texts.
     n_texts_ : int
-        Number of texts that the student learned from.
+        Number of texts that the student is trained on.
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known.
     dims_ : dict of str to int
@@ -201,8 +201,9 @@ class DistilledEmbedding(BaseEmbedding):
     zeros. A text without a known n-gram, and without a vector of `base`, is unknown:
     its vector is zero.
 
-    The student is linear: it cannot know that "not" reverses what follows unless it has
-    seen the bigram. A supervised TF-IDF classifier of many labels may be as good.
+    The student is linear in n-grams. For example, it can only learn that "not" reverses
+    the meaning of a word from their bigram. With many labels, a TF-IDF classifier may
+    be as good.
 
     References
     ----------

@@ -167,10 +167,10 @@ def _lock(file):
 
 
 class FunctionEmbedding(BaseEmbedding):
-    """Use any callable as a source: a sentence encoder, a lexicon, handmade features.
+    """Use any callable as a source: a sentence encoder, a lexicon, computed features.
 
-    The quickest way to bring other vectors into a union. For a source with parameters
-    of its own, derive from `BaseEmbedding`.
+    This is the simplest way to add other vectors to a union. For a source with
+    parameters, derive from `BaseEmbedding`.
 
     Parameters
     ----------
@@ -234,12 +234,12 @@ class FunctionEmbedding(BaseEmbedding):
     original texts that are empty or only whitespace, are not passed to `func`: their
     vectors are zero and unknown.
 
-    With `cache`, results are stored under the `cache_key` of `func`, `level`, `as_text`
-    and the entry, as float32. The key names what `func` computes, for example a model
-    and its options, because the code of a function does not tell. Every call is stored
-    when it returns, so an error or a killed process loses at most one: set `batch_size`
-    accordingly. Processes with the same cache take turns in calling, so that none
-    repeats a call of another.
+    With `cache`, results are stored as float32. The key of an entry consists of
+    ``func.cache_key``, `level`, `as_text` and the entry. ``cache_key`` should identify
+    what `func` computes, for example a model and its options, which cannot be found
+    from the code of a function. The results of each call are stored when it returns, so
+    an error or a killed process loses at most one call: set `batch_size` accordingly.
+    Processes with the same cache take turns, so that no call is repeated.
 
     Examples
     --------

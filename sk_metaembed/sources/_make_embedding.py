@@ -26,7 +26,7 @@ _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
 
 def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
-    """Make the source that reads a model: the class follows from its files.
+    """Make the source for a model, with the class that its files require.
 
     Use it where models are chosen by name or folder, for example in a search or a
     configuration, and the kind of model should not matter.

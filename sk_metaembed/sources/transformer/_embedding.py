@@ -64,9 +64,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     model : str, path-like, SentenceTransformer or (model, tokenizer)
         A folder, a name on the Hugging Face hub, or a loaded model. A name or path is
         loaded once per process at fit time and is not pickled. A SentenceTransformer or
-        a (model, tokenizer) pair is used as is, on its current device. The pair is
-        pickled with the estimator; of a SentenceTransformer, only the place of its
-        files is.
+        a (model, tokenizer) pair is used as is, on its current device. A pickle of the
+        estimator contains the pair, or the path or name of a SentenceTransformer.
     layers : int, sequence of int or "all", default=(-1,)
         Hidden states to return: 0 is the input to the first layer, -1 the output of the
         last layer. Can be empty with ``static=True``.
@@ -90,8 +89,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         By default, the prompt called `prompt_name` is used, or with "sentence" the
         default prompt in the encoder's files, if there is one.
     prompt_name : str, default=None
-        Name of a prompt in a sentence encoder's files, such as "query", or one of the
-        tasks of its Router.
+        Name of a prompt in a sentence encoder's files, such as "query". In an encoder
+        with a Router it also selects the route of that name.
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
         for it. By default, as specified by the encoder's files, usually all.

@@ -1,11 +1,13 @@
 """A transformer and its tokenizer, loaded once per process.
 
-A fitted source holds a handle of one of two classes:
+A fitted source holds a handle of one of three classes:
 
 - `TransformerModel`: a model from files. All sources with the same `ModelSpec` share
   it. Weights are loaded on first use, and a pickle contains only the name or folder,
   the revision and the fingerprint.
 - `LoadedModel`: a (model, tokenizer) pair of the user. A pickle contains the weights.
+- `LoadedEncoder` (`_sentence_object.py`): a SentenceTransformer of the user. A pickle
+  refers to its files.
 
 `_saved_kind`, `_reference`, `_files`, `from_reference` and `from_files` are used by
 `sk_metaembed.save` and `load`.

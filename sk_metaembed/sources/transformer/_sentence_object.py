@@ -1,7 +1,7 @@
 """LoadedEncoder: a SentenceTransformer object as a model.
 
-Its network, tokenizer and modules are used where they are. Pickles and saved files
-refer to the files that it was loaded from, after a comparison of all weights.
+Its network, tokenizer and modules are used without a copy. Pickles and saved files
+refer to the files that it was loaded from, if they contain the same weights.
 """
 
 from weakref import WeakKeyDictionary
@@ -92,7 +92,7 @@ class LoadedEncoder(LoadedModel):
     tasks : tuple of str
         The routes of a Router.
     task : str or None
-        The one in use.
+        The route that is used.
     """
 
     _saved_kind = "transformer"  # a saved file refers to the encoder's files
@@ -110,7 +110,7 @@ class LoadedEncoder(LoadedModel):
         return self._modules.prompts
 
     def by_reference(self):
-        """Return the TransformerModel of the encoder's files, which must be equal.
+        """Return the TransformerModel of the files that the encoder was loaded from.
 
         Raises
         ------
