@@ -139,11 +139,25 @@ def unigram(kind):
     return getattr(transformers, kind)(vocab=vocab)
 
 
-def spaces_first(kind):
-    names = ["<unk>", "<s>", "</s>", "▁", *LETTERS, "▁k", "ki", "▁ki"]
+def spaces_first(kind, n_bytes=256):
+    special = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(n_bytes))]
+    names = [*special, "▁", *LETTERS, "▁k", "ki", "▁ki"]
     merges = [("▁", "k"), ("k", "i"), ("▁k", "i")]
     vocab = {name: i for i, name in enumerate(names)}
     return getattr(transformers, kind)(vocab=vocab, merges=merges)
+
+
+def whole_words():
+    """Return a tokenizer of words that does not split texts."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import WordLevel
+
+    names = ["[UNK]", "The", "a", "kin", "New York"]
+    vocab = {name: i for i, name in enumerate(names)}
+    backend = Backend(WordLevel(vocab, unk_token="[UNK]"))
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="[UNK]"
+    )
 
 
 TOKENIZERS = {
@@ -179,8 +193,31 @@ def test_pieces_of_the_text_are_assigned_to_its_words(kind):
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_empty_words_have_no_piece(kind):
     aligner = Aligner(TOKENIZERS[kind]())
-    encoded = aligner.encode([["", "kin", "", "a", ""], ["", ""]])
-    assert [set(pieces.words.tolist()) for pieces in encoded] == [{1, 3}, set()]
+    encoded = aligner.encode([["", "kin", "", "a", ""], ["", ""], ["kin", "a"]])
+    words = [set(pieces.words.tolist()) for pieces in encoded]
+    assert words == [{1, 3}, set(), {0, 1}]
+    assert encoded[0].ids.tolist() == encoded[2].ids.tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tiny_bert.tokenizer,
+        *(TOKENIZERS[kind] for kind in ("T5", "XLM-RoBERTa", "XLNet", "Llama")),
+        TOKENIZERS["RoBERTa, spaces"],
+        lambda: spaces_first("LlamaTokenizer", n_bytes=0),  # drops characters
+        whole_words,
+    ],
+)
+def test_token_lists_have_the_pieces_of_separate_words(make):
+    tokenizer = make()
+    words = ["The", "", "New York", "\u200b", "東京", "\ue000kin", "\ufdfa", "a", ""]
+    (pieces,) = Aligner(tokenizer).encode([words])
+    options = {"is_split_into_words": True, "add_special_tokens": False}
+    expected = tokenizer([words], **options)
+    assert pieces.ids.tolist() == expected["input_ids"][0]
+    assert pieces.at.tolist() == list(range(len(pieces.ids)))
+    assert pieces.words.tolist() == expected.word_ids(0)
 
 
 def test_long_input_with_byte_level_and_slow_tokenizers():

@@ -94,12 +94,6 @@ def test_without_bfloat16_nothing_is_tried(trial, monkeypatch):
     assert trial["count"] == 0
 
 
-def test_support_is_read_off_the_device():
-    assert not _precision.computes_bfloat16("meta")
-    is_supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", bool)
-    assert _precision.computes_bfloat16("cpu") == is_supported()
-
-
 def test_networks_are_compared():
     model = shared_model(ModelSpec(tiny_bert.folder()))
     exact, other = model.network, model.new_network("bfloat16")

@@ -1,6 +1,5 @@
 """Aligner: from words and texts to the pieces of a model's tokenizer, and back."""
 
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +8,7 @@ from .._sentences import OriginalText, overlapping
 
 _PROBES = ("a", "the", "1", ".")
 _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # they show whether spaces are lost
+_UNKNOWN_WORD = 3 * "\ue000"  # of a private character, which some tokenizers drop
 
 
 class Pieces(NamedTuple):
@@ -38,8 +38,8 @@ class Aligner:
 
     Fast tokenizers get whole texts, in which the words of a list are joined by spaces,
     and return the characters of each piece, by which pieces are assigned to words.
-    Slow tokenizers do not return the characters. They get one word of a list at a time,
-    with a space before it if they preserve spaces.
+    Other tokenizers do not return the characters, or do not split texts at spaces. They
+    get one word of a list at a time, with a space before it if they preserve spaces.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Aligner:
     ----------
     frame : Frame
     has_offsets : bool
-        Whether the tokenizer returns the characters of a piece.
+        Whether pieces are assigned to words by their characters.
     overhead : int
         Maximum number of pieces around a sentence: special tokens and prefix.
     remembered : dict
@@ -60,7 +60,7 @@ class Aligner:
 
     def __init__(self, tokenizer, prefix=""):
         self.tokenizer, self.prefix = tokenizer, prefix
-        self.has_offsets = bool(getattr(tokenizer, "is_fast", False))
+        self.has_offsets = _has_offsets(tokenizer)
         self._space = "" if self.has_offsets else _space_of(tokenizer)
         self.frame = _frame_of(tokenizer)
         self._prefix_ids = _encode(tokenizer, [prefix])["input_ids"][0]
@@ -71,17 +71,17 @@ class Aligner:
     def encode(self, sentences):
         """Return the Pieces of each sentence, a sequence of words or an OriginalText.
 
-        The spans of the words of an OriginalText are used by fast tokenizers only.
+        The spans of the words of an OriginalText are used only if `has_offsets`.
         """
         if not sentences:
             return []
         if self.has_offsets:
             return self._by_characters([self._text(s) for s in sentences])
+        lists = [s for s in sentences if not isinstance(s, OriginalText)]
+        of_lists = iter(self._word_by_word(lists))
         return [
-            self._whole(sentence.text)
-            if isinstance(sentence, OriginalText)
-            else self._word_by_word(sentence)
-            for sentence in sentences
+            self._whole(s.text) if isinstance(s, OriginalText) else next(of_lists)
+            for s in sentences
         ]
 
     def encode_words(self, words):
@@ -95,10 +95,8 @@ class Aligner:
             text = self.prefix + encodable(sentence.text)
             return text, len(self.prefix), sentence.spans
         prefix = "".join(word + " " for word in self.prefix.split())
-        ends = np.array(list(accumulate(len(word) + 1 for word in sentence))) - 1
-        spans = np.column_stack([ends - [len(word) for word in sentence], ends])
-        spans[spans[:, 0] == spans[:, 1]] = -1  # an empty word has no piece
-        return prefix + encodable(" ".join(sentence)), len(prefix), spans
+        text, spans = _joined(sentence)
+        return prefix + encodable(text), len(prefix), spans
 
     def _by_characters(self, texts):
         encoded = _encode(
@@ -123,20 +121,61 @@ class Aligner:
         n_prefix = len(prefix) if ids[: len(prefix)] == prefix else 0
         return Pieces(np.array(ids, dtype=np.int64), n_prefix, none, none)
 
-    def _word_by_word(self, words):
+    def _word_by_word(self, sentences):
         prefix = self.prefix.split()
-        parts = [encodable(word) for word in (*prefix, *words)]
-        parts = [self._space + w if w and i else w for i, w in enumerate(parts)]
-        pieces = _encode(self.tokenizer, parts)["input_ids"]
-        sizes = [len(part) for part in pieces]
-        ids = np.array([id_ for part in pieces for id_ in part], dtype=np.int64)
-        n_prefix = sum(sizes[: len(prefix)])
-        owners = np.repeat(np.arange(len(words)), sizes[len(prefix) :])
-        return Pieces(ids, n_prefix, np.arange(n_prefix, len(ids)), owners)
+        texts = [
+            self._with_spaces([encodable(word) for word in (*prefix, *sentence)])
+            for sentence in sentences
+        ]
+        distinct = list(dict.fromkeys(w for words in texts for w in words if w))
+        rows = _encode(self.tokenizer, distinct)["input_ids"] if distinct else []
+        pieces = {"": [], **dict(zip(distinct, rows, strict=True))}
+        result = []
+        for words in texts:
+            sizes = [len(pieces[word]) for word in words]
+            ids = [id_ for word in words for id_ in pieces[word]]
+            n_prefix = sum(sizes[: len(prefix)])
+            owners = np.arange(len(words) - len(prefix)).repeat(sizes[len(prefix) :])
+            at = np.arange(n_prefix, len(ids))
+            result.append(Pieces(np.array(ids, dtype=np.int64), n_prefix, at, owners))
+        return result
+
+    def _with_spaces(self, words):
+        """Return words with a space before all but the first, and the empty ones."""
+        first = next((i for i, word in enumerate(words) if word), len(words))
+        return [
+            self._space + word if word and i > first else word
+            for i, word in enumerate(words)
+        ]
 
 
 def _encode(tokenizer, texts, **options):
     return tokenizer(texts, add_special_tokens=False, verbose=False, **options)
+
+
+def _joined(words):
+    """Return words joined by spaces, and their spans; -1 for empty words."""
+    sizes = np.array([len(word) for word in words], dtype=np.int64)
+    ends = np.cumsum(sizes + (sizes > 0)) - 1
+    spans = np.column_stack([ends - sizes, ends])
+    spans[sizes == 0] = -1
+    return " ".join(word for word in words if word), spans
+
+
+def _has_offsets(tokenizer):
+    """Return whether a text's pieces can be assigned to words by their characters.
+
+    This needs a fast tokenizer that splits texts at spaces. Some that drop unknown
+    characters return too small offsets behind them.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        return False
+    text, spans = _joined([_UNKNOWN_WORD, *_PROBE_WORDS])
+    offsets = _encode(tokenizer, text, return_offsets_mapping=True)["offset_mapping"]
+    offsets = _with_next(text, np.array(offsets, dtype=np.int64).reshape(-1, 2))
+    at, _ = overlapping(spans, offsets)
+    in_one_word = len(np.unique(at)) == len(at)
+    return in_one_word and len(at) > 0 and offsets[-1, 1] == len(text)
 
 
 def _space_of(tokenizer):

@@ -189,9 +189,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     unchanged, and the vector of a token pools the pieces that overlap its characters. A
     piece can belong to several tokens, or to none; it is then context for the others
     and included in "mean". A piece that is only a space belongs to the next token.
-    Token lists have no texts, so their tokens are joined by spaces. With "words", the
-    tokens of texts are also joined by spaces if the model's tokenizer returns no
-    offsets, as is the case for tokenizers written in Python.
+    Token lists have no texts, so their tokens are joined by spaces. With "words", model
+    tokenizers that are written in Python, or do not split texts at spaces, get one
+    token at a time, also if there are texts.
 
     Vectors of whole texts do not depend on the tokens; a text without tokens, such as
     "?!", has a vector too. With ``output="sentence"`` they equal those of
