@@ -13,7 +13,6 @@ from pyarrow import parquet
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    ColumnsEncoder,
     PairEncoder,
     Pooling,
     PretrainedEmbedding,
@@ -105,10 +104,9 @@ def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "jsonl"])
-@pytest.mark.parametrize("adapter", [PairEncoder, ColumnsEncoder])
-def test_missing_cells_of_columns(adapter, kind, store, tmp_path):
+def test_missing_cells_of_columns(kind, store, tmp_path):
     encoder = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("mean"))
-    pairs = adapter(encoder, missing="empty", add_indicator=True)
+    pairs = PairEncoder(encoder, missing="empty", add_indicator=True)
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS[::-1]}, dtype=object)
     pairs.fit(frame)
     expected = pairs.transform(frame)

@@ -95,13 +95,11 @@ def test_a_record_batch(frame, pipe, texts, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), pipe.transform(texts))
 
 
-@pytest.mark.parametrize("kind", ["json", "parquet", "frame"])
-def test_output_without_rows_has_columns(kind, pipe, frame, tmp_path):
-    source = frame.iloc[:0].astype({"text": str})
-    if kind == "json":
-        source = tmp_path / "a.jsonl"
-        source.touch()
-    elif kind == "parquet":
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_output_without_rows_has_columns(kind, pipe, tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.touch()
+    if kind == "parquet":
         source = tmp_path / "in.parquet"
         table = pa.table({"id": pa.array([], "int64"), "text": pa.array([], "string")})
         parquet.write_table(table, source)
@@ -145,7 +143,7 @@ def test_finished_rows_are_compared_with_the_source(pipe, texts, tmp_path, monke
 def test_column_names_must_be_strings(names, pipe, frame, tmp_path):
     lazy = dd.from_pandas(frame, npartitions=2)
     for name in ("keep", "column"):
-        options = {"column": "text"} | {name: names}
+        options = {"column": "text", name: names}
         with pytest.raises(TypeError, match=f"in_batches: {name} must be"):
             transform_in_batches(pipe, frame, tmp_path / "a.parquet", **options)
         with pytest.raises(TypeError, match=f"partitions: {name} must be"):
@@ -180,17 +178,8 @@ def test_error_on_dask_collections_names_transform_partitions(pipe, frame, tmp_p
             transform_in_batches(pipe, source, tmp_path / "a.npy", column="text")
 
 
-def test_error_on_a_json_array_names_read_json(pipe, frame, tmp_path):
+def test_error_on_a_json_array_names_read_json(pipe, tmp_path):
     file = tmp_path / "a.json"
-    for indent in (None, 1):
-        file.write_text(json.dumps([{"text": "tea"}], indent=indent))
-        with pytest.raises(ValueError, match=r"line 1 is .* pandas\.read_json"):
-            transform_in_batches(pipe, file, tmp_path / "a.npy", column="text")
-    transform_in_batches(pipe, pd.read_json(file), tmp_path / "a.npy", column="text")
-
-
-def test_a_stream_does_not_speak_for_another_function(frame):
-    for source in (3, frame):
-        with pytest.raises((TypeError, ValueError)) as caught:
-            TextStream(source)
-        assert "transform_in_batches" not in str(caught.value)
+    file.write_text(json.dumps([{"text": "tea"}]))
+    with pytest.raises(ValueError, match=r"line 1 is .* pandas\.read_json"):
+        transform_in_batches(pipe, file, tmp_path / "a.npy", column="text")

@@ -95,16 +95,15 @@ WITH_COLUMNS = list(SOURCES)[list(SOURCES).index("jsonl") :]
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-@pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
-def test_any_source_gives_the_rows_of_transform(kind, name, pipe, texts, tmp_path):
+def test_any_source_gives_the_rows_of_transform(kind, pipe, texts, tmp_path):
     source = SOURCES[kind](texts, tmp_path)
     column = "text" if kind in WITH_COLUMNS else None
-    out = tmp_path / "out" / name
+    out = tmp_path / "out" / "a.npy"
     result = transform_in_batches(pipe, source, out, batch_size=4, column=column)
     assert result.rows == len(texts)
     assert result.files == [out]
     assert result.resumed == 0
-    assert [path.name for path in out.parent.iterdir()] == [name]
+    assert list(out.parent.iterdir()) == [out]
     np.testing.assert_array_equal(read(out), pipe.transform(texts))
 
 
@@ -116,7 +115,7 @@ def read(out):
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
-@pytest.mark.parametrize("size", [1, 22, 23, 100])
+@pytest.mark.parametrize("size", [1, 22, 100])
 def test_batches_of_any_size(size, name, pipe, texts, tmp_path):
     out = tmp_path / name
     transform_in_batches(pipe, texts, out, batch_size=size)
@@ -124,23 +123,18 @@ def test_batches_of_any_size(size, name, pipe, texts, tmp_path):
     if out.suffix == ".parquet":
         n_groups = parquet.read_metadata(out).num_row_groups
         assert n_groups == -(-len(texts) // size)
+        assert pl.read_parquet(out).schema["vector"] == pl.Array(pl.Float32, 6)
 
 
-@pytest.mark.parametrize(
-    "source", [[], iter(()), pa.table({"text": pa.array([], "string")})]
-)
-def test_no_rows(source, pipe, tmp_path):
-    column = "text" if isinstance(source, pa.Table) else None
+@pytest.mark.parametrize("kind", ["list", "generator", "file", "jsonl", "table"])
+def test_no_rows(kind, pipe, tmp_path):
     for name in ("a.npy", "a.parquet"):
+        source = SOURCES[kind]([], tmp_path)
+        column = "text" if kind in WITH_COLUMNS else None
         result = transform_in_batches(pipe, source, tmp_path / name, column=column)
         assert result.rows == 0
     assert np.load(tmp_path / "a.npy").shape == (0, 6)
     assert parquet.read_table(tmp_path / "a.parquet").num_rows == 0
-
-
-def test_an_empty_file_has_no_rows(pipe, tmp_path):
-    (tmp_path / "a.txt").touch()
-    assert transform_in_batches(pipe, tmp_path / "a.txt", tmp_path / "a.npy").rows == 0
 
 
 def test_workers_give_the_same_bytes(pipe, classifier, texts, tmp_path):
@@ -169,28 +163,15 @@ def test_columns_by_their_names(pipe, texts, tmp_path):
     assert frame.dtypes.iloc[2:].eq("float32").all()
 
 
-def test_another_reader_reads_it_too(pipe, texts, tmp_path):
+def test_a_named_index_is_a_column(pipe, texts, tmp_path):
     out = tmp_path / "a.parquet"
     source = pd.DataFrame({"text": texts}, index=pd.Index(range(100, 123), name="doc"))
     transform_in_batches(pipe, source, out, column="text", keep="doc", batch_size=5)
-    frame = (
-        pl.scan_parquet(out, use_statistics=True).filter(pl.col("doc") > 110).collect()
-    )
+    frame = pl.scan_parquet(out).filter(pl.col("doc") > 110).collect()
     assert frame["doc"].to_list() == list(range(111, 123))
     np.testing.assert_array_equal(
         frame["vector"].to_numpy(), pipe.transform(texts)[11:]
     )
-    whole = pl.read_parquet(out)
-    assert whole.schema["vector"] == pl.Array(pl.Float32, 6)
-
-
-def test_many_row_groups_are_found(pipe, texts, tmp_path):
-    out, texts = tmp_path / "a.parquet", texts * 13
-    transform_in_batches(pipe, texts, out, batch_size=1)
-    file = parquet.ParquetFile(out)
-    assert file.num_row_groups == len(texts)
-    np.testing.assert_array_equal(read(out), pipe.transform(texts))
-    np.testing.assert_array_equal(pl.read_parquet(out)["vector"].to_numpy(), read(out))
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
@@ -283,7 +264,6 @@ def test_progress_is_shown(pipe, texts, tmp_path, capsys):
         ({"batch_size": 0}, ValueError, "'batch_size' parameter"),
         ({"n_jobs": 1.5}, ValueError, "'n_jobs' parameter"),
         ({"layout": "rows"}, ValueError, "'layout' parameter"),
-        ({"dtype": "int8"}, ValueError, "'dtype' parameter"),
         ({"method": "fit"}, ValueError, "'method' parameter"),
         (
             {"method": "predict"},
