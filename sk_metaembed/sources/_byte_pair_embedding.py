@@ -140,7 +140,7 @@ class BytePairEmbedding(BaseEmbedding):
         embedded = self.source_.transform(self.byte_pairs_.split(tokens.types))
         if [block.level for block in embedded.blocks] != ["type"]:
             raise TypeError(
-                f"{type(self).__name__}: source must return one block with a vector "
+                "source must return one block with a vector "
                 f"per distinct token, such as Word2VecEmbedding; got {embedded!r}."
             )
         values, known = mean_of_known(embedded.tokens, *embedded.blocks)

@@ -270,16 +270,15 @@ class DistilledEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
-        caller = type(self).__name__
         if self.teacher is None:
             raise ValueError(
-                f"{caller}: teacher is None, so there is nothing to learn. Files omit "
+                "teacher is None, so there is nothing to learn. Files omit "
                 "the teacher unless keep_teacher=True: set it again with "
                 "set_params(teacher=...)."
             )
         filled = np.flatnonzero(tokens.lengths)
         if not len(filled):
-            raise ValueError(f"{caller}: all training sequences are empty.")
+            raise ValueError("all training sequences are empty.")
         n_rows, tokens = len(tokens), tokens[filled]
         if y is not None and len(filled) < n_rows:
             y = _safe_indexing(y, filled)
@@ -291,11 +290,10 @@ class DistilledEmbedding(BaseEmbedding):
                 more = check_tokens(self.unlabeled, missing=self.missing)
             more = more[np.flatnonzero(more.lengths)]
             parts += [more] if len(more) else []
-        targets = [_vectors(teacher, part, f"{caller}'s teacher") for part in parts]
+        targets = [_vectors(teacher, part, "teacher") for part in parts]
         base = None
         if self.base_ is not None:
-            name = f"{caller}'s base"
-            base = np.vstack([_vectors(self.base_, part, name) for part in parts])
+            base = np.vstack([_vectors(self.base_, part, "base") for part in parts])
         if len(parts) > 1:
             tokens = TokenSequences.from_lists([row for part in parts for row in part])
         self._train(tokens, np.vstack(targets), base)
@@ -305,7 +303,7 @@ class DistilledEmbedding(BaseEmbedding):
         rows = np.flatnonzero(targets.any(axis=1))
         if not len(rows):
             raise ValueError(
-                f"{type(self).__name__}: the teacher has no vector for any of the "
+                f"the teacher has no vector for any of the "
                 f"{len(targets)} nonempty texts."
             )
         self.n_texts_ = len(rows)
@@ -343,13 +341,12 @@ class DistilledEmbedding(BaseEmbedding):
         """
         if self.base_ is None:
             return None
-        name = f"{type(self).__name__}'s base"
         filled = np.flatnonzero(tokens.lengths)
         if len(filled) == len(tokens) > 0:
-            return _vectors(self.base_, tokens, name)
+            return _vectors(self.base_, tokens, "base")
         values = np.zeros((len(tokens), len(self.student_.base_mean)), np.float32)
         if len(filled):
-            values[filled] = _vectors(self.base_, tokens[filled], name)
+            values[filled] = _vectors(self.base_, tokens[filled], "base")
         return values
 
     def _embed(self, tokens):
@@ -364,14 +361,14 @@ class DistilledEmbedding(BaseEmbedding):
         return state
 
 
-def _vectors(transformer, tokens, caller):
+def _vectors(transformer, tokens, name):
     """Return the sequence vectors of a fitted transformer, float32 (n, dim)."""
     output = transformer.transform(tokens)
     if isinstance(output, EmbeddedSequences) and all(
         block.level == "sequence" for block in output.blocks
     ):
         output = np.hstack([block.values for block in output.blocks])
-    return as_dense_rows(output, len(tokens), f"{caller} {type(transformer).__name__}")
+    return as_dense_rows(output, len(tokens), f"{name} {type(transformer).__name__}")
 
 
 def _mean_cosine(first, second):

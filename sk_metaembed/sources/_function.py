@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ONE_SLICE = 2**62  # tokens: batches are made by their number of entries
 
 
-def call_in_batches(func, entries, batch_size, caller):
+def call_in_batches(func, entries, batch_size):
     """Call a function on batches of a list and return one result per entry.
 
     A `batch_size` of None means a single call. An empty list is not passed to `func`.
@@ -38,7 +38,7 @@ def call_in_batches(func, entries, batch_size, caller):
         if not hasattr(part, "__len__") or len(part) != len(batch):
             received = len(part) if hasattr(part, "__len__") else type(part).__name__
             raise ValueError(
-                f"{caller}: func must return one result for each of {len(batch)} "
+                f"func must return one result for each of {len(batch)} "
                 f"entries; got {received}. It is called with a list of entries, not "
                 "with one entry at a time."
             )
@@ -52,7 +52,7 @@ def _batches(entries, batch_size):
         yield entries[start : start + size]
 
 
-def stack_results(results, entries, sizes, dim, caller):
+def stack_results(results, entries, sizes, dim):
     """Return all results in one float32 array, and which rows are known.
 
     Parameters
@@ -65,8 +65,6 @@ def stack_results(results, entries, sizes, dim, caller):
     sizes : ndarray of int64, shape (n_entries,), or None
     dim : int or None
         None uses the dimension of the first result.
-    caller : str
-        Prefix of error messages.
 
     Returns
     -------
@@ -75,18 +73,18 @@ def stack_results(results, entries, sizes, dim, caller):
     """
     present = [i for i, result in enumerate(results) if result is not None]
     if dim is None:
-        dim = _dim_of(results[present[0]] if present else None, caller)
+        dim = _dim_of(results[present[0]] if present else None)
     counts = np.ones(len(results), dtype=np.int64) if sizes is None else sizes
     ends = np.cumsum(counts)
     values = np.zeros((int(counts.sum()), dim), dtype=np.float32)
     for i in present:
         shape = (dim,) if sizes is None else (int(counts[i]), dim)
-        result = _checked(results[i], shape, f"{caller}: func's result {i}", entries[i])
+        result = _checked(results[i], shape, f"func's result {i}", entries[i])
         values[ends[i] - counts[i] : ends[i]] = result
     has_result = np.zeros(len(results), dtype=bool)
     has_result[present] = True
     known = np.repeat(has_result, counts)
-    _check_finite(values, ends, entries, caller)
+    _check_finite(values, ends, entries)
     return values, known
 
 
@@ -100,18 +98,17 @@ def scatter(values, known, rows, n_rows):
     return spread, flags
 
 
-def _dim_of(result, caller):
+def _dim_of(result):
     if result is None:
         raise ValueError(
-            f"{caller}: func returned no vector for any entry of the training data, so "
+            "func returned no vector for any entry of the training data, so "
             "the dimension is unknown. Set dim; or check that X is not empty, for "
             "example an exhausted generator."
         )
     shape = np.shape(result)
     if not shape or not shape[-1]:
         raise ValueError(
-            f"{caller}: func must return one vector per entry; got a result of shape "
-            f"{shape}."
+            f"func must return one vector per entry; got a result of shape {shape}."
         )
     return shape[-1]
 
@@ -136,12 +133,12 @@ def _checked(result, shape, which, entry):
     return result
 
 
-def _check_finite(values, ends, entries, caller):
+def _check_finite(values, ends, entries):
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         i = int(np.searchsorted(ends, bad[0], side="right"))
         raise ValueError(
-            f"{caller}: func's result {i}, for {short_repr(entries[i])}, contains NaN "
+            f"func's result {i}, for {short_repr(entries[i])}, contains NaN "
             "or infinity. Return None for an entry without a vector."
         )
 
@@ -305,14 +302,9 @@ class FunctionEmbedding(BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         self._dim = self.dim
 
-    @property
-    def _caller(self):
-        return f"FunctionEmbedding(level={self.level!r})"
-
     def _embed(self, tokens):
         if self.cache is not None:
             return self._embed_stored(tokens)
-        caller = self._caller
         if self.level == "type":
             entries, filled = tokens.types.tolist(), slice(None)
         elif self.as_text and self.level == "sequence":
@@ -322,9 +314,9 @@ class FunctionEmbedding(BaseEmbedding):
             entries = tokens[filled].to_list()
             if self.as_text:
                 entries = [" ".join(words) for words in entries]
-        results = call_in_batches(self.func, entries, self.batch_size, caller)
+        results = call_in_batches(self.func, entries, self.batch_size)
         sizes = tokens.lengths[filled] if self.level == "token" else None
-        values, known = stack_results(results, entries, sizes, self._dim, caller)
+        values, known = stack_results(results, entries, sizes, self._dim)
         if self._dim is None:
             self._dim = values.shape[1]  # fixed by fit
         if self.level == "sequence":
@@ -367,7 +359,7 @@ class FunctionEmbedding(BaseEmbedding):
         key = getattr(self.func, "cache_key", None)
         if not isinstance(key, str) or not key:
             raise ValueError(
-                f"{self._caller}: with cache=, func must have an attribute cache_key, "
+                f"with cache=, func must have an attribute cache_key, "
                 f"a str that changes whenever its results do; got {key!r}. Set it, for "
                 'example func.cache_key = "name of the model and its options".'
             )
@@ -385,7 +377,7 @@ class FunctionEmbedding(BaseEmbedding):
                 pairs = self._stack(results, batch, None)
                 handle.put_many(keys, pairs)
                 return np.shape(pairs[0][0])[-1]
-        return _dim_of(None, self._caller)
+        return _dim_of(None)
 
     def _compute_sentences(self, sentences):
         pairs = self._stack(self._call(sentences), sentences, self._dim)
@@ -393,7 +385,7 @@ class FunctionEmbedding(BaseEmbedding):
 
     def _call(self, sentences):
         entries = [self._entry(sentence) for sentence in sentences]
-        return call_in_batches(self.func, entries, None, self._caller)
+        return call_in_batches(self.func, entries, None)
 
     def _stack(self, results, sentences, dim):
         """Return (values, known) of each sentence."""
@@ -401,7 +393,7 @@ class FunctionEmbedding(BaseEmbedding):
         sizes = None
         if self.level == "token":
             sizes = np.array(list(map(len, sentences)), dtype=np.int64)
-        values, known = stack_results(results, entries, sizes, dim, self._caller)
+        values, known = stack_results(results, entries, sizes, dim)
         if sizes is None:
             return list(zip(values, known.tolist(), strict=True))
         ends = np.cumsum(sizes)[:-1]

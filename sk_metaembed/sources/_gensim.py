@@ -35,8 +35,6 @@ class TokenStream:
     Parameters
     ----------
     X : path-like or iterable of texts or token lists
-    caller : str
-        Prefix of error messages.
     missing : {"raise", "empty"}
         What to do with missing rows.
 
@@ -47,9 +45,9 @@ class TokenStream:
     error : Exception or None
     """
 
-    def __init__(self, X, caller, missing="raise"):
-        self._caller, self._missing = caller, missing
-        self._rows = _Lines(X, caller) if isinstance(X, os.PathLike) else X
+    def __init__(self, X, missing="raise"):
+        self._missing = missing
+        self._rows = _Lines(X) if isinstance(X, os.PathLike) else X
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
@@ -90,7 +88,7 @@ class TokenStream:
             raise self.error
         if (self.n_rows, self.n_tokens) != (n_rows, n_tokens):
             raise ValueError(
-                f"{self._caller}: the stream yielded {n_rows:,} rows with {n_tokens:,} "
+                f"the stream yielded {n_rows:,} rows with {n_tokens:,} "
                 f"tokens in the first pass, and {self.n_rows:,} with {self.n_tokens:,} "
                 "in the last. It must yield the same rows in every pass: its __iter__ "
                 "must start over each time, as TextStream(function) does. Or pass a "
@@ -101,11 +99,11 @@ class TokenStream:
 class _Lines:
     """Lines of a UTF-8 text file, one text per line."""
 
-    def __init__(self, path, caller):
+    def __init__(self, path):
         self._path = Path(path).expanduser()
         if not self._path.is_file():
             raise FileNotFoundError(
-                f"{caller}: no such file: {str(self._path)!r}. A path must name a text "
+                f"no such file: {str(self._path)!r}. A path must name a text "
                 "file with one sequence per line; TextStream reads folders, JSON "
                 "lines, Parquet and compressed files."
             )

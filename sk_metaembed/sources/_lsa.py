@@ -128,8 +128,7 @@ class LSAEmbedding(BaseEmbedding):
 
         if not tokens.n_tokens:
             raise ValueError(
-                f"{type(self).__name__}: all training sequences are empty, so there is "
-                "nothing to count."
+                "all training sequences are empty, so there is nothing to count."
             )
         self.vectorizer_ = _word_features(self.char_ngrams)
         features = self.vectorizer_.fit_transform(tokens.types)

@@ -187,7 +187,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
     def _check_trainable(self):
         if not self.hs and not self.negative:
             raise ValueError(
-                f"{type(self).__name__}: with hs=False and negative=0 there is no "
+                "with hs=False and negative=0 there is no "
                 "training objective. Set negative=5 or hs=True."
             )
 
@@ -235,7 +235,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         """
         if is_corpus(X):
             self._check_trainable()
-            stream = TokenStream(X, type(self).__name__, self.missing)
+            stream = TokenStream(X, self.missing)
             counts = self._fit_stream(stream)
             tokens, n = types_with_counts(counts)
             known = self._fit_lookup(tokens).known
@@ -306,13 +306,13 @@ class Word2VecEmbedding(BaseWordEmbedding):
         """Raise a ValueError if there is no word to train on."""
         if not n_tokens:
             raise ValueError(
-                f"{type(self).__name__}: found no tokens in {n_rows} sequences. If X "
+                f"found no tokens in {n_rows} sequences. If X "
                 "is a generator, it may be exhausted."
             )
         if len(model.wv):
             return
         raise ValueError(
-            f"{type(self).__name__}: no word is left to train on. The {n_rows} "
+            f"no word is left to train on. The {n_rows} "
             f"training sequences have {n_tokens} tokens, {n_types} of "
             f"them distinct; the most frequent occurs {highest} times, but "
             f"min_count={self.min_count}. Lower min_count, or fit on more data."

@@ -70,7 +70,7 @@ class OOVPolicy:
         return known | self.fills
 
 
-def check_all_known(tokens, known, caller):
+def check_all_known(tokens, known):
     """Raise a ValueError that names the first unknown tokens and their positions."""
     unknown_types = np.flatnonzero(~known)
     if not len(unknown_types):
@@ -86,7 +86,7 @@ def check_all_known(tokens, known, caller):
     )
     more = ", ..." if len(unknown_types) > len(positions) else ""
     raise ValueError(
-        f"{caller} has no vector for {len(unknown_types)} of {len(known)} distinct "
+        f"no vector for {len(unknown_types)} of {len(known)} distinct "
         f'tokens: {shown}{more}. With oov="error" every token must be known: remove '
         'these tokens, or use another policy, for example oov="zero".'
     )
@@ -168,7 +168,7 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
     def _compose(self, words):
         """Return vectors composed of the words' parts, and which are known."""
         raise ValueError(
-            f'{type(self).__name__}: oov="subword" requires subword vectors, which '
+            'oov="subword" requires subword vectors, which '
             "this source does not have. Use vectors in fastText's .bin format, "
             'FastTextEmbedding, or another policy, for example oov="zero".'
         )
@@ -196,11 +196,11 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         return fit_preprocessing(getattr(self, "preprocess", None), frequent)
 
     def _compute(self, tokens):
-        rows = _checked_rows(self._find(tokens.types), tokens, type(self).__name__)
+        rows = _checked_rows(self._find(tokens.types), tokens)
         known, composed = rows >= 0, None
         policy = getattr(self, "oov", "zero")
         if policy == "error":
-            check_all_known(tokens, known, type(self).__name__)
+            check_all_known(tokens, known)
         if policy == "subword" and not known.all():
             composed, known[rows < 0] = self._compose(tokens.types[rows < 0])
         return Lookup(rows, known, composed)
@@ -235,13 +235,13 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         )
 
 
-def _checked_rows(rows, tokens, caller):
+def _checked_rows(rows, tokens):
     rows = np.asarray(rows)
     if not rows.size:  # an empty list is an array of floats
         rows = rows.astype(np.int64)
     if rows.shape != tokens.types.shape or rows.dtype.kind not in "iu":
         raise TypeError(
-            f"{caller}._find must return the table row of each of {tokens.n_types} "
+            f"_find must return the table row of each of {tokens.n_types} "
             f"words, -1 where absent; got an array of shape {rows.shape} and dtype "
             f"{rows.dtype}."
         )

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from sk_metaembed import EmbeddingCache, FunctionEmbedding, TokenSequences
+from sk_metaembed import FunctionEmbedding, TokenSequences
 from sk_metaembed.sources._sentences import Layer
 from sk_metaembed.sources.cache._sentence_blocks import sentence_blocks
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
@@ -93,20 +93,6 @@ def write_for_ever(directory, number, pipe):
         pipe.send(i)
 
 
-def read_and_write(directory, number, limit):
-    EmbeddingCache(directory).set_limit(limit)
-    with SentenceCache(directory, "m") as cache:
-        for step in range(15):
-            run(cache, TokenSequences.from_lists([[f"{i}", "x"] for i in range(step)]))
-            fill(cache, 4, start=number * 1000 + step * 4)
-            keys = cache.keys(numbered(100), 0)
-            for i, result in enumerate(cache.get_many(keys)):
-                assert result is None or result[0][0, 0] == i
-        assert cache.n_corrupt == 0
-        assert cache._reading
-        assert cache._writing
-
-
 def fork_while_locked(directory):
     """A thread of the parent holds the lock, which no thread of the child releases."""
     cache = SentenceCache(directory, "m")
@@ -133,26 +119,6 @@ def fork_while_locked(directory):
     thread.join()
     assert status == 0
     assert all(cache.get_many(cache.keys(numbered(20), 0)))
-
-
-def use_as_nobody(directory):
-    os.chmod(directory, 0o555)
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setuid(65534)
-    with SentenceCache(directory, "m") as cache:
-        assert all(cache.get_many(cache.keys(numbered(5), 0)))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            assert len(run(cache)[1]) == 3
-        assert len(caught) == 1, caught
-    assert EmbeddingCache(directory).info().entries == 5
-    try:
-        EmbeddingCache(directory).clear()
-    except OSError as error:
-        assert "cannot be read or changed" in str(error), error
-    else:
-        raise AssertionError("cleared what it may not write")
 
 
 def fit_and_record(directory, start, pipe):

@@ -172,34 +172,6 @@ def test_static_sources_stay_static(data, attention):
     assert np.flatnonzero(~block.known & used).tolist() == expected
 
 
-def test_warm_start_accepts_other_words(data):
-    tokens, y = data
-    model = DynamicMetaClassifier(trainable=char(), **OPTIONS)
-    model.partial_fit(tokens, y, classes=[0, 1])
-    new = TokenSequences.from_lists([["日本"], ["語"]])
-    model.partial_fit(new, [0, 1])
-    weight = model.trained_["charembedding"].characters.weight
-    assert weight[list("日".encode())].any()
-    with pytest.raises(ValueError, match="continues with the net of the last fit"):
-        model.set_params(trainable__char_dim=7).partial_fit(new, [0, 1])
-
-
-def test_predicting_computes_each_word_once(data):
-    tokens, y = data
-    model = DynamicMetaClassifier(trainable=char(), **OPTIONS).fit(tokens, y)
-    many = TokenSequences.from_lists(tokens.to_list() * 60)
-    seen = []
-    network = model.trained_["charembedding"]
-    handle = network.register_forward_hook(
-        lambda module, args, output: seen.append(len(output[0][1]))
-    )
-    result = model.predict_proba(many)
-    handle.remove()
-    assert seen == [tokens.n_types]
-    np.testing.assert_allclose(result[:40], model.predict_proba(tokens), atol=1e-5)
-    model.partial_fit(tokens, y)
-
-
 def test_lower_case_and_long_words():
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
     opened = char(lowercase=True, max_chars=5).prepare(tokens)

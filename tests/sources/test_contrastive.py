@@ -127,10 +127,6 @@ def test_new_texts_are_classified():
     assert clf.fit(texts[~new], y[~new]).score(texts[new], y[new]) == 1
 
 
-def test_the_encoder_gives_the_same_vectors(trained):
-    np.testing.assert_array_equal(vectors(trained.encoder_), vectors(trained))
-
-
 def test_same_seed_same_vectors_without_global_state():
     before = torch.get_rng_state()
     first = vectors(source(n_steps=5, batch_size=4).fit(X, Y))
@@ -140,12 +136,6 @@ def test_same_seed_same_vectors_without_global_state():
     )
     other = vectors(source(n_steps=5, batch_size=4, random_state=1).fit(X, Y))
     assert np.abs(first - other).max() > 1e-3
-
-
-def test_gradients_are_used_under_no_grad():
-    with torch.no_grad():
-        step = source(n_steps=3).fit(X, Y)
-    np.testing.assert_array_equal(vectors(step), vectors(source(n_steps=3).fit(X, Y)))
 
 
 def test_the_given_model_and_the_input_table_do_not_change():

@@ -21,7 +21,6 @@ from sk_metaembed import (
     WordVectors,
 )
 from sk_metaembed.sequences._ngrams import learn_ngrams, ngram_weights
-from sk_metaembed.sources import _distilled
 
 WORDS = [
     *("good", "bad", "dull", "witty", "not", "very", "a", "film", "plot", "the"),
@@ -102,15 +101,6 @@ def test_the_student_is_the_ridge_regression():
     np.testing.assert_allclose(student.student_.coefs, coefs, atol=1e-4)
     expected = rows @ coefs + np.mean(mean_vectors(X), axis=0)
     np.testing.assert_allclose(vectors(student, X), expected, atol=1e-4)
-
-
-def test_many_texts_are_solved_by_conjugate_gradients(monkeypatch):
-    X = texts()
-    direct = DistilledEmbedding(teacher()).fit(X).student_
-    monkeypatch.setattr(_distilled, "_DIRECT", 0)
-    iterated = DistilledEmbedding(teacher()).fit(X).student_
-    assert iterated.coefs.dtype == np.float32
-    np.testing.assert_allclose(iterated.coefs, direct.coefs, atol=2e-3)
 
 
 def test_base_is_regressed_first_and_knows_more_words():
@@ -249,15 +239,6 @@ def test_files_leave_the_teacher_out(tmp_path):
     student = DistilledEmbedding(LSAEmbedding(2), keep_teacher=True).fit(X)
     sk_metaembed.save(student, tmp_path / "whole.skm")
     assert sk_metaembed.load(tmp_path / "whole.skm").fit(X).dims_ == {"distilled": 2}
-
-
-def test_words_of_the_teacher_must_be_pooled():
-    words = PretrainedEmbedding(WordVectors.from_arrays(WORDS, VECTORS))
-    X = texts()
-    with pytest.raises(TypeError, match="teacher PretrainedEmbedding: .*Add Pooling"):
-        DistilledEmbedding(words).fit(X)
-    with pytest.raises(TypeError, match="base PretrainedEmbedding: .*Add Pooling"):
-        DistilledEmbedding(teacher(), base=words).fit(X)
 
 
 def test_blocks_of_the_teacher_are_concatenated():

@@ -243,16 +243,6 @@ def test_pickles_hold_no_weights_and_notice_other_ones(tmp_path):
         pickle.loads(data)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_half_precision_is_close(dtype):
-    full = source().fit_transform(SENTENCES)
-    half = source(dtype=dtype).fit_transform(SENTENCES)
-    for a, b in zip(full.blocks, half.blocks, strict=True):
-        assert b.values.dtype == np.float32
-        scale = np.abs(a.values).max()
-        np.testing.assert_allclose(a.values, b.values, atol=0.05 * scale)
-
-
 def test_out_of_memory_halves_the_batch(monkeypatch):
     step = source().fit(SENTENCES)
     expected = step.transform(SENTENCES)

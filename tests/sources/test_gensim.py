@@ -62,27 +62,6 @@ def test_streams_and_lists_give_equal_vectors(source, path):
         same(source.fit(stream), expected)
 
 
-def test_several_threads_have_gensim_read_the_file(path, monkeypatch):
-    from gensim.models import Word2Vec
-
-    read, train = [], Word2Vec.train
-
-    def watched(self, corpus_iterable=None, corpus_file=None, **kwargs):
-        read.append(corpus_file)
-        return train(self, corpus_iterable, corpus_file, **kwargs)
-
-    monkeypatch.setattr(Word2Vec, "train", watched)
-    stream = TextStream(path, tokenizer="spaces")
-    source = Word2VecEmbedding(**TINY, n_jobs=2).fit(stream)
-    assert read == [str(path)]
-    expected = Word2VecEmbedding(**TINY).fit([text.split() for text in TEXTS])
-    assert source.vocabulary_ == expected.vocabulary_
-    assert source.coverage_ == pytest.approx(expected.coverage_)
-    assert np.isfinite(source.vectors_).all()
-    Word2VecEmbedding(**TINY).fit(stream)
-    assert read[1] is None
-
-
 def test_memory_holds_a_few_thousand_rows_only():
     alive, most = [0], [0]
 

@@ -10,7 +10,6 @@ from sklearn.preprocessing import FunctionTransformer
 from sk_metaembed import (
     EmbeddingUnion,
     EstimatorEmbedding,
-    FunctionEmbedding,
     PretrainedEmbedding,
     Tokenizer,
     TransformerEmbedding,
@@ -292,16 +291,6 @@ def test_texts_may_hold_anything(pair):
 
 def lengths(texts):
     return [[len(text), text.count("!")] for text in texts]
-
-
-def test_a_function_of_tokens_gets_them_joined():
-    source = FunctionEmbedding(
-        lambda texts: [[[len(word)] for word in text.split()] for text in texts],
-        "token",
-        as_text=True,
-    )
-    result = source.fit_transform(TEXTS)
-    assert result[0].ravel().tolist() == [3, 1, 4, 2, 1, 1, 1, 1, 4]
 
 
 def table(tokens):

@@ -153,27 +153,3 @@ def test_a_path_is_never_taken_for_a_name():
     for path in ("no/such/file", "missing.bin"):
         with pytest.raises(FileNotFoundError, match="No such file"):
             PretrainedEmbedding(path).fit([["cat"]])
-
-
-def test_preprocessing_is_learned_once_a_store(store, texts, monkeypatch):
-    from sk_metaembed.sources import _word_base
-
-    learned = []
-    learn = _word_base.fit_preprocessing
-
-    def counted(kind, vocabulary):
-        learned.append(kind)
-        return learn(kind, vocabulary)
-
-    monkeypatch.setattr(_word_base, "fit_preprocessing", counted)
-    # A store of this test's own: others may have learned from the shared one.
-    store = WordVectors.from_arrays(list(store.words), 3.25 * store.vectors)
-    source = PretrainedEmbedding(store, preprocess="all-but-the-top")
-    first = source.fit_transform(texts)
-    assert clone(source).fit(texts[:2]).transform(texts) == first
-    source.set_params(preprocess="center").fit(texts)
-    assert learned == ["all-but-the-top", "center"]
-    values = np.arange(2.0 * len(store)).reshape(len(store), 2)
-    other = WordVectors.from_arrays(list(store.words), values)
-    clone(source).set_params(vectors=other).fit(texts)
-    assert learned == ["all-but-the-top", "center", "center"]

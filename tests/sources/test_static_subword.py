@@ -16,7 +16,7 @@ from sk_metaembed import (
     StaticSubwordEmbedding,
     Tokenizer,
 )
-from sk_metaembed.datasets import tokenlearn_path, wordllama_paths
+from sk_metaembed.datasets import wordllama_paths
 from sk_metaembed.sequences import _split
 from sk_metaembed.sequences._late import is_late
 from sk_metaembed.sources.static_subword import _characters, _model
@@ -130,23 +130,6 @@ def test_wordllama():
     unit = clone(source).set_params(preprocess="unit")
     expected = own.embed(ENCODABLE[:1], norm=True)
     np.testing.assert_allclose(embed(unit, TEXTS[:1]), expected, atol=1e-6)
-
-
-def test_tokenlearn(monkeypatch):
-    pytest.importorskip("static_model")
-    source = StaticSubwordEmbedding(tokenlearn_path(), output="mean").fit(["film"])
-    monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
-    model = source._model
-    tokenizer = model.tokenizer
-    own = tokenizer._tokenizer.encode_batch(ENCODABLE, add_special_tokens=False)
-    pieces = tokenizer.pieces(TEXTS)
-    assert np.array_equal(np.diff(pieces.offsets), [len(e.ids) for e in own])
-    assert pieces.ids.tolist() == [i for e in own for i in e.ids]
-    result = source.transform(TEXTS[:1]).blocks[0].values[0]
-    rows = pieces.ids[: pieces.offsets[1]]
-    terms = model._table[model._mapping[rows]] * model._weights[rows][:, None]
-    expected = terms.mean(axis=0)
-    np.testing.assert_allclose(result, expected / np.linalg.norm(expected), atol=1e-6)
 
 
 TOKENIZERS = {

@@ -10,7 +10,6 @@ from sk_metaembed import DynamicMetaClassifier, FineTuned, TransformerEmbedding
 from sk_metaembed.sources.transformer._alignment import Aligner
 from sk_metaembed.sources.transformer._tokenizer_checks import (
     are_readable,
-    check_size,
 )
 
 from .. import tiny_bert
@@ -62,45 +61,6 @@ def test_a_tokenizer_far_smaller_than_the_vocabulary(tmp_path, as_pair):
     message = "BertTokenizer has 92 pieces, but the model's vocabulary has 3,000"
     with pytest.raises(ValueError, match=message):
         TransformerEmbedding(model).fit(SENTENCES)
-
-
-class Sized:
-    """A tokenizer with a given number of pieces."""
-
-    def __init__(self, n):
-        self.n = n
-
-    def __len__(self):
-        return self.n
-
-
-REAL = {  # pieces of the tokenizer, and the vocabulary in the model's config
-    "t5-small": (32_100, 32_128),
-    "mt5-small": (250_100, 250_112),
-    "byt5-small": (384, 384),
-    "phi-2": (50_295, 51_200),
-    "qwen2-7b": (151_665, 152_064),
-    "deberta-v3-base": (128_001, 128_100),
-    "esm2, padded to 128": (33, 128),
-    "hyenadna-tiny": (12, 16),
-    "evo-1, bytes": (256, 512),
-    "canine-s": (1_114_112, None),
-    "more pieces than rows": (30_600, 30_522),
-}
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_the_sizes_of_real_models_pass(name):
-    from transformers import PretrainedConfig
-
-    pieces, vocabulary = REAL[name]
-    config = PretrainedConfig()
-    if vocabulary is not None:
-        config.vocab_size = vocabulary
-    check_size(Sized(pieces), config)
-    with pytest.raises(ValueError, match="Sized has 5 pieces"):
-        config.vocab_size = 30_522
-        check_size(Sized(5), config)
 
 
 @pytest.mark.parametrize("kind", ["fast", "slow"])

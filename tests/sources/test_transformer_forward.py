@@ -164,11 +164,6 @@ def test_out_of_memory_halves_the_batch():
     runner.run([10] * 20, raising_above(7, done))
 
 
-def test_out_of_memory_on_one_sequence_is_an_error():
-    with pytest.raises(MemoryError, match="single sequence of 10 pieces"):
-        BatchRunner(10).run([10] * 3, raising_above(0, []))
-
-
 def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
     expected = TransformerEmbedding(pair).fit_transform([LONG, LONG[:5], LONG[2:]])
     source = TransformerEmbedding(pair).fit([LONG])

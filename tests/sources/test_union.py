@@ -186,17 +186,6 @@ def test_y_reaches_the_sources(texts):
     assert union["a"].y_ == [2] * 15
 
 
-def test_html_tells_what_takes_part_and_what_was_fitted(union, texts):
-    union.set_params(active=["w2v"])
-    html = union._repr_html_()
-    assert "glove: not active" in html
-    assert "w2v: not active" not in html
-    fitted = union.fit(texts)
-    block = fitted._sk_visual_block_()
-    assert block.estimators[list(block.names).index("w2v")] is fitted.sources_[0][1]
-    assert "glove: not active" in fitted._repr_html_()
-
-
 def test_make_embedding_union_names_by_kind():
     union = make_embedding_union(w2v(), FastTextEmbedding(), w2v(), n_jobs=2)
     names = [name for name, _ in union.sources]

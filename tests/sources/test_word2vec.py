@@ -15,7 +15,7 @@ from sk_metaembed import (
     TokenSequences,
     Word2VecEmbedding,
 )
-from sk_metaembed.sources._gensim import Sentences, quiet_gensim
+from sk_metaembed.sources._gensim import Sentences
 
 CORPUS = [
     ["the", "cat", "walks", "and", "talks"],
@@ -157,16 +157,6 @@ def test_gensim_stays_silent(source, capfd):
     source.fit(CORPUS)
     assert capfd.readouterr() == ("", "")
     assert logging.getLogger("gensim").level == level
-
-
-def test_threads_restore_the_log_level():
-    logger = logging.getLogger("gensim")
-    level = logger.level
-    with quiet_gensim:
-        with quiet_gensim:
-            assert logger.level == logging.CRITICAL
-        assert logger.level == logging.CRITICAL
-    assert logger.level == level
 
 
 def test_the_row_of_a_lone_surrogate_is_named():

@@ -219,7 +219,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         rows = _without_copies(tokens, labels, pieces.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(
-                f"{type(self).__name__}: texts of at least 2 classes must have pieces, "
+                "texts of at least 2 classes must have pieces, "
                 f"but {np.count_nonzero(~pieces.known['sequence'])} of "
                 f"{len(tokens)} texts have none."
             )
@@ -243,20 +243,19 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _read_labels(self, y, n_rows):
         """Set `classes_` and return the number of each row's class."""
-        caller = type(self).__name__
         y = check_target(y, n_rows)
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         kind = type_of_target(y, input_name="y")
         if kind not in ("binary", "multiclass"):
             raise ValueError(
-                f"{caller}: y must be one column of classes; got a y of type {kind!r} "
+                f"y must be one column of classes; got a y of type {kind!r} "
                 f"and shape {y.shape}. Divide numbers into classes, and use one "
                 "ContrastiveEmbedding per column."
             )
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{caller} needs samples of at least 2 classes in y, got 1 class: "
+                "needs samples of at least 2 classes in y, got 1 class: "
                 f"{self.classes_.tolist()}."
             )
         return labels
