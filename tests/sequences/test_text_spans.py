@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_metaembed import Tokenizer, TokenSequences
+from sk_metaembed import Tokenizer
 
 TEXTS = [
     "Don't STOP, it's a 3.5% rise!",
@@ -56,12 +56,6 @@ def test_each_token_is_its_prepared_characters(tokenizer):
             assert len(again) == len(token) or part == "\u0130"
 
 
-def test_words_as_they_were_written():
-    assert written(Tokenizer().transform(TEXTS[:1])) == [
-        ["Don", "t", "STOP", "it", "s", "a", "3", "5", "rise"]
-    ]
-
-
 @given(st.lists(st.text(), max_size=4))
 def test_any_text(texts):
     tokens = Tokenizer(punctuation=True).transform(texts)
@@ -73,13 +67,6 @@ def test_any_text(texts):
         assert (result <= len(text)).all()
         if text.isascii():
             assert len(result) == len(words)
-
-
-def test_long_input_is_located_as_short_input_is():
-    texts = [f"Word{i}, and MORE!" for i in range(4000)]
-    tokens = Tokenizer().transform(texts)  # split by compiled code
-    assert written(tokens[3999:]) == written(Tokenizer().transform(texts[3999:]))
-    assert written(tokens)[17] == ["Word17", "and", "MORE"]
 
 
 def test_tokens_that_are_not_in_the_text():
@@ -145,8 +132,3 @@ def test_subsets_and_pickles_keep_texts():
     assert written(tokens[[3, 0]]) == [written(tokens)[3], written(tokens)[0]]
     assert written(pickle.loads(pickle.dumps(tokens))) == written(tokens)
     assert tokens.compact().texts.tolist() == TEXTS
-
-
-def test_token_lists_have_no_texts():
-    tokens = TokenSequences.from_lists([["a"]])
-    assert tokens.texts is None and tokens.spans() is None

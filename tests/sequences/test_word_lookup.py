@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from sk_metaembed import (
     Block,
     EmbeddedSequences,
     EmbeddingUnion,
-    FunctionEmbedding,
     PretrainedEmbedding,
     TokenSequences,
     WordVectors,
@@ -62,18 +60,6 @@ def test_every_embedding_gives_the_same(make):
     assert by_block.tolist() == KNOWN
 
 
-@pytest.mark.parametrize("level", ["token", "sequence"])
-def test_levels_above_words_give_a_row_a_word(level):
-    def embed(sequences):
-        rows = np.array([[[len(sequence[0]), 1.0]] for sequence in sequences])
-        return rows if level == "token" else rows[:, 0]
-
-    source = FunctionEmbedding(embed, level=level)
-    values, known = lookup_vectors(source.fit([["tea"]]), WORDS)
-    assert values.tolist() == [[4, 1], [3, 1], [3, 1], [4, 1]]
-    assert known.all()
-
-
 def test_words_that_are_not_one_token_have_no_vector():
     # Two letters in one place and none in another: as many tokens as words.
     values, known = lookup_vectors(Splitting(), ["ab", "", "tea"])
@@ -103,15 +89,6 @@ def test_rows_of_zeros_in_arrays_are_unknown():
     assert values.tolist() == [[1], [0], [0], [1]]
     assert known.tolist() == [True, False, False, True]
     assert lookup_known(Lengths(), WORDS)[""].tolist() == known.tolist()
-
-    class Sparse(Lengths):
-        def transform(self, tokens):
-            return csr_array(super().transform(tokens))
-
-    again, known_again = lookup_vectors(Sparse(), WORDS)
-    np.testing.assert_array_equal(again, values)
-    assert lookup_known(Sparse(), WORDS)[""].tolist() == known.tolist()
-    assert known_again.tolist() == known.tolist()
 
 
 def test_arrays_of_other_lengths_are_refused():
