@@ -66,7 +66,7 @@ class BPTTBatches(torch.utils.data.IterableDataset):
 
     Parameters
     ----------
-    corpus : RowsCorpus, FilesCorpus or StreamCorpus
+    corpus : RowsCorpus or StreamCorpus
     vocabulary : Vocabulary
     max_characters, batch_size, n_steps : int
     device : torch.device

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ _BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
 
 
 def read_corpus(X):
-    """Return the RowsCorpus, FilesCorpus or StreamCorpus of the X passed to `fit`.
+    """Return the RowsCorpus or StreamCorpus of the X passed to `fit`.
 
     The ``rows(rng)`` of each yields lists of str: in order, or shuffled by a Generator.
 
@@ -28,7 +28,7 @@ def read_corpus(X):
     [['the', 'end']]
     """
     if isinstance(X, os.PathLike):
-        return FilesCorpus(_files(Path(X)))
+        return StreamCorpus(Lines(_files(Path(X))))
     if isinstance(X, str):
         raise TypeError(
             f"X must not be a single str; got {X[:60]!r}. Pass a text in a "
@@ -60,26 +60,15 @@ class RowsCorpus:
             yield [types[code] for code in tokens.codes[a:b]]
 
 
-class FilesCorpus:
-    """Lines of UTF-8 files; empty lines are skipped."""
+class Lines:
+    """Lines of UTF-8 files that are not empty, to iterate over repeatedly."""
 
     def __init__(self, files):
         self._files = files
 
-    def rows(self, rng=None):
-        """Yield the words of each line."""
-        if rng is None:
-            yield from self._lines(self._files)
-        else:
-            order = rng.permutation(len(self._files))
-            lines = self._lines([self._files[i] for i in order])
-            yield from shuffle_buffer(lines, rng)
-
-    def _lines(self, files):
-        for file in files:
-            for line in read_lines(file):
-                if words := line.split():
-                    yield words
+    def __iter__(self):
+        lines = chain.from_iterable(map(read_lines, self._files))
+        return filter(str.strip, lines)
 
 
 class StreamCorpus:

@@ -285,14 +285,11 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         """
         check_callbacks(self.callbacks)
         corpora, counts = _read(X, X_val)
-        saved = None if self.initial is None else read_language_model(self.initial)
         self.__dict__.pop("net_", None)
-        self._random = check_random_state(self.random_state)
-        self._set_vocabulary(counts[0], saved)
+        net, saved = self._first_net(counts[0])
         checkpoint = None
         if self.checkpoint is not None:
             checkpoint = Path(self.checkpoint), self._fit_identity(counts, saved)
-        net = self._new_net(saved)
         return self._train(net, (X, y), corpora, counts, checkpoint, self.max_epochs)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -319,10 +316,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         is_new = not hasattr(self, "net_")
         corpora, counts = _read(X, None, min_distinct=2 if is_new else 1)
         if is_new:
-            saved = None if self.initial is None else read_language_model(self.initial)
-            self._random = check_random_state(self.random_state)
-            self._set_vocabulary(counts[0], saved)
-            self.net_ = self._new_net(saved)
+            self.net_, _ = self._first_net(counts[0])
         return self._train(
             self.net_, (X, y), corpora, counts, None, 1, is_constant=True
         )
@@ -457,6 +451,13 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         model.net_ = model._new_net(saved)
         model.history_, model.n_iter_ = model.net_.history, 0
         return model
+
+    def _first_net(self, count):
+        """Return an untrained net for a corpus, and the SavedModel or None."""
+        saved = None if self.initial is None else read_language_model(self.initial)
+        self._random = check_random_state(self.random_state)
+        self._set_vocabulary(count, saved)
+        return self._new_net(saved), saved
 
     def _set_vocabulary(self, count, saved):
         """Set options and vocabulary, of the saved model if it has them."""

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -34,7 +33,7 @@ class TrainableBiLM(nn.Module):
         self.options, self.dropout = options, dropout
         weights = initial_weights(options) if weights is None else weights
         self.weights = nn.ParameterDict(
-            {name: torch.as_tensor(np.asarray(w)) for name, w in weights.items()}
+            {name: torch.as_tensor(w) for name, w in weights.items()}
         )
 
     def forward(self, batch, states):
@@ -117,7 +116,7 @@ def initial_weights(options):
             fan_in = math.prod(shape[:-1])
             gain = math.sqrt(2.0) if name.startswith("CNN/W") else 1.0
             weights[name] = torch.randn(shape) * (gain / math.sqrt(fan_in))
-    return {name: tensor.numpy() for name, tensor in weights.items()}
+    return weights
 
 
 _MAX_FULL = 4000  # vocabulary size up to which clusters are no faster

@@ -37,13 +37,11 @@ class LanguageModule(nn.Module):
     n_words : int
         Size of the vocabulary.
     softmax : {"auto", "full", "adaptive"}
-    weights : dict of str to ndarray, default=None
-        Initial weights; None for random ones.
     """
 
-    def __init__(self, options, dropout, n_words, softmax, weights=None):
+    def __init__(self, options, dropout, n_words, softmax):
         super().__init__()
-        self.bilm = TrainableBiLM(options, dropout, weights)
+        self.bilm = TrainableBiLM(options, dropout)
         self.softmax = make_softmax(softmax, options.projection_dim, n_words)
 
     def forward(self, batch, states):

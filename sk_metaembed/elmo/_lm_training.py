@@ -22,7 +22,7 @@ from ._lm_net import (
     check_finite,
     read_matching_checkpoint,
 )
-from ._weight_files import DIRECTIONS, weight_shapes
+from ._weight_files import DIRECTIONS
 
 _MAX_GRADIENT_NORM = 1.0
 _EVAL_STEPS = 64  # steps per batch outside training
@@ -107,7 +107,7 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, is_constant, ta
             epochs -= state["n_epochs"]
         # The user's run after all that record state: one of them may end the process.
         callbacks += _cloned(model.callbacks)
-        _run(net, batches, epochs, [*callbacks, tasks], [StopOnRequest(tasks)])
+        _run(net, batches, epochs, [*callbacks, tasks], StopOnRequest(tasks))
     keeper.load_best(net)
     check_finite(net)
 
@@ -136,18 +136,15 @@ def _cloned(callbacks):
     return [clone(callback, safe=False) for callback in own]
 
 
-def _run(net, batches, epochs, callbacks, stops):
+def _run(net, batches, epochs, callbacks, stop):
     """Train with these callbacks, then remove them from the net."""
     own = net.callbacks_
-    named = [
-        [(f"{type(c).__name__}{k}", c) for k, c in enumerate(part)]
-        for part in (callbacks, stops)
-    ]
+    named = [(f"{type(c).__name__}{k}", c) for k, c in enumerate(callbacks)]
     # The log is printed once all values are recorded, and before training stops.
-    net.callbacks_ = [*own[:-1], *named[0], own[-1], *named[1]]
+    net.callbacks_ = [*own[:-1], *named, own[-1], ("stop", stop)]
     net.train_split = batches[1] and predefined_split(batches[1])
     net.max_epochs = epochs
-    for callback in [*callbacks, *stops]:
+    for callback in callbacks:
         callback.initialize()
     try:
         if epochs > 0:
@@ -208,15 +205,7 @@ def net_of(model, plain, tensors):
     for name in _NETWORK:
         setattr(net, f"module__{name}", plain["network"][name])
     net.bfloat16 = plain["bfloat16"]
-    shapes = weight_shapes(model.options_).items()
     sizes = {"options": model.options_, "n_words": len(model.vocabulary_)}
-    sizes["weights"] = {name: _empty_array(shape) for name, shape in shapes}
     network = {**sizes, **plain["network"]}
     restore_net(net, lambda: LanguageModule(**network), plain, tensors)
     return net
-
-
-def _empty_array(shape):
-    """Return an array of any shape that uses no memory."""
-    zero = np.zeros(1, np.float32)
-    return np.lib.stride_tricks.as_strided(zero, shape, (0,) * len(shape))
