@@ -158,15 +158,16 @@ def read_language_model(model):
     if not softmax:
         return SavedModel(options, weights, None, {}, False, file)
     words = _read_vocabulary(vocabulary[0])
-    n_words = _n_words(softmax, is_adaptive)
-    if n_words not in (None, len(words)):
+    if is_adaptive:
+        return SavedModel(options, weights, words, softmax, True, file)
+    n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
+    if n_words != {len(words)}:
         raise ValueError(
             f"ELMo: {vocabulary[0]} has {len(words)} words, but the softmax in {file} "
-            f"has {n_words}. Check that both are of the same model."
+            f"has rows for {sorted(n_words)}. Check that both are of the same model."
         )
-    if not is_adaptive:
-        words, softmax = _marks_first(words, softmax)
-    return SavedModel(options, weights, words, softmax, is_adaptive, file)
+    words, softmax = _marks_first(words, softmax)
+    return SavedModel(options, weights, words, softmax, False, file)
 
 
 def _files(model):
@@ -214,17 +215,6 @@ def _read_softmax(file):
             names = [name for name in names if name.startswith(_ADAPTIVE)]
             named = {name.removeprefix(_ADAPTIVE): name for name in names}
         return {k: read_array(h5, n, file) for k, n in named.items()}, is_adaptive
-
-
-def _n_words(softmax, is_adaptive):
-    """Return the vocabulary size of a softmax, None if parts of it are missing."""
-    if not is_adaptive:
-        return len(np.atleast_1d(softmax["weight"]))
-    tails = [a for name, a in softmax.items() if name.endswith(".1.weight")]
-    head = softmax.get("clusters.head.weight")  # has one more row per cluster
-    if head is None or not all(array.ndim for array in (head, *tails)):
-        return None
-    return len(head) - len(tails) + sum(map(len, tails))
 
 
 def _read_vocabulary(file):
