@@ -6,7 +6,6 @@ from sklearn.compose import ColumnTransformer
 from ..sequences import EmbeddedSequences, TokenSequences
 from ._checks_data import (
     UNKNOWN_WORDS,
-    as_container,
     as_input,
     assert_same,
     fitted,
@@ -54,22 +53,6 @@ def check_row_order(estimator):
         shuffled = {name: value[order] for name, value in outputs(step, X).items()}
         what = f"rows in another order, as {form}"
         assert_same(outputs(step, _take(X, order)), shuffled, what)
-
-
-def check_subset(estimator):
-    """Check that slices, masks and index arrays commute with the methods."""
-    mask = np.arange(len(token_lists())) % 3 == 0
-    keys = [slice(5, 12), mask, np.array([2, 2, 0])]
-    for form, X, step in _fitted_forms(estimator):
-        if isinstance(X, list):
-            if form == "texts":
-                continue
-            X = as_container(estimator, token_lists())
-        everything = outputs(step, X)
-        for key in keys:
-            subset = {name: value[key] for name, value in everything.items()}
-            what = f"a subset by {key!r} before and after, as {form}"
-            assert_same(outputs(step, X[key]), subset, what)
 
 
 def check_edge_case_rows(estimator):
@@ -156,7 +139,7 @@ def _check_finite_float(result, form):
 
 def row_checks(estimator):
     """Yield the checks of rows that apply to the estimator."""
-    yield from (check_row_alone, check_row_order, check_subset)
+    yield from (check_row_alone, check_row_order)
     yield from (check_edge_case_rows, check_no_rows, check_output_kind)
 
 

@@ -67,23 +67,6 @@ def test_agrees_with_gensim(tmp_path, ignore_case):
     assert report.n_missing == len(QUESTIONS) - n_scored > 0
 
 
-@pytest.mark.usefixtures("tile")
-@pytest.mark.filterwarnings("ignore:Call to deprecated:DeprecationWarning")
-def test_3cosmul_agrees_with_gensim():
-    kv = keyed_vectors()
-    report = analogy_score(
-        kv, QUESTIONS, method="3cosmul", epsilon=1e-6, ignore_case=False,
-        return_report=True,
-    )  # fmt: skip
-    for question, answer in zip(QUESTIONS, report.answers, strict=True):
-        if answer is None:
-            assert set(question) - set(WORDS)
-            continue
-        a, b, c, _ = question
-        (best, _), *_ = kv.most_similar_cosmul(positive=[b, c], negative=[a], topn=1)
-        assert answer == best
-
-
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
 def test_answers_maximize_the_formula(method):
     unit = MATRIX.astype(float)

@@ -176,12 +176,6 @@ def test_analogy_scorer_checks_its_arguments():
             r"n_rows={'first': 80, 'second': 70}",
         ),
         (
-            make_scorer(
-                sentence_similarity_score, (TEXT_PAIRS, TEXT_GOLD), average=False
-            ),
-            "n_rows={'score': 20}, average=False",
-        ),
-        (
             make_scorer(analogy_score, [WORDS[:4]], vocabulary=WORDS, missing="wrong"),
             "analogy_score, n_rows={'score': 1}, average=True, vocabulary=",
         ),
