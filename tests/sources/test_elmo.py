@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding
 from sk_metaembed._io._handle_cache import HandleCache
+from sk_metaembed.elmo import _network
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.sources import _elmo
 
@@ -79,6 +80,17 @@ def test_no_projection_where_the_dimensions_agree(tmp_path):
     )
     expected = [Oracle(options, weights).sentence(s) for s in SENTENCES[:2]]
     assert_close(result.blocks[2].values, rows_of(SENTENCES, expected, 2))
+
+
+def test_packed_matrices_give_the_same(monkeypatch):
+    plain = source().fit_transform(SENTENCES)
+    monkeypatch.setattr(_network, "_MIN_PACKED_SIZE", 1)
+    if _network.Product(torch.eye(3))._packed is None:
+        pytest.skip("This torch has no oneDNN operators for packed matrices.")
+    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
+    packed = source().fit_transform(SENTENCES)
+    for a, b in zip(plain.blocks, packed.blocks, strict=True):
+        assert_close(a.values, b.values)
 
 
 @pytest.mark.parametrize("stateful", [False, True])
