@@ -43,13 +43,15 @@ def encode_words(weights, options, ids, lengths):
 
 def _convolve(weights, options, ids, longest):
     """Return activated maxima over positions, (n_words, n_filters)."""
-    widest = max(width for width, _ in options.filters)
-    # The last of these windows has only padding, like all further ones.
-    embedded = functional.embedding(ids[:, : longest + widest], weights["char_embed"])
+    embedded = functional.embedding(ids, weights["char_embed"])
     pooled = []
-    for i in range(len(options.filters)):
-        kernel = weights[f"CNN/W_cnn_{i}"][0].permute(2, 1, 0)
-        maxima = functional.conv1d(embedded.mT.to(kernel.dtype), kernel).amax(dim=2)
+    for i, (width, number) in enumerate(options.filters):
+        kernel = weights[f"CNN/W_cnn_{i}"].reshape(-1, number)
+        # Windows after the longest word have only padding: one of them suffices.
+        n_windows = min(ids.shape[1] - width, longest) + 1
+        windows = embedded[:, : n_windows + width - 1].unfold(1, width, 1).mT
+        windows = windows.reshape(-1, len(kernel)).to(kernel.dtype)
+        maxima = (windows @ kernel).view(len(ids), n_windows, number).amax(dim=1)
         pooled.append(maxima.float() + weights[f"CNN/b_cnn_{i}"])
     activation = torch.relu if options.activation == "relu" else torch.tanh
     return activation(torch.cat(pooled, dim=1))
