@@ -8,10 +8,8 @@ and takes seconds: objects are built for the node types that are allowed below, 
 all nodes are checked.
 """
 
-import io
 import json
 from importlib import import_module
-from zipfile import ZipFile
 
 import numpy as np
 
@@ -28,25 +26,24 @@ _PROTOCOLS = (1, 2)
 _STR = ("builtins", "str")
 
 
-def normalize(data):
+def normalize(schema, file):
     """Return the schema and the arrays (name -> bytes) of what skops has dumped.
 
     Without what differs from run to run: skops uses the addresses of objects as ids;
-    here ids and names are counted up.
+    here ids and names are counted up. `file` is the zip file with the arrays.
     """
-    with ZipFile(io.BytesIO(data)) as file:
-        schema = json.loads(file.read("schema.json"))
-        ids, names = {}, {}
-        for node in iter_nodes(schema):
-            # Whether two equal values are one object is chance, and has no effect.
-            if node["__loader__"] in ("JsonNode", "TypeNode"):
-                node.pop("__id__", None)
-            elif "__id__" in node:
-                node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
-            if "file" in node:
-                name = f"arrays/{len(names)}.npy"
-                node["file"] = names.setdefault(node["file"], name)
-        return schema, {new: file.read(old) for old, new in names.items()}
+    schema = json.loads(json.dumps(schema))  # one node per place, not per object
+    ids, names = {}, {}
+    for node in iter_nodes(schema):
+        # Whether two equal values are one object is chance, and has no effect.
+        if node["__loader__"] in ("JsonNode", "TypeNode"):
+            node.pop("__id__", None)
+        elif "__id__" in node:
+            node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
+        if "file" in node:
+            name = f"arrays/{len(names)}.npy"
+            node["file"] = names.setdefault(node["file"], name)
+    return schema, {new: file.read(old) for old, new in names.items()}
 
 
 def iter_nodes(tree):
