@@ -1,4 +1,4 @@
-"""Base class of adapters that encode several columns of texts by one encoder."""
+"""Base classes of encoders of several columns of texts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences import EmbeddedSequences, TokenSequences
-from ..sequences._columns import column_names, distinct_cells
+from .._core._messages import plural, short_repr
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
+from ..sequences._columns import (
+    check_cells,
+    check_names,
+    column_names,
+    distinct_cells,
+    read_columns,
+)
 from ..sequences._mixins import SequencesInputMixin
 from ..sequences._validation import count_missing
 
@@ -19,7 +26,99 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
+class TextColumnsMixin:
+    """Reads columns of texts, and checks that they are those of fit."""
+
+    _selects = False  # whether columns are selected by name
+    _column_names: tuple[str, ...]
+
+    def _unnamed(self, X, n_columns):
+        """Return the names of columns without any."""
+        return [f"x{j}" for j in range(n_columns)]
+
+    def _check_column(self, name, column):
+        """Raise an error for a column that does not hold texts."""
+
+    def _names_read(self, names):
+        """Return the names of the columns that are read, of all names."""
+        return names
+
+    def _record_names(self, X):
+        self.__dict__.pop("feature_names_in_", None)
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = np.array(self._names_read(names), dtype=object)
+
+    def _check_names(self, X):
+        expected, received = getattr(self, "feature_names_in_", None), column_names(X)
+        if expected is None or received is None:
+            return
+        expected = list(expected)
+        if self._names_read(received) != expected:
+            raise ValueError(
+                "The feature names should match those that were passed during fit: "
+                f"the columns {expected}, in this order; got {received}. Select them: "
+                f"X[{expected}]."
+            )
+
+    def _read_columns(self, X, *, reset, selected=None, missing="raise"):
+        """Return the cells, one column after the other, and which are missing or None.
+
+        With ``reset=True``, in fit, record the names of the columns.
+        """
+        if isinstance(X, SequencePairs):
+            raise TypeError(
+                f"X must hold columns of texts, got {X!r}. Pass the columns that the "
+                "pairs were made of."
+            )
+        columns, names = read_columns(X)
+        if reset:
+            self._selects = selected is not None
+            chosen = selected if self._selects else names
+            if chosen is None:
+                chosen = self._unnamed(X, len(columns))
+            check_names(chosen)
+            self._column_names = tuple(chosen)
+        if self._selects:
+            columns = _select(columns, names, self._column_names)
+        expected = list(self._column_names)
+        if not any(columns):  # an empty list has no number of columns
+            columns = [[]] * len(expected)
+        if len(columns) != len(expected):
+            raise ValueError(
+                f"X has {plural(len(columns), 'column')}, but in fit it had "
+                f"{len(expected)}: {short_repr(expected)}. Pass the same columns."
+            )
+        for name, column in zip(expected, columns, strict=True):
+            self._check_column(name, column)
+        return check_cells(
+            columns,
+            [f"column {name!r}" for name in expected],
+            part="cell",
+            reader=type(self).__name__,
+            missing=missing,
+        )
+
+
+def _select(columns, names, selected):
+    """Return the selected columns, by name."""
+    if names is None:
+        raise ValueError(
+            f"columns={list(selected)} selects by name, but X does not name "
+            "its columns. Pass a DataFrame, or leave out `columns`."
+        )
+    unknown = [name for name in selected if names.count(name) != 1]
+    if unknown:
+        raise ValueError(
+            f"X must have each of the columns {list(selected)} once, but "
+            f"{unknown} are not among its columns {short_repr(names)}."
+        )
+    return [columns[names.index(name)] for name in selected]
+
+
+class BaseColumnsAdapter(
+    TextColumnsMixin, SequencesInputMixin, TransformerMixin, BaseEstimator
+):
     """Fit one encoder on the cells of all columns, and encode each distinct cell once.
 
     Subclasses have the parameters `encoder`, `missing` and `add_indicator`, and
@@ -67,7 +166,6 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
         """Check the parameters, read the columns and clone the encoder."""
         self._check_options()
         self._check_takes_no_labels()
-        self.__dict__.pop("feature_names_in_", None)
         cells, info = self._read(X, reset=True)
         if len(cells) == 0:
             raise ValueError(
@@ -75,15 +173,9 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
                 f"one {self._row_noun}."
             )
         self.encoder_ = clone(self.encoder)
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = np.array(self._names_read(names), dtype=object)
+        self._record_names(X)
         self.n_missing_ = count_missing(info)
         return cells, info
-
-    def _names_read(self, names):
-        """Return the names of the columns that are read, of all names."""
-        return names
 
     def _check_takes_no_labels(self):
         for step in _fitted_steps(self.encoder):
@@ -92,18 +184,6 @@ class BaseColumnsAdapter(SequencesInputMixin, TransformerMixin, BaseEstimator):
                     f"{type(step).__name__} in the encoder "
                     f"learns from labels, {self._label_remedy}"
                 )
-
-    def _check_names(self, X):
-        expected, received = getattr(self, "feature_names_in_", None), column_names(X)
-        if expected is None or received is None:
-            return
-        expected = list(expected)
-        if self._names_read(received) != expected:
-            raise ValueError(
-                "The feature names should match those that were passed during fit: "
-                f"the columns {expected}, in this order; got {received}. Select them: "
-                f"X[{expected}]."
-            )
 
     def _fit(self, X):
         cells, _ = self._start(X)

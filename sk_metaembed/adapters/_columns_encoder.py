@@ -8,11 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._messages import plural, short_repr
+from .._core._messages import short_repr
 from .._core._sklearn import HasMethods
 from ..pooling._sequence_blocks import sequence_blocks
-from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._columns import check_cells, check_names, read_columns
+from ..sequences import Block, EmbeddedSequences, TokenSequences
 from ..sequences._mixins import MISSING_CONSTRAINT, block_dims
 from ..sequences._row_errors import NUMBERS
 from ..sequences._row_info import RowInfo, pandas_index
@@ -222,53 +221,19 @@ class ColumnsEncoder(BaseColumnsAdapter):
         return self._transform(X)
 
     def _read(self, X, *, reset):
-        if isinstance(X, SequencePairs):
-            raise TypeError(
-                f"X must hold columns of texts, got {X!r}. Pass the columns that the "
-                "pairs were made of."
-            )
-        columns, names = read_columns(X)
-        if reset:
-            self._selects = self.columns is not None
-            selected = self.columns if self._selects else names
-            if selected is None:
-                selected = [f"x{j}" for j in range(len(columns))]
-            check_names(selected)
-            self._column_names = tuple(selected)
-        if self._selects:
-            columns = _select(columns, names, self._column_names)
-        if not any(columns):  # an empty list has no number of columns
-            columns = [[]] * len(self._column_names)
-        self._check_number(columns)
-        cells, absent = self._cells(columns)
+        cells, absent = self._read_columns(
+            X, reset=reset, selected=self.columns, missing=self.missing
+        )
         return cells, RowInfo(index=pandas_index(X), missing=absent)
 
-    def _check_number(self, columns):
-        expected = list(self._column_names)
-        if len(columns) != len(expected):
-            raise ValueError(
-                f"X has {plural(len(columns), 'column')}, but in fit it had "
-                f"{len(expected)}: {short_repr(expected)}. Pass the same columns."
+    def _check_column(self, name, column):
+        i, first = first_present(column)
+        if isinstance(first, NUMBERS):
+            raise TypeError(
+                f"column {name!r} does not contain texts: row {i} is "
+                f"{short_repr(first)}. Select the columns of texts: "
+                'ColumnsEncoder(encoder, columns=["one column", "another"]).'
             )
-
-    def _cells(self, columns):
-        """Return the cells, one column after the other, and which are missing."""
-        caller = type(self).__name__
-        for name, column in zip(self._column_names, columns, strict=True):
-            i, first = first_present(column)
-            if isinstance(first, NUMBERS):
-                raise TypeError(
-                    f"column {name!r} does not contain texts: row {i} is "
-                    f"{short_repr(first)}. Select the columns of texts: "
-                    'ColumnsEncoder(encoder, columns=["one column", "another"]).'
-                )
-        return check_cells(
-            columns,
-            [f"column {name!r}" for name in self._column_names],
-            part="cell",
-            reader=caller,
-            missing=self.missing,
-        )
 
     def _names_read(self, names):
         return list(self._column_names) if self._selects else names
@@ -328,22 +293,6 @@ class ColumnsEncoder(BaseColumnsAdapter):
 
     def _sequence_names(self, names):
         return [f"{column}__{name}" for column in self._column_names for name in names]
-
-
-def _select(columns, names, selected):
-    """Return the selected columns, by name."""
-    if names is None:
-        raise ValueError(
-            f"columns={list(selected)} selects by name, but X does not name "
-            "its columns. Pass a DataFrame, or leave out `columns`."
-        )
-    unknown = [name for name in selected if names.count(name) != 1]
-    if unknown:
-        raise ValueError(
-            f"X must have each of the columns {list(selected)} once, but "
-            f"{unknown} are not among its columns {short_repr(names)}."
-        )
-    return [columns[names.index(name)] for name in selected]
 
 
 def _row_tokens(tokens, places):

@@ -8,7 +8,7 @@ class is trusted.
 from sklearn.base import BaseEstimator
 
 from ._codecs import MalformedEntryError, Placeholder, entry
-from ._functions import import_object
+from ._functions import function_name, imported
 
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
@@ -31,21 +31,12 @@ def _is_of_library(kind):
     return kind.__module__.partition(".")[0] in LIBRARIES
 
 
-def booster_name(content):
-    """Return the name of the class that must be trusted to load a model."""
-    return ".".join(_class_of(content))
-
-
-def _class_of(content):
-    return entry(content, "module", str), entry(content, "name", str)
-
-
 def decode_booster(content):
     """Return a model of a trusted class."""
-    cls = import_object(*_class_of(content))
+    cls = imported(content)
     if not (isinstance(cls, type) and _is_of_library(cls)):
         raise MalformedEntryError(
-            f"{booster_name(content)} is not a model of {', '.join(LIBRARIES)}"
+            f"{function_name(content)} is not a model of {', '.join(LIBRARIES)}"
         )
     new = cls.__new__(cls)
     new.__setstate__(entry(content, "state", dict))

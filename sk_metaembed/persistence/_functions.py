@@ -8,7 +8,6 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 import numpy as np
 
 from ._codecs import MalformedEntryError, Placeholder, entry
-from ._trusted import current_name
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type(np.mean))
 
@@ -74,15 +73,18 @@ def import_object(module, name):
 
 
 def function_name(content):
-    """Return the name by which a function is trusted."""
-    module, name = entry(content, "module", str), entry(content, "name", str)
-    return ".".join(current_name(module, name))
+    """Return the name by which a function or class is trusted."""
+    return f"{entry(content, 'module', str)}.{entry(content, 'name', str)}"
+
+
+def imported(content):
+    """Return the object of a trusted name; importing its module runs the module."""
+    return import_object(entry(content, "module", str), entry(content, "name", str))
 
 
 def decode_function(content):
-    """Return a trusted function; importing its module runs the module."""
-    module, name = entry(content, "module", str), entry(content, "name", str)
-    function = import_object(*current_name(module, name))
+    """Return a trusted function."""
+    function = imported(content)
     if isinstance(function, type) or not callable(function):
         raise MalformedEntryError(f"{function_name(content)} is not a function")
     return function

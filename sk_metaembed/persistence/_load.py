@@ -13,7 +13,7 @@ import numpy as np
 
 from ..vectors._cache import cache_root, publish
 from ._archive import SavedFile
-from ._boosters import booster_name, decode_booster
+from ._boosters import decode_booster
 from ._codecs import DECODERS, MalformedEntryError, Placeholder, decode_words, entry
 from ._compiled import DECODERS as COMPILED
 from ._compiled import unchecked_types
@@ -170,8 +170,6 @@ class Decoder:
         content = {name: copy(value, where) for name, value in content.items()}
         if kind in _DECODERS:
             return _DECODERS[kind](content)
-        if kind == "keyed vectors":
-            return _keyed_vectors(content, self.file)
         return open_handle(kind, content, self.file, self._opened)
 
     def _with_net(self, estimator, copy):
@@ -186,6 +184,22 @@ class Decoder:
         return new
 
 
+def _keyed_vectors(content):
+    """Return gensim's KeyedVectors from words and arrays."""
+    from ..vectors._gensim import to_keyed_vectors
+
+    words, vectors = (
+        entry(content, "words", list),
+        entry(content, "vectors", np.ndarray),
+    )
+    if vectors.ndim != 2 or len(vectors) != len(words):
+        raise MalformedEntryError("the numbers of vectors and words differ")
+    buckets = entry(content, "buckets", np.ndarray, type(None))
+    if buckets is not None:
+        buckets = buckets, *entry(content, "n", list)
+    return to_keyed_vectors(words, vectors, buckets)
+
+
 _DECODERS = {
     **DECODERS,
     **COMPILED,
@@ -193,22 +207,8 @@ _DECODERS = {
     "partial": decode_partial,
     "scorer": decode_scorer,
     "booster": decode_booster,
+    "keyed vectors": _keyed_vectors,
 }
-
-
-def _keyed_vectors(content, file):
-    """Return gensim's KeyedVectors from words and tensors."""
-    from safetensors.torch import load as load_tensors
-
-    from ..vectors._gensim import to_keyed_vectors
-
-    tensors = load_tensors(file.read(entry(content, "tensors", str)))
-    words, n = entry(content, "words", list), entry(content, "n", list)
-    vectors = tensors["vectors"].numpy()
-    if vectors.ndim != 2 or len(vectors) != len(words):
-        raise MalformedEntryError("the numbers of vectors and words differ")
-    buckets = (tensors["buckets"].numpy(), *n) if n else None
-    return to_keyed_vectors(words, vectors, buckets)
 
 
 # Parameters that let an estimator run code that comes with a model or a pickle;
@@ -247,7 +247,7 @@ class TrustRequirements:
             if value.kind == "function":
                 self.functions.add(function_name(content))
             if value.kind == "booster":
-                self.types.add(booster_name(content))
+                self.types.add(function_name(content))
             if value.kind == "mapping":
                 self._add_choices(_items(content))
             self._add_options(content)

@@ -267,22 +267,17 @@ class Encoder:
         return Placeholder("pair", as_list=isinstance(pair, list), **content)
 
     def _with_net(self, estimator, where, copy):
+        from safetensors.torch import save as dump
+
         plain, tensors = estimator._net_parts()
         new = copy.copy_object(estimator, where, skip=("net_", "history_"))
         plain = copy(plain, attribute_place(estimator, "net_", where))
-        new.net_ = Placeholder("net", plain=plain, tensors=self._tensors(tensors))
-        return new
-
-    def _tensors(self, tensors):
-        """Return the name of the member that tensors are written to."""
-        from safetensors.torch import save as dump
-
         # Cloned: safetensors refuses tensors that share memory.
         flat = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
-        number = sum(name.startswith("tensors/") for name in self.members)
-        name = f"tensors/{number}.safetensors"
-        self.members[name] = dump(flat)
-        return name
+        member = f"tensors/{len(self.members)}.safetensors"
+        self.members[member] = dump(flat)
+        new.net_ = Placeholder("net", plain=plain, tensors=member)
+        return new
 
     def _foreign_model(self, value, where, copy):
         """Encode a model of another library, if that library has been imported."""
@@ -290,7 +285,7 @@ class Encoder:
         if new is not NotImplemented:
             return new
         if "gensim" in sys.modules and _is_keyed_vectors(value):
-            return self._keyed_vectors(value)
+            return _keyed_vectors(value)
         if "torch" in sys.modules:
             from torch.nn import Module
 
@@ -301,22 +296,19 @@ class Encoder:
                 )
         return NotImplemented
 
-    def _keyed_vectors(self, vectors):
-        import torch
 
-        from ..vectors._gensim import ngram_table
+def _keyed_vectors(vectors):
+    """Return a Placeholder for gensim's KeyedVectors."""
+    from ..vectors._gensim import ngram_table
 
-        buckets = ngram_table(vectors)
-        arrays = {"vectors": vectors.vectors}
-        if buckets is not None:
-            arrays["buckets"] = buckets[0]
-        tensors = {k: torch.from_numpy(v.copy()) for k, v in arrays.items()}
-        return Placeholder(
-            "keyed vectors",
-            words=encode_words(list(vectors.index_to_key)),
-            tensors=self._tensors(tensors),
-            n=[] if buckets is None else [int(n) for n in buckets[1:]],
-        )
+    buckets = ngram_table(vectors)
+    return Placeholder(
+        "keyed vectors",
+        words=encode_words(list(vectors.index_to_key)),
+        vectors=np.array(vectors.vectors),
+        buckets=None if buckets is None else np.array(buckets[0]),
+        n=[] if buckets is None else [int(n) for n in buckets[1:]],
+    )
 
 
 def _is_pair(value):

@@ -14,7 +14,7 @@ from importlib import import_module
 import numpy as np
 
 from ._errors import SavedFileError
-from ._trusted import BY_LOADER, ONLY, current_name, is_estimator, is_trusted, ufunc
+from ._trusted import BY_LOADER, ONLY, is_estimator, is_trusted, ufunc
 
 STRUCTURE = "structure.json"
 # Node types of skops that put parts together and call nothing.
@@ -75,7 +75,7 @@ def read_structure(file, trusted):
 
 
 def check_schema(schema):
-    """Raise SavedFileError if a schema names calls; give moved classes their names."""
+    """Raise SavedFileError if a schema names calls or has another version."""
     protocol = schema.get("protocol")
     if type(protocol) is not int or protocol not in _PROTOCOLS:
         raise SavedFileError(
@@ -84,9 +84,6 @@ def check_schema(schema):
             "of skops that it was tested with, or a newer sk_metaembed."
         )
     for node in iter_nodes(schema):
-        # First, so that all checks apply to the class that is created.
-        name = current_name(node["__module__"], node["__class__"])
-        node["__module__"], node["__class__"] = name
         _check_node(node)
 
 

@@ -139,20 +139,6 @@ BY_LOADER = {
 }
 TYPES = sorted(set().union(*BY_LOADER.values()))
 
-# Full names of classes and functions that were renamed or moved to another room, with
-# the name each has now. A name here grants no trust: the new one must be trusted.
-MOVED: dict[str, str] = {}
-
-
-def current_name(module, name):
-    """Return the current (module, name) of a class or function of a saved file."""
-    full = f"{module}.{name}"
-    if full not in MOVED:
-        return module, name
-    module, _, name = MOVED[full].rpartition(".")
-    return module, name
-
-
 _PLAIN = {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
 _CONTAINERS = {f"builtins.{name}" for name in ("list", "set", "map", "tuple")}
 _SCALARS = {

@@ -13,18 +13,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._messages import short_repr
 from .._core._sklearn import HasMethods, Interval, StrOptions, _BaseComposition
+from ..adapters._base import TextColumnsMixin
 from ..meta import BlockPCA
 from ..pooling import Pooling
 from ..sequences import Tokenizer
-from ..sequences._columns import (
-    check_cells,
-    check_names,
-    column_names,
-    distinct_cells,
-    read_columns,
-)
+from ..sequences._columns import distinct_cells
 from ..sequences._mixins import SequencesInputMixin
 from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
 from ._predictions import StackedPredictions
@@ -39,7 +33,9 @@ _MOST_COMPONENTS = 100  # of "words" and "chars"
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 
-class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
+class TextMetaEncoder(
+    TextColumnsMixin, SequencesInputMixin, TransformerMixin, _BaseComposition
+):
     r"""Encode columns of texts as numbers, for any scikit-learn estimator.
 
     Each column of texts is embedded by several sources: latent semantic analysis of its
@@ -370,9 +366,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             for encoder, column in zip(encoders, cells, strict=True)
         )
         encoders, outputs = zip(*results, strict=True)
-        self.encoders_ = dict(zip(self._columns, encoders, strict=True))
+        self.encoders_ = dict(zip(self._column_names, encoders, strict=True))
         counts = [int(flags.sum()) for flags in absent]
-        self.n_missing_ = dict(zip(self._columns, counts, strict=True))
+        self.n_missing_ = dict(zip(self._column_names, counts, strict=True))
         self._indicates = {name: count > 0 for name, count in self.n_missing_.items()}
         return None if method == "fit" else self._joined(outputs, absent)
 
@@ -422,52 +418,33 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
             dtype=np.float32,
         )
 
+    def _unnamed(self, X, n_columns):
+        if n_columns == 1 and len(getattr(X, "shape", ())) != 2:  # no table
+            return [""]
+        return super()._unnamed(X, n_columns)
+
     def _read(self, X, *, reset):
         """Return the cells of each column, "" where missing, and which are missing."""
-        caller = type(self).__name__
-        columns, names = read_columns(X)
-        is_table = len(getattr(X, "shape", ())) == 2 or len(columns) != 1
-        if names is None:
-            names = [f"x{i}" for i in range(len(columns))] if is_table else [""]
-        if not reset and not any(columns) and not hasattr(X, "columns"):
-            names = self._columns  # an empty list has no number of columns
-            columns = [[] for _ in names]
+        if not reset:
+            self._check_names(X)
+        cells, absent = self._read_columns(X, reset=reset, missing="empty")
+        names = self._column_names
         if reset:
-            check_names(names)
-            self._is_table, self._columns = is_table, names
-            self.n_features_in_ = len(columns)
-            self.__dict__.pop("feature_names_in_", None)
-            if column_names(X) is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-        else:
-            self._check_columns(X, names)
-        cells, absent = check_cells(
-            columns,
-            [f"column {name!r}" for name in names],
-            part="cell",
-            reader=caller,
-            missing="empty",
-        )
-        n_rows = len(columns[0]) if columns else 0
+            self._is_table = len(getattr(X, "shape", ())) == 2 or len(names) != 1
+            self.n_features_in_ = len(names)
+            self._record_names(X)
+        n_rows = len(cells) // max(len(names), 1)
         cells = [cell if _as_text(cell).strip() else type(cell)() for cell in cells]
         if absent is None:
             absent = np.zeros(len(cells), dtype=bool)
-        spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(columns))]
+        spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(names))]
         return [cells[span] for span in spans], [absent[span] for span in spans]
-
-    def _check_columns(self, X, names):
-        expected = self._columns
-        named = column_names(X) is not None and hasattr(self, "feature_names_in_")
-        if len(names) != len(expected) or (named and list(names) != list(expected)):
-            raise ValueError(
-                "The feature names should match those that were passed during fit: "
-                f"the columns {short_repr(expected)}, in this order; got "
-                f"{short_repr(names)}."
-            )
 
     def _joined(self, outputs, absent):
         parts = []
-        for column, output, flags in zip(self._columns, outputs, absent, strict=True):
+        for column, output, flags in zip(
+            self._column_names, outputs, absent, strict=True
+        ):
             parts.append(output)
             if self._indicates[column]:
                 parts.append(flags[:, None])
