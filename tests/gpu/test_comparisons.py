@@ -114,6 +114,6 @@ def test_a_step_of_a_language_model_reads_no_number(monkeypatch):
     batches = BPTTBatches(corpus, model._vocabulary, *options)
     states = None
     for (batch, _), _ in zip(batches, range(2), strict=False):
-        losses, states = module(batch, states, torch.float32)
+        losses, states = module(batch, states)
         losses.mean().backward()
     assert losses.shape == (2, batch.n_targets)
