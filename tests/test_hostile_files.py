@@ -1,6 +1,9 @@
 """Files of others beside vectors: tagged text, HDF5, archives, entries of the cache."""
 
+import bz2
 import contextlib
+import gzip
+import lzma
 import os
 import struct
 import subprocess
@@ -27,6 +30,7 @@ from .draws import QUICK
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
 MIB = 1 << 20
+PACKERS = {"gz": gzip, "bz2": bz2, "xz": lzma}
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +78,15 @@ def test_any_tagged_text(data, tmp_path):
         return
     assert [len(row) for row in bunch.data.to_list()] == [len(t) for t in bunch.target]
     assert all(bunch.data.lengths)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(_compression, "_HARMLESS", MIB)
+    file = tmp_path / f"bomb.conll.{suffix}"
+    file.write_bytes(PACKERS[suffix].compress(b"a O\n" * (MIB // 2)))
+    with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
+        load_conll(file)
 
 
 def test_an_archive_that_unpacks_without_end(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._core._messages import plural, short_repr
-from .._io._compression import detect_compression
+from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
 from ..sequences import TokenSequences
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath
 
+_BLOCK = 1 << 22
 _DOCUMENT = "-DOCSTART-"
 _ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name
 _RESERVED = ("data", "target", "groups")
@@ -167,10 +168,10 @@ def _read_columns(columns):
 
 
 def _decode(path, encoding):
-    opener = detect_compression(path)[1] or open
+    opener = detect_compression(path)[1] or _uncompressed
     try:
-        with opener(path, "rb") as file:
-            content = file.read()
+        with open(path, "rb") as raw, opener(raw, "rb") as file:
+            content = _read_blocks(file, raw, path)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         if getattr(error, "errno", None) is not None:  # not an error of the content
             raise
@@ -183,6 +184,23 @@ def _decode(path, encoding):
             f"{path}, line {line}: byte {content[error.start]:#04x} is not {encoding} "
             f"({error.reason}). Pass the encoding of the file, such as 'latin-1'."
         ) from None
+
+
+def _uncompressed(raw, mode):
+    return raw
+
+
+def _read_blocks(file, raw, path):
+    blocks, size = [], 0
+    while block := file.read(_BLOCK):
+        blocks.append(block)
+        size += len(block)
+        if is_decompression_bomb(size, raw.tell()):
+            raise ValueError(
+                f"{path} unpacks to more than {MAX_RATIO} times its size, unlike "
+                "text. Unpack it yourself if you trust it."
+            )
+    return b"".join(blocks)
 
 
 def _split(line, separator):

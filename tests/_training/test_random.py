@@ -44,7 +44,7 @@ def layers():
     for factory in (torch.rand, torch.randn, torch.randperm):
         results.append(nn.Linear(1, 1))
         results[-1].drawn = factory(4)
-    results[-1].like = torch.randn_like(X).bernoulli_(0.3) + torch.randint(9, (10, 20))
+    results[-1].like = torch.empty_like(X).bernoulli_(0.3) + torch.randint(9, (10, 20))
     return results
 
 
