@@ -53,7 +53,6 @@ from sk_metaembed.datasets import load_bbc_news, load_glove_6b_50d
 from sk_metaembed.inspection import SourceWeightsDisplay
 
 OUTPUT = Path("demo_output")
-FIGURES = "bird_sources", "bird_words"  # of the example, in order
 
 
 def split(news):
@@ -164,12 +163,13 @@ def run_news():
 
 
 def run_birds():
-    """Run the example of bird strikes and save its figures."""
-    runpy.run_path(str(Path(__file__).with_name("plot_bird_strikes.py")))
-    for name, number in zip(FIGURES, plt.get_fignums(), strict=True):
-        path = OUTPUT / f"{name}.png"
-        plt.figure(number).savefig(path, dpi=110)
-        print(f"{name.replace('_', ' ')}: {path}")
+    """Run the example of bird strikes; save its figure and the explained texts."""
+    example = Path(__file__).with_name("plot_bird_strikes.py")
+    explanation = runpy.run_path(str(example))["explanation"]
+    plt.gcf().savefig(OUTPUT / "bird_sources.png", dpi=110)
+    explanation.to_html(OUTPUT / "bird_words.html")
+    print(f"Gain of each source: {OUTPUT / 'bird_sources.png'}")
+    print(f"Contribution of each word: {OUTPUT / 'bird_words.html'}")
 
 
 def main():
