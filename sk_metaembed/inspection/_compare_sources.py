@@ -159,9 +159,7 @@ def compare_sources(
         tokens = tokenizer.fit_transform(X)
         candidates = _TextCandidates(pairs, stack, tokens)
         copies, n_rows = equal_rows(tokens), len(tokens)
-    target = (read_numbers if is_number else read_classes)(
-        y, n_rows, caller="compare_sources"
-    )
+    target = (read_numbers if is_number else read_classes)(y, n_rows)
     if target.y.ndim > 1:
         raise ValueError(
             f"y must have one column, got shape {target.y.shape}. Compare "

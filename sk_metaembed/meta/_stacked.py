@@ -596,7 +596,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     def _read_target(self, y, n_rows, sample_weight):
         from ._stacked_targets import read_classes
 
-        target = read_classes(y, n_rows, caller=type(self).__name__)
+        target = read_classes(y, n_rows)
         self.classes_ = target.classes
         return target
 
@@ -791,7 +791,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     def _read_target(self, y, n_rows, sample_weight):
         from ._stacked_targets import read_numbers
 
-        return read_numbers(y, n_rows, sample_weight, caller=type(self).__name__)
+        return read_numbers(y, n_rows, sample_weight)
 
     def _column_labels(self):
         n_columns = self._target.columns.shape[1]

@@ -45,7 +45,7 @@ class Target:
         return self.kind == "classes" and self.columns.shape[1] > 1
 
 
-def read_classes(y, n_rows, *, caller):
+def read_classes(y, n_rows):
     """Return the `Target` of classes or of an indicator matrix of labels."""
     y = check_target(y, n_rows)
     if y.ndim == 2 and y.shape[1] == 1:
@@ -63,7 +63,7 @@ def read_classes(y, n_rows, *, caller):
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"{caller} needs samples of at least 2 classes in y, got 1 class: "
+            "needs samples of at least 2 classes in y, got 1 class: "
             f"{classes.tolist()}."
         )
     columns = np.eye(len(classes))[codes]
@@ -72,7 +72,7 @@ def read_classes(y, n_rows, *, caller):
     )
 
 
-def read_numbers(y, n_rows, sample_weight=None, *, caller):
+def read_numbers(y, n_rows, sample_weight=None):
     """Return the `Target` of numbers, one or several per row."""
     y = check_target(y, n_rows)
     if y.ndim == 2 and y.shape[1] == 1:
