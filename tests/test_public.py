@@ -167,6 +167,7 @@ def test_planted_gap_is_caught():
 
 def parts(kind):
     """Return the members of a union, or the type itself."""
+    kind = getattr(kind, "__value__", kind)  # of an alias, as NumPy 2.5 has
     is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
     return typing.get_args(kind) if is_union else [kind]
 

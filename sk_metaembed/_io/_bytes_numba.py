@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from ._numba import cached_njit
+from ._numba import inlined_njit
 
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
 _WHOLE = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -73,7 +73,7 @@ if config.DISABLE_JIT:  # loops over a store run in Python, as in fuzzing
         pass
 
 
-@cached_njit
+@inlined_njit
 def low_bytes(buffer, i, n):
     """Return up to 8 bytes of a buffer as a little-endian uint64, zeros above."""
     if n >= 8:
@@ -88,7 +88,7 @@ def low_bytes(buffer, i, n):
     return word
 
 
-@cached_njit
+@inlined_njit
 def hash_bytes(buffer, start, end):
     """Return a hash of ``buffer[start:end]``, uint64.
 
@@ -106,7 +106,7 @@ def hash_bytes(buffer, start, end):
     return hashed
 
 
-@cached_njit
+@inlined_njit
 def code_point(buffer, i):
     """Return the code point at a byte of UTF-8, and its length in bytes."""
     lead = np.int64(buffer[i])

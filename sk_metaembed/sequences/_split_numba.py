@@ -6,7 +6,7 @@ Imported only for input that is long enough to justify loading numba.
 import numpy as np
 
 from .._io._bytes_numba import code_point, hash_bytes
-from .._io._numba import cached_njit
+from .._io._numba import cached_njit, inlined_njit
 from ._characters import BOUNDARY
 
 
@@ -94,7 +94,7 @@ def hash_spans(buffer, starts, ends):
     return hashes
 
 
-@cached_njit
+@inlined_njit
 def _same(buffer, other, start, end):
     shift = np.int64(other) - start
     while start < end and buffer[start + shift] == buffer[start]:

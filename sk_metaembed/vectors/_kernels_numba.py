@@ -7,7 +7,7 @@ a Python object.
 import numpy as np
 
 from .._io._bytes_numba import hash_bytes, low_bytes, prefetch
-from .._io._numba import cached_njit
+from .._io._numba import cached_njit, inlined_njit
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)
@@ -16,7 +16,7 @@ LONGEST = 255  # length of a word in the table, which longer words have too
 _AHEAD = 16  # words between the request of a slot and its use
 
 
-@cached_njit
+@inlined_njit
 def _same(a, a_start, b, b_start, size):
     for i in range(size):  # noqa: SIM110 (numba has no generators)
         if a[a_start + i] != b[b_start + i]:
@@ -24,7 +24,7 @@ def _same(a, a_start, b, b_start, size):
     return True
 
 
-@cached_njit
+@inlined_njit
 def _probe(hashed, buf, start, end, blob, offsets, slots):
     """Return (slot, row) of a word of a known hash; row is -1 if the slot is empty.
 
@@ -106,7 +106,7 @@ def gather_words(buf, starts, ends, blob, offsets):
         offsets[row + 1] = at
 
 
-@cached_njit
+@inlined_njit
 def _exponent(buf, at, end):
     """Read the exponent after an 'e'; return (value, position, ok)."""
     negative = False
@@ -121,7 +121,7 @@ def _exponent(buf, at, end):
     return (-value if negative else value), at, at > begin
 
 
-@cached_njit
+@inlined_njit
 def _run(buf, at, end, mantissa):
     """Append a run of digits to the mantissa; return it and the position."""
     while at < end:
@@ -133,7 +133,7 @@ def _run(buf, at, end, mantissa):
     return mantissa, at
 
 
-@cached_njit
+@inlined_njit
 def _digits(buf, at, end):
     """Read a decimal; return (mantissa, exponent, position, ok).
 
@@ -148,7 +148,7 @@ def _digits(buf, at, end):
     return mantissa, np.int64(0), at, 1 <= at - begin <= 19
 
 
-@cached_njit
+@inlined_njit
 def _number(buf, at, end):
     """Read one number up to a blank; return (float32, position, certain).
 

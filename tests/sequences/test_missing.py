@@ -20,7 +20,7 @@ from sk_metaembed import (
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w)] for w in words], missing="empty")
 MISSING = [None, np.nan, pd.NA, float("nan"), pd.NaT]
-MISSING += [np.float32("nan"), Decimal("nan"), np.datetime64("NaT")]
+MISSING += [np.float32("nan"), Decimal("nan"), np.datetime64("NaT", "ns")]
 
 
 @pytest.mark.parametrize("missing", MISSING, ids=repr)
