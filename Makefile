@@ -54,8 +54,10 @@ test-lowest:
 processors: $(READY)
 	$(BIN)/python tools/run_on_processors.py $(SETTING)
 
-# Warnings are errors. GALLERY=0 does not run the examples.
+# Warnings are errors. GALLERY=0 does not run the examples. DOCS_URL, the address of the
+# site, adds a menu of its versions.
 GALLERY ?= 1
+export DOCS_URL
 docs: $(VENV)/.ready-docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -b html -D plot_gallery=$(GALLERY) docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html

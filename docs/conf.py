@@ -92,6 +92,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+# The menu of versions, whose entries tools/docs_versions.py writes.
+if site := os.environ.get("DOCS_URL"):
+    html_theme_options |= {
+        "switcher": {"json_url": f"{site}/versions.json", "version_match": version},
+        "check_switcher": False,  # the first version has no list yet
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 # Pages without siblings need no left column.
 html_sidebars = {
     page: []
