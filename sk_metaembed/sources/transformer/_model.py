@@ -43,7 +43,6 @@ from ._sentence_files import (
     read_modules,
     read_prompts,
 )
-from ._sentence_pass import SentenceReader
 from ._tokenizer_checks import check_size
 
 # Kinds of files on the hub. Weights in other formats than safetensors are pickles.
@@ -81,7 +80,7 @@ class _Handle:
         # Held while tokenizer or network run: neither is thread-safe.
         self.lock = threading.RLock()
         self.tokenizer, self.config = tokenizer, config
-        self._aligners, self._readers = {}, {}
+        self._aligners = {}
         self._modules = self._modules_fingerprint = self._head = None
         check_size(tokenizer, config)
 
@@ -99,21 +98,12 @@ class _Handle:
                 return pad
         return 0
 
-    def aligner(self, *options):
-        """Return the Aligner with these options, created once."""
+    def aligner(self, prompt):
+        """Return the Aligner with this prompt, created once."""
         with self.lock:
-            if options not in self._aligners:
-                self._aligners[options] = Aligner(self.tokenizer, *options)
-            return self._aligners[options]
-
-    def reader(self, prompt):
-        """Return the SentenceReader with this prompt, created once."""
-        with self.lock:
-            if prompt not in self._readers:
-                frame = self.aligner().frame
-                sizes = len(frame.left), len(frame.right)
-                self._readers[prompt] = SentenceReader(self.tokenizer, *sizes, prompt)
-            return self._readers[prompt]
+            if prompt not in self._aligners:
+                self._aligners[prompt] = Aligner(self.tokenizer, prompt)
+            return self._aligners[prompt]
 
     @property
     def modules(self):
