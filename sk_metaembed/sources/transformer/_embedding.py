@@ -353,7 +353,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             )
         self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
         self._spec = OutputSpec(self.layers_, self.output_, self.subword, dim)
-        self._modules = None
         self._static, self._truncate = self.static, bool(self.truncate)
         limits = [n for n in (self.max_length, model.limit) if n is not None]
         self.max_length_ = min(limits) if limits else None
@@ -379,8 +378,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self._static, self._truncate = False, self.truncate in (None, True)
         limits = [n for n in (self.max_length, model.sentence_limit) if n is not None]
         self.max_length_ = min(limits) if limits else None
-        self._modules = model.modules_fingerprint
-        return {"sentence": self._modules, "prompt": self.prompt_, "dim": dim}
+        return {"sentence": True, "prompt": self.prompt_, "dim": dim}
 
     def _learn(self, tokens, y):
         computed = super()._learn(tokens, y)
@@ -431,7 +429,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 self.max_length_,
                 self._truncate,
                 budget,
-                self._modules,
                 bar.update,
             )
             return sentence_blocks(

@@ -49,25 +49,21 @@ class ForwardPass:
         Whether only the first window is used.
     budget : int
         Tokens per batch.
-    modules : str, default=None
-        Fingerprint of the modules of a sentence encoder, for the output "sentence".
     progress : callable, default=None
         Called with the number of tokens of each batch.
     """
 
-    def __init__(
-        self, model, aligner, spec, limit, truncate, budget, modules=None, progress=None
-    ):
+    def __init__(self, model, aligner, spec, limit, truncate, budget, progress=None):
         self.model, self.aligner, self.spec = model, aligner, spec
         self.limit, self.truncate = limit, truncate
         self._runner = BatchRunner(budget)
-        self._modules, self._progress = modules, progress
+        self._progress = progress
 
     def __call__(self, sentences):
         """Yield a list of (values, known) per sentence, for each layer."""
         of_words = self.spec.output == "words"
         with self.model.lock:
-            head = None if self._modules is None else self.model.head(self._modules)
+            head = self.model.head if self.spec.output == "sentence" else None
             encoded = self.aligner.encode(sentences, as_text=not of_words)
             policy = self.model.network.batching_policy(self.model.padding_id)
         windows = [
