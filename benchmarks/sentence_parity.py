@@ -153,7 +153,7 @@ def difference(folder, encode, texts=TEXTS):
         for place in (folder, other):
             source = TransformerEmbedding(place, device="cpu", **encode)
             vectors = source.fit_transform(texts)
-            assert source.output_ == ("sentence",), source.output_
+            assert source.output_ == "sentence", source.output_
             worst = max(worst, _distance(vectors, expected))
         again = pickle.loads(pickle.dumps(source)).transform(texts)
         worst = max(worst, _distance(again, expected))

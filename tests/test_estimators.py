@@ -134,7 +134,7 @@ VARIANTS = [
     sk.StaticSubwordEmbedding(TinyStatic(), output="mean", dim=4, preprocess="center"),
     sk.TransformerEmbedding(TinyBert(), "all", static=True, subword="max"),
     sk.TransformerEmbedding(
-        TinyBert(), 1, output=["mean", "cls"], max_length=6, preprocess="center"
+        TinyBert(), 1, output="mean", max_length=6, preprocess="center"
     ),
     sk.ContrastiveEmbedding(
         TinyBert(), n_steps=2, batch_size=4, max_length=6, preprocess=None

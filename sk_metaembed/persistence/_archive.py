@@ -25,7 +25,7 @@ FORMAT, VERSION = "sk_metaembed estimator", 1
 MANIFEST = "manifest.json"
 _MAX_MANIFEST_SIZE = 1 << 26  # bytes
 _PACKAGES = ("scikit-learn", "numpy", "torch", "skops")
-_NAME = re.compile(r"(?:[\w-][\w.-]*/){0,3}[\w-][\w.-]*", re.ASCII)
+_NAME = re.compile(r"(?:[\w-][\w.-]*/){0,5}[\w-][\w.-]*", re.ASCII)
 _CHUNK = 1 << 20
 _ENCRYPTED = 1
 # First bytes of pickles, and of the formats joblib compresses them with.

@@ -354,7 +354,7 @@ def _is_intact(file, prefix, folder):
     """Return whether the files of a bundle are as they were unpacked."""
     try:
         for name in file.names_under(f"{prefix}/"):
-            with open(folder / name.rpartition("/")[2], "rb") as unpacked:
+            with open(folder / name.removeprefix(f"{prefix}/"), "rb") as unpacked:
                 digest = hashlib.file_digest(unpacked, "sha256").hexdigest()
             if digest != file.digest(name):
                 return False
@@ -374,12 +374,15 @@ def unpack(file, prefix):
         raise SavedFileError(f"{file.label}: the bundle {prefix!r} is missing.")
     root = cache_root().parent / _BUNDLES
     root.mkdir(parents=True, exist_ok=True)
-    digests = sorted((name.rpartition("/")[2], file.digest(name)) for name in names)
+    places = {name: name.removeprefix(f"{prefix}/") for name in names}
+    digests = sorted((place, file.digest(name)) for name, place in places.items())
     key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
 
     def extract(folder):
-        for name in names:
-            file.extract(name, Path(folder, name.rpartition("/")[2]))
+        for name, place in places.items():
+            path = Path(folder, place)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file.extract(name, path)
 
     publish(root / key, extract)
     return root / key

@@ -304,7 +304,8 @@ def _tuned(**options):
 
 
 SOURCES = {
-    "transformer layers": transformer(layers="all", output=("words", "cls", "mean")),
+    "transformer layers": transformer(layers="all"),
+    "transformer texts": transformer(layers="all", output="mean"),
     "transformer windows": transformer(max_length=8, subword="first"),
     "transformer static": transformer(static=True),
     "characters": fine_tuned(lambda: CharEmbedding(dropout=0.0)),

@@ -237,9 +237,6 @@ def test_bundled_adapter_is_refused(tmp_path):
     forged = forge.resealed({**parts, "transformer/0/adapter_config.json": message})
     with pytest.raises(SavedFileError, match="adapter_config.json names another mod"):
         loaded(forged, tmp_path)
-    (tmp_path / "bert" / "adapter_config.json").write_bytes(message)
-    with pytest.raises(TypeError, match="cannot be bundled. Merge the adapter"):
-        save(source, tmp_path / "e.skm", bundle=True)
 
 
 @pytest.mark.parametrize("pos", [-1, 625, 10**6])

@@ -24,6 +24,7 @@ from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
 from .test_transformer_alignment import Slow, byte_level
+from .test_transformer_embedding import HOW, counted_passes
 
 TEXTS = [
     "Don't stop, it's a 3.5% rise!",
@@ -78,8 +79,10 @@ def test_sentence_vectors_are_those_of_sentence_transformers():
 
 
 def test_the_whole_text_unchanged_at_the_sequence_level(pair):
-    source = TransformerEmbedding(pair, output=("mean", "cls"))
-    mean, cls = source.fit_transform(TEXTS).blocks
+    mean, cls = (
+        TransformerEmbedding(pair, output=output).fit_transform(TEXTS).blocks[0]
+        for output in ("mean", "cls")
+    )
     assert mean.known.tolist() == [True, False, True, True, True]
     for i in np.flatnonzero(mean.known):
         states, *_ = by_hand(pair, TEXTS[i])
@@ -90,12 +93,7 @@ def test_the_whole_text_unchanged_at_the_sequence_level(pair):
 
 @pytest.mark.parametrize("subword", ["first", "last", "mean", "max"])
 def test_words_are_those_of_the_model_s_own_tokenizer(pair, subword):
-    how = {
-        "first": lambda v: v[0],
-        "last": lambda v: v[-1],
-        "mean": lambda v: v.mean(0),
-        "max": lambda v: v.max(0),
-    }[subword]
+    how = HOW[subword]
     tokens = Tokenizer(punctuation=True).transform(TEXTS)
     source = TransformerEmbedding(pair, subword=subword)
     embedded = source.fit_transform(tokens)
@@ -149,36 +147,16 @@ LONG = "The king, (queen) was GOOD: 3.5% more than in 1999! Was it? It was."
 
 @pytest.mark.parametrize("max_length", [4, 8, 16])
 def test_windows_of_texts(pair, max_length):
-    words = TransformerEmbedding(pair, output=["words", "mean"], max_length=max_length)
-    alone = TransformerEmbedding(pair, output="mean", max_length=max_length)
-    splits = [Tokenizer(), Tokenizer(punctuation=True), Tokenizer(r"\w\w+")]
-    means = [alone.fit_transform([LONG]).blocks[0].values]
-    for splitter in splits:
+    source = TransformerEmbedding(pair, max_length=max_length)
+    for splitter in (Tokenizer(), Tokenizer(punctuation=True), Tokenizer(r"\w\w+")):
         tokens = splitter.transform([LONG, "The king", LONG])
-        result, mean = words.fit_transform(tokens).blocks
+        (result,) = source.fit_transform(tokens).blocks
         assert result.known.all()
-        assert words.n_long_ == 2
-        (other,) = words.transform(tokens[[2]]).select(["layer2"]).blocks
+        assert source.n_long_ == 2
+        (other,) = source.transform(tokens[[2]]).blocks
         np.testing.assert_allclose(
             result.values[-len(tokens[2]) :], other.values, atol=1e-5
         )
-        means.append(mean.values[[2]])
-    # The vector of a text does not depend on how it was split.
-    np.testing.assert_allclose(np.concatenate(means), means[0].repeat(4, 0), atol=1e-5)
-
-
-def test_each_piece_of_a_text_counts_once_in_the_mean_over_windows(pair):
-    source = TransformerEmbedding(pair, output="mean", max_length=4)
-    (mean,) = source.fit_transform([LONG]).blocks
-    ids = by_hand(pair, LONG)[2]["input_ids"][0].tolist()
-    states = []
-    for i in range(1, len(ids) - 2):  # windows of two pieces, one apart
-        row = torch.tensor([[ids[0], *ids[i : i + 2], ids[-1]]])
-        state = pair[0](row).last_hidden_state[0].detach().numpy()
-        last = i == len(ids) - 3
-        states += [state[2], *state[: 2 * (i == 1)], *state[3 : 3 + last]]
-    assert len(states) == len(ids)
-    np.testing.assert_allclose(mean.values[0], np.mean(states, 0), atol=1e-5)
 
 
 def test_words_beyond_the_first_window_are_cut_with_a_warning(pair):
@@ -191,45 +169,32 @@ def test_words_beyond_the_first_window_are_cut_with_a_warning(pair):
     np.testing.assert_array_equal(block.known, tokens.spans()[:, 0] < stop)
 
 
-def passes(source, tokens):
-    """Return how many more batches went through the network, and the vectors."""
-    network = source._model.network
-    before = network.n_passes
-    embedded = source.transform(tokens)
-    return network.n_passes - before, embedded
-
-
 def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):
-    options = {"output": ("words", "mean"), "cache": tmp_path}
-    source = TransformerEmbedding(pair, **options)
-    bare = TransformerEmbedding(pair, output=("words", "mean"))
+    source = TransformerEmbedding(pair, cache=tmp_path)
     texts = Tokenizer().transform(TEXTS)
     lists = Tokenizer().transform(texts.to_list())
     source.fit(texts[:0])
     for given in (texts, lists, texts, lists):
-        result, expected = source.transform(given), bare.fit_transform(given)
-        for block, other in zip(result.blocks, expected.blocks, strict=True):
-            np.testing.assert_allclose(block.values, other.values, atol=1e-5)
+        result = source.transform(given).blocks[0].values
+        expected = TransformerEmbedding(pair).fit_transform(given).blocks[0].values
+        np.testing.assert_allclose(result, expected, atol=1e-5)
     assert abs(source.transform(texts)[0] - source.transform(lists)[0]).max() > 0.1
 
 
+@pytest.mark.parametrize(("output", "n_other"), [("mean", 0), ("words", 1)])
 def test_equal_texts_are_computed_once_however_they_were_split(
-    pair, tmp_path, monkeypatch
+    pair, tmp_path, output, n_other
 ):
-    source = TransformerEmbedding(pair, output="mean", cache=tmp_path).fit(["good"])
-    n, result = passes(source, Tokenizer().transform([LONG] * 3))
-    assert n == 1
+    source = TransformerEmbedding(pair, output=output, cache=tmp_path).fit(["good"])
     other = Tokenizer(lowercase=False, punctuation=True).transform([LONG])
-    n, again = passes(source, other)
-    assert n == 0
-    np.testing.assert_array_equal(result.blocks[0].values[:1], again.blocks[0].values)
-    # Vectors of words are those of other words.
-    source = TransformerEmbedding(pair, cache=tmp_path).fit(["good"])
-    n, result = passes(source, Tokenizer().transform([LONG] * 3))
-    assert n == 1
-    n, again = passes(source, other)
-    assert n == 1
-    assert passes(source, other[[0, 0]])[0] == 0
+    for tokens, n in [
+        (Tokenizer().transform([LONG] * 3), 1),
+        (other, n_other),  # vectors of words are those of other words
+        (other[[0, 0]], 0),
+    ]:
+        with counted_passes(pair) as passes:
+            source.transform(tokens)
+        assert len(passes) == n
 
 
 def test_digests_of_texts_and_of_token_lists_differ():
@@ -252,13 +217,9 @@ def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
     slow = network, Slow(tokenizer)
     assert not Aligner(slow[1]).has_offsets
     lists = Tokenizer().transform(TEXTS).to_list()
-    words = TransformerEmbedding(slow, output=("words", "mean"))
-    for result, expected in zip(
-        words.fit_transform(TEXTS).blocks,
-        words.fit_transform(lists).blocks,
-        strict=True,
-    ):
-        np.testing.assert_allclose(result.values, expected.values, atol=1e-5)
+    words = TransformerEmbedding(slow)
+    result, expected = words.fit_transform(TEXTS), words.fit_transform(lists)
+    assert result.blocks[0].values.tolist() == expected.blocks[0].values.tolist()
     for options in ({}, {"max_length": 9}, {"prompt": "The king: ", "max_length": 12}):
         result, expected = (
             TransformerEmbedding(given, output="mean", **options).fit_transform(TEXTS)
@@ -270,8 +231,12 @@ def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
 
 
 def test_a_prefix_goes_before_the_text(pair):
-    source = TransformerEmbedding(pair, prompt="The: ", output=["words", "mean"])
-    words, mean = source.fit_transform(["King's (good)."]).blocks
+    words, mean = (
+        TransformerEmbedding(pair, prompt="The: ", output=output)
+        .fit_transform(["King's (good)."])
+        .blocks[0]
+        for output in ("words", "mean")
+    )
     states, offsets, _ = by_hand(pair, "The: King's (good).")
     np.testing.assert_allclose(mean.values[0], states.mean(0), atol=1e-5)
     spans = Tokenizer().transform(["The: King's (good)."]).spans()[1:]
@@ -283,9 +248,9 @@ def test_a_prefix_goes_before_the_text(pair):
 
 def test_texts_may_hold_anything(pair):
     texts = ["\ud800 good", "\u200b", "İstanbul ﷺ e\u0301", "\n\tThe\0king "]
-    source = TransformerEmbedding(pair, output=("words", "mean"))
-    words, mean = source.fit_transform(texts).blocks
+    words = TransformerEmbedding(pair).fit_transform(texts).blocks[0]
     assert np.isfinite(words.values).all()
+    mean = TransformerEmbedding(pair, output="mean").fit_transform(texts).blocks[0]
     assert mean.known.tolist() == [True, False, True, True]
 
 
@@ -306,16 +271,14 @@ def test_a_union_feeds_each_source_rightly(pair):
     union = EmbeddingUnion(
         [
             ("w2v", PretrainedEmbedding(vectors, case_fallback=False)),
-            ("bert", TransformerEmbedding(pair, output=("words", "mean"))),
+            ("bert", TransformerEmbedding(pair)),
             ("chars", EstimatorEmbedding(FunctionTransformer(lengths), as_text=True)),
         ]
     )
     result = union.fit_transform(TEXTS)
     assert union.coverage_["w2v"] == {"types": 1.0, "tokens": 1.0}
-    alone = TransformerEmbedding(pair, output=("words", "mean")).fit_transform(tokens)
-    for name in alone.names:
-        block, other = result.block(f"bert__{name}"), alone.block(name)
-        np.testing.assert_allclose(block.values, other.values, atol=1e-5)
+    alone = TransformerEmbedding(pair).fit_transform(tokens).blocks[0]
+    np.testing.assert_allclose(result.block("bert").values, alone.values, atol=1e-5)
     np.testing.assert_array_equal(result.block("chars").values, lengths(TEXTS))
     for i in (3, 0):
         row = union.transform(tokens[[i]])

@@ -122,8 +122,8 @@ def test_a_decoder_with_a_byte_level_tokenizer():
     )
     network = GPT2LMHeadModel(config).eval()
     rows = [["a", "kin", "kg"], ["kin"], ["longer", "than", "others"]]
-    source = TransformerEmbedding((network, tokenizer), 1, output=("words", "mean"))
-    words, _ = source.fit_transform(rows).blocks
+    source = TransformerEmbedding((network, tokenizer), 1)
+    (words,) = source.fit_transform(rows).blocks
     ids = torch.tensor([tokenizer("a kin kg")["input_ids"]])
     with torch.no_grad():
         state = network(ids, output_hidden_states=True).hidden_states[1][0].numpy()

@@ -8,9 +8,9 @@ import torch
 
 from sk_metaembed import TransformerEmbedding
 from sk_metaembed.sources._batching import BatchRunner
-from sk_metaembed.sources.transformer._forward import best_windows, window_spans
 
 from .. import tiny_bert
+from .test_transformer_embedding import HOW
 
 LONG = ["good", "film", "kings", "the", "warm", "plot", "was", "very", "bad"]
 
@@ -20,27 +20,36 @@ def pair():
     return tiny_bert.network(), tiny_bert.tokenizer()
 
 
-def piece_states(pair, words, max_length, truncate=False, whole=True):
-    """Return last-layer states of each piece, each from its best window, and words."""
+def windows(pair, words, max_length):
+    """Return the states and span of each window, and the word of each piece."""
     network, tokenizer = pair
     encoded = tokenizer([words], is_split_into_words=True, add_special_tokens=False)
-    ids, of = encoded["input_ids"][0], np.array(encoded.word_ids(0))
-    capacity = max_length - 2
-    spans = window_spans(len(ids), capacity)[: 1 if truncate else None]
-    chosen = best_windows(of[: spans[-1, 1]], spans)
-    if not whole:  # each piece for itself
-        chosen = best_windows(np.arange(spans[-1, 1]), spans)
-    states = []
-    for start, stop in spans.tolist():
-        row = [tokenizer.cls_token_id, *ids[start:stop], tokenizer.sep_token_id]
+    ids, size = encoded["input_ids"][0], max_length - 2
+    last = max(0, len(ids) - size)
+    result = []
+    for start in (*range(0, last, max(1, size // 2)), last):
+        row = [tokenizer.cls_token_id, *ids[start : start + size]]
         with torch.no_grad():
-            state = network(torch.tensor([row])).last_hidden_state[0].numpy()
-        states.append((start, state[1:-1], state[0], state[-1]))
-    pieces = np.array(
-        [states[k][1][i - states[k][0]] for i, k in enumerate(chosen.tolist())]
-    )
-    used = {*chosen.tolist(), 0, len(spans) - 1}
-    return pieces, of, [state for k, state in enumerate(states) if k in used]
+            state = network(torch.tensor([[*row, tokenizer.sep_token_id]]))
+        states = state.last_hidden_state[0].numpy()
+        result.append((states, start, start + len(states) - 2))
+    return result, np.array(encoded.word_ids(0))
+
+
+def context(begin, end, window, n):
+    """Return the pieces beside a span, on the side of the window with fewer."""
+    _, start, stop = window
+    if start > begin or end > stop:
+        return -1
+    left = np.inf if start == 0 else begin - start
+    return min(left, np.inf if stop == n else stop - end)
+
+
+def from_best_window(places, parts, n, subword):
+    """Return the vector of the piece numbers `places`."""
+    begin, end = places[0], places[-1] + 1
+    states, start, _ = max(parts, key=lambda part: context(begin, end, part, n))
+    return HOW[subword](states[places - start + 1])
 
 
 @pytest.mark.parametrize("max_length", [6, 9, 16])
@@ -48,14 +57,11 @@ def piece_states(pair, words, max_length, truncate=False, whole=True):
 def test_windows_equal_direct_calls_of_the_model(pair, max_length, subword):
     source = TransformerEmbedding(pair, max_length=max_length, subword=subword)
     block = source.fit_transform([LONG, ["good"], LONG]).blocks[0]
-    pieces, of, _ = piece_states(pair, LONG, max_length)
-    how = {
-        "first": lambda v: v[0],
-        "last": lambda v: v[-1],
-        "mean": lambda v: v.mean(0),
-        "max": lambda v: v.max(0),
-    }[subword]
-    expected = [how(pieces[of == i]) for i in range(len(LONG))]
+    parts, of = windows(pair, LONG, max_length)
+    expected = [
+        from_best_window(np.flatnonzero(of == i), parts, len(of), subword)
+        for i in range(len(LONG))
+    ]
     np.testing.assert_allclose(block.values[: len(LONG)], expected, atol=1e-5)
     np.testing.assert_array_equal(block.values[-len(LONG) :], block.values[: len(LONG)])
     assert block.known.all()
@@ -66,46 +72,53 @@ def test_a_word_longer_than_the_window(pair):
     words = ["good", "x" * 20, "king"]
     source = TransformerEmbedding(pair, subword="first", max_length=7)
     block = source.fit_transform([words]).blocks[0]
-    pieces, of, states = piece_states(pair, words, 7, whole=False)
-    assert len(states) > 3
+    parts, of = windows(pair, words, 7)
     assert block.known.all()
-    first = np.flatnonzero(of == 1)[0]
-    np.testing.assert_allclose(block.values[1], pieces[first], atol=1e-5)
+    first = from_best_window(np.flatnonzero(of == 1)[:1], parts, len(of), "first")
+    np.testing.assert_allclose(block.values[1], first, atol=1e-5)
 
 
-def test_sentence_vectors_over_windows(pair):
-    source = TransformerEmbedding(pair, output=["mean", "cls"], max_length=7)
-    mean, cls = source.fit_transform([LONG]).blocks
-    pieces, _, states = piece_states(pair, LONG, 7, whole=False)
-    whole = [states[0][2], *pieces, states[-1][3]]
-    np.testing.assert_allclose(mean.values[0], np.mean(whole, 0), atol=1e-5)
-    of_windows = np.mean([state[2] for state in states], 0)
-    np.testing.assert_allclose(cls.values[0], of_windows, atol=1e-5)
+@pytest.mark.parametrize("output", ["mean", "cls"])
+def test_vectors_of_texts_are_means_over_windows(pair, output):
+    source = TransformerEmbedding(pair, output=output, max_length=7)
+    parts, _ = windows(pair, LONG, 7)
+    how = HOW["mean" if output == "mean" else "first"]
+    expected = np.mean([how(states) for states, _, _ in parts], 0)
+    block = source.fit_transform([LONG]).blocks[0]
+    np.testing.assert_allclose(block.values[0], expected, atol=1e-5)
 
 
 def test_the_limit_of_the_model_is_respected(pair):
-    source = TransformerEmbedding(pair)
-    words = ["good"] * 120
-    block = source.fit_transform([words]).blocks[0]
-    assert source.max_length_ == 48
-    assert source.n_long_ == 1
-    assert block.known.all()
-    assert TransformerEmbedding(pair, max_length=1000).fit([words]).max_length_ == 48
+    source = TransformerEmbedding(pair, max_length=1000)
+    assert source.fit_transform([["good"] * 120]).blocks[0].known.all()
+    assert (source.max_length_, source.n_long_) == (48, 1)
 
 
 def test_truncate_warns_with_counts(pair):
     source = TransformerEmbedding(pair, max_length=7, truncate=True)
-    pieces, of, _ = piece_states(pair, LONG, 7, truncate=True)
+    parts, of = windows(pair, LONG, 7)
     cut = 2 * (len(of) - 5)
     with pytest.warns(UserWarning, match=rf"2 of 3 sequences .* {cut} pieces"):
         block = source.fit_transform([LONG, ["good"], LONG]).blocks[0]
     last = of[4]
     np.testing.assert_array_equal(block.known[:9], np.arange(9) <= last)
-    expected = [pieces[of[:5] == i].mean(0) for i in range(last + 1)]
+    expected = [parts[0][0][1:6][of[:5] == i].mean(0) for i in range(last + 1)]
     np.testing.assert_allclose(block.values[: last + 1], expected, atol=1e-5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         source.transform([["good"]])
+
+
+def test_a_tokenizer_may_cut_texts_on_the_left(pair):
+    tokenizer = tiny_bert.tokenizer()
+    tokenizer.truncation_side = "left"
+    source = TransformerEmbedding(
+        (pair[0], tokenizer), output="mean", max_length=7, truncate=True
+    )
+    with pytest.warns(UserWarning, match="1 of 1 sequences"):
+        block = source.fit_transform([LONG]).blocks[0]
+    states, _, _ = windows(pair, LONG, 7)[0][-1]
+    np.testing.assert_allclose(block.values[0], states.mean(0), atol=1e-5)
 
 
 def test_windows_are_reported_if_verbose(pair, capsys):
@@ -113,55 +126,20 @@ def test_windows_are_reported_if_verbose(pair, capsys):
     assert "1 of 2 sequences are longer than 7 pieces" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("capacity", [1, 3, 8, 50])
-def test_best_window_by_exhaustion(capacity):
-    rng = np.random.default_rng(0)
-    words = np.repeat(np.arange(20), rng.integers(1, 5, 20))
-    spans = window_spans(len(words), capacity)
-    assert spans[0, 0] == 0
-    assert spans[-1, 1] == len(words)
-    assert (np.diff(spans, axis=1) <= capacity).all()
-    assert (spans[1:, 0] <= spans[:-1, 1]).all()
-    chosen = best_windows(words, spans)
-    for word in range(20):
-        places = np.flatnonzero(words == word)
-        context = [
-            context_of(places[0], places[-1] + 1, span, len(words)) for span in spans
-        ]
-        if max(context) >= 0:
-            assert context[chosen[places[0]]] == max(context)
-        assert len(set(chosen[places])) == 1
-        start, stop = spans[chosen[places[0]]]
-        assert start <= places[0] < stop
-
-
-def context_of(begin, end, span, n):
-    start, stop = span
-    if start > begin or end > stop:
-        return -1
-    left = np.inf if start == 0 else begin - start
-    return min(left, np.inf if stop == n else stop - end)
-
-
-def raising_above(size, log):
-    def forward(batch):
-        if len(batch) > size:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        log.extend(batch.tolist())
-
-    return forward
-
-
 def test_out_of_memory_halves_the_batch():
     done, runner = [], BatchRunner(1000)
-    with pytest.warns(
-        UserWarning, match="out of GPU memory on a batch of .* sequences"
-    ) as caught:
-        runner.run([10] * 50, raising_above(7, done))
+
+    def forward(batch):
+        if len(batch) > 7:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        done.extend(batch.tolist())
+
+    with pytest.warns(UserWarning, match="out of GPU memory on a batch of") as caught:
+        runner.run([10] * 50, forward)
     assert sorted(done) == list(range(50))
     assert len(caught) == 3  # 50, 25, 12, then 6 at a time
     assert runner.budget == 60
-    runner.run([10] * 20, raising_above(7, done))
+    runner.run([10] * 20, forward)
 
 
 def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):

@@ -153,5 +153,4 @@ def test_no_pass_runs_while_layers_are_tried(monkeypatch):
         assert not wait(passes, timeout=0.2).done
         may_end.set()
         first, second = (done.result()[-1] for done in passes)
-    assert network.n_passes == 2
     assert torch.equal(first, second)

@@ -31,6 +31,7 @@ class Frame(NamedTuple):
     type: int = 0  # of the text's own pieces
     typed: bool = False  # whether the tokenizer returns types at all
     cls: int | None = None  # index of the classification token, negative in `right`
+    cuts_left: bool = False  # whether long texts lose their first pieces
 
 
 class Aligner:
@@ -52,10 +53,12 @@ class Aligner:
     frame : Frame
     has_offsets : bool
         Whether pieces are assigned to words by their characters.
+    n_prompt : int
+        Number of pieces of the prefix and the special tokens before it; 0 without.
     overhead : int
         Maximum number of pieces around a sentence: special tokens and prefix.
-    remembered : dict
-        Results of `_tokenizer_checks`, by sentence or word.
+    readable : dict
+        Results of `readable_types` by word: all candidates of a search read the same.
     """
 
     def __init__(self, tokenizer, prefix=""):
@@ -63,26 +66,31 @@ class Aligner:
         self.has_offsets = _has_offsets(tokenizer)
         self._space = "" if self.has_offsets else _space_of(tokenizer)
         self.frame = _frame_of(tokenizer)
-        self._prefix_ids = _encode(tokenizer, [prefix])["input_ids"][0]
-        around = len(self.frame.left) + len(self.frame.right)
-        self.overhead = around + len(self._prefix_ids) + 1
-        self.remembered = {}
+        [prefix_ids] = _encode(tokenizer, [prefix])["input_ids"]
+        self._prefix_ids = np.array(prefix_ids, dtype=np.int64)
+        n_prefix = len(self._prefix_ids)
+        self.n_prompt = len(self.frame.left) + n_prefix if prefix else 0
+        self.overhead = len(self.frame.left) + n_prefix + len(self.frame.right)
+        self.readable = {}
 
-    def encode(self, sentences):
-        """Return the Pieces of each sentence, a sequence of words or an OriginalText.
+    def encode(self, sentences, *, as_text=False):
+        """Return the Pieces of each sentence.
 
-        The spans of the words of an OriginalText are used only if `has_offsets`.
+        Parameters
+        ----------
+        sentences : list of OriginalText, or of sequences of str
+            Original texts with places of tokens require `has_offsets`.
+        as_text : bool, default=False
+            Whether no pieces are assigned to words. The words of a list are then joined
+            by spaces.
         """
         if not sentences:
             return []
+        if as_text:
+            return self._whole(sentences)
         if self.has_offsets:
             return self._by_characters([self._text(s) for s in sentences])
-        lists = [s for s in sentences if not isinstance(s, OriginalText)]
-        of_lists = iter(self._word_by_word(lists))
-        return [
-            self._whole(s.text) if isinstance(s, OriginalText) else next(of_lists)
-            for s in sentences
-        ]
+        return self._word_by_word(sentences)
 
     def encode_words(self, words):
         """Return the ids of the pieces that each word has within a text."""
@@ -114,12 +122,18 @@ class Aligner:
             result.append(Pieces(ids, n_prefix, *overlapping(spans, offsets)))
         return result
 
-    def _whole(self, text):
-        """Return the pieces of a text without those of its words."""
-        ids = _encode(self.tokenizer, [self.prefix + encodable(text)])["input_ids"][0]
-        prefix, none = self._prefix_ids, np.zeros(0, dtype=np.int64)
-        n_prefix = len(prefix) if ids[: len(prefix)] == prefix else 0
-        return Pieces(np.array(ids, dtype=np.int64), n_prefix, none, none)
+    def _whole(self, sentences):
+        """Return the pieces of texts, without those of their words."""
+        texts = [self.prefix + encodable(text_of(s)) for s in sentences]
+        none, result = np.zeros(0, dtype=np.int64), []
+        for ids in _encode(self.tokenizer, texts)["input_ids"]:
+            ids = np.array(ids, dtype=np.int64)
+            shared = ids[: len(self._prefix_ids)]
+            # The last piece of the prefix may be part of the text's first piece.
+            differs = shared != self._prefix_ids[: len(shared)]
+            n_prefix = int(differs.argmax()) if differs.any() else len(shared)
+            result.append(Pieces(ids, n_prefix, none, none))
+        return result
 
     def _word_by_word(self, sentences):
         prefix = self.prefix.split()
@@ -215,6 +229,7 @@ def _frame_of(tokenizer):
         type=types[start],
         typed="token_type_ids" in encoded,
         cls=place,
+        cuts_left=getattr(tokenizer, "truncation_side", "right") == "left",
     )
 
 
@@ -243,6 +258,11 @@ def _with_next(text, offsets):
     spans = zip(starts.tolist(), stops.tolist(), strict=True)
     spaces = np.array([text[slice(*span)].isspace() for span in spans], dtype=bool)
     return np.column_stack([starts, stops + spaces])
+
+
+def text_of(sentence):
+    """Return the text of an OriginalText, or words joined by spaces."""
+    return sentence.text if isinstance(sentence, OriginalText) else " ".join(sentence)
 
 
 def encodable(text):

@@ -208,14 +208,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
         frozen = TransformerEmbedding(self.model, device=self.device, **self._pooling())
         frozen._fit_vectors(tokens, None)
-        pieces = SentencePieces(
-            tokens,
-            frozen._model,
-            frozen.prompt_,
-            frozen._spec,
-            (min(self.max_length, frozen.max_length_ or self.max_length), True),
-            frozen._reader(tokens),
-        )
+        limit = min(self.max_length, frozen.max_length_ or self.max_length)
+        pieces = SentencePieces(frozen, tokens, limit, truncate=True)
         rows = _without_copies(tokens, labels, pieces.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(

@@ -23,7 +23,6 @@ from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
 from ._sentence_object import is_encoder, loaded_encoder
-from ._sentence_pass import SentencePass
 from ._tokenizer_checks import pieces_beyond, readable_types
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
-_OUTPUTS = ("words", "cls", "mean")
-_SENTENCE = ("sentence",)
+_OUTPUTS = ("auto", "sentence", "words", "cls", "mean")
 _OF_WORDS = {  # parameters that apply to hidden states only, with their defaults
     "layers": (-1,),
     "static": False,
@@ -43,8 +41,6 @@ _OF_WORDS = {  # parameters that apply to hidden states only, with their default
 _warned: set[tuple] = set()  # keys of warnings that were issued in this process
 _BATCH_TOKENS = {"cpu": 512}
 _GPU_BATCH_TOKENS = 16_384
-_NAMES = {"words": "layer", "cls": "cls", "mean": "mean"}
-_LEVELS = {"words": "token", "cls": "sequence", "mean": "sequence"}
 
 
 class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
@@ -80,10 +76,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "sentence" returns one vector per text, with the prompt, pooling, dense layers
         and normalization in the files of a sentence encoder. "words" returns one vector
         per token. "cls" returns the hidden state of the classification token of each
-        text, and "mean" the mean over all pieces, including special tokens. Pass a
-        sequence for several of the last three. "auto" is "sentence" for a folder with
-        modules.json, unless `layers`, `static` or `subword` is set, and "words"
-        otherwise.
+        text, and "mean" the mean over all pieces, including special tokens. "auto" is
+        "sentence" for a folder with modules.json, unless `layers`, `static` or
+        `subword` is set, and "words" otherwise.
     prompt : str, default=None
         Text to prepend to each text, such as "query: "; it gets no row in the output.
         By default, the prompt called `prompt_name` is used, or with "sentence" the
@@ -140,8 +135,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Attributes
     ----------
-    output_ : tuple of str
-        The selected outputs.
+    output_ : str
+        The selected output.
     prompt_ : str
         The prompt that is used.
     layers_ : tuple of int
@@ -207,8 +202,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     A sequence longer than `max_length` is processed in windows that overlap by half.
     Each word is taken from the window in which the shorter of its left and right
     context is longest. For a word that is longer than a window, the pieces in one
-    window are pooled. "cls" is the mean over the windows, and "mean" counts each piece
-    once.
+    window are pooled. Vectors of texts are means over the windows.
 
     A network is tested once with a few pieces, alone and in a batch. If padding changes
     its vectors, as in ConvBERT and MobileBERT, batches contain sentences of equal
@@ -258,7 +252,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "layers": [Integral, "array-like", StrOptions({"all"})],
         "static": ["boolean"],
         "subword": [StrOptions(set(SUBWORD_MODES))],
-        "output": [str, "array-like"],
+        "output": [StrOptions(set(_OUTPUTS))],
         "prompt": [str, None],
         "prompt_name": [str, None],
         "truncate_dim": [Interval(Integral, 1, None, closed="left"), None],
@@ -284,7 +278,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         *,
         static: bool = False,
         subword: Literal["first", "last", "mean", "max"] = "mean",
-        output: str | Sequence[str] = "auto",
+        output: Literal["auto", "sentence", "words", "cls", "mean"] = "auto",
         prompt: str | None = None,
         prompt_name: str | None = None,
         truncate_dim: int | None = None,
@@ -333,11 +327,11 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.dtype_ = model.dtype
         states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
-        if _is_sentence(self, model):
+        self.output_ = _resolve_output(self, model)
+        if self.output_ == "sentence":
             parts = self._fit_sentence(model, dim)
         else:
             parts = self._fit_layers(model, dim)
-        self.output_ = self._spec.outputs
         window = [self.max_length_, self._truncate]
         self.fingerprint_ = fingerprint_of(
             {"version": _VERSION, "model": model.fingerprint, "window": window} | parts
@@ -352,10 +346,13 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = _prompt_of(self, model)
-        frame = model.aligner(self.prompt_).frame
+        if self.output_ == "cls" and model.aligner(self.prompt_).frame.cls is None:
+            raise ValueError(
+                "TransformerEmbedding: output='cls' requires a classification token, "
+                "but this tokenizer adds none to a text. Use output='mean'."
+            )
         self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
-        outputs = _resolve_outputs(self.output, frame)
-        self._spec = OutputSpec(self.layers_, outputs, self.subword, dim)
+        self._spec = OutputSpec(self.layers_, self.output_, self.subword, dim)
         self._static, self._truncate = self.static, bool(self.truncate)
         limits = [n for n in (self.max_length, model.limit) if n is not None]
         self.max_length_ = min(limits) if limits else None
@@ -377,19 +374,11 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.layers_ = (self.n_hidden_states_ - 1,)
         kept = self.truncate_dim or modules.truncate_dim
         dim = min(n for n in (modules.dim(dim), kept) if n is not None)
-        self._spec = OutputSpec(self.layers_, _SENTENCE, self.subword, dim)
+        self._spec = OutputSpec(self.layers_, "sentence", self.subword, dim)
         self._static, self._truncate = False, self.truncate in (None, True)
         limits = [n for n in (self.max_length, model.sentence_limit) if n is not None]
         self.max_length_ = min(limits) if limits else None
-        around = model.reader(self.prompt_).overhead
-        if self.max_length_ is not None and self.max_length_ <= around:
-            raise ValueError(
-                f"TransformerEmbedding: {self.max_length_} pieces have no room for a "
-                f"text behind {around} pieces of special tokens and prompt. Use a "
-                "larger max_length or a shorter prompt."
-            )
-        self._modules = model.modules_fingerprint
-        return {"sentence": self._modules, "prompt": self.prompt_, "dim": dim}
+        return {"sentence": True, "prompt": self.prompt_, "dim": dim}
 
     def _learn(self, tokens, y):
         computed = super()._learn(tokens, y)
@@ -426,23 +415,22 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         model, spec = self._model, self._spec
         budget = self._budget(model.device_type)
         others = ()
-        is_sentence = spec.outputs == _SENTENCE
+        is_sentence = spec.output == "sentence"
         if self.cache is not None and self.cache_layers == "all" and not is_sentence:
             every = range(self.n_hidden_states_)
             others = tuple(layer for layer in every if layer not in spec.layers)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         with opened as handle, token_bar(self, tokens, reader) as bar:
-            options = self.max_length_, self._truncate, budget, bar.update
-            if is_sentence:
-                compute = SentencePass(
-                    model, self._modules, self.prompt_, spec, *options
-                )
-            else:
-                layers = spec._replace(layers=spec.layers + others)
-                compute = ForwardPass(
-                    model, model.aligner(self.prompt_), layers, *options
-                )
+            compute = ForwardPass(
+                model,
+                model.aligner(self.prompt_),
+                spec._replace(layers=spec.layers + others),
+                self.max_length_,
+                self._truncate,
+                budget,
+                bar.update,
+            )
             return sentence_blocks(
                 handle,
                 tokens,
@@ -454,43 +442,37 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 reader=reader,
             )
 
-    def _reader(self, tokens, *, places=True):
+    def _reader(self, tokens):
         """Return the function from tokens to the distinct sentences that are read.
 
-        Original texts, if they are known and pieces can be assigned to their tokens;
-        without `places`, texts without the places of their tokens.
+        Original texts, if they are known and pieces can be assigned to their tokens.
         """
-        words = "words" in self._spec.outputs
+        words = self._spec.output == "words"
         has_offsets = self._model.aligner(self.prompt_).has_offsets
         if tokens.texts is None or (words and not has_offsets):
             return distinct_sentences
-        return partial(
-            distinct_texts,
-            per_token=words and places,
-            per_text=self._spec.outputs != ("words",),
-        )
+        return partial(distinct_texts, per_token=words, per_text=not words)
 
     def _kinds(self, layers):
-        """Return a Layer for each layer and output, in the order of the blocks."""
-        if self._spec.outputs == _SENTENCE:
-            return [Layer("sentence", self._spec.dim, "sequence")] if layers else []
-        return [
-            Layer(f"{_NAMES[output]}{layer}", self._spec.dim, _LEVELS[output])
-            for layer in layers
-            for output in self._spec.outputs
-        ]
+        """Return the Layer of each hidden state, in the order of the blocks."""
+        output, dim = self._spec.output, self._spec.dim
+        if output == "sentence":
+            return [Layer("sentence", dim, "sequence")] if layers else []
+        if output == "words":
+            return [Layer(f"layer{layer}", dim) for layer in layers]
+        return [Layer(f"{output}{layer}", dim, "sequence") for layer in layers]
 
     def _budget(self, device_type):
         """Return the number of pieces per batch."""
         return self.batch_tokens or _BATCH_TOKENS.get(device_type, _GPU_BATCH_TOKENS)
 
     def _beyond(self, tokens):
+        reader, as_text = self._reader(tokens), self._spec.output != "words"
         aligner = self._model.aligner(self.prompt_)
-        if self._spec.outputs == _SENTENCE:
-            aligner = self._model.reader(self.prompt_)
-        read = self._reader(tokens, places=False)
         with self._model.lock:
-            return pieces_beyond(tokens, aligner, self.max_length_, read)
+            return pieces_beyond(
+                tokens, aligner, self.max_length_, reader, as_text=as_text
+            )
 
     def _report_long(self, tokens):
         if not (self._truncate or self.verbose):
@@ -507,7 +489,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             if self.truncate is None and not _is_first((self.fingerprint_, "long")):
                 return
             result = "and the words there are not known"
-            if self._spec.outputs == _SENTENCE:
+            if self._spec.output == "sentence":
                 result = "as sentence-transformers does"
             warnings.warn(
                 f"{message}: {n_pieces} pieces at their ends are cut off, {result}. "
@@ -583,29 +565,19 @@ def _check_defaults(source):
         )
 
 
-def _is_sentence(source, model):
-    """Return whether the output is computed by the modules of a sentence encoder."""
-    output = source.output
-    if isinstance(output, str):
-        output = (output,)
-    if tuple(output) == ("auto",):
-        return model.has_modules and all(
-            getattr(source, name) == default for name, default in _OF_WORDS.items()
-        )
-    if "sentence" not in output:
-        return False
-    if tuple(output) != _SENTENCE:
-        raise ValueError(
-            f"TransformerEmbedding: output={source.output!r} combines 'sentence' with "
-            "hidden states. Use two sources in an EmbeddingUnion."
-        )
-    if not model.has_modules:
+def _resolve_output(source, model):
+    """Return the output that "auto" selects, or the one that is set."""
+    if source.output == "auto":
+        defaults = _OF_WORDS.items()
+        unset = all(getattr(source, name) == default for name, default in defaults)
+        return "sentence" if model.has_modules and unset else "words"
+    if source.output == "sentence" and not model.has_modules:
         raise ValueError(
             "TransformerEmbedding: output='sentence' reads modules.json of a sentence "
             "encoder, which this model does not have. Use output='mean' or 'cls', or "
             "pass the folder that sentence-transformers saved."
         )
-    return True
+    return source.output
 
 
 def _prompt_of(source, model, default=""):
@@ -640,23 +612,22 @@ def _is_first(key):
 def _warn_of_modules(source):
     """Warn once if "mean" or "cls" differs from the output that the files specify."""
     model = source._model
-    outputs = [name for name in source.output_ if name in ("mean", "cls")]
-    if not outputs or not model.has_modules:
+    if source.output_ not in ("mean", "cls") or not model.has_modules:
         return
     try:
         modules = model.modules
     except ValueError:  # an unknown module: output="sentence" is not possible either
         return
-    reason = modules.differs_from(outputs[0])
+    reason = modules.differs_from(source.output_)
     default = modules.prompts.get(modules.default_prompt)
     if reason is None and default and not source.prompt_:
         reason = f"the prompt {default!r}"
-    if reason is None or not _is_first((model.fingerprint, outputs[0])):
+    if reason is None or not _is_first((model.fingerprint, source.output_)):
         return
     warnings.warn(
-        f"TransformerEmbedding: output={outputs[0]!r}, but the files of this sentence "
-        f"encoder say {reason}. Use output='sentence' for the vectors that its authors "
-        "trained.",
+        f"TransformerEmbedding: output={source.output_!r}, but the files of this "
+        f"sentence encoder say {reason}. Use output='sentence' for the vectors that "
+        "its authors trained.",
         UserWarning,
         stacklevel=2,
     )
@@ -692,21 +663,3 @@ def _resolve_layers(layers, n_states, static):
             "nothing to return. Pass a layer, or use static=True."
         )
     return resolved
-
-
-def _resolve_outputs(output, frame):
-    """Return the outputs as a tuple, checked against the tokenizer's special tokens."""
-    outputs = (output,) if isinstance(output, str) else tuple(output)
-    outputs = ("words",) if outputs == ("auto",) else outputs
-    unknown = [kind for kind in outputs if kind not in _OUTPUTS]
-    if unknown or not outputs or len(set(outputs)) < len(outputs):
-        raise ValueError(
-            "TransformerEmbedding: output must be 'auto', 'sentence', or one or more "
-            f"of {_OUTPUTS} without duplicates; got {output!r}."
-        )
-    if "cls" in outputs and frame.cls is None:
-        raise ValueError(
-            "TransformerEmbedding: output='cls' requires a classification token, but "
-            "this tokenizer adds none to a text. Use output='mean'."
-        )
-    return outputs

@@ -15,10 +15,9 @@ from sklearn.base import BaseEstimator, clone
 
 from ..._core._checked_parameters import CheckedParametersMixin
 from ..._core._sklearn import Interval, StrOptions
-from ...sequences._indexing import span_index
 from .._base import used_types
 from ._embedding import TransformerEmbedding
-from ._forward import windows_of
+from ._forward import PooledPieces, pooled_pieces, windows_of
 
 if TYPE_CHECKING:
     from ...sequences import TokenSequences
@@ -26,71 +25,51 @@ if TYPE_CHECKING:
 _SENTENCES_PER_STEP = 1024
 
 
-class Pooled(NamedTuple):
-    """The pieces that are pooled into rows of vectors, for one kind of output."""
-
-    windows: object  # the window of each piece, in the batch
-    positions: object  # the position of each piece there
-    sizes: object  # number of pieces per row
-    rows: object  # the rows
-    n_rows: int  # including those without a piece
-    mode: str  # of pooling
-
-
 class PieceBatch(NamedTuple):
-    """The input of a network for a batch of sentences."""
+    """The input of a network for a batch of sentences, with tensors in `pooled`."""
 
     ids: list  # one array per window
     types: list | None  # the same
-    outputs: dict  # of Pooled, by the kind of output
+    pooled: PooledPieces
+    n_rows: int  # of words or texts, including those without a piece
 
 
 class SentencePieces:
-    """The windows of all sentences, as flat arrays.
+    """The windows of all sentences.
 
     Parameters
     ----------
+    source : TransformerEmbedding
+        With its model and options resolved.
     tokens : TokenSequences
-    model : TransformerModel or LoadedModel
-        Its tokenizer splits the words.
-    prompt : str
-        Text before each text.
-    spec : OutputSpec
-    window : tuple of int or None, and bool
-        Maximum number of pieces per window; whether longer sentences are cut.
-    reader : callable
-        Returns the sentences of tokens, like `distinct_sentences`.
+    limit : int or None
+        Maximum number of pieces per window.
+    truncate : bool
+        Whether longer sentences are cut.
     """
 
-    def __init__(self, tokens, model, prompt, spec, window, reader):
-        self._spec = spec
-        aligner = model.aligner(prompt)
-        self._frame = aligner.frame
+    def __init__(self, source, tokens, limit, truncate):
+        aligner, lock = source._model.aligner(source.prompt_), source._model.lock
+        self._output, self._frame = source._spec.output, aligner.frame
         self._lengths = tokens.lengths
-        windows = []
+        self._windows = [[] for _ in range(len(tokens))]
+        reader, as_text = source._reader(tokens), self._output != "words"
         for start in range(0, len(tokens), _SENTENCES_PER_STEP):
             part = tokens[start : start + _SENTENCES_PER_STEP]
             groups, sentences = reader(part, merge_equal=False)
-            with model.lock:
-                encoded = aligner.encode(sentences)
+            with lock:
+                encoded = aligner.encode(sentences, as_text=as_text)
             for (i,), pieces in zip(groups, encoded, strict=True):
-                windows += windows_of(
-                    start + i, pieces, self._frame, window[0], truncate=window[1]
+                self._windows[start + i] = windows_of(
+                    start + i, pieces, self._frame, limit, truncate=truncate
                 )
-        sentences = np.array([w.sentence for w in windows], dtype=np.int64)
-        counts = np.bincount(sentences, minlength=len(tokens))
-        self._windows = np.r_[0, np.cumsum(counts)].astype(np.int64)
-        self._ids = _Ragged.from_rows([w.ids for w in windows])
-        self._types = _Ragged.from_rows([w.types for w in windows])
-        self._positions = _Ragged.from_rows([w.positions for w in windows])
-        self._words = _Ragged.from_rows([w.words for w in windows])
-        self._counted = _Ragged.from_rows([w.counted for w in windows])
-        words = np.repeat(tokens.offsets[:-1][sentences], self._words.lengths)
         self.known = {
             "token": np.zeros(tokens.n_tokens, dtype=bool),
-            "sequence": counts > 0,
+            "sequence": np.array([len(part) > 0 for part in self._windows], dtype=bool),
         }
-        self.known["token"][words + self._words.values] = True
+        for first, windows in zip(tokens.offsets, self._windows, strict=False):
+            for window in windows:
+                self.known["token"][first + window.words] = True
 
     def batch(self, rows, send):
         """Return the `PieceBatch` of some sentences.
@@ -101,68 +80,16 @@ class SentencePieces:
         send : callable
             Converts an array to a tensor on the device.
         """
-        windows, offsets = span_index(self._windows, rows)
-        owners = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        parts = {
-            "words": lambda: self._word_pieces(windows, owners, rows),
-            "mean": lambda: self._sentence_pieces(windows, owners),
-            "cls": lambda: self._cls_pieces(windows, owners),
-        }
-        n_rows = {"words": int(self._lengths[rows].sum())}
-        outputs = {}
-        for kind in self._spec.outputs:
-            where, positions, owner = parts[kind]()
-            order = np.argsort(owner, kind="stable")
-            filled, sizes = np.unique(owner, return_counts=True)
-            arrays = where[order], positions[order], sizes, filled
-            outputs[kind] = Pooled(
-                *(send(array.astype(np.int64)) for array in arrays),
-                n_rows.get(kind, len(rows)),
-                self._spec.subword if kind == "words" else "mean",
-            )
-        types = self._types.rows(windows) if self._frame.typed else None
-        return PieceBatch(self._ids.rows(windows), types, outputs)
-
-    # Each returns the window, the position in it, and the row of each piece.
-
-    def _word_pieces(self, windows, owners, rows):
-        where = np.repeat(np.arange(len(windows)), self._words.lengths[windows])
-        firsts = np.cumsum(self._lengths[rows]) - self._lengths[rows]
-        words = self._words.gather(windows) + firsts[owners][where]
-        return where, self._positions.gather(windows), words
-
-    def _sentence_pieces(self, windows, owners):
-        where = np.repeat(np.arange(len(windows)), self._counted.lengths[windows])
-        return where, self._counted.gather(windows), owners[where]
-
-    def _cls_pieces(self, windows, owners):
-        cls = self._frame.cls
-        ends = self._ids.lengths[windows] if cls < 0 else 0
-        return np.arange(len(windows)), np.full(len(windows), cls) + ends, owners
-
-
-class _Ragged(NamedTuple):
-    """Rows of different lengths in one flat array."""
-
-    values: np.ndarray
-    offsets: np.ndarray
-
-    @classmethod
-    def from_rows(cls, rows):
-        offsets = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
-        values = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
-        return cls(values, offsets)
-
-    @property
-    def lengths(self):
-        return np.diff(self.offsets)
-
-    def gather(self, rows):
-        """Return the concatenated values of some rows."""
-        return self.values[span_index(self.offsets, rows)[0]]
-
-    def rows(self, rows):
-        return [self.values[self.offsets[i] : self.offsets[i + 1]] for i in rows]
+        lengths = self._lengths[rows]
+        firsts, n_rows = np.arange(len(rows)), len(rows)
+        if self._output == "words":
+            firsts, n_rows = np.cumsum(lengths) - lengths, int(lengths.sum())
+        firsts = firsts.repeat([len(self._windows[i]) for i in rows])
+        windows = [window for i in rows for window in self._windows[i]]
+        pooled = pooled_pieces(windows, firsts, self._output, self._frame.cls)
+        pooled = PooledPieces(*(send(part.astype(np.int64)) for part in pooled))
+        types = [w.types for w in windows] if self._frame.typed else None
+        return PieceBatch([w.ids for w in windows], types, pooled, n_rows)
 
 
 class FineTuneSpec:
@@ -202,14 +129,7 @@ class FineTuneSpec:
         """Return the SentencePieces of sequences, from which batches are made."""
         source = self.source
         source._report_long(tokens)
-        return SentencePieces(
-            tokens,
-            source._model,
-            source.prompt_,
-            source._spec,
-            (source.max_length_, source._truncate),
-            source._reader(tokens),
-        )
+        return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
     @property
     def padding_id(self):

@@ -138,7 +138,7 @@ class FineTunedModule(nn.Module):
     # Batches are assembled in NumPy, which torch.compile would trace for minutes.
     @torch.compiler.disable
     def forward(self, batch):
-        """Return (values, known) per layer and output of a `PieceBatch`.
+        """Return (values, known) per layer of a `PieceBatch`.
 
         Values have shape (n_rows, dim), and are zero where a row is not known.
         """
@@ -148,12 +148,17 @@ class FineTunedModule(nn.Module):
         chunks = token_batches(lengths, source._budget(device.type), self._policy)
         states = [self._states(batch, chunk) for chunk in chunks]
         begins = send(_begins(lengths, chunks), device)
+        rows = batch.pooled.rows
+        places = begins[batch.pooled.windows] + batch.pooled.positions
+        known = torch.zeros(batch.n_rows, dtype=torch.bool, device=device)
+        known = known.index_fill(0, rows, True)
         results = []
         for layer in spec.layers:
             flat = [s[layer].reshape(-1, spec.dim).float() for s in states]
             flat = torch.cat([torch.zeros(0, spec.dim, device=device), *flat])
-            parts = (batch.outputs[kind] for kind in spec.outputs)
-            results += [_pooled(flat, begins, part) for part in parts]
+            vectors = pool_pieces(flat[places], batch.pooled.sizes, spec.mode)
+            values = flat.new_zeros(batch.n_rows, spec.dim)
+            results.append((values.index_copy(0, rows, vectors), known))
         return results
 
     def _states(self, batch, chunk):
@@ -211,16 +216,6 @@ def _begins(lengths, chunks):
         begins[chunk] = start + longest * np.arange(len(chunk))
         start += longest * len(chunk)
     return begins
-
-
-def _pooled(flat, begins, part):
-    places = begins[part.windows] + part.positions
-    vectors = pool_pieces(flat[places], part.sizes, part.mode)
-    values = flat.new_zeros(part.n_rows, flat.shape[1])
-    known = torch.zeros(part.n_rows, dtype=torch.bool, device=flat.device)
-    return values.index_copy(0, part.rows, vectors), known.index_fill(
-        0, part.rows, True
-    )
 
 
 def _rebuilt(spec, trained, training):

@@ -6,10 +6,11 @@ steps are:
 1. `Aligner.encode` splits sentences into pieces.
 2. `windows_of` divides the pieces of a sentence into windows, and chooses the window
    from which the vector of each word is taken: the one where it has most context.
-3. `ForwardPass` runs the network on batches of windows.
-4. `_Results` pools the pieces of each word, and the windows of each sentence.
+3. `ForwardPass` runs the network on batches of windows, and pools the pieces of each
+   word or window. The vector of a text is the mean over its windows.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +22,17 @@ SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
 class OutputSpec(NamedTuple):
-    """Which vectors to compute from the hidden states."""
+    """Which vectors to compute."""
 
     layers: tuple
-    outputs: tuple = ("words",)
+    output: str = "words"
     subword: str = "mean"
     dim: int = 0
+
+    @property
+    def mode(self):
+        """How the pieces of a row are pooled."""
+        return self.subword if self.output == "words" else "mean"
 
 
 class ForwardPass:
@@ -54,133 +60,140 @@ class ForwardPass:
         self._progress = progress
 
     def __call__(self, sentences):
-        """Yield a list of (values, known) per sentence, for each layer and output."""
-        frame, pad = self.aligner.frame, self.model.padding_id
+        """Yield a list of (values, known) per sentence, for each layer."""
+        of_words = self.spec.output == "words"
         with self.model.lock:
-            encoded = self.aligner.encode(sentences)
+            head = self.model.head if self.spec.output == "sentence" else None
+            encoded = self.aligner.encode(sentences, as_text=not of_words)
+            policy = self.model.network.batching_policy(self.model.padding_id)
         windows = [
             window
             for i, pieces in enumerate(encoded)
             for window in windows_of(
-                i, pieces, frame, self.limit, truncate=self.truncate
+                i, pieces, self.aligner.frame, self.limit, truncate=self.truncate
             )
         ]
-        sizes = [len(sentence) for sentence in sentences]
-        results = _Results(windows, sizes, self.spec)
-        shares = _token_shares(windows, sizes)
+        owners = np.array([w.sentence for w in windows], dtype=np.int64)
+        sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+        starts = np.r_[0, np.cumsum(sizes)]
+        # Words of all sentences, or windows, whose vectors are averaged at the end.
+        firsts = starts[owners] if of_words else np.arange(len(windows))
+        n_rows = int(starts[-1]) if of_words else len(windows)
+        shares = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
+        known = np.zeros(n_rows, dtype=bool)
+        values = []  # per layer
 
         def forward(batch):
-            part = [windows[k] for k in batch]
-            types = [w.types for w in part] if frame.typed else None
             with self.model.lock:
-                ids = [w.ids for w in part]
-                states = self.model.network.hidden_states(ids, types, pad)
-                check_dimensions(states, self.spec)
-                results.collect(batch, states, frame.cls)
+                rows, pooled = self._pooled(
+                    [windows[k] for k in batch], firsts[batch], head
+                )
+            if not values:
+                shapes = [(n_rows, vectors.shape[1]) for vectors in pooled]
+                values.extend(np.zeros(shape, np.float32) for shape in shapes)
+            for layer, vectors in zip(values, pooled, strict=True):
+                layer[rows] = vectors
+            known[rows] = True
             if self._progress is not None:
                 self._progress(int(shares[batch].sum()))
 
-        with self.model.lock:
-            policy = self.model.network.batching_policy(pad)
         self._runner.run([len(w.ids) for w in windows], forward, policy)
-        yield from results.by_sentence()
+        if not values:
+            shape = n_rows, self.spec.dim
+            values = [np.zeros(shape, np.float32) for _ in self.spec.layers]
+        if of_words:
+            for start, stop in pairwise(starts.tolist()):
+                yield [(layer[start:stop], known[start:stop]) for layer in values]
+            return
+        known = np.isin(np.arange(len(sentences)), owners)
+        values = [_window_means(layer, owners, len(sentences)) for layer in values]
+        if head is not None and known.any():
+            [pooled] = values
+            vectors = head.finish(pooled[known])[:, : self.spec.dim]
+            values = [np.zeros((len(known), vectors.shape[1]), np.float32)]
+            values[0][known] = vectors
+        for i, is_known in enumerate(known.tolist()):
+            yield [(layer[i], is_known) for layer in values]
 
-
-def _token_shares(windows, sizes):
-    """Return the number of tokens to report per window: all of a sentence's first."""
-    owners, firsts = np.unique([w.sentence for w in windows], return_index=True)
-    shares = np.zeros(len(windows), dtype=np.int64)
-    shares[firsts] = np.array(sizes, dtype=np.int64)[owners.astype(np.int64)]
-    return shares
-
-
-class _Results:
-    """The vectors of some sentences, filled batch by batch."""
-
-    def __init__(self, windows, sizes, spec):
-        self.windows, self.spec = windows, spec
-        self.starts = np.r_[0, np.cumsum(sizes)].astype(np.int64)
-        self.known = np.zeros(self.starts[-1], dtype=bool)
-        n_layers, n_rows = len(spec.layers), self.starts[-1]
-        if "words" in spec.outputs:
-            self.words = np.zeros((n_layers, n_rows, spec.dim), np.float32)
-        self.whole = {
-            output: np.zeros((n_layers, len(windows), spec.dim), np.float32)
-            for output in spec.outputs
-            if output != "words"
-        }
-
-    def collect(self, batch, states, cls):
-        """Pool the hidden states of a batch of windows into the results."""
+    def _pooled(self, windows, firsts, head):
+        """Return the rows that a batch of windows fills, and vectors per layer."""
         import torch
 
         from ..._training._device import send
 
-        length, windows = states[0].shape[1], [self.windows[k] for k in batch]
-        device = states[0].device
+        frame, spec, network = self.aligner.frame, self.spec, self.model.network
+        ids = [w.ids for w in windows]
+        types = [w.types for w in windows] if frame.typed else None
+        inputs = ids, types, self.model.padding_id
+        if head is not None:
+            config = self.model.config
+            # sentence-transformers passes them on only if the model returns them.
+            layers = head.mixes_layers and getattr(config, "output_hidden_states", 0)
+            n_prompt = 0 if head.include_prompt else self.aligner.n_prompt
+            states = network.last_states(*inputs, layers=bool(layers))
+            with torch.inference_mode():
+                vectors = [head.pool(*states, n_prompt)]
+            rows = firsts
+        else:
+            states = network.hidden_states(*inputs)
+            check_dimensions(states, spec)
+            device, length = states[0].device, states[0].shape[1]
+            pieces = pooled_pieces(windows, firsts, spec.output, frame.cls)
+            rows = pieces.rows
+            places = send(pieces.windows * length + pieces.positions, device)
+            sizes = send(pieces.sizes, device)
+            flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
+            vectors = [pool_pieces(f[places].float(), sizes, spec.mode) for f in flat]
+        arrays = [layer.cpu().numpy() for layer in vectors]
+        for layer, array in zip(spec.layers, arrays, strict=True):
+            if not np.isfinite(array).all():
+                raise _overflow(layer, self.model.dtype)
+        return rows, arrays
 
-        def index(arrays):
-            return send(np.concatenate(arrays), device)
 
-        firsts = [i * length for i in range(len(windows))]
-        if "words" in self.spec.outputs:
-            places = [w.positions + n for w, n in zip(windows, firsts, strict=True)]
-            words = [w.words + self.starts[w.sentence] for w in windows]
-            words = np.concatenate(words)
-            order = np.argsort(words, kind="stable")
-            rows, sizes = np.unique(words, return_counts=True)
-            places, sizes = index([np.concatenate(places)[order]]), index([sizes])
-            self._pool_into(self.words, rows, states, places, sizes, self.spec.subword)
-            self.known[rows] = True
-        if "mean" in self.whole:
-            out = self.whole["mean"]
-            places = [w.counted + n for w, n in zip(windows, firsts, strict=True)]
-            sizes = index([[len(w.counted) for w in windows]])
-            self._pool_into(out, batch, states, index(places), sizes, "mean")
-        if "cls" in self.whole:
-            out = self.whole["cls"]
-            places = [
-                [n + (cls if cls >= 0 else len(w.ids) + cls)]
-                for w, n in zip(windows, firsts, strict=True)
-            ]
-            sizes = torch.ones(len(windows), dtype=torch.int64, device=device)
-            self._pool_into(out, batch, states, index(places), sizes, "first")
+class PooledPieces(NamedTuple):
+    """The pieces that are pooled into rows of vectors, row by row."""
 
-    def _pool_into(self, out, rows, states, places, sizes, mode):
-        for j, layer in enumerate(self.spec.layers):
-            vectors = states[layer].reshape(-1, self.spec.dim)[places].float()
-            pooled = pool_pieces(vectors, sizes, mode).cpu().numpy()
-            if not np.isfinite(pooled).all():
-                raise _overflow(layer, states[layer].dtype)
-            out[j, rows] = pooled
+    windows: np.ndarray  # the window of each piece, in the batch
+    positions: np.ndarray  # the position of each piece there
+    sizes: np.ndarray  # number of pieces per row
+    rows: np.ndarray
 
-    def by_sentence(self):
-        """Yield the list of (values, known) of each sentence."""
-        owners = np.array([w.sentence for w in self.windows], dtype=np.int64)
-        n_windows = np.bincount(owners, minlength=len(self.starts) - 1)
-        whole = {output: self._average(output, owners) for output in self.whole}
-        for i, (start, stop) in enumerate(
-            zip(self.starts[:-1], self.starts[1:], strict=True)
-        ):
-            yield [
-                (self.words[j, start:stop], self.known[start:stop])
-                if output == "words"
-                else (whole[output][j, i], bool(n_windows[i]))
-                for j in range(len(self.spec.layers))
-                for output in self.spec.outputs
-            ]
 
-    def _average(self, output, owners):
-        """Return one vector per sentence, (n_layers, n_sentences, dim)."""
-        values, n_sentences = self.whole[output], len(self.starts) - 1
-        weights = np.ones(len(owners))
-        if output == "mean" and np.bincount(owners).max(initial=0) > 1:
-            weights = np.array([len(w.counted) for w in self.windows], dtype=float)
-        sums = np.zeros((len(values), n_sentences, self.spec.dim))
-        for j, layer in enumerate(values):
-            np.add.at(sums[j], owners, layer * weights[:, None])
-        total = np.bincount(owners, weights, minlength=n_sentences)
-        return (sums / np.maximum(total, 1e-300)[:, None]).astype(np.float32)
+def pooled_pieces(windows, firsts, output, cls):
+    """Return the PooledPieces of a batch of windows.
+
+    Parameters
+    ----------
+    windows : list of Window
+    firsts : ndarray of int, shape (n_windows,)
+        The row of the first word of each window's sentence, or of the whole text.
+    output : {"words", "cls", "mean"}
+    cls : int or None
+        Index of the classification token.
+    """
+    if output == "words":
+        positions = [w.positions for w in windows]
+        rows = [w.words + first for w, first in zip(windows, firsts, strict=True)]
+    else:
+        positions = [np.arange(len(w.ids)) for w in windows]
+        if output == "cls":
+            positions = [places[[cls]] for places in positions]
+        rows = [firsts.repeat([len(places) for places in positions])]
+    where = np.repeat(np.arange(len(windows)), [len(places) for places in positions])
+    none = np.zeros(0, dtype=np.int64)
+    rows, positions = (np.concatenate([none, *parts]) for parts in (rows, positions))
+    order = np.argsort(rows, kind="stable")
+    filled, sizes = np.unique(rows, return_counts=True)
+    return PooledPieces(where[order], positions[order], sizes, filled)
+
+
+def _window_means(vectors, owners, n_texts):
+    """Return the mean over the windows of each text, all of which are equally long."""
+    sums = np.zeros((n_texts, vectors.shape[1]))
+    np.add.at(sums, owners, vectors)
+    counts = np.bincount(owners, minlength=n_texts)
+    return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
 
 def pool_pieces(pieces, sizes, mode):
@@ -230,29 +243,26 @@ class Window(NamedTuple):
     types: np.ndarray
     positions: np.ndarray  # positions of the pieces whose vectors are used for words
     words: np.ndarray  # the word of each of these pieces
-    counted: np.ndarray  # positions included in the mean of the sentence
 
 
 def windows_of(sentence, pieces, frame, limit, *, truncate=False):
     """Return the windows of a sentence; none if it has no pieces.
 
     `limit` is the maximum number of pieces per window, special tokens and prefix
-    included. With `truncate`, only the first window is returned.
+    included. With `truncate`, only the first window is returned, or the last one if the
+    tokenizer cuts texts on the left.
     """
     n_body = len(pieces.ids) - pieces.n_prefix
     if not n_body:
         return []
     spans = window_spans(n_body, _capacity(limit, frame, pieces))
     if truncate:
-        spans = spans[:1]
+        spans = spans[-1:] if frame.cuts_left else spans[:1]
     chosen = best_windows(pieces.words, spans, pieces.at - pieces.n_prefix)
-    # The vector of a whole text must not depend on its tokens.
-    counted = best_windows(np.arange(spans[-1, 1]), spans)
-    windows = [
-        _window(sentence, pieces, frame, chosen, counted, k, span)
+    return [
+        _window(sentence, pieces, frame, chosen == k, span)
         for k, span in enumerate(spans.tolist())
     ]
-    return [window for window in windows if len(window.counted)]
 
 
 def n_cut(pieces, frame, limit):
@@ -270,42 +280,30 @@ def _capacity(limit, frame, pieces):
     capacity = limit - n_special - n_prefix
     if capacity < 1:
         raise ValueError(
-            f"TransformerEmbedding: windows of {limit} pieces have no room for words "
-            f"between {n_special} special tokens and {n_prefix} pieces of the prefix. "
-            "Use a larger max_length or a shorter prefix."
+            f"TransformerEmbedding: windows of {limit} pieces have no room for text "
+            f"between {n_special} special tokens and {n_prefix} pieces of the prompt. "
+            "Use a larger max_length or a shorter prompt."
         )
     return capacity
 
 
-def _window(sentence, pieces, frame, chosen, counted, k, span):
-    """Return window `k`.
+def _window(sentence, pieces, frame, chosen, span):
+    """Return the window of a span of pieces.
 
-    `chosen` is the window from which each piece is used for its word, `counted` the
-    window from which it is used for the mean of the sentence.
+    `chosen` tells which pieces of words are taken from this window.
     """
     start, stop = span
     n_prefix, head = pieces.n_prefix, len(frame.left) + pieces.n_prefix
     left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
     right = np.array(frame.right, dtype=np.int64).reshape(-1, 2)
-    inside = [np.flatnonzero(counted[start:stop] == k) + head]
-    if k == 0:
-        inside.insert(0, np.arange(head))
-    if stop == len(counted):
-        inside.append(np.arange(len(right)) + head + stop - start)
     prefix, body = pieces.ids[:n_prefix], pieces.ids[n_prefix:]
     ids = np.concatenate([left[:, 0], prefix, body[start:stop], right[:, 0]])
     types = np.full(len(ids), frame.type)
     types[: len(left)], types[len(ids) - len(right) :] = left[:, 1], right[:, 1]
     at = pieces.at - n_prefix
-    taken = np.flatnonzero((chosen == k) & (at >= start) & (at < stop))
-    return Window(
-        sentence,
-        ids,
-        types,
-        at[taken] - start + head,
-        pieces.words[taken],
-        np.concatenate(inside),
-    )
+    taken = np.flatnonzero(chosen & (at >= start) & (at < stop))
+    positions = at[taken] - start + head
+    return Window(sentence, ids, types, positions, pieces.words[taken])
 
 
 def window_spans(n_pieces, capacity):
@@ -325,7 +323,7 @@ def window_spans(n_pieces, capacity):
     return np.column_stack([starts, starts + capacity])
 
 
-def best_windows(words, spans, at=None):
+def best_windows(words, spans, at):
     """Return, for each piece, the window in which its word has most context.
 
     Context is the number of pieces to the left or right of the word in the window,
@@ -338,9 +336,9 @@ def best_windows(words, spans, at=None):
         The word of each piece; pieces of one word are adjacent.
     spans : ndarray of int, shape (n_windows, 2)
         From `window_spans`.
-    at : ndarray of int, shape (n_pieces,), default=None
+    at : ndarray of int, shape (n_pieces,)
         The positions of the pieces in the text, adjacent for a word. A position may
-        occur for several words. None for all positions in order.
+        occur for several words.
 
     Returns
     -------
@@ -349,13 +347,13 @@ def best_windows(words, spans, at=None):
     Examples
     --------
     >>> spans = window_spans(9, 4)
-    >>> best_windows(np.array([0, 1, 2, 2, 3, 4, 5, 6, 7]), spans).tolist()
+    >>> words = np.array([0, 1, 2, 2, 3, 4, 5, 6, 7])
+    >>> best_windows(words, spans, np.arange(9)).tolist()
     [0, 0, 0, 0, 1, 2, 2, 3, 3]
     """
     n = len(words)
     if len(spans) == 1 or not n:
         return np.zeros(n, dtype=np.int64)
-    at = np.arange(n) if at is None else at
     firsts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
     sizes = np.diff(np.r_[firsts, n])
     window, context = _best(at[firsts], at[firsts + sizes - 1] + 1, spans)

@@ -26,7 +26,7 @@ from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from .._folder_kind import hint_of_folder
 from .._hub import download, looks_like_path
 from ._alignment import Aligner
-from ._model_pickle import LoadedPair, bundled_files, refuse_adapter
+from ._model_pickle import LoadedPair, refuse_unsafe
 from ._network import (
     Network,
     load_config,
@@ -35,22 +35,14 @@ from ._network import (
     piece_limit,
     sentence_limit,
 )
-from ._sentence_files import (
-    PACKED,
-    PACKED_WEIGHTS,
-    find_encoder,
-    module_folders,
-    read_modules,
-    read_prompts,
-)
-from ._sentence_pass import SentenceReader
+from ._sentence_files import find_encoder, read_modules, read_prompts
 from ._tokenizer_checks import check_size
 
-# Kinds of files on the hub. Weights in other formats than safetensors are pickles.
+# Weights in other formats than safetensors are pickles.
 _SAFETENSORS = "*.safetensors"
 _PICKLES = "pytorch_model*.bin"
-_OTHER_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken"]
-_SETTINGS = (".json", ".txt", ".model", ".py")  # files of a model besides weights
+_SETTINGS = (".json", ".txt", ".model", ".jinja", ".tiktoken")
+_OTHER_FORMATS = ["onnx/*", "openvino/*", "*checkpoint*/*"]  # on the hub
 _EXPECTED = (
     "config.json, model.safetensors (or its shards with "
     "model.safetensors.index.json) and the tokenizer's files (tokenizer.json, "
@@ -81,8 +73,8 @@ class _Handle:
         # Held while tokenizer or network run: neither is thread-safe.
         self.lock = threading.RLock()
         self.tokenizer, self.config = tokenizer, config
-        self._aligners, self._readers = {}, {}
-        self._modules = self._modules_fingerprint = self._head = None
+        self._aligners = {}
+        self._modules = self._head = None
         check_size(tokenizer, config)
 
     @property
@@ -99,21 +91,12 @@ class _Handle:
                 return pad
         return 0
 
-    def aligner(self, *options):
-        """Return the Aligner with these options, created once."""
+    def aligner(self, prompt):
+        """Return the Aligner with this prompt, created once."""
         with self.lock:
-            if options not in self._aligners:
-                self._aligners[options] = Aligner(self.tokenizer, *options)
-            return self._aligners[options]
-
-    def reader(self, prompt):
-        """Return the SentenceReader with this prompt, created once."""
-        with self.lock:
-            if prompt not in self._readers:
-                frame = self.aligner().frame
-                sizes = len(frame.left), len(frame.right)
-                self._readers[prompt] = SentenceReader(self.tokenizer, *sizes, prompt)
-            return self._readers[prompt]
+            if prompt not in self._aligners:
+                self._aligners[prompt] = Aligner(self.tokenizer, prompt)
+            return self._aligners[prompt]
 
     @property
     def modules(self):
@@ -127,26 +110,11 @@ class _Handle:
             return self._modules
 
     @property
-    def modules_fingerprint(self):
-        """Fingerprint of the modules."""
-        with self.lock:
-            if self._modules_fingerprint is None:
-                self._modules_fingerprint = self.modules.fingerprint
-            return self._modules_fingerprint
-
-    def head(self, fingerprint):
-        """Return the SentenceHead on the network's device, created once.
-
-        Raises ValueError if the modules have another fingerprint than in fit.
-        """
+    def head(self):
+        """The SentenceHead on the network's device, created once."""
         from ._sentence_modules import SentenceHead
 
         with self.lock:
-            if self.modules_fingerprint != fingerprint:
-                raise ValueError(
-                    "TransformerEmbedding: the modules of the sentence encoder changed "
-                    "since fit. Restore the original files or fit again."
-                )
             if self._head is None:
                 self._head = SentenceHead(self.modules, self.network.device)
             return self._head
@@ -163,40 +131,45 @@ class TransformerModel(_Handle):
     Parameters
     ----------
     spec : ModelSpec
-    folder : Path
+    root : Path
+    encoder : EncoderFolder or None
+    files : list of Path
+        From `_model_files`.
 
     Attributes
     ----------
     tokenizer : transformers tokenizer
     config : transformers config
     fingerprint : str
-        Digest of weights, configuration, tokenizer and precision.
+        Digest of weights, modules, configuration, tokenizer and precision.
     lock : RLock
     """
 
     _saved_kind = "transformer"  # in files that `save` writes
 
-    def __init__(self, spec, root):
-        self._root = root
-        self._encoder = find_encoder(root, spec.task)
-        folder = self._folder = _backbone(root, self._encoder)
-        config = load_config(folder, spec)
-        super().__init__(load_tokenizer(folder, spec), config)
-        self.spec = spec
+    def __init__(self, spec, root, encoder, files):
+        self.spec, self._root, self._encoder = spec, root, encoder
+        self._folder = _backbone(root, encoder)
+        config = load_config(self._folder, spec)
+        super().__init__(load_tokenizer(self._folder, spec), config)
         self._network = None
-        files = weight_files(folder, safetensors=not spec.trusted)
-        if spec.trust_remote_code:
-            files = [*files, *sorted(folder.glob("*.py"))]
-        digests = {path.name: file_digest(path) for path in files}
+        self._by_name = {path.relative_to(root).as_posix(): path for path in files}
+        # Settings of the transformer are part of the options.
+        digests = {
+            name: file_digest(path)
+            for name, path in self._by_name.items()
+            if path.suffix not in _SETTINGS or path.parent not in (root, self._folder)
+        }
+        modules = None if encoder is None else encoder.modules
         self.fingerprint = fingerprint_of(
             {**_options(self.config, self.tokenizer), "files": digests}
-            | {"dtype": spec.dtype}
+            | {"dtype": spec.dtype, "modules": modules}
         )
 
     @property
     def has_modules(self):
         """Whether the files are those of a sentence encoder."""
-        return self._encoder is not None or (self._root / PACKED).is_file()
+        return self._encoder is not None
 
     @property
     def prompts(self):
@@ -245,15 +218,9 @@ class TransformerModel(_Handle):
 
     def _files(self, caller):
         """Return the files of a bundle, by name."""
-        trusted = self.spec.trusted | self.spec.trust_remote_code
-        weights = weight_files(self._folder, safetensors=False)
-        files = bundled_files(self._folder, weights, caller, trusted=trusted)
-        # modules.json refers to folders, which a bundle does not have.
-        files.pop("modules.json", None)
-        try:
-            return files | (self.modules.packed() if self.has_modules else {})
-        except ValueError:  # an unknown module: no source can use the modules
-            return files
+        trusted = self.spec.trusted or self.spec.trust_remote_code
+        refuse_unsafe(self._by_name.values(), caller, trusted=trusted)
+        return self._by_name
 
     def check_unchanged(self):
         """Do nothing: weights are read from files once and do not change."""
@@ -266,24 +233,31 @@ class TransformerModel(_Handle):
 
 
 def shared_model(spec):
-    """Return the process's TransformerModel; a new one if its files changed."""
-    folder = find_folder(
-        spec.model,
-        spec.revision,
-        safetensors=not spec.trusted,
-        code=spec.trust_remote_code,
-        task=spec.task,
-    )
-    if not os.path.isdir(spec.model):
-        # The folder of the hub's cache is named after the commit; pickles refer to it.
-        spec = spec._replace(revision=folder.name)
+    """Return the process's TransformerModel; a new one if its files changed.
+
+    Raises FileNotFoundError if there is no such model, or files are missing.
+    """
+    if os.path.isdir(spec.model):
+        root = Path(spec.model).absolute()
+        spec = spec._replace(model=str(root))
+    elif looks_like_path(spec.model):
+        raise FileNotFoundError(
+            f"TransformerEmbedding: there is no folder {spec.model!r}. It should "
+            f"contain {_EXPECTED}."
+        )
     else:
-        spec = spec._replace(model=os.path.abspath(spec.model))
-    encoder = find_encoder(folder, spec.task)
+        root = Path(_downloaded(spec))
+        # The folder of the hub's cache is named after the commit; pickles refer to it.
+        spec = spec._replace(revision=root.name)
+    encoder = find_encoder(root, spec.task)
     if encoder is None or not encoder.tasks:
         spec = spec._replace(task=None)
-    key = spec, _file_states(folder, encoder, safetensors=not spec.trusted)
-    return _handles.get(key, lambda: TransformerModel(spec, folder))
+    files = _model_files(root, encoder, spec)
+    stats = ((str(path), path.stat()) for path in files)
+    states = tuple((p, stat.st_size, stat.st_mtime_ns) for p, stat in stats)
+    return _handles.get(
+        (spec, states), lambda: TransformerModel(spec, root, encoder, files)
+    )
 
 
 class LoadedModel(_Handle):
@@ -425,59 +399,11 @@ def from_reference(kind, content):
 
 def from_files(kind, content, folder):
     """Return the handle on a model from the files of a bundle."""
-    refuse_adapter(folder, "TransformerEmbedding")
+    refuse_unsafe(Path(folder).rglob("*"), "TransformerEmbedding")
     if kind == "transformer":
         local = {"model": str(folder), "revision": None}
         return from_reference(kind, {**content, **local})
     return loaded_model(*LoadedPair.from_files(folder).pair)
-
-
-def find_folder(model, revision=None, *, safetensors=True, code=False, task=None):
-    """Return the folder of a model's files, downloaded from the hub if needed.
-
-    Parameters
-    ----------
-    model : str
-        A folder, or a name on the Hugging Face hub.
-    revision : str, default=None
-        Branch, tag or commit on the hub.
-    safetensors : bool, default=True
-        Whether weights must be in this format.
-    code : bool, default=False
-        Whether the model's own Python files are downloaded too.
-    task : str, default=None
-        Selects the transformer of a sentence encoder with a Router.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such model, or files are missing.
-    """
-    if os.path.isdir(model):
-        folder = Path(model)
-    elif looks_like_path(model):
-        raise FileNotFoundError(
-            f"TransformerEmbedding: there is no folder {model!r}. It should contain "
-            f"{_EXPECTED}."
-        )
-    else:
-        folder = Path(_downloaded(model, revision, safetensors, code))
-    encoder = find_encoder(folder, task)
-    backbone = _backbone(folder, encoder)
-    hint = hint_of_folder(folder, "TransformerEmbedding")
-    if hint:
-        raise ValueError(f"TransformerEmbedding: {folder} has no transformer.{hint}")
-    if not (backbone / "config.json").is_file():
-        raise FileNotFoundError(
-            f"TransformerEmbedding: the folder {backbone} has no config.json, so it "
-            f"does not contain a transformer. It should contain {_EXPECTED}."
-        )
-    weight_files(backbone, safetensors=safetensors)
-    return folder
 
 
 def _backbone(folder, encoder):
@@ -485,22 +411,41 @@ def _backbone(folder, encoder):
     return folder if encoder is None else folder / encoder.modules[0][1]
 
 
-def _downloaded(name, revision, safetensors, code):
-    patterns = [*_OTHER_FILES, _SAFETENSORS]
-    patterns += [_PICKLES] if not safetensors else []
-    patterns += ["*.py"] if code else []
-    names = name, "TransformerEmbedding", _EXPECTED
-    folder = download(
-        *names, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"]
+def _downloaded(spec):
+    patterns = [f"*{suffix}" for suffix in _SETTINGS] + [_SAFETENSORS]
+    patterns.append("*/pytorch_model.bin")  # of modules, from which tensors are read
+    patterns += [_PICKLES] if spec.trusted else []
+    patterns += ["*.py"] if spec.trust_remote_code else []
+    return download(
+        spec.model,
+        "TransformerEmbedding",
+        _EXPECTED,
+        revision=spec.revision,
+        allow_patterns=patterns,
+        ignore_patterns=_OTHER_FORMATS,
     )
-    # Files of modules, of which only modules.json and a Router know the folders.
-    for _ in range(2):
-        parts = module_folders(folder)
-        if parts:
-            inside = [*patterns, _PICKLES]
-            allowed = [f"{part}/{pattern}" for part in parts for pattern in inside]
-            folder = download(*names, revision=revision, allow_patterns=allowed)
-    return folder
+
+
+def _model_files(root, encoder, spec):
+    """Return the sorted paths of a model's settings and weights, and of its code."""
+    backbone = _backbone(root, encoder)
+    hint = hint_of_folder(root, "TransformerEmbedding")
+    if hint:
+        raise ValueError(f"TransformerEmbedding: {root} has no transformer.{hint}")
+    if not (backbone / "config.json").is_file():
+        raise FileNotFoundError(
+            f"TransformerEmbedding: the folder {backbone} has no config.json, so it "
+            f"does not contain a transformer. It should contain {_EXPECTED}."
+        )
+    files = set(weight_files(backbone, safetensors=not spec.trusted))
+    modules = () if encoder is None else encoder.modules
+    folders = {root / place for _, place in modules if (root / place).is_dir()}
+    for folder in folders - {root, backbone}:
+        files |= set(folder.glob(_SAFETENSORS)) or set(folder.glob(_PICKLES))
+    suffixes = (*_SETTINGS, ".py") if spec.trust_remote_code else _SETTINGS
+    for folder in {root, *folders}:
+        files |= {path for path in folder.iterdir() if path.suffix in suffixes}
+    return sorted(files)
 
 
 def weight_files(folder, *, safetensors=True):
@@ -534,23 +479,3 @@ def is_local(model, revision=None):
     except Exception:  # the client's errors share no base class
         return False
     return True
-
-
-def _file_states(folder, encoder, *, safetensors=True):
-    """Return names, sizes and times of a model's files."""
-    backbone = _backbone(Path(folder), encoder)
-    places = {backbone, Path(folder)}
-    if encoder is not None:
-        places |= {Path(folder) / place for _, place in encoder.modules}
-    files = [
-        path
-        for place in places
-        if place.is_dir()
-        for path in place.iterdir()
-        if path.suffix in _SETTINGS or path.name == PACKED_WEIGHTS
-    ]
-    for place in places - {backbone, Path(folder)}:
-        files += [*place.glob(_SAFETENSORS), *place.glob(_PICKLES)]
-    files += weight_files(backbone, safetensors=safetensors)
-    states = ((str(path), path.stat()) for path in files)
-    return tuple(sorted((p, stat.st_size, stat.st_mtime_ns) for p, stat in states))

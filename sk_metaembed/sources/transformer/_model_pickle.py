@@ -9,8 +9,6 @@ from ._network import own_randomness
 
 _WEIGHTS, _SETTINGS = "model.safetensors", "loaded.json"
 _ADAPTER = "adapter_config.json"  # transformers reads it along with config.json
-# Data files only: what a bundle contains is never executed.
-_BUNDLED = (".json", ".txt", ".model", ".jinja", ".tiktoken")
 
 
 class LoadedPair:
@@ -121,32 +119,22 @@ def is_pair(model):
     )
 
 
-def bundled_files(folder, weights, caller, *, trusted):
-    """Return the paths of a bundle's files by name, for a model in a folder.
+def refuse_unsafe(paths, caller, *, trusted=False):
+    """Raise TypeError if the files of a bundle are trusted, or could run code.
 
-    Raises
-    ------
-    TypeError
-        If the model needs code or pickles, or has an adapter: a bundle has none.
+    Pickles and code run, and an adapter names modules to import.
     """
-    refuse_adapter(folder, caller)
-    pickles = [path.name for path in weights if path.suffix != ".safetensors"]
-    if pickles or trusted:
-        raise TypeError(
-            f"{caller}: a model read with trusted=True or trust_remote_code=True "
-            "cannot be bundled: the file would contain pickles or code. Save it with "
-            "bundle=False, which refers to its folder, or convert it to safetensors "
-            "and fit without these options."
-        )
-    files = [path for path in Path(folder).iterdir() if path.suffix in _BUNDLED]
-    return {path.name: path for path in [*files, *weights]}
-
-
-def refuse_adapter(folder, caller):
-    """Raise TypeError if a folder has an adapter, which names modules to import."""
-    if Path(folder, _ADAPTER).exists():
+    names = {path.name for path in paths}
+    if _ADAPTER in names:
         raise TypeError(
             f"{caller}: {_ADAPTER} names another model, and modules to import, so a "
             "transformer with an adapter cannot be bundled. Merge the adapter into the "
             "weights (peft's merge_and_unload), and save the result."
+        )
+    if trusted or any(name.endswith((".bin", ".py")) for name in names):
+        raise TypeError(
+            f"{caller}: a model with weights in pickles, or read with trusted=True or "
+            "trust_remote_code=True, cannot be bundled: the file would contain pickles "
+            "or code. Save it with bundle=False, which refers to its folder, or "
+            "convert it to safetensors and fit without these options."
         )

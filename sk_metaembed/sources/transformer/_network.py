@@ -41,8 +41,6 @@ class Network:
         The part that returns hidden states.
     takes_mask : bool
         Whether it accepts an attention mask.
-    n_passes : int
-        Number of batches so far.
     """
 
     def __init__(self, module, config, *, private=False):
@@ -53,7 +51,6 @@ class Network:
         self.takes_mask = "attention_mask" in names or "input_ids" not in names
         self._limit = piece_limit(config)
         self._policies = {}
-        self.n_passes = 0
         self._private = self._packs = private
 
     @property
@@ -118,7 +115,6 @@ class Network:
         with torch.inference_mode(), self._evaluation_mode():
             options, shape = self._arguments(rows, types, pad)
             output = self.body(**options, output_hidden_states=layers, return_dict=True)
-        self.n_passes += 1
         state = getattr(output, "last_hidden_state", None)
         if state is None or tuple(state.shape[:2]) != shape:
             raise ValueError(
@@ -132,11 +128,6 @@ class Network:
 
     def states(self, rows, types, pad):
         """Return all hidden states in the current mode of the module and of torch."""
-        states = self._states(rows, types, pad)
-        self.n_passes += 1
-        return states
-
-    def _states(self, rows, types, pad):
         options, shape = self._arguments(rows, types, pad)
         output = self.body(**options, output_hidden_states=True, return_dict=True)
         return self._checked(output, shape)
@@ -190,12 +181,12 @@ class Network:
     def _tried_policy(self, pad):
         long = self.trial_row(pad=pad)
         short = long[: len(long) // 3 + 1]
-        alone = self._states([short], None, pad)
+        alone = self.states([short], None, pad)
         if self.takes_mask and _first_rows_equal(
-            alone, self._states([short, long], None, pad)
+            alone, self.states([short, long], None, pad)
         ):
             return "any"
-        pair = self._states([short, long[-len(short) :]], None, pad)
+        pair = self.states([short, long[-len(short) :]], None, pad)
         return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def prepare(self):
@@ -209,7 +200,7 @@ class Network:
             if packs:
                 from ..._training._onednn import pack_layers
 
-                trial = partial(self._states, [self.trial_row()], None, 0)
+                trial = partial(self.states, [self.trial_row()], None, 0)
                 pack_layers(self.module, trial, _first_rows_equal)
 
     def _evaluation_mode(self):

@@ -15,8 +15,6 @@ import numpy as np
 
 from .._fingerprint import fingerprint_of
 
-# Of a bundle, whose files have no folders: modules as they are used, and their weights.
-PACKED, PACKED_WEIGHTS = "sentence_modules.json", "sentence_modules.weights"
 _MODULES, _ROUTER = "modules.json", "router_config.json"
 _SETTINGS = "config_sentence_transformers.json"
 _TRANSFORMER_FILES = (
@@ -107,16 +105,6 @@ class SentenceModules(NamedTuple):
         """Digest of the steps and their weights."""
         return fingerprint_of({"steps": self.steps}, self.weights.items())
 
-    def packed(self):
-        """Return the content of two files, JSON and tensors."""
-        from safetensors.numpy import save
-
-        options = {**self._asdict(), "weights": None}
-        return {
-            PACKED: json.dumps(options).encode(),
-            PACKED_WEIGHTS: save(self.weights),
-        }
-
 
 class EncoderFolder(NamedTuple):
     """Where the parts of a sentence encoder are, by its task.
@@ -142,7 +130,7 @@ def find_encoder(folder, task=None):
         If the folder has a Router without a route for the task.
     """
     folder = Path(folder)
-    if not (folder / _MODULES).is_file() or (folder / PACKED).is_file():
+    if not (folder / _MODULES).is_file():
         return None
     modules = [
         (_kind(_entry(module, "type", folder)), _inside(module.get("path", ""), folder))
@@ -155,25 +143,6 @@ def find_encoder(folder, task=None):
         route, tasks = _routed(folder, modules[0][1], task)
         modules = route + modules[1:]
     return EncoderFolder(tuple(modules), tuple(tasks))
-
-
-def module_folders(folder):
-    """Return the subfolders that belong to a sentence encoder."""
-    folder = Path(folder)
-    if not (folder / _MODULES).is_file():
-        return []
-    places = [
-        _inside(module.get("path", ""), folder)
-        for module in _json(folder / _MODULES, list)
-    ]
-    for place in list(places):
-        for name in (_ROUTER, "config.json"):
-            types = _optional(folder / place / name).get("types")
-            if isinstance(types, dict):
-                places += [
-                    _inside(f"{place}/{key}".strip("/"), folder) for key in types
-                ]
-    return sorted({place for place in places if place})
 
 
 def _routed(folder, place, task):
@@ -248,8 +217,7 @@ def _renamed(options, name, old):
 
 def read_prompts(folder):
     """Return the prompts of an encoder, by name."""
-    packed = _optional(Path(folder) / PACKED)
-    prompts = (packed or _optional(Path(folder) / _SETTINGS)).get("prompts") or {}
+    prompts = _optional(Path(folder) / _SETTINGS).get("prompts") or {}
     return {name: text or "" for name, text in prompts.items()}
 
 
@@ -259,8 +227,7 @@ def read_modules(folder, encoder):
     Parameters
     ----------
     folder : Path
-    encoder : EncoderFolder or None
-        None for the folder of a bundle.
+    encoder : EncoderFolder
 
     Raises
     ------
@@ -268,13 +235,6 @@ def read_modules(folder, encoder):
         If a module or one of its options is not known.
     """
     folder = Path(folder)
-    if (folder / PACKED).is_file():
-        from safetensors.numpy import load
-
-        options = _json(folder / PACKED, dict)
-        weights = load((folder / PACKED_WEIGHTS).read_bytes())
-        steps = tuple(options.pop("steps"))
-        return SentenceModules(**{**options, "steps": steps, "weights": weights})
     settings = _optional(folder / _SETTINGS)
     parts = []
     for kind, place in encoder.modules:

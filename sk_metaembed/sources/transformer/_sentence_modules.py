@@ -31,6 +31,7 @@ class SentenceHead:
     """
 
     def __init__(self, modules, device):
+        self._device = device
         self.modes = modules.pooling["modes"]
         self.include_prompt = modules.pooling["include_prompt"]
         kinds = [step["kind"] for step in modules.steps]
@@ -65,11 +66,13 @@ class SentenceHead:
         pooled = [_POOLINGS[mode](pieces, counted) for mode in self.modes]
         return torch.cat(pooled, dim=1)
 
-    def finish(self, vectors):
-        """Return the vectors of texts, (n, pooled dim) -> (n, dim)."""
-        for function in self._of_vectors:
-            vectors = function(vectors)
-        return vectors
+    def finish(self, pooled):
+        """Return the vectors of texts, arrays of (n, pooled dim) -> (n, dim)."""
+        vectors = torch.from_numpy(pooled).to(self._device)
+        with torch.inference_mode():
+            for function in self._of_vectors:
+                vectors = function(vectors)
+        return vectors.cpu().numpy()
 
 
 @dataclass

@@ -6,7 +6,7 @@ refer to the files that it was loaded from, if they contain the same weights.
 
 from weakref import WeakKeyDictionary
 
-from .._fingerprint import reopen_model
+from .._fingerprint import fingerprint_of, reopen_model
 from ._model import LoadedModel, ModelSpec, is_local, shared_model
 from ._sentence_files import as_arrays, route_of, sentence_modules
 
@@ -99,15 +99,22 @@ class LoadedEncoder(LoadedModel):
     has_modules = True
 
     def __init__(self, module, tokenizer, modules, tasks, task):
+        self._given = modules
         super().__init__(module, tokenizer)
-        self._modules = modules
         self.tasks, self._task = tasks, task if tasks else None
         self._files_handle = None
 
     @property
     def prompts(self):
         """The encoder's prompts by name."""
-        return self._modules.prompts
+        return self._given.prompts
+
+    def _read_modules(self):
+        return self._given
+
+    def _computed_fingerprint(self):
+        network = super()._computed_fingerprint()
+        return fingerprint_of({"network": network, "modules": self._given.fingerprint})
 
     def by_reference(self):
         """Return the TransformerModel of the files that the encoder was loaded from.
@@ -138,7 +145,7 @@ class LoadedEncoder(LoadedModel):
             for name in ours
         )
         same &= handle.sentence_limit == self.sentence_limit
-        if not same or handle.modules_fingerprint != self.modules_fingerprint:
+        if not same or handle.modules.fingerprint != self.modules.fingerprint:
             raise TypeError(
                 f"TransformerEmbedding: the SentenceTransformer differs from the files "
                 f"at {place} that it was loaded from, so that a pickle or saved file "

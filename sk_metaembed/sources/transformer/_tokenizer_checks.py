@@ -1,7 +1,7 @@
 """Check that a tokenizer belongs to its model and can read the data.
 
-Readable words and lengths of sequences are cached in the aligner, because all
-candidates of a search check the same fold.
+Readable words are cached in the aligner, because all candidates of a search check the
+same fold.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._sentences import distinct_sentences
+from ._alignment import text_of
 from ._forward import n_cut
 
 # Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
@@ -24,7 +24,6 @@ _SETTINGS = "tokenizer_config.json"  # contains no vocabulary
 _PADDING = 256
 _WORDS_PER_BATCH = 50_000
 _EXAMPLES = 5
-_MAX_REMEMBERED = 100_000
 _MAX_GROWTH = 11  # NFKC turns one byte into at most so many
 
 
@@ -121,14 +120,13 @@ def readable_types(tokens, model, aligner):
 
 def _readable_words(words, model, aligner):
     with model.lock:
-        # By word here, by sentence in `pieces_beyond`.
-        remembered = aligner.remembered
-        new = [word for word in words if word not in remembered]
+        known = aligner.readable
+        new = [word for word in words if word not in known]
         for start in range(0, len(new), _WORDS_PER_BATCH):
             part = new[start : start + _WORDS_PER_BATCH]
             readable = are_readable(aligner.encode_words(part), model.tokenizer)
-            remembered.update(zip(part, readable.tolist(), strict=True))
-        return np.array([remembered[word] for word in words], dtype=bool)
+            known.update(zip(part, readable.tolist(), strict=True))
+        return np.array([known[word] for word in words], dtype=bool)
 
 
 def _spellings(tokens, types):
@@ -145,46 +143,37 @@ def _spellings(tokens, types):
     ]
 
 
-def pieces_beyond(tokens, aligner, limit, reader=distinct_sentences):
+def pieces_beyond(tokens, aligner, limit, reader, *, as_text):
     """Return how many pieces of each sequence are beyond the first window.
 
-    `aligner` is an Aligner, or the SentenceReader of a sentence encoder. Sequences with
-    too few bytes to be long are not split into pieces. `reader` returns the distinct
-    sentences of tokens; of texts it must return whole texts.
+    Sequences with too few bytes to be long are not split into pieces.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    aligner : Aligner
+    limit : int or None
+    reader : callable
+        Returns the sentences of tokens, like `distinct_sentences`.
+    as_text : bool
+        See `Aligner.encode`.
     """
     beyond = np.zeros(len(tokens), dtype=np.int64)
     if limit is None:
         return beyond
-    most = _most_pieces(tokens)
-    if tokens.texts is not None:
-        most = np.maximum(most, [_most_pieces_of(text) for text in tokens.texts])
-    candidates = np.flatnonzero(most + aligner.overhead > limit)
-    groups, sentences = reader(tokens[candidates])
-    remembered = aligner.remembered
-    if len(remembered) > _MAX_REMEMBERED:
-        remembered.clear()
-    new = [s for s in sentences if (hash(s), limit) not in remembered]
-    for sentence, n_beyond in zip(new, _n_cut(aligner, new, limit), strict=True):
-        remembered[hash(sentence), limit] = n_beyond
-    for group, sentence in zip(groups, sentences, strict=True):
-        beyond[candidates[group]] = remembered[hash(sentence), limit]
+    groups, sentences = reader(tokens)
+    long = [
+        i
+        for i, sentence in enumerate(sentences)
+        if _most_pieces(text_of(sentence)) + aligner.overhead > limit
+    ]
+    encoded = aligner.encode([sentences[i] for i in long], as_text=as_text)
+    for i, pieces in zip(long, encoded, strict=True):
+        beyond[groups[i]] = n_cut(pieces, aligner.frame, limit)
     return beyond
 
 
-def _n_cut(aligner, sentences, limit):
-    if hasattr(aligner, "n_cut"):
-        return aligner.n_cut(sentences, limit)
-    return [n_cut(pieces, aligner.frame, limit) for pieces in aligner.encode(sentences)]
-
-
-def _most_pieces(tokens):
-    """Return an upper bound of the pieces of each sequence's words."""
-    sizes = [_most_pieces_of(word) for word in tokens.types.tolist()]
-    sums = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64)[tokens.codes])]
-    return sums[tokens.offsets[1:]] - sums[tokens.offsets[:-1]]
-
-
-def _most_pieces_of(text):
+def _most_pieces(text):
     """Return an upper bound of a text's pieces, with a space before it."""
     if text.isascii():
         return len(text) + 1
