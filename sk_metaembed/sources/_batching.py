@@ -48,25 +48,12 @@ class BatchRunner:
     ----------
     budget : int
         Tokens per batch; halved for all later batches when memory runs out.
-    caller : str, default="TransformerEmbedding"
-        Prefix of messages.
-    shorter : str, default="a smaller max_length, "
-        Remedy to suggest if a single row is too long.
     most_rows : int, default=None
         See `token_batches`.
     """
 
-    def __init__(
-        self,
-        budget,
-        *,
-        caller="TransformerEmbedding",
-        shorter="a smaller max_length, ",
-        most_rows=None,
-    ):
-        self.budget = budget
-        self._caller, self._shorter = caller, shorter
-        self._most_rows = most_rows
+    def __init__(self, budget, *, most_rows=None):
+        self.budget, self._most_rows = budget, most_rows
 
     def run(self, lengths, forward, policy="any"):
         """Call ``forward(rows)`` with batches of row numbers, each row once.
@@ -95,9 +82,9 @@ class BatchRunner:
             except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
                     raise MemoryError(
-                        f"{self._caller}: out of GPU memory on a single sequence of "
-                        f"{lengths[batch[0]]} pieces ({error}). Use "
-                        f"{self._shorter}dtype='bfloat16' or device='cpu'."
+                        "out of GPU memory on a single sequence of "
+                        f"{lengths[batch[0]]} pieces ({error}). Use shorter sequences, "
+                        "dtype='bfloat16' or device='cpu'."
                     ) from error
             # Not in the handler: its traceback keeps the batch's tensors alive.
             self._halve(int(lengths[batch].max()), len(batch))
@@ -116,8 +103,8 @@ class BatchRunner:
             torch.cuda.empty_cache()
         self.budget = max(1, longest * size // 2)
         warnings.warn(
-            f"{self._caller}: out of GPU memory on a batch of {size} sequences. "
-            f"Continuing with at most {self.budget} tokens per batch; set "
+            f"Ran out of GPU memory on a batch of {size} sequences. Continuing with at "
+            f"most {self.budget} tokens per batch; set "
             f"batch_tokens={self.budget} to start with that.",
             UserWarning,
             stacklevel=3,

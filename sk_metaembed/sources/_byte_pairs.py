@@ -14,6 +14,17 @@ _WORDS = 16_384  # split at a time
 _TOKENIZERS: WeakKeyDictionary = WeakKeyDictionary()  # not in copies and files
 
 
+def import_tokenizers():
+    """Return the package tokenizers; an ImportError says how to install it."""
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise ImportError(
+            "Subword pieces require tokenizers: pip install 'sk_metaembed[subwords]'."
+        ) from error
+    return tokenizers
+
+
 class BytePairs:
     """The pieces that words are split into.
 
@@ -34,7 +45,7 @@ class BytePairs:
 
         All characters are pieces, also if there are more than `vocab_size`.
         """
-        tokenizers = _import_tokenizers()
+        tokenizers = import_tokenizers()
         tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
         trainer = tokenizers.trainers.BpeTrainer(
             vocab_size=vocab_size, min_frequency=_LEAST_COUNT, show_progress=False
@@ -99,7 +110,7 @@ class BytePairs:
     def tokenizer(self):
         """The Tokenizer of the package tokenizers, built when it is first needed."""
         if self not in _TOKENIZERS:
-            tokenizers = _import_tokenizers()
+            tokenizers = import_tokenizers()
             ids = {piece: i for i, piece in enumerate(self.pieces)}
             pairs = [(self.pieces[i], self.pieces[j]) for i, j in self.merges.tolist()]
             model = tokenizers.models.BPE(vocab=ids, merges=pairs)
@@ -110,13 +121,3 @@ class BytePairs:
 def _marked(words):
     """Return the words as a list, each behind the mark, without lone surrogates."""
     return [MARK + w.encode("utf-8", "ignore").decode("utf-8") for w in words]
-
-
-def _import_tokenizers():
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise ImportError(
-            "Byte pairs need tokenizers: pip install 'sk_metaembed[subwords]'."
-        ) from error
-    return tokenizers

@@ -368,7 +368,8 @@ def _vectors(transformer, tokens, name):
         block.level == "sequence" for block in output.blocks
     ):
         output = np.hstack([block.values for block in output.blocks])
-    return as_dense_rows(output, len(tokens), f"{name} {type(transformer).__name__}")
+    with errors_of_input(f"{name} {type(transformer).__name__}"):
+        return as_dense_rows(output, len(tokens))
 
 
 def _mean_cosine(first, second):

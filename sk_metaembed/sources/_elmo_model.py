@@ -312,9 +312,7 @@ class ElmoForward:
     def __init__(self, model, spec, split, budget, most_rows, progress=None):
         self.model, self.spec, self._split = model, spec, split
         self._table = None
-        self._runner = BatchRunner(
-            budget, caller="ElmoEmbedding", shorter="", most_rows=most_rows
-        )
+        self._runner = BatchRunner(budget, most_rows=most_rows)
         self._progress = progress
 
     @property

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from .._core._sklearn import HasMethods, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ._base import BaseEmbedding, Preprocess
-from ._function import scatter
 from ._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
@@ -118,8 +117,7 @@ class EstimatorEmbedding(BaseEmbedding):
         filled, data = self._input(tokens)
         if not len(filled):
             raise ValueError(
-                f"{self._caller}: all training sequences are empty, so the estimator "
-                "cannot be fitted."
+                "all training sequences are empty, so the estimator cannot be fitted."
             )
         if y is not None and len(filled) < len(tokens):
             y = _safe_indexing(y, filled)
@@ -130,22 +128,18 @@ class EstimatorEmbedding(BaseEmbedding):
         filled, data = self._input(tokens)
         if len(filled):
             output = self._call(self.estimator_.transform, data)
-            values = as_dense_rows(output, len(filled), self._caller)
-        else:
-            values = np.zeros((0, self._dim), dtype=np.float32)
-        self._check_dim(values.shape[1])
-        known = np.ones(len(filled), dtype=bool)
-        values, known = scatter(values, known, filled, len(tokens))
+            rows = as_dense_rows(output, len(filled))
+            self._dim = self._dim or rows.shape[1]  # fixed by fit
+            if rows.shape[1] != self._dim:
+                raise ValueError(
+                    f"the estimator returned {rows.shape[1]} columns, but {self._dim} "
+                    "in fit. It must return the same number of columns for any input."
+                )
+        values = np.zeros((len(tokens), self._dim), dtype=np.float32)
+        known = np.zeros(len(tokens), dtype=bool)
+        if len(filled):
+            values[filled], known[filled] = rows, True
         return Block(self.block_name, values, "sequence", known)
-
-    def _check_dim(self, dim):
-        if self._dim is None:
-            self._dim = dim  # fixed by fit
-        if dim != self._dim:
-            raise ValueError(
-                f"{self._caller} returned {dim} columns, but {self._dim} in fit. An "
-                "estimator must return the same number of columns for any input."
-            )
 
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""
@@ -161,13 +155,9 @@ class EstimatorEmbedding(BaseEmbedding):
             if self.as_text or reads_tokens(self.estimator):
                 raise
             raise TypeError(
-                f"{self._caller}: the estimator failed on a TokenSequences: {error}. "
+                f"{type(self.estimator).__name__} failed on a TokenSequences: {error}. "
                 "Set as_text=True if it takes texts as str, as TfidfVectorizer does."
             ) from error
-
-    @property
-    def _caller(self):
-        return f"EstimatorEmbedding({type(self.estimator).__name__})"
 
 
 def reads_tokens(step):
@@ -177,45 +167,38 @@ def reads_tokens(step):
     return isinstance(step, SequencesInputMixin)
 
 
-def as_dense_rows(output, n_rows, caller):
+def as_dense_rows(output, n_rows):
     """Return a transformer's output as a dense float32 array (n_rows, dim), checked."""
     if isinstance(output, EmbeddedSequences):
         raise TypeError(
-            f"{caller}: the estimator returns EmbeddedSequences instead of one row per "
-            "sequence. Add Pooling after it, or use it as a source itself."
+            "the estimator returns EmbeddedSequences instead of one row per sequence. "
+            "Add Pooling after it, or use it as a source itself."
         )
     if issparse(output):
-        output = _dense(output, caller)
+        if output.shape[1] > MAX_SPARSE_COLUMNS:
+            raise ValueError(
+                f"the estimator returns a sparse matrix of {output.shape[1]:,} columns;"
+                f" at most {MAX_SPARSE_COLUMNS:,} are converted to dense. Add "
+                "TruncatedSVD after it, or limit the number of features."
+            )
+        output = output.toarray()
     values = np.asarray(output)
-    if values.dtype.kind not in "fiub":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{caller}: the estimator must return numbers; got dtype "
-                f"{values.dtype}."
-            ) from error
+    try:
+        with np.errstate(over="ignore"):  # reported by row below
+            values = values.astype(np.float32, copy=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"the estimator must return numbers; got dtype {values.dtype}."
+        ) from error
     if values.ndim != 2 or len(values) != n_rows or not values.shape[1]:
         raise ValueError(
-            f"{caller}: the estimator must return an array of shape ({n_rows}, dim); "
-            f"got {values.shape}."
+            f"the estimator must return an array of shape ({n_rows}, dim); got "
+            f"{values.shape}."
         )
-    with np.errstate(over="ignore"):  # reported by row below
-        values = values.astype(np.float32, copy=False)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         raise ValueError(
-            f"{caller}: {len(bad)} of {n_rows} rows contain NaN or infinity, the first "
-            f"is row {bad[0]} of those with tokens."
+            f"{len(bad)} of {n_rows} rows contain NaN or infinity, the first is row "
+            f"{bad[0]} of those with tokens."
         )
     return values
-
-
-def _dense(output, caller):
-    if output.shape[1] > MAX_SPARSE_COLUMNS:
-        raise ValueError(
-            f"{caller}: the estimator returns a sparse matrix of {output.shape[1]:,} "
-            f"columns; at most {MAX_SPARSE_COLUMNS:,} are converted to dense. Add "
-            "TruncatedSVD after it, or limit the number of features."
-        )
-    return output.toarray()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,156 +11,17 @@ import numpy as np
 
 from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
-from ..sequences import Block, TokenSequences
+from ..sequences import Block
 from ..vectors._cache import exclusive_lock
 from ._base import BaseEmbedding, Preprocess
 from ._fingerprint import fingerprint_of
-from ._sentences import Layer, OriginalText, distinct_sentences, nonempty_texts
-from .cache._sentence_blocks import sentence_blocks
+from ._sentences import OriginalText, distinct_sentences, nonempty_texts
 from .cache._sentence_cache import SentenceCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .._core._typing import StrPath
-
-_ONE_SLICE = 2**62  # tokens: batches are made by their number of entries
-
-
-def call_in_batches(func, entries, batch_size):
-    """Call a function on batches of a list and return one result per entry.
-
-    A `batch_size` of None means a single call. An empty list is not passed to `func`.
-    """
-    results = []
-    for batch in _batches(entries, batch_size):
-        part = func(batch)
-        if not hasattr(part, "__len__") or len(part) != len(batch):
-            received = len(part) if hasattr(part, "__len__") else type(part).__name__
-            raise ValueError(
-                f"func must return one result for each of {len(batch)} "
-                f"entries; got {received}. It is called with a list of entries, not "
-                "with one entry at a time."
-            )
-        results.extend(part)
-    return results
-
-
-def _batches(entries, batch_size):
-    size = batch_size or len(entries) or 1
-    for start in range(0, len(entries), size):
-        yield entries[start : start + size]
-
-
-def stack_results(results, entries, sizes, dim):
-    """Return all results in one float32 array, and which rows are known.
-
-    Parameters
-    ----------
-    results : list of array-like or None
-        Each of shape (dim,), or (size, dim) if there are sizes. None leaves rows
-        unknown.
-    entries : list
-        Inputs of the results, named in error messages.
-    sizes : ndarray of int64, shape (n_entries,), or None
-    dim : int or None
-        None uses the dimension of the first result.
-
-    Returns
-    -------
-    values : ndarray of float32, shape (n_rows, dim)
-    known : ndarray of bool, shape (n_rows,)
-    """
-    present = [i for i, result in enumerate(results) if result is not None]
-    if dim is None:
-        dim = _dim_of(results[present[0]] if present else None)
-    counts = np.ones(len(results), dtype=np.int64) if sizes is None else sizes
-    ends = np.cumsum(counts)
-    values = np.zeros((int(counts.sum()), dim), dtype=np.float32)
-    for i in present:
-        shape = (dim,) if sizes is None else (int(counts[i]), dim)
-        result = _checked(results[i], shape, f"func's result {i}", entries[i])
-        values[ends[i] - counts[i] : ends[i]] = result
-    has_result = np.zeros(len(results), dtype=bool)
-    has_result[present] = True
-    known = np.repeat(has_result, counts)
-    _check_finite(values, ends, entries)
-    return values, known
-
-
-def scatter(values, known, rows, n_rows):
-    """Return values and mask at some rows of longer arrays, zero elsewhere."""
-    if len(rows) == n_rows:
-        return values, known
-    spread = np.zeros((n_rows, values.shape[1]), dtype=values.dtype)
-    flags = np.zeros(n_rows, dtype=bool)
-    spread[rows], flags[rows] = values, known
-    return spread, flags
-
-
-def _dim_of(result):
-    if result is None:
-        raise ValueError(
-            "func returned no vector for any entry of the training data, so "
-            "the dimension is unknown. Set dim; or check that X is not empty, for "
-            "example an exhausted generator."
-        )
-    shape = np.shape(result)
-    if not shape or not shape[-1]:
-        raise ValueError(
-            f"func must return one vector per entry; got a result of shape {shape}."
-        )
-    return shape[-1]
-
-
-def _checked(result, shape, which, entry):
-    try:
-        result = np.asarray(result)
-        if result.dtype.kind == "c":
-            raise TypeError("it is complex")
-        with np.errstate(over="ignore"):  # reported with its entry by _check_finite
-            result = result.astype(np.float32, copy=False)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{which}, for {short_repr(entry)}, is not an array of numbers: {error}. "
-            "Return None for an entry without a vector."
-        ) from error
-    if result.shape != shape:
-        raise ValueError(
-            f"{which}, for {short_repr(entry)}, has shape {result.shape}; expected "
-            f"{shape}."
-        )
-    return result
-
-
-def _check_finite(values, ends, entries):
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        i = int(np.searchsorted(ends, bad[0], side="right"))
-        raise ValueError(
-            f"func's result {i}, for {short_repr(entries[i])}, contains NaN "
-            "or infinity. Return None for an entry without a vector."
-        )
-
-
-def distinct_strings(tokens, *, merge_equal=True):
-    """Return the sequences of each distinct text, and the texts; a `reader`.
-
-    Tokens are joined by spaces if there are no original texts.
-    """
-    groups = {}
-    for row, text in zip(*nonempty_texts(tokens), strict=True):
-        key = text if merge_equal else (int(row), text)
-        groups.setdefault(key, []).append(int(row))
-    texts = groups if merge_equal else [text for _, text in groups]
-    return list(groups.values()), [OriginalText(text) for text in texts]
-
-
-def _lock(file):
-    """Return a context that one thread or process at a time enters, if it can."""
-    if not os.access(file.parent, os.W_OK):
-        return nullcontext()
-    return exclusive_lock(file)
 
 
 class FunctionEmbedding(BaseEmbedding):
@@ -172,7 +33,8 @@ class FunctionEmbedding(BaseEmbedding):
     Parameters
     ----------
     func : callable
-        Takes a list and returns one result per entry, in the same order:
+        Takes a list of distinct entries and returns one result per entry, in the same
+        order:
 
         - ``level="type"``: takes distinct tokens (str), returns an array of shape
           (n, dim);
@@ -303,57 +165,76 @@ class FunctionEmbedding(BaseEmbedding):
         self._dim = self.dim
 
     def _embed(self, tokens):
-        if self.cache is not None:
-            return self._embed_stored(tokens)
-        if self.level == "type":
-            entries, filled = tokens.types.tolist(), slice(None)
-        elif self.as_text and self.level == "sequence":
-            filled, entries = nonempty_texts(tokens)
-        else:
-            filled = np.flatnonzero(tokens.lengths)
-            entries = tokens[filled].to_list()
-            if self.as_text:
-                entries = [" ".join(words) for words in entries]
-        results = call_in_batches(self.func, entries, self.batch_size)
-        sizes = tokens.lengths[filled] if self.level == "token" else None
-        values, known = stack_results(results, entries, sizes, self._dim)
+        groups, sentences = self._distinct(tokens)
+        results = self._results(sentences)
         if self._dim is None:
-            self._dim = values.shape[1]  # fixed by fit
-        if self.level == "sequence":
-            values, known = scatter(values, known, filled, len(tokens))
+            raise ValueError(
+                "func returned no vector for any entry of the training data, so "
+                "the dimension is unknown. Set dim; or check that X is not empty, for "
+                "example an exhausted generator."
+            )
+        n_rows = {
+            "type": tokens.n_types,
+            "token": tokens.n_tokens,
+            "sequence": len(tokens),
+        }[self.level]
+        values = np.zeros((n_rows, self._dim), dtype=np.float32)
+        known = np.zeros(n_rows, dtype=bool)
+        for places, result in zip(groups, results, strict=True):
+            for i in places if result is not None else ():
+                rows = i
+                if self.level == "token":
+                    rows = slice(tokens.offsets[i], tokens.offsets[i + 1])
+                values[rows], known[rows] = result, True
         return Block(self.block_name, values, self.level, known)
 
-    def _embed_stored(self, tokens):
-        """Return the block, from the cache or computed."""
-        fingerprint = fingerprint_of({"function": self._checked_cache_key()})
-        layer = Layer(self.level + "-text" * self.as_text, self._dim, self._row_level())
-        given = tokens
+    def _distinct(self, tokens):
+        """Return the places of each distinct entry, and the entries as sentences."""
         if self.level == "type":
-            given = TokenSequences.from_lists([word] for word in tokens.types)
-        texts = self.as_text and self.level == "sequence"
-        reader = distinct_strings if texts else distinct_sentences
-        # One process or thread at a time: the others find what it has stored.
-        with (
-            SentenceCache(self.cache, fingerprint) as handle,
-            _lock(handle.directory / fingerprint),
-        ):
-            if self._dim is None:  # fixed by fit
-                self._dim = self._find_dim(handle, reader(given)[1], layer.name)
-            (block,) = sentence_blocks(
-                handle,
-                given,
-                [layer._replace(dim=self._dim)],
-                self._compute_sentences,
-                slice_tokens=_ONE_SLICE,
-                slice_sentences=self.batch_size,
-                reader=reader,
-            )
-        if self.level == "type":
-            return Block(self.block_name, block.values, "type", block.known)
-        return block.rename(self.block_name)
+            words = tokens.types.tolist()
+            return [[i] for i in range(len(words))], [(word,) for word in words]
+        if self.level == "token" or not self.as_text:
+            return distinct_sentences(tokens)
+        groups = {}
+        for row, text in zip(*nonempty_texts(tokens), strict=True):
+            groups.setdefault(text, []).append(row)
+        return list(groups.values()), [OriginalText(text) for text in groups]
 
-    def _row_level(self):
-        return "token" if self.level == "token" else "sequence"
+    def _results(self, sentences):
+        """Return the vectors of each sentence, None for one that has none."""
+        with self._open_cache() as handle:
+            keys, results = [], {}
+            if handle is not None:
+                keys = handle.keys(sentences, self.level + "-text" * self.as_text)
+                results = self._stored(handle.get_many(keys), sentences)
+            missing = [i for i in range(len(sentences)) if i not in results]
+            size = self.batch_size or len(sentences) or 1
+            for start in range(0, len(missing), size):
+                batch = missing[start : start + size]
+                computed = self._call([sentences[i] for i in batch])
+                results.update(zip(batch, computed, strict=True))
+                if handle is not None:
+                    pairs = [self._pair(results[i], sentences[i]) for i in batch]
+                    handle.put_many([keys[i] for i in batch], pairs)
+            if handle is not None:
+                handle.report()
+        return [results[i] for i in range(len(sentences))]
+
+    @contextmanager
+    def _open_cache(self):
+        """Open the cache, if there is one.
+
+        One process or thread enters at a time: the others find what it has stored.
+        """
+        if self.cache is None:
+            yield None
+            return
+        fingerprint = fingerprint_of({"function": self._checked_cache_key()})
+        with SentenceCache(self.cache, fingerprint) as handle:
+            writable = os.access(handle.directory, os.W_OK)
+            file = handle.directory / fingerprint
+            with exclusive_lock(file) if writable else nullcontext():
+                yield handle
 
     def _checked_cache_key(self):
         key = getattr(self.func, "cache_key", None)
@@ -365,39 +246,49 @@ class FunctionEmbedding(BaseEmbedding):
             )
         return key
 
-    def _find_dim(self, handle, sentences, layer):
-        """Return the dimension of the first result that is not None."""
-        for batch in _batches(sentences, self.batch_size):
-            keys = handle.keys(batch, layer)
-            for pair in handle.get_many(keys):
-                if pair is not None:
-                    return np.shape(pair[0])[-1]
-            results = self._call(batch)
-            if any(result is not None for result in results):
-                pairs = self._stack(results, batch, None)
-                handle.put_many(keys, pairs)
-                return np.shape(pairs[0][0])[-1]
-        return _dim_of(None)
+    def _shape(self, sentence, dim):
+        return (len(sentence), dim) if self.level == "token" else (dim,)
 
-    def _compute_sentences(self, sentences):
-        pairs = self._stack(self._call(sentences), sentences, self._dim)
-        return [[pair] for pair in pairs]
+    def _pair(self, result, sentence):
+        """Return values and known, as stored; without a vector, of dimension 0."""
+        values = np.zeros(self._shape(sentence, 0)) if result is None else result
+        return values, np.ones(values.shape[:-1], dtype=bool)
+
+    def _stored(self, pairs, sentences):
+        """Return the results that stored pairs have, by number of the sentence."""
+        results = {}
+        for i, (pair, sentence) in enumerate(zip(pairs, sentences, strict=True)):
+            values = None if pair is None else pair[0]
+            if values is not None and not values.shape[-1]:
+                results[i] = None
+            elif values is not None:
+                self._dim = self._dim or values.shape[-1]
+                if values.shape == self._shape(sentence, self._dim):
+                    results[i] = values
+        return results
 
     def _call(self, sentences):
+        """Return the checked results of one call."""
         entries = [self._entry(sentence) for sentence in sentences]
-        return call_in_batches(self.func, entries, None)
-
-    def _stack(self, results, sentences, dim):
-        """Return (values, known) of each sentence."""
-        entries = [self._entry(sentence) for sentence in sentences]
-        sizes = None
-        if self.level == "token":
-            sizes = np.array(list(map(len, sentences)), dtype=np.int64)
-        values, known = stack_results(results, entries, sizes, dim)
-        if sizes is None:
-            return list(zip(values, known.tolist(), strict=True))
-        ends = np.cumsum(sizes)[:-1]
-        return list(zip(np.split(values, ends), np.split(known, ends), strict=True))
+        results = self.func(entries)
+        if not hasattr(results, "__len__") or len(results) != len(entries):
+            sized = hasattr(results, "__len__")
+            received = len(results) if sized else type(results).__name__
+            raise ValueError(
+                f"func must return one result for each of {len(entries)} entries; got "
+                f"{received}. It is called with a list of entries, not with one entry "
+                "at a time."
+            )
+        checked = []
+        for i, (result, sentence) in enumerate(zip(results, sentences, strict=True)):
+            try:
+                checked.append(self._checked(result, sentence))
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    f"func's result {i}, for {short_repr(entries[i])}, {error}. Return "
+                    "None for an entry without a vector."
+                ) from error
+        return checked
 
     def _entry(self, sentence):
         """Return what the function is called with."""
@@ -406,3 +297,26 @@ class FunctionEmbedding(BaseEmbedding):
         if isinstance(sentence, OriginalText):
             return sentence.text
         return " ".join(sentence) if self.as_text else list(sentence)
+
+    def _checked(self, result, sentence):
+        """Return a result as float32; errors lack the name of the entry."""
+        if result is None:
+            return None
+        try:
+            values = np.asarray(result)
+            if values.dtype.kind == "c":
+                raise TypeError("it is complex")
+            with np.errstate(over="ignore"):  # reported below
+                values = values.astype(np.float32, copy=False)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"is not an array of numbers: {error}") from error
+        if self._dim is None and values.size:
+            self._dim = values.shape[-1] if values.ndim else None  # fixed by fit
+        if self._dim is None:
+            raise ValueError(f"has shape {values.shape}; expected one vector")
+        shape = self._shape(sentence, self._dim)
+        if values.shape != shape:
+            raise ValueError(f"has shape {values.shape}; expected {shape}")
+        if not np.isfinite(values).all():
+            raise ValueError("contains NaN or infinity")
+        return values

@@ -267,7 +267,7 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
         return run(table, some, *args)
 
     monkeypatch.setattr(network, "layers", small)
-    with pytest.warns(UserWarning, match="ElmoEmbedding: out of GPU memory on a batch"):
+    with pytest.warns(UserWarning, match="out of GPU memory on a batch"):
         result = step.transform(SENTENCES)
     for a, b in zip(expected.blocks, result.blocks, strict=True):
         assert_close(a.values, b.values)

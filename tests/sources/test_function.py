@@ -96,7 +96,7 @@ def test_nothing_known_in_fit():
     [
         (lambda ws: [[1.0]] * (len(ws) + 1), ValueError, "of 4 entries; got 5"),
         (lambda ws: 3, ValueError, "got int.*not with one entry"),
-        (lambda ws: [1.0] * len(ws), ValueError, "one vector per entry"),
+        (lambda ws: [1.0] * len(ws), ValueError, "expected one vector"),
         (lambda ws: [[1.0] * len(w) for w in ws], ValueError, r"'not'.*\(3,\).*\(2,\)"),
         (
             lambda ws: [[np.nan if w == "or" else 1] for w in ws],

@@ -19,7 +19,7 @@ from sk_metaembed import (
 from sk_metaembed.datasets import wordllama_paths
 from sk_metaembed.sequences import _split
 from sk_metaembed.sequences._late import is_late
-from sk_metaembed.sources.static_subword import _characters, _model
+from sk_metaembed.sources.static_subword import _model
 from sk_metaembed.sources.static_subword._model import PieceTokenizer
 
 from .. import tiny_static
@@ -142,6 +142,9 @@ CHARACTERS = st.one_of(
     st.sampled_from("abc film.,-'[]#  \t\n\r\x00éÉ中\u0301\u200d👩İς\u302e\U0001d165"),
     st.sampled_from(["[CLS]", "[UNK]", "<unk>", "##ing", "x" * 100, "e\u0301" * 51]),
 )
+TEXT_LISTS = st.lists(
+    st.lists(CHARACTERS, max_size=20).map("".join), min_size=1, max_size=8
+)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +162,7 @@ def tokenizers(tmp_path_factory):
 
 
 @settings(max_examples=40, deadline=None)
-@given(texts=st.lists(st.lists(CHARACTERS, max_size=20).map("".join), max_size=8))
+@given(texts=TEXT_LISTS)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
     here, own = tokenizers[name]
@@ -188,23 +191,6 @@ def test_other_settings_are_left_to_tokenizers(tmp_path, change):
     here = PieceTokenizer(tmp_path / "tokenizer.json")
     assert here._words is None
     assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
-
-
-def test_an_interruption_leaves_no_half_known_characters(tmp_path, monkeypatch):
-    monkeypatch.setattr(_model, "use_compiled", lambda seconds: True)
-    own = tiny_static.wordpiece()
-    own.save(str(tmp_path / "tokenizer.json"))
-    here = PieceTokenizer(tmp_path / "tokenizer.json")
-    here.pieces(["film"])
-
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_characters, "CharacterTable", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            here.pieces(["naïve film"])
-    assert here.pieces(["naïve film"]).ids.tolist() == own.encode("naïve film").ids
 
 
 def test_words_are_means_of_pieces():
@@ -295,17 +281,6 @@ def test_whole_texts_are_not_split_into_tokens(monkeypatch):
 def test_tensors_of_other_shapes(tmp_path, tensors):
     tiny_static.save(tmp_path, table=np.ones((200, 2), "f4"), **tensors)
     with pytest.raises(ValueError, match="expected one number per piece"):
-        StaticSubwordEmbedding(tmp_path).fit(["film"])
-
-
-@pytest.mark.parametrize(
-    "header", [b"{{", b"[]", b"\xff\xfe\xfa", b'{"embeddings": {}}', b"[" * 100_000]
-)
-def test_unreadable_headers(tmp_path, header):
-    tiny_static.save(tmp_path)
-    content = len(header).to_bytes(8, "little") + header
-    (tmp_path / "model.safetensors").write_bytes(content)
-    with pytest.raises(ValueError, match="corrupt: its header"):
         StaticSubwordEmbedding(tmp_path).fit(["film"])
 
 
@@ -408,12 +383,10 @@ def test_errors(tmp_path):
     tiny_static.save(folder, table=small, mapping=ids)
     fails(ValueError, "points beyond the 5 rows")
     (folder / "model.safetensors").write_bytes(b"\xff" * 30)
-    fails(ValueError, "truncated or not a safetensors file")
+    fails(ValueError, "model.safetensors is corrupt")
 
 
-@pytest.mark.parametrize(
-    "change", [{"data_offsets": [0, 1 << 40]}, {"shape": [3, 3]}, {"dtype": "U8"}]
-)
+@pytest.mark.parametrize("change", [{"data_offsets": [0, 1 << 40]}, {"dtype": "BOOL"}])
 def test_corrupt_tensors(tmp_path, change):
     folder = tiny_static.save(tmp_path)
     tensor = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16], **change}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ..._core._sklearn import Interval, StrOptions
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
+from .._byte_pairs import import_tokenizers
 from ._model import StaticSpec, shared_model
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ class StaticSubwordEmbedding(BaseEmbedding):
     however they were tokenized; token lists are joined by spaces. With "words", the
     tokens are: for a cased model, use ``Tokenizer(lowercase=False)``.
 
-    Each distinct word is split once, by compiled code if the tokenizer is BERT's (as in
-    most models), else by `tokenizers`. If a word's pieces depend on its neighbors, as
-    without a pre-tokenizer, or a text has special tokens or rare marks, `tokenizers`
-    reads the whole text. The pieces are the same.
+    With BERT's tokenizer, which most models have, each distinct word is split once and
+    its pieces are remembered. With other tokenizers, and in texts with special tokens,
+    the pieces of a word may depend on its neighbors, so whole texts are split. The
+    pieces are the same.
 
     Tables of float32 and int8 are memory-mapped, others are converted once per process.
     Pickles contain the path and the fingerprint, not the table. Replace the folder
@@ -182,13 +183,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
 
 
 def _open_model(source):
-    try:
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "StaticSubwordEmbedding needs tokenizers: "
-            "pip install 'sk_metaembed[subwords]'."
-        ) from error
+    import_tokenizers()
     model = source.model
     if isinstance(model, str | os.PathLike):
         model = os.fspath(model)

@@ -3,9 +3,7 @@
 Fitted sources hold a handle. The pickle of a handle is the model's place and its
 fingerprint; the table of a file is mapped into memory, never copied into pickles.
 
-A tokenizer that normalizes character by character, and splits at spaces and around
-single characters, splits a word alike in every text. Texts in which this may not hold,
-such as those with special tokens, are read as a whole by `tokenizers`.
+If the tokenizer splits a word alike in every text, each distinct word is split once.
 """
 
 import json
@@ -20,14 +18,12 @@ from ..._io._compiled import in_threads, use_compiled
 from ..._io._handle_cache import HandleCache
 from ..._io._row_sums import sum_rows
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
-from ._characters import local_words
 from ._model_files import find_files, find_model, read_tensor
 from ._pieces import Pieces
+from ._word_pieces import word_pieces
 
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
-# Characters: longer chunks have fewer distinct words, shorter ones run in threads, as
-# `tokenizers` does by itself.
-_CHUNK, _LONG_CHUNK = 1 << 20, 1 << 23
+_CHUNK = 1 << 22  # characters to read at a time, in threads
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
@@ -68,8 +64,6 @@ class PieceTokenizer:
         Median number of characters of a piece.
     unknown : int or None
         Id of the unknown piece.
-    chunk : int
-        Number of characters of texts to read at a time.
     lead : str
         What separates a word from the one before it, in front of a single word.
     """
@@ -92,8 +86,7 @@ class PieceTokenizer:
         self.median_length = int(np.median([len(piece) for piece in vocabulary]))
         self.unknown = _unknown(self._tokenizer, state["model"])
         self.lead = " " if self._needs_space() else ""
-        self._words = local_words(self._tokenizer, state)
-        self.chunk = _LONG_CHUNK if self._words is None else _CHUNK
+        self._words = word_pieces(self._tokenizer, state, self._lists)
 
     def _needs_space(self):
         """Return whether a word in a text is split as if a space were before it."""
@@ -115,11 +108,7 @@ class PieceTokenizer:
         seconds = _SECONDS_PER_CHARACTER * n_characters
         if self._words is None or not use_compiled(seconds):
             return Pieces.of_lists(self._lists(texts))
-        encoded = [text.encode("utf-8", "replace") for text in texts]
-        pieces, others = self._words.pieces(encoded)
-        if len(others):
-            pieces = pieces.replaced(others, self._lists([texts[i] for i in others]))
-        return pieces
+        return self._words.pieces(texts)
 
 
 def _encodable(text):
@@ -273,9 +262,9 @@ class StaticModel:
             known[first:last] = np.diff(pieces.offsets) > 0
             self._write_means(pieces, values[first:last])
 
-        spans = _spans(texts, self.tokenizer.chunk)
+        spans = _spans(texts)
         if len(spans) > 1:
-            in_threads(embed, spans)
+            in_threads(embed, spans)  # imports numba
         else:
             embed(0, len(texts))
         return values, known
@@ -319,15 +308,11 @@ def _as_single(values, other):
     return values if kept else values.astype(np.float32)
 
 
-def _spans(texts, chunk):
-    """Return (first, last + 1) of runs of texts of about `chunk` characters."""
-    lengths = [len(text) for text in texts]
-    if sum(lengths) <= chunk:
-        return [(0, len(texts))]
-    ends = np.cumsum(lengths)
-    cuts = np.flatnonzero(np.diff(ends // chunk, prepend=0)) + 1
-    bounds = np.unique([0, *cuts, len(texts)]).tolist()
-    return list(pairwise(bounds))
+def _spans(texts):
+    """Return (first, last + 1) of runs of texts of about `_CHUNK` characters."""
+    ends = np.cumsum([len(text) for text in texts])
+    cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
+    return list(pairwise(np.unique([0, *cuts, len(texts)]).tolist()))
 
 
 def shared_model(spec):

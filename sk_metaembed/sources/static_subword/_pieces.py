@@ -1,8 +1,11 @@
 """Ids of the pieces of texts, one text after another."""
 
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+
+from ...sequences._indexing import span_index
 
 
 class Pieces(NamedTuple):
@@ -16,21 +19,13 @@ class Pieces(NamedTuple):
         """Return the pieces of texts, given as lists of ids."""
         offsets = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in lists], out=offsets[1:])
-        ids = np.fromiter((i for ids in lists for i in ids), np.int32, offsets[-1])
+        ids = np.fromiter(chain.from_iterable(lists), np.int32, offsets[-1])
         return cls(ids, offsets)
 
-    def replaced(self, rows, lists):
-        """Return pieces in which some texts, which had none, have these."""
-        lengths = np.diff(self.offsets)
-        lengths[rows] = [len(ids) for ids in lists]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        ids = np.empty(offsets[-1], np.int32)
-        is_old = np.ones(len(ids), bool)
-        for row, own in zip(rows, lists, strict=True):
-            ids[offsets[row] : offsets[row + 1]] = own
-            is_old[offsets[row] : offsets[row + 1]] = False
-        ids[is_old] = self.ids
-        return Pieces(ids, offsets)
+    def take(self, rows):
+        """Return the pieces of some texts, which may occur several times."""
+        places, offsets = span_index(self.offsets, rows)
+        return Pieces(self.ids[places], offsets)
 
     def selected(self, keep):
         """Return only the pieces of a mask, (n_pieces,)."""
