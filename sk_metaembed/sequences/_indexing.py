@@ -75,3 +75,15 @@ def span_index(offsets, rows):
     new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shift = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
     return np.arange(new_offsets[-1]) + shift, new_offsets
+
+
+def gather_spans(buffer, starts, ends, separator):
+    """Return the bytes of spans, each followed by a separator, and their offsets."""
+    sizes = ends - starts + 1
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+    last = offsets[1:] - 1
+    positions[last] = 0
+    gathered = buffer[positions]
+    gathered[last] = separator
+    return gathered, offsets
