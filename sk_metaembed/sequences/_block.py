@@ -235,7 +235,7 @@ class Block(Immutable):
         Block
             Shares its arrays with this one.
         """
-        renamed = type(self).__new__(type(self))
+        renamed = Block.__new__(Block)
         table, rows = self._source
         renamed._set(name, table, self.level, self.known, rows)
         return renamed
