@@ -220,7 +220,7 @@ class Block(Immutable):
         table, rows = self._source
         return table[positions] if rows is None else _gathered(table, rows[positions])
 
-    def rename(self, name: str) -> Self:
+    def rename(self, name: str) -> Block:
         """Return a block of the same vectors with another name.
 
         Names must be distinct within an `EmbeddedSequences`.
