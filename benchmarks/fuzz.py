@@ -202,9 +202,7 @@ def fasttext_seeds():
 
 def store_seeds():
     words = [f"w{i}" for i in range(4)]
-    convert.store_arrays(
-        *convert.check_arrays(words, np.eye(4)[:, :2]), path=WORK / "seed"
-    )
+    convert.store_arrays(words, np.eye(4)[:, :2], path=WORK / "seed")
     (WORK / "out").mkdir()
     names = ["meta.json", "words.npy", "offsets.npy", "vectors.npy", "index.npy"]
     return [bytes([i]) + (WORK / "seed" / n).read_bytes() for i, n in enumerate(names)]

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._messages import plural, short_repr
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._columns import (
-    check_cells,
     check_names,
     column_names,
     distinct_cells,
     read_columns,
 )
 from ..sequences._mixins import SequencesInputMixin
-from ..sequences._validation import count_missing
+from ..sequences._validation import check_cells, count_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -104,18 +104,9 @@ MAPPINGS = {"sklearn.utils._bunch": ("Bunch",)}
 # skops creates one from an empty array, which holds no objects.
 DTYPES = {"numpy": ("dtype",)}
 
-# Functions that fitted estimators hold: they write numbers into an array, convert an
-# array (gradient boosting) or return whether a column is of a kind (TableVectorizer).
+# Functions that fitted estimators hold: they convert an array (gradient boosting) or
+# return whether a column is of a kind (TableVectorizer).
 FUNCTIONS = {
-    "sk_metaembed.pooling.write_coefficient",
-    "sk_metaembed.pooling.write_window_max",
-    "sk_metaembed.pooling.write_power_mean",
-    "sk_metaembed.pooling.write_first",
-    "sk_metaembed.pooling.write_last",
-    "sk_metaembed.pooling.write_max",
-    "sk_metaembed.pooling.write_mean",
-    "sk_metaembed.pooling.write_min",
-    "sk_metaembed.pooling.write_sum",
     "sklearn.utils.validation.check_array",
     "skrub._dataframe._common.is_any_date",
     "skrub._dataframe._common.is_categorical",

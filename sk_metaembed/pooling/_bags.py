@@ -40,22 +40,15 @@ class Bags(NamedTuple):
 
 def block_bags(tokens, block):
     """Return the Bags of the known rows of a block at level "type" or "token"."""
-    codes, offsets, known = tokens.codes, tokens.offsets, block.known
-    rows = codes
+    rows = tokens.codes
     if block.level == "token":
         kind = np.int32 if tokens.n_tokens < 2**31 else np.int64
         rows = np.arange(tokens.n_tokens, dtype=kind)
-    if not known.all():
-        is_known = known[rows]
-        codes = codes[is_known]
-        rows = codes if block.level == "type" else rows[is_known]
-        before = np.zeros(len(is_known) + 1, dtype=np.int64)
-        np.cumsum(is_known, out=before[1:])
-        offsets = before[offsets]
-    divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
+    known = block.known.all() or block.known[rows]
+    rows, offsets, divisors = _known_rows(rows, tokens.offsets, known)
+    codes = rows if block.level == "type" else tokens.codes[rows]
     table, index = block.indexed()
-    if index is not None:
-        rows = index[rows]
+    rows = rows if index is None else index[rows]
     return Bags(table, rows, offsets, None, divisors, codes)
 
 
@@ -67,18 +60,22 @@ def pool_late(late, write, out):
 
     def pool(first, last):
         rows, counts = late.find_tokens(first, last)
-        known = rows >= 0
         offsets = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=offsets[1:])
-        if not known.all():
-            before = np.zeros(len(rows) + 1, dtype=np.int64)
-            np.cumsum(known, out=before[1:])
-            rows, offsets = rows[known], before[offsets]
-        divisors = np.maximum(np.diff(offsets), 1).astype(np.float64)
+        rows, offsets, divisors = _known_rows(rows, offsets, rows >= 0)
         bags = Bags(late.table, rows, offsets, None, divisors, in_thread=True)
         write(bags, out[first:last])
 
     in_threads(pool, late.chunks())
+
+
+def _known_rows(rows, offsets, known):
+    """Return the known rows, their offsets, and the number of rows per bag, or 1."""
+    if not np.all(known):
+        before = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(known, out=before[1:])
+        rows, offsets = rows[known], before[offsets]
+    return rows, offsets, np.maximum(np.diff(offsets), 1).astype(np.float64)
 
 
 def run_kernel(name, bags, arguments, out, column):

@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._core._checked_parameters import is_real
+from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import Interval, StrOptions
+from ..sequences._mixins import (
+    EmbeddedInputMixin,
+    block_dims,
+    check_blocks,
+    check_embedded,
+)
 from ._bags import block_bags, pool_late
-from ._base import BasePooling
-from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors
+from ._modes import (
+    LARGEST_POWER,
+    MODES,
+    WEIGHTED,
+    mode_parts,
+    part_factors,
+    write_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..sequences import EmbeddedSequences
 
 
 def word_probabilities(tokens):
@@ -97,7 +116,7 @@ Mode: TypeAlias = Literal[
 ]
 
 
-class Pooling(BasePooling):
+class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     """Pool the vectors of each sequence's tokens into one row of an array.
 
     Usually the last step before an ordinary estimator. The mean is a strong baseline;
@@ -210,13 +229,13 @@ class Pooling(BasePooling):
     """
 
     _parameter_constraints: dict = {
-        **BasePooling._parameter_constraints,
         "mode": [StrOptions(set(MODES)), list, tuple],
         "weights": [StrOptions({"idf", "sif", "usif"}), None],
         "powers": [list, tuple],
         "n_coefficients": [Interval(Integral, 1, None, closed="left")],
         "window_size": [Interval(Integral, 1, None, closed="left")],
         "sif_a": [Interval(Real, 0, None, closed="neither")],
+        "add_indicator": ["boolean"],
     }
 
     def __init__(
@@ -238,7 +257,27 @@ class Pooling(BasePooling):
         self.sif_a = sif_a
         self.add_indicator = add_indicator
 
-    def _fit_pool(self, X):
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit(self, X: EmbeddedSequences, y: object = None) -> Self:
+        """Learn the names and dimensions of blocks, and weights or projections.
+
+        Required even if nothing is learned, so that data with other blocks raise an
+        error in `transform`.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Training data, from which weights of words are learned.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        estimator instance
+            The fitted transformer.
+        """
+        X = check_embedded(X)
         modes = _modes(self.mode)
         if "power-means" in modes:
             _check_powers(self.powers)
@@ -248,25 +287,145 @@ class Pooling(BasePooling):
                 f"{', '.join(WEIGHTED)} use weights. Add one of these modes, or set "
                 "weights=None."
             )
+        options = {
+            name: getattr(self, name)
+            for name in ("powers", "n_coefficients", "window_size")
+        }
+        self.dims_in_ = block_dims(X)
+        self._sequence_blocks = _sequence_level(X)
+        self._has_indicator = self.add_indicator
         self._weighting = self.weights
         self._fitted_parts = [
-            part
-            for mode in modes
-            for part in mode_parts(
-                mode,
-                powers=self.powers,
-                n_coefficients=self.n_coefficients,
-                window_size=self.window_size,
-            )
+            part for mode in modes for part in mode_parts(mode, **options)
         ]
         self.word_weights_ = self.unseen_weight_ = None
         if self.weights is not None:
             self.word_weights_, self.unseen_weight_ = learn_weights(
                 self.weights, X.tokens, self.sif_a
             )
+        return self
 
-    def _parts(self, name):
-        return [(part.label, self.dims_in_[name]) for part in self._fitted_parts]
+    if TYPE_CHECKING:
+
+        def fit_transform(
+            self, X: EmbeddedSequences, y: object = None, **fit_params: Any
+        ) -> NDArray[np.float32]: ...
+
+    def transform(self, X: EmbeddedSequences) -> NDArray[np.float32]:
+        """Pool the vectors of each sequence.
+
+        Blocks are concatenated, each with its parts; blocks at sequence level are
+        copied unchanged. A sequence without known words gives zeros.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            Must have blocks of the names and dimensions seen in `fit`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_sequences, n_features_out)
+            One row per sequence, with the columns of `get_feature_names_out`.
+
+        Raises
+        ------
+        TypeError
+            If X is not an EmbeddedSequences.
+        ValueError
+            If the blocks are not those of fit, or a result exceeds float32.
+        """
+        check_is_fitted(self)
+        X = check_embedded(X)
+        self._check_blocks(X)
+        out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
+        column = 0
+        with np.errstate(over="ignore"):  # overflow is reported with its row below
+            for block in X.blocks:
+                if block.level == "sequence":
+                    out[:, column : column + block.dim] = block.values
+                else:
+                    self._pool(X.tokens, block, out, column)
+                column += block.dim * len(self._labels(block.name))
+        if self._has_indicator and X.tokens.missing is not None:
+            out[:, column] = X.tokens.missing
+        _check_finite(out)
+        return out
+
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return a name for each column: ``block__part__number``.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Embedded sequences have blocks, not features.
+
+        Returns
+        -------
+        ndarray of str objects
+            Columns of a sequence-level block have no part: ``block__number``. With
+            ``add_indicator=True`` the last name is "missing".
+        """
+        check_is_fitted(self)
+        names = [
+            f"{label}__{i}"
+            for name, dim in self.dims_in_.items()
+            for label in self._labels(name)
+            for i in range(dim)
+        ]
+        if self._has_indicator:
+            names.append("missing")
+        return np.array(names, dtype=object)
+
+    def _labels(self, name):
+        """Return the label of each part of a block, in order."""
+        if name in self._sequence_blocks:
+            return [name]
+        return [f"{name}__{part.label}" for part in self._fitted_parts]
+
+    def _n_columns(self):
+        sizes = [dim * len(self._labels(name)) for name, dim in self.dims_in_.items()]
+        return sum(sizes) + self._has_indicator
+
+    def _check_blocks(self, X):
+        check_blocks(X, self.dims_in_)
+        if _sequence_level(X) != self._sequence_blocks:
+            raise ValueError(
+                f"was fitted with the blocks {sorted(self._sequence_blocks)} "
+                f"at level 'sequence'; got {sorted(_sequence_level(X))}, which would "
+                "give other columns. Pass the output of the same sources, or call fit."
+            )
+
+    def _pool(self, tokens, block, out, column):
+        """Write the parts of a block from `column` on."""
+
+        def write(bags, out):
+            for i, part in enumerate(self._fitted_parts):
+                write_part(part, bags, out, column + i * block.dim)
+
+        late = block._late_rows(tokens)
+        if late is None or self.word_weights_ is not None:
+            write(self._bags(tokens, block), out)
+        else:
+            pool_late(late, write, out)
+
+    def _bags(self, tokens, block):
+        bags = block_bags(tokens, block)
+        if self.word_weights_ is None:
+            return bags
+        return self._apply_weights(tokens, bags)
+
+    def _apply_weights(self, tokens, bags):
+        get, unseen = self.word_weights_.get, self.unseen_weight_
+        weights = [get(word, unseen) for word in tokens.types]
+        weights = np.array(weights, dtype=float)[bags.codes]
+        if self._weighting != "idf":
+            return bags._replace(weights=weights)
+        segments = np.repeat(np.arange(len(tokens)), bags.lengths)
+        sums = np.bincount(segments, weights, minlength=len(tokens))
+        sums[bags.lengths == 0] = 1.0
+        return bags._replace(weights=weights, divisors=sums)
 
     def _pooled(self, X):
         """Return the output of `transform`, and a pair (block, factors) for each part.
@@ -297,34 +456,6 @@ class Pooling(BasePooling):
         """Return the output of `transform`, given the pooled vectors."""
         return values
 
-    def _bags(self, tokens, block):
-        bags = block_bags(tokens, block)
-        if self.word_weights_ is None:
-            return bags
-        return self._apply_weights(tokens, bags)
-
-    def _pool(self, tokens, block, out, column):
-        def write(bags, out):
-            for i, part in enumerate(self._fitted_parts):
-                part.write(bags, out, column + i * block.dim)
-
-        late = block._late_rows(tokens)
-        if late is None or self.word_weights_ is not None:
-            write(self._bags(tokens, block), out)
-        else:
-            pool_late(late, write, out)
-
-    def _apply_weights(self, tokens, bags):
-        get, unseen = self.word_weights_.get, self.unseen_weight_
-        weights = [get(word, unseen) for word in tokens.types]
-        weights = np.array(weights, dtype=float)[bags.codes]
-        if self._weighting != "idf":
-            return bags._replace(weights=weights)
-        segments = np.repeat(np.arange(len(tokens)), bags.lengths)
-        sums = np.bincount(segments, weights, minlength=len(tokens))
-        sums[bags.lengths == 0] = 1.0
-        return bags._replace(weights=weights, divisors=sums)
-
 
 def _modes(mode):
     modes = [mode] if isinstance(mode, str) else list(mode)
@@ -344,4 +475,22 @@ def _check_powers(powers):
         raise ValueError(
             f"powers must contain distinct integers from 1 to {LARGEST_POWER}, inf or "
             f"-inf, and not be empty; got {powers!r}."
+        )
+
+
+def _sequence_level(X):
+    return {block.name for block in X.blocks if block.level == "sequence"}
+
+
+def _check_finite(out):
+    # A finite sum has finite entries; an infinite one may be an overflow of the sum.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(out.sum()):
+            return
+    overflowing = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    if len(overflowing):
+        raise ValueError(
+            f"The pooled vector of row {overflowing[0]} exceeds float32 (and "
+            f"those of {len(overflowing) - 1} more rows). Scale the vectors, for "
+            'example with preprocess="unit" of the source.'
         )

@@ -220,7 +220,7 @@ class Block(Immutable):
         table, rows = self._source
         return table[positions] if rows is None else _gathered(table, rows[positions])
 
-    def rename(self, name: str) -> Self:
+    def rename(self, name: str) -> Block:
         """Return a block of the same vectors with another name.
 
         Names must be distinct within an `EmbeddedSequences`.
@@ -235,7 +235,7 @@ class Block(Immutable):
         Block
             Shares its arrays with this one.
         """
-        renamed = type(self).__new__(type(self))
+        renamed = Block.__new__(Block)
         table, rows = self._source
         renamed._set(name, table, self.level, self.known, rows)
         return renamed

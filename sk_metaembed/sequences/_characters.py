@@ -78,26 +78,8 @@ def word_class(character):
     return _CLASS_OF_CATEGORY[unicodedata.category(character)]
 
 
-# The same rule for texts in ASCII and for plain texts, without and with punctuation.
+# The same rule for texts in ASCII, without and with punctuation.
 ASCII_WORDS = re.compile(r"\w+", re.ASCII), re.compile(r"\w+|[!-~]", re.ASCII)
-PLAIN_WORDS = re.compile(r"\w+"), re.compile(r"\w+|[!-~]|[^\x00-\x7f\s]")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-
-@lru_cache(2**12)
-def _is_plain(character):
-    kind, is_word = word_class(character), character.isalnum()
-    if character.isspace():
-        return kind == OUTSIDE
-    return (kind, is_word) in ((WORD, True), (SYMBOL, False))
-
-
-def is_plain(text):
-    """Return whether `PLAIN_WORDS` splits a text by the rule of Unicode words.
-
-    It has no marks, joiners, invisible or other characters that `re` does not know of.
-    """
-    return all(map(_is_plain, _NOT_ASCII.findall(text)))
 
 
 @lru_cache(maxsize=2)

@@ -6,18 +6,15 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from ._embedded_sequences import EmbeddedSequences
-from ._row_errors import (
-    NUMBERS,
-    TEXT,
-    TEXT_OR_TOKENS,
-    TOKEN_LIST,
-    is_token_list,
-    kind,
-    plain_tokens,
-    row_error,
-)
+from ._row_errors import kind
 from ._token_sequences import TokenSequences
-from ._validation import fill_missing, first_present, is_lazy, refuse_other_input
+from ._validation import (
+    as_list,
+    first_present,
+    is_lazy,
+    read_frame,
+    refuse_other_input,
+)
 
 
 def column_names(X):
@@ -36,16 +33,6 @@ def check_names(names):
             "at least one column is needed, with distinct names; got "
             f"{short_repr(names)}. Rename columns that have the same name."
         )
-
-
-def frame_columns(frame):
-    """Return the columns of a pandas or polars DataFrame, or Arrow table, as lists."""
-    n_columns = frame.shape[1]
-    if hasattr(frame, "iloc"):
-        return [frame.iloc[:, j].tolist() for j in range(n_columns)]
-    if hasattr(frame, "to_series"):
-        return [frame.to_series(j).to_list() for j in range(n_columns)]
-    return [frame.column(j).to_pylist() for j in range(n_columns)]
 
 
 def refuse_other_rows(X, *, rows, allowed):
@@ -74,61 +61,6 @@ def row_cells(row, i, *, expected, allowed):
     )
 
 
-def check_cells(columns, places, *, part, reader, texts=True, missing="raise"):
-    """Return the cells of columns of equal length, one column after the other.
-
-    Parameters
-    ----------
-    columns : list of list
-        The cells, of texts or of token lists.
-    places : list of str
-        What error messages call each column, such as "first side".
-    part, reader : str
-        What messages call a cell; the step that accepts missing ones.
-    texts : bool, default=True
-        Whether cells may be texts; if not, they must be token lists.
-    missing : {"raise", "empty"}, default="raise"
-        Whether missing cells are an error or empty.
-
-    Returns
-    -------
-    cells : list of str or of list of str
-    absent : ndarray of bool, or None
-        Which cells are missing; None if not recorded.
-
-    Raises
-    ------
-    TypeError
-        If a cell is missing or neither a str nor a list of str, or both are mixed.
-    """
-    cells = [cell for column in columns for cell in column]
-    if texts and missing == "raise" and set(map(type, cells)) <= {str}:
-        return cells, None
-    for place, column in zip(places, columns, strict=True):
-        i, first = first_present(column)
-        if isinstance(first, NUMBERS):  # the whole column is probably a wrong one
-            where = f"row {i}, {place}"
-            raise row_error(first, where, TEXT_OR_TOKENS, part=part, reader=reader)
-    _, known = first_present(cells)
-    expected = TOKEN_LIST if not texts or is_token_list(known) else TEXT
-    absent = None
-    if missing == "empty":
-        cells, absent = fill_missing(cells, [] if expected == TOKEN_LIST else "")
-    read = _tokens if expected == TOKEN_LIST else _text
-    n_rows = len(columns[0]) if columns else 0
-    cells = [
-        read(
-            cell,
-            f"row {i % n_rows}, {places[i // n_rows]}",
-            expected,
-            part=part,
-            reader=reader,
-        )
-        for i, cell in enumerate(cells)
-    ]
-    return cells, absent
-
-
 def distinct_cells(cells):
     """Return the distinct texts or token lists, and each cell's place among them."""
     numbers, distinct = {}, []
@@ -139,19 +71,6 @@ def distinct_cells(cells):
         if len(numbers) > len(distinct):
             distinct.append(cell)
     return distinct, places
-
-
-def _text(value, where, expected, **names):
-    if isinstance(value, str):
-        return str(value)
-    raise row_error(value, where, expected, **names)
-
-
-def _tokens(value, where, expected, **names):
-    if not is_token_list(value):
-        raise row_error(value, where, expected, **names)
-    tokens = value.tolist() if isinstance(value, np.ndarray) else list(value)
-    return plain_tokens(tokens, where)
 
 
 _ALLOWED = (
@@ -184,16 +103,16 @@ def read_columns(X):
     """
     refuse_other_rows(X, rows="columns of texts", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
-        return frame_columns(X), column_names(X)
+        return read_frame(X), column_names(X)
     n_dimensions = getattr(X, "ndim", 1)
     if n_dimensions == 2:
-        return [X[:, j].tolist() for j in range(X.shape[1])], None
+        return read_frame(X), None
     if n_dimensions != 1:
         raise ValueError(f"got an array of shape {X.shape}. {_ALLOWED}.")
     if hasattr(X, "to_list"):  # a Series is one column, also of token lists
         name = getattr(X, "name", None)
         return [X.to_list()], [name] if isinstance(name, str) and name else None
-    rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    rows = as_list(X)
     if isinstance(first_present(rows)[1], str):
         return [rows], None
     return _transposed(rows), None

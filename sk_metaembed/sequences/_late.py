@@ -131,10 +131,7 @@ class LateBlock(Block):
         """Return a block of the same vectors with another name."""
         if (late := self._late) is not None:
             return self.of_texts(name, late)
-        renamed = Block.__new__(Block)
-        table, rows = self._source
-        renamed._set(name, table, self.level, self.known, rows)
-        return renamed
+        return super().rename(name)
 
     def _late_rows(self, tokens):
         late = self._late

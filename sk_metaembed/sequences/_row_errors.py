@@ -49,19 +49,21 @@ def row_error(row, where, expected, *, part="row", reader="Tokenizer"):
     )
 
 
-def token_error(token, where):
+def token_error(token, where, part="token"):
     """Return the TypeError of a token that is not a str."""
     return TypeError(
-        f"{where} is {kind(token)} ({short_repr(token)}). Every token must be a str; "
+        f"{where} is {kind(token)} ({short_repr(token)}). Every {part} must be a str; "
         + _token_remedy(token)
     )
 
 
-def plain_tokens(row, where):
+def plain_tokens(row, where, *, part="token"):
     """Return tokens as a list of plain str, or raise for the first that is not one."""
+    if set(map(type, row)) <= {str}:
+        return list(row)
     for j, token in enumerate(row):
         if not isinstance(token, str):
-            raise token_error(token, f"{where}, token {j}")
+            raise token_error(token, f"{where}, {part} {j}", part)
     return [str(token) for token in row]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
-from ._columns import check_cells, read_columns, refuse_other_rows, row_cells
+from ._columns import read_columns, refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._immutable import Immutable
@@ -16,6 +16,7 @@ from ._indexing import row_index
 from ._row_errors import is_token_list
 from ._row_info import RowInfo, pandas_index
 from ._token_sequences import TokenSequences
+from ._validation import check_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,15 +6,13 @@ from functools import partial
 import numpy as np
 
 from .._io._compiled import use_compiled
-from ._characters import ASCII_WORDS, PLAIN_WORDS, is_plain, word_rule
+from ._characters import ASCII_WORDS, word_rule
 from ._late import LateTokens, is_late
 from ._text_scan import TextScan
 from ._text_spans import as_lists, locate_words, word_spans
 from ._token_sequences import TokenSequences
 
 _SECONDS = 6e-8  # for a character in plain Python
-_COUNTED = 4096  # texts whose characters are counted at a time
-_MANY = 1 << 21  # characters that are enough to count
 
 
 def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
@@ -33,19 +31,9 @@ def split_texts(texts, *, rule, plain, prepare):
     These are split when their tokens are needed. `plain` splits prepared texts into
     lists of tokens otherwise; `prepare` is the function that prepares texts.
     """
-    if rule is None or not use_compiled(_SECONDS * _count_characters(texts)):
+    if rule is None or not use_compiled(_SECONDS * sum(map(len, texts))):
         return TokenSequences.from_lists(plain(prepare(texts)))
     return LateTokens.of_texts(TextScan(_as_array(texts), rule, prepare))
-
-
-def _count_characters(texts):
-    """Return the number of characters, or more than `_MANY` if there are."""
-    n_characters = 0
-    for start in range(0, len(texts), _COUNTED):
-        n_characters += sum(map(len, texts[start : start + _COUNTED]))
-        if n_characters > _MANY:
-            break
-    return n_characters
 
 
 def _as_array(texts):
@@ -72,15 +60,12 @@ def with_texts(tokens, texts, prepare, locate):
 
 
 def split_words(texts, rule):
-    """Split a few texts into Unicode words: by `re` if it splits them alike."""
-    punctuation = bool(rule.emits[-1])
-    in_ascii, plain = ASCII_WORDS[punctuation].findall, PLAIN_WORDS[punctuation].findall
-    rule, rows = as_lists(rule), []
-    for text in texts:
-        if text.isascii():
-            rows.append(in_ascii(text))
-        elif is_plain(text):
-            rows.append(plain(text))
-        else:
-            rows.append([text[start:end] for start, end in word_spans(text, rule)])
-    return rows
+    """Split a few texts into Unicode words."""
+    in_ascii = ASCII_WORDS[bool(rule.emits[-1])].findall
+    rule = as_lists(rule)
+    return [
+        in_ascii(text)
+        if text.isascii()
+        else [text[start:end] for start, end in word_spans(text, rule)]
+        for text in texts
+    ]

@@ -166,20 +166,3 @@ def code_spans(buffer, starts, ends, hashes):
                 slots = _slots(records, n_types, capacity)
         codes[span] = row
     return codes, records[:n_types, 3].astype(np.int64)
-
-
-@cached_njit
-def gather_spans(buffer, starts, ends, separator):
-    """Return the bytes of the spans, each followed by a separator."""
-    total = len(starts)
-    for k in range(len(starts)):
-        total += ends[k] - starts[k]
-    gathered = np.empty(total, np.uint8)
-    at = 0
-    for k in range(len(starts)):
-        for j in range(starts[k], ends[k]):
-            gathered[at] = buffer[j]
-            at += 1
-        gathered[at] = separator
-        at += 1
-    return gathered

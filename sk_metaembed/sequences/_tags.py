@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from .._core._named_errors import errors_of_input, names_errors
-from ._row_errors import is_token_list, kind
+from ._row_errors import is_token_list, kind, plain_tokens
 from ._token_sequences import TokenSequences
 from ._validation import read_rows
 
@@ -64,35 +64,20 @@ def _from_rows(y, name):
     else:
         with errors_of_input(name):
             rows = read_rows(y)
-    kinds = set()
     for i, row in enumerate(rows):
         if not is_token_list(row):
             raise TypeError(
                 f"row {i} of {name} is {kind(row)}: {short_repr(row)}. "
                 "Every row must be a list of str, one tag per token of its sentence."
             )
-        kinds.update(map(type, row))
-    if kinds <= {str}:
-        return TokenSequences.from_lists(rows)
     return TokenSequences.from_lists(
-        [_plain(row, i, name) for i, row in enumerate(rows)]
+        plain_tokens(row, f"row {i} of {name}", part="tag")
+        for i, row in enumerate(rows)
     )
 
 
 def _holds_tags(y):
     return y.size > 0 and isinstance(y[0, 0], str)
-
-
-def _plain(row, i, name):
-    for j, tag in enumerate(row):
-        if not isinstance(tag, str):
-            raise TypeError(
-                f"row {i} of {name}, tag {j} is {kind(tag)} "
-                f"({short_repr(tag)}). "
-                'Every tag must be a str, such as "O" or "B-person"; convert numbers '
-                "to the names that they encode."
-            )
-    return [str(tag) for tag in row]
 
 
 def _check_lengths(tags, tokens, name):

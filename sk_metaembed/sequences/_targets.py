@@ -1,9 +1,13 @@
 """Validation of training targets: one row per sequence, none of them missing."""
 
+import math
+
 import numpy as np
 
 from .._core._messages import plural
-from ._columns import column_names, frame_columns
+from ._columns import column_names
+from ._row_errors import is_missing
+from ._validation import read_frame
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "
@@ -51,7 +55,7 @@ def _as_array(y):
     if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
         y = y.toarray()
     if hasattr(y, "columns") and y.shape[1] > 1:
-        y = _of_columns(frame_columns(y))
+        y = _of_columns(read_frame(y))
     try:
         y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
     except ValueError as error:
@@ -106,6 +110,6 @@ def _missing(y):
 
 
 def _is_gap(value):
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and not np.isfinite(value)
+    return is_missing(value) or (
+        isinstance(value, float | np.floating) and math.isinf(value)
+    )

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._io._compiled import in_threads
 from ._characters import character_classes
+from ._indexing import gather_spans
 
 # Characters that are split at a time: bounds the memory of encoded copies and gives
 # several threads work.
@@ -111,18 +112,18 @@ class TextScan:
         return table, codes, np.cumsum(counts, dtype=np.int64)
 
     def _split_chunk(self, first, last):
-        from ._split_numba import code_spans, gather_spans
+        from ._split_numba import code_spans
 
         buffer, starts, ends, hashes, counts, _ = self.tokens(first, last)
         codes, firsts = code_spans(buffer, starts, ends, hashes)
         separator = self.rule.separator
-        types = gather_spans(buffer, starts[firsts], ends[firsts], separator)
+        types, _ = gather_spans(buffer, starts[firsts], ends[firsts], separator)
         return _Chunk(codes, counts, types, hashes[firsts])
 
 
 def _merged_types(chunks, separator):
     """Return the bytes of all types, and the codes of all tokens into them."""
-    from ._split_numba import code_spans, gather_spans
+    from ._split_numba import code_spans
 
     # The types of all chunks are coded like the tokens of a text.
     buffer = np.concatenate([chunk.types for chunk in chunks])
@@ -134,4 +135,5 @@ def _merged_types(chunks, separator):
     codes = np.concatenate(
         [own[chunk.codes] for own, chunk in zip(own_rows, chunks, strict=True)]
     )
-    return gather_spans(buffer, starts[firsts], ends[firsts], separator), codes
+    types, _ = gather_spans(buffer, starts[firsts], ends[firsts], separator)
+    return types, codes

@@ -63,18 +63,36 @@ def read_rows(X):
     """Return the rows of any supported collection as a list, unchecked."""
     refuse_other_input(X)
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
-        X = _only_column(X)
+        _check_one_column(X)
+        return read_frame(X)[0]
     if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
         return X.to_pylist()
     if getattr(X, "ndim", 1) != 1:
         received = f"{type(X).__name__} of shape {X.shape}"
         raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
-    if hasattr(X, "to_list"):
-        return X.to_list()
-    return X.tolist() if isinstance(X, np.ndarray) else list(X)
+    return as_list(X)
 
 
-def _only_column(X):
+def as_list(values):
+    """Return an array, Series or iterable as a list."""
+    if hasattr(values, "to_list"):
+        return values.to_list()
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def read_frame(X):
+    """Return the columns of a DataFrame, Arrow table or 2-D array, as lists."""
+    n_columns = range(X.shape[1])
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, j].tolist() for j in n_columns]
+    if hasattr(X, "to_series"):
+        return [X.to_series(j).to_list() for j in n_columns]
+    if hasattr(X, "column"):
+        return [X.column(j).to_pylist() for j in n_columns]
+    return [np.asarray(X)[:, j].tolist() for j in n_columns]
+
+
+def _check_one_column(X):
     if hasattr(X, "tocsr"):
         raise TypeError(
             f"X is a {type(X).__name__}, a sparse matrix of numbers. If it is "
@@ -101,13 +119,6 @@ def _only_column(X):
             "lists of equal length pass a list of lists, not an array."
             + (" For pairs of texts use PairEncoder." if n_columns == 2 else "")
         )
-    if hasattr(X, "iloc"):
-        return X.iloc[:, 0]
-    if hasattr(X, "to_series"):
-        return X.to_series(0)
-    if hasattr(X, "column"):
-        return X.column(0)
-    return np.asarray(X)[:, 0]
 
 
 def holds_numbers(X):
@@ -157,24 +168,75 @@ def check_texts(X: Iterable[str]) -> list[str]:
         ...
     TypeError: row 1 is missing (None). Every row must be a str; ...
     """
-    return _check_texts(read_rows(X), _column_of(X))
+    return check_cells([read_rows(X)], [_column_of(X)], lists=False)[0]
 
 
-def _check_texts(rows, column):
-    if set(map(type, rows)) <= {str}:
-        return rows
-    _refuse_numbers(rows, column)
-    for i, row in enumerate(rows):
-        if not isinstance(row, str):
-            raise row_error(row, f"{column}row {i}", TEXT)
-    return [str(row) for row in rows]
+def check_cells(
+    columns,
+    places,
+    *,
+    part="row",
+    reader="Tokenizer",
+    texts=True,
+    lists=True,
+    missing="raise",
+):
+    """Return the cells of columns of equal length, one column after the other.
+
+    Parameters
+    ----------
+    columns : list of list
+        The cells, of texts or of token lists.
+    places : list of str
+        What error messages call each column, such as "first side", or "".
+    part, reader : str
+        What messages call a cell; the step that accepts missing ones.
+    texts, lists : bool, default=True
+        Whether cells may be texts, and token lists.
+    missing : {"raise", "empty"}, default="raise"
+        Whether missing cells are an error or empty.
+
+    Returns
+    -------
+    cells : list of str or of list of str
+    absent : ndarray of bool, or None
+        Which cells are missing; None if not recorded.
+
+    Raises
+    ------
+    TypeError
+        If a cell is missing or neither a str nor a list of str, or both are mixed.
+    """
+    cells = [cell for column in columns for cell in column]
+    names = {"part": part, "reader": reader}
+    for place, column in zip(places, columns, strict=True):
+        i, first = first_present(column)
+        if isinstance(first, NUMBERS):  # the whole column is probably a wrong one
+            raise row_error(first, _where(i, place), TEXT_OR_TOKENS, **names)
+    _, known = first_present(cells)
+    expected = TEXT
+    if lists and not (texts and isinstance(known, str)):
+        is_list = not texts or any(map(is_token_list, cells))
+        expected = TOKEN_LIST if is_list else TEXT_OR_TOKENS
+    absent = None
+    if missing == "empty":
+        cells, absent = fill_missing(cells, "" if expected == TEXT else [])
+    if expected == TEXT and set(map(type, cells)) <= {str}:
+        return cells, absent
+    checked, n_rows = [], len(columns[0]) if columns else 0
+    for i, cell in enumerate(cells):
+        where = _where(i % n_rows, places[i // n_rows])
+        if expected == TEXT and isinstance(cell, str):
+            checked.append(str(cell))
+        elif expected == TOKEN_LIST and is_token_list(cell):
+            checked.append(plain_tokens(as_list(cell), where))
+        else:
+            raise row_error(cell, where, expected, **names)
+    return checked, absent
 
 
-def _refuse_numbers(rows, column):
-    """Raise if the first row that is not missing is a number."""
-    i, first = first_present(rows)
-    if isinstance(first, NUMBERS):
-        raise row_error(first, f"{column}row {i}", TEXT_OR_TOKENS)
+def _where(i, place):
+    return f"row {i}, {place}" if place else f"row {i}"
 
 
 def first_present(rows):
@@ -184,30 +246,13 @@ def first_present(rows):
 
 
 def _column_of(X):
-    """Return the name of X's only column, if any, as messages begin with it."""
+    """Return the name of X's only column as in messages, "" without one."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
         name = getattr(X, "name", None)
     named = isinstance(name, str | numbers.Integral) and name != ""
-    return f"column {name!r}, " if named else ""
-
-
-def _check_token_lists(rows, column):
-    """Return token lists as a TokenSequences, or raise for the first other row."""
-    for i, row in enumerate(rows):
-        if not is_token_list(row):
-            expected = TOKEN_LIST if any(map(is_token_list, rows)) else TEXT_OR_TOKENS
-            raise row_error(row, f"{column}row {i}", expected)
-    rows = [row.tolist() if isinstance(row, np.ndarray) else list(row) for row in rows]
-    kinds = set()
-    for row in rows:
-        kinds.update(map(type, row))
-    if kinds <= {str}:
-        return TokenSequences.from_lists(rows)
-    return TokenSequences.from_lists(
-        [plain_tokens(row, f"{column}row {i}") for i, row in enumerate(rows)]
-    )
+    return f"column {name!r}" if named else ""
 
 
 def check_tokens(
@@ -267,17 +312,11 @@ def check_tokens(
         )
     if isinstance(X, TokenSequences):
         return X
-    rows, absent = read_rows(X), None
-    # The first row that is present tells whether the rows are texts or token lists.
-    _, first = first_present(rows)
-    column = _column_of(X)
-    _refuse_numbers(rows, column)
-    if missing == "empty":
-        rows, absent = fill_missing(rows, "" if isinstance(first, str) else [])
-    if rows and isinstance(first, str):
-        tokens = (split or split_by_default)(_check_texts(rows, column))
+    rows, absent = check_cells([read_rows(X)], [_column_of(X)], missing=missing)
+    if rows and isinstance(rows[0], str):
+        tokens = (split or split_by_default)(rows)
     else:
-        tokens = _check_token_lists(rows, column)
+        tokens = TokenSequences.from_lists(rows)
     return tokens._with_row_info(index=pandas_index(X), missing=absent)
 
 

@@ -10,7 +10,7 @@ import shutil
 import time
 from pathlib import Path
 
-from .._io._atomic import atomic_path, cache_home
+from .._io._atomic import atomic_path, cache_home, replace
 from .._io._lock import lock_file, release_lock
 
 # A file modified this recently may be modified again with an equal time stamp.
@@ -60,32 +60,48 @@ def _stat(path):
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
-def publish(target, write):
+def publish(target, write, *, overwrite=False):
     """Create a directory in one step: ``write(temporary)``, then rename.
 
     One of several processes writes; the others wait for it. Partial directories of
-    killed processes are removed.
+    killed processes are removed. With `overwrite`, an existing directory is replaced
+    on success, and stays otherwise.
 
     Returns
     -------
     bool
-        False if the target existed when the lock was acquired.
+        False if the target existed when the lock was acquired, and was not replaced.
     """
     target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(target):
-        if target.exists():
+        if target.exists() and not overwrite:
             return False
         _remove_partial(target)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
         temporary.mkdir()
         try:
             write(temporary)
-            os.rename(temporary, target)
+            _swap(temporary, target)
         except OSError as error:
             raise _with_hint(error, target) from error
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return True
+
+
+def _swap(new, target):
+    """Move a directory to its final path; restore an existing one on failure."""
+    old = target.with_name(f".{target.name}.{secrets.token_hex(6)}.old")
+    if target.exists():  # a directory cannot be replaced in one step
+        replace(target, old)
+    try:
+        replace(new, target)
+    except OSError:
+        if old.exists():
+            os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _with_hint(error, target):

@@ -15,7 +15,7 @@ from ._detect_format import SourceStream, detect
 from ._gensim import append_arrays
 from ._read_fasttext import read_fasttext
 from ._read_word2vec import read_binary, read_text
-from ._store_files import VERSION, StoreWriter, check_meta, map_arrays, read_meta
+from ._store_files import VERSION, StoreWriter, map_arrays, read_meta
 from ._word_index import PackedWords, pack
 
 _DTYPES = ("float32", "float16")
@@ -80,9 +80,8 @@ def cached_store(path, options, cache_dir=None):
     if fmt.kind == "store":
         meta = read_meta(path)
         is_whole = options.limit is options.words is None
-        if options.is_default or (is_whole and options.dtype == meta.get("dtype")):
+        if options.is_default or (is_whole and options.dtype == meta["dtype"]):
             return path
-        check_meta(path, meta)
         content = meta["fingerprint"]
         root = cache_root(cache_dir)
     else:
@@ -97,22 +96,22 @@ def cached_store(path, options, cache_dir=None):
 
 def convert_to(source, path, options):
     """Convert a source into a new store at a path, and return the path."""
-    source, target = _checked_path(source), Path(_checked_path(path)).absolute()
+    source = _checked_path(source)
     fmt = detect(source)
-    _publish_new(target, lambda folder: write_store(source, fmt, options, folder))
-    return target
+    return _publish_at(path, lambda folder: write_store(source, fmt, options, folder))
 
 
-def _publish_new(target, write):
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not publish(target, write):
+def _publish_at(path, write, *, overwrite=False):
+    target = _checked_path(path).absolute()
+    if not publish(target, write, overwrite=overwrite):
         raise FileExistsError(
             f"{target} exists already. Open it with WordVectors.open, delete it first, "
             f"or pass another path."
         )
+    return target
 
 
-def check_arrays(words, matrix):
+def _check_arrays(words, matrix):
     """Return the `PackedWords` and the (n_words, dim) matrix of real numbers."""
     packed, matrix = pack(words), np.asarray(matrix)
     if matrix.dtype.kind not in "fiub":
@@ -131,12 +130,23 @@ def check_arrays(words, matrix):
 
 
 def store_arrays(
-    packed, matrix, *, dtype="float32", buckets=None, path=None, root=None
+    words,
+    matrix,
+    *,
+    dtype="float32",
+    buckets=None,
+    path=None,
+    cache_dir=None,
+    overwrite=False,
 ):
     """Return a store of arrays: at ``path``, or in the cache under their digest."""
+    packed, matrix = _check_arrays(words, matrix)
+    options = Options.checked(None, None, dtype)
 
     def write(folder):
-        writer = StoreWriter(folder, label="The given arrays", dtype=dtype)
+        writer = StoreWriter(
+            folder, label="The given arrays", dtype=options.dtype or "float32"
+        )
         try:
             append_arrays(writer, packed, matrix, buckets)
             writer.finish(None)
@@ -144,11 +154,9 @@ def store_arrays(
             writer.close()
 
     if path is not None:
-        target = Path(_checked_path(path)).absolute()
-        _publish_new(target, write)
-        return target
-    key = Options(dtype=dtype).key(_digest_arrays(packed, matrix, buckets))
-    target = cache_root(root) / f"arrays-{key}"
+        return _publish_at(path, write, overwrite=overwrite)
+    key = options.key(_digest_arrays(packed, matrix, buckets))
+    target = cache_root(cache_dir) / f"arrays-{key}"
     if not target.exists():
         publish(target, write)
     return target
@@ -188,7 +196,6 @@ def _read(source, fmt, writer, verbose):
 
 def _read_store(source, writer):
     meta = read_meta(source)
-    check_meta(source, meta)
     arrays = map_arrays(source, meta)
     packed, buckets = PackedWords(arrays["words"], arrays["offsets"]), None
     if meta["subwords"]:

@@ -105,17 +105,28 @@ class SourceStream:
         self._pushed = data + self._pushed
         self.position -= len(data)
 
+    def require(self, size, what):
+        """Raise a ValueError that names `what` if less than ``size`` bytes are left.
+
+        How many are left is not known if the content is compressed.
+        """
+        if self.size is not None and size > self.size - self.position:
+            raise self._truncated(size, what, self.size - self.position)
+
     def read_exactly(self, size, what):
-        """Return ``size`` bytes, or raise a ValueError that names ``what``."""
-        left = size if self.size is None else self.size - self.position
-        data = self.read(size) if size <= left else b""
+        """Return ``size`` bytes, or raise a ValueError that names `what`."""
+        self.require(size, what)
+        data = self.read(size)
         if len(data) < size:
-            raise ValueError(
-                f"{self.path}: unexpected end of file: at byte {self.position:,} "
-                f"{size:,} bytes were expected for {what}. The file is truncated; "
-                f"download or copy it again."
-            )
+            raise self._truncated(size, what, len(data))
         return data
+
+    def _truncated(self, size, what, left):
+        return ValueError(
+            f"{self.path}: at least {size:,} bytes are needed for {what}, but only "
+            f"{left:,} are left. The file is truncated or corrupt; download or copy it "
+            "again."
+        )
 
 
 def _progress_bar(path, total):
@@ -250,19 +261,13 @@ def _trailing_numbers(line):
     return count
 
 
-def check_header(path, fmt, limit, size, row_bytes):
-    """Raise ValueError if the header states more rows than the file can contain."""
-    if size is None or fmt.n_rows is None:
-        return
-    rows = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
-    needed = rows * row_bytes
-    if needed > size - fmt.start:
-        raise ValueError(
-            f"{path}: the header states {fmt.n_rows:,} rows of {fmt.dim} numbers; "
-            f"{rows:,} of them need at least {needed:,} bytes, but only "
-            f"{size - fmt.start:,} follow. The file is truncated or the header is "
-            f"wrong; limit= reads the first rows only."
-        )
+def check_header(stream, fmt, limit, row_bytes):
+    """Skip the header; raise ValueError if it states more rows than can follow."""
+    stream.read_exactly(fmt.start, "the header")
+    if fmt.n_rows is not None:
+        rows = fmt.n_rows if limit is None else min(limit, fmt.n_rows)
+        what = f"the {rows:,} rows of {fmt.dim} numbers that the header states"
+        stream.require(rows * row_bytes, what)
 
 
 def check_row_count(path, fmt, limit, n_read, repairs):

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._core._named_errors import names_errors
 from ..sequences._word_lookup import lookup_vectors
+from ._convert import store_arrays
 from ._export_model2vec import (
     WORD_START,
     check_is_mean,
@@ -20,7 +21,7 @@ from ._export_model2vec import (
     is_model2vec,
     write_model2vec,
 )
-from ._export_writers import FILE_WRITERS, write_file, write_store
+from ._export_writers import FILE_WRITERS, write_file
 from ._store_files import is_store
 from ._word_index import pack
 
@@ -235,9 +236,9 @@ def export_vectors(
     _check_format_words(selected, fmt)
     _check_finite(selected, matrix)
     if fmt == "model2vec":
-        write_model2vec(selected, matrix, splitting, target)
+        write_model2vec(selected, matrix, splitting, target, overwrite=overwrite)
     elif fmt == "store":
-        write_store(selected, matrix, target)
+        store_arrays(selected, matrix, path=target, overwrite=overwrite)
     else:
         write_file(selected, matrix, target, fmt)
     return ExportReport(

@@ -28,7 +28,7 @@ from ..sequences._characters import (
     word_rule,
 )
 from ..sequences._pipeline_steps import features_within, find_step
-from ._export_writers import write_folder
+from ._cache import publish
 
 _FILES = {"config.json", "model.safetensors", "modules.json", "tokenizer.json"}
 _STATIC = "sentence_transformers.models.StaticEmbedding"
@@ -98,8 +98,8 @@ def _output(embedding, tokens):
     return output.toarray() if hasattr(output, "tocsr") else output
 
 
-def write_model2vec(words, matrix, splitting, path):
-    """Write the folder, replacing one that exists."""
+def write_model2vec(words, matrix, splitting, path, *, overwrite):
+    """Write the folder."""
     module = {"idx": 0, "name": "0", "path": ".", "type": _STATIC}
     config = {
         "model_type": "model2vec",
@@ -116,12 +116,11 @@ def write_model2vec(words, matrix, splitting, path):
     }
 
     def write(folder):
-        folder.mkdir()
         for name, content in contents.items():
             (folder / name).write_text(json.dumps(content), encoding="ascii")
         _write_safetensors(matrix, folder / "model.safetensors")
 
-    write_folder(path, write)
+    publish(path, write, overwrite=overwrite)
 
 
 def _write_safetensors(matrix, path):

@@ -1,13 +1,8 @@
 """Write words and their vectors in each format of `export_vectors`."""
 
 import gzip
-import os
-import secrets
-import shutil
 
-from .._io._atomic import atomic_path, replace
-from ._convert import store_arrays
-from ._word_index import pack
+from .._io._atomic import atomic_path
 
 # Numbers hardly shrink further: level 6 takes three times as long for a few percent.
 _GZIP_LEVEL = 1
@@ -23,39 +18,6 @@ def write_file(words, matrix, path, fmt):
         # Without name and time, equal vectors give equal files.
         with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
             FILE_WRITERS[fmt](words, matrix, compressed)
-
-
-def write_store(words, matrix, path):
-    """Write a store, replacing one that exists."""
-    write_folder(path, lambda new: store_arrays(pack(words), matrix, path=new))
-
-
-def write_folder(path, write):
-    """Call ``write(new)`` to create a folder, and rename it to its final path.
-
-    A folder that exists there is replaced on success, and stays otherwise.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    old = path.with_name(f".{path.name}.{secrets.token_hex(6)}.old")
-    new = path.with_name(f".{path.name}.{secrets.token_hex(6)}.new")
-    try:
-        write(new)
-        _swap(new, path, old)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _swap(new, path, old):
-    """Move a directory to its final path; restore the existing one on failure."""
-    if path.exists():  # a directory cannot be replaced in one step
-        replace(path, old)
-    try:
-        replace(new, path)
-    except OSError:
-        if old.exists():
-            os.rename(old, path)
-        raise
 
 
 def _write_word2vec_text(words, matrix, file):

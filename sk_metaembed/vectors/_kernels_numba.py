@@ -92,20 +92,6 @@ def find_spans(buf, starts, ends, hashes, blob, offsets, slots, rows):
         rows[i] = row
 
 
-@cached_njit
-def gather_words(buf, starts, ends, blob, offsets):
-    """Copy words side by side, each followed by a newline."""
-    at = np.int64(0)
-    offsets[0] = 0
-    for row in range(len(starts)):
-        for i in range(starts[row], ends[row]):
-            blob[at] = buf[i]
-            at += 1
-        blob[at] = 10
-        at += 1
-        offsets[row + 1] = at
-
-
 @inlined_njit
 def _exponent(buf, at, end):
     """Read the exponent after an 'e'; return (value, position, ok)."""

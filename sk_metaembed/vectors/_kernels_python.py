@@ -1,6 +1,4 @@
-"""The loops of `_kernels_numba` in Python, for too few words to load numba."""
-
-import numpy as np
+"""The search of `_kernels_numba` in Python, for too few words to load numba."""
 
 _MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
@@ -50,43 +48,3 @@ def find_rows(buf, starts, blob, offsets, slots, rows):
     # Reading single entries is faster from a memoryview than from an array.
     store = memoryview(blob), memoryview(offsets), memoryview(slots)
     rows[:] = [_row(word, *store) for word in words]
-
-
-def gather_words(buf, starts, ends, blob, offsets):
-    """Copy words side by side, each followed by a newline."""
-    words = [
-        buf[start:end].tobytes()
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-    ]
-    blob[:] = np.frombuffer(b"".join(word + b"\n" for word in words), np.uint8)
-    offsets[0] = 0
-    np.cumsum([len(word) + 1 for word in words], out=offsets[1:])
-
-
-def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
-    """Hash the n-grams of every ``<word>`` into ``ids``, which may be longer."""
-    total = 0
-    for row, word in enumerate(_words(buf, starts, ends)):
-        text = f"<{word.decode('utf-8', 'surrogatepass')}>"
-        characters = [c.encode("utf-8", "surrogatepass") for c in text]
-        last = len(characters) - 1
-        for first in range(last + 1):
-            hashed = 2166136261  # FNV-1a
-            for n, character in enumerate(characters[first : first + max_n], 1):
-                for byte in character:
-                    signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as fastText
-                    hashed = (hashed ^ signed) * 16777619 & _MASK_32
-                # "<" and ">" alone are no n-grams.
-                if n >= min_n and not (n == 1 and first in (0, last)):
-                    ids[total] = hashed % n_buckets
-                    total += 1
-        indptr[row + 1] = total
-
-
-def add_means(ids, indptr, table, own, out):
-    """Add the table rows of each word to ``out`` and divide by their number."""
-    for row, total in enumerate(out):
-        own_ids = ids[indptr[row] : indptr[row + 1]]
-        for i in own_ids:  # one after the other, as the compiled loop rounds
-            total += table[i]
-        total /= np.float32(max(len(own_ids) + own, 1))

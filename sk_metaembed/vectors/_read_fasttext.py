@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._store_files import StoreWriter
 
 _CHUNK_BYTES = 1 << 23
-_EOS = b"</s>"
+_EOS = "</s>"
 
 
 class _Header(NamedTuple):
@@ -92,13 +92,7 @@ def _read_dictionary(stream, versioned):
 
 def _read_entries(stream, size):
     """Read null-terminated names, each followed by a count and a type (9 bytes)."""
-    if stream.size is not None and 10 * size > stream.size - stream.position:
-        raise ValueError(
-            f"{stream.path}: the fastText dictionary states {size:,} entries, which "
-            f"need at least {10 * size:,} bytes, but only "
-            f"{stream.size - stream.position:,} follow. The file is truncated or "
-            "corrupt."
-        )
+    stream.require(10 * size, f"the {size:,} entries of the dictionary")
     data = bytearray()
     starts, ends = array("q"), array("q")  # grow with the entries read, not with `size`
     at = 0
@@ -135,12 +129,7 @@ def _check_matrix(stream, header, n_words):
             f"words and {header.bucket} buckets of {header.dim} numbers need "
             f"{n_words + header.bucket} x {header.dim}; the file is corrupt."
         )
-    if stream.size is not None and n_rows * dim * 4 > stream.size - stream.position:
-        raise ValueError(
-            f"{stream.path}: the fastText matrix needs {n_rows * dim * 4:,} bytes, "
-            f"but only {stream.size - stream.position:,} follow. The file is "
-            f"truncated; download or copy it again."
-        )
+    stream.require(4 * n_rows * dim, f"the {n_rows:,} rows of the matrix")
     return n_rows - n_words
 
 
@@ -175,16 +164,9 @@ def _compose(writer, packed, own, header, has_subwords):
         vectors = np.array(own[start : start + step])
         if table is not None:
             mean_ngrams(chunk, table, header.min_n, header.max_n, vectors, own=True)
-            marks = _rows_of(chunk, _EOS) if header.versioned else []
+            marks = []
+            if header.versioned:
+                same_size = np.flatnonzero(np.diff(chunk.offsets) - 1 == len(_EOS))
+                marks = [row for row in same_size if chunk.word(row) == _EOS]
             vectors[marks] = own[start : start + step][marks]
         writer.append(chunk, vectors)
-
-
-def _rows_of(packed, word):
-    sizes = np.diff(packed.offsets) - 1
-    blob, starts = packed.blob, packed.offsets[:-1]
-    return [
-        row
-        for row in np.flatnonzero(sizes == len(word))
-        if bytes(blob[starts[row] : starts[row] + len(word)]) == word
-    ]

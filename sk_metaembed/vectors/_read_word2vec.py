@@ -28,8 +28,7 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     spaces, a number that is hard to round, an error) are parsed again in Python, which
     also raises the error.
     """
-    check_header(stream.path, fmt, writer.limit, stream.size, 2 * fmt.dim)
-    stream.read_exactly(fmt.start, "the header")
+    check_header(stream, fmt, writer.limit, 2 * fmt.dim)
     n_read = 0
     for packed, vectors, n_blank in _parse_blocks(stream, fmt, writer.limit):
         n_read += len(vectors)
@@ -166,8 +165,7 @@ def _decoded(text):
 def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a word2vec binary to the writer."""
     width = 4 * fmt.dim
-    check_header(stream.path, fmt, writer.limit, stream.size, width + 1)
-    stream.read_exactly(fmt.start, "the header")
+    check_header(stream, fmt, writer.limit, width + 1)
     n_read, data = 0, b""
     left = writer.limit
     while left is None or left > 0:

@@ -265,7 +265,7 @@ def is_store(path):
 
 
 def read_meta(path):
-    """Return the meta data of a store as a dict; check version and file sizes."""
+    """Return the meta data of a store as a dict; check its entries and file sizes."""
     try:
         with open(os.path.join(path, META), encoding="ascii") as file:
             meta = json.load(file)
@@ -287,19 +287,18 @@ def read_meta(path):
         if actual != size:
             state = "is missing" if actual is None else f"has {actual:,}"
             raise corrupt_error(path, f"{name} should have {size:,} bytes but {state}")
+    if not _is_valid(meta):
+        raise corrupt_error(path, f"an entry of {META} is missing or invalid")
     return meta
 
 
-def check_meta(path, meta):
-    """Raise ValueError if an entry of the meta data is missing or has a wrong type."""
+def _is_valid(meta):
     numbers = [meta.get("count"), meta.get("dim"), *_sizes(meta.get("subwords"))]
     valid = all(type(number) is int and number >= 0 for number in numbers)
     valid = valid and numbers[0] > 0 < numbers[1]
     valid = valid and meta.get("dtype") in ("float32", "float16")
     valid = valid and isinstance(meta.get("fingerprint"), str)
-    valid = valid and isinstance(meta.get("repairs"), dict)
-    if not valid:
-        raise corrupt_error(path, "an entry of meta.json is missing or invalid")
+    return valid and isinstance(meta.get("repairs"), dict)
 
 
 def _sizes(subwords):
@@ -361,7 +360,6 @@ def _is_consistent(name, arrays, meta):
 def check_content(path, fingerprint):
     """Read every byte of a store and raise ValueError unless it has the fingerprint."""
     meta = read_meta(path)
-    check_meta(path, meta)
     arrays = map_arrays(path, meta)
     hashed = {name: meta[name] for name in _HASHED_META}
     if not _fingerprint(path, hashed) == meta["fingerprint"] == fingerprint:

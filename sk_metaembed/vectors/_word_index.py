@@ -8,19 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._io._compiled import use_compiled
+from ..sequences._indexing import gather_spans
 
 MAX_NGRAM = 999  # characters
 _SECONDS = 3e-6  # for a word in Python
-_NGRAM_SECONDS = 3e-5
-
-
-def loops_for(n_words, seconds=_SECONDS):
-    """Return the module of loops over bytes: compiled only if there are many words."""
-    if use_compiled(seconds * n_words):
-        from . import _kernels_numba as loops
-    else:
-        from . import _kernels_python as loops
-    return loops
 
 
 class PackedWords(NamedTuple):
@@ -55,24 +46,20 @@ class PackedWords(NamedTuple):
         start, end = int(self.offsets[row]), int(self.offsets[row + 1]) - 1
         return bytes(self.blob[start:end]).decode("utf-8", "backslashreplace")
 
-    def raw_words(self):
-        """Return all words as str, which may contain lone surrogates."""
-        data, ends = self.blob.tobytes(), self.offsets.tolist()
-        words = [data[a : b - 1] for a, b in pairwise(ends)]
-        return [word.decode("utf-8", "surrogatepass") for word in words]
-
     def take(self, rows):
         """Return the words of the given rows."""
         starts = np.asarray(self.offsets)[:-1][rows]
         ends = np.asarray(self.offsets)[1:][rows] - 1
         return pack_spans(self.blob, starts, ends)
 
-    def to_list(self):
+    def to_list(self, errors="strict"):
         """Decode all words."""
-        words = bytes(self.blob).decode().split("\n")
+        data = self.blob.tobytes()
+        words = data.decode("utf-8", errors).split("\n")
         if len(words) == len(self.offsets):
             return words[:-1]
-        return [self.word(row) for row in range(self.n_words)]
+        spans = pairwise(self.offsets.tolist())
+        return [data[start : end - 1].decode("utf-8", errors) for start, end in spans]
 
     def decodable(self):
         r"""Return the words with bad UTF-8 escaped, as in ``caf\xe9``, and how many."""
@@ -81,13 +68,9 @@ class PackedWords(NamedTuple):
             return self, 0
         except UnicodeDecodeError:
             pass
-        starts, ends = self.offsets[:-1], self.offsets[1:] - 1
-        raw = [bytes(self.blob[a:b]) for a, b in zip(starts, ends, strict=True)]
-        words = [word.decode("utf-8", "backslashreplace") for word in raw]
-        n_escaped = sum(
-            word.encode() != data for word, data in zip(words, raw, strict=True)
-        )
-        return pack(words), n_escaped
+        escaped = pack(self.to_list("backslashreplace"))
+        is_longer = np.diff(escaped.offsets) > np.diff(self.offsets)
+        return escaped, int(is_longer.sum())
 
 
 def pack(words):
@@ -131,10 +114,7 @@ def _as_list(words):
 def pack_spans(buf, starts, ends):
     """Return the `PackedWords` at the given spans of a byte buffer."""
     _check_spans(starts, ends, len(buf))
-    blob = np.empty(int((ends - starts).sum()) + len(starts), np.uint8)
-    offsets = np.empty(len(starts) + 1, np.int64)
-    loops_for(len(starts)).gather_words(np.asarray(buf), starts, ends, blob, offsets)
-    return PackedWords(blob, offsets)
+    return PackedWords(*gather_spans(np.asarray(buf), starts, ends, ord("\n")))
 
 
 def _check_spans(starts, ends, size):
@@ -166,13 +146,15 @@ def build_index(packed):
     return slots, first
 
 
-def find(queries, packed, slots, *, loops=None):
+def find(queries, packed, slots):
     """Return the int32 row of each query, -1 if absent; bytes are compared."""
+    if use_compiled(_SECONDS * queries.n_words):
+        from ._kernels_numba import find_rows
+    else:
+        from ._kernels_python import find_rows
     rows = np.empty(queries.n_words, np.int32)
     store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
-    (loops or loops_for(len(rows))).find_rows(
-        queries.blob, queries.offsets, *store, rows
-    )
+    find_rows(queries.blob, queries.offsets, *store, rows)
     return _checked(rows)
 
 
@@ -192,22 +174,16 @@ def find_spans(spans, packed, slots, *, case_fallback):
         absent = np.flatnonzero(rows == -1)
         lowered = _lowered(spans, absent)
         if lowered is not None:
-            rows[absent] = find(lowered, packed, slots, loops=_kernels_numba)
+            rows[absent] = find(lowered, packed, slots)
     return _checked(rows)
 
 
 def _lowered(spans, chosen):
     """Return some spans in lower case as `PackedWords`, None if they are already."""
     packed = pack_spans(spans.buffer, spans.starts[chosen], spans.ends[chosen])
-    text = packed.blob.tobytes().decode("utf-8", "surrogatepass")
-    # Line breaks separate words like their ends: no letter's form depends on another
-    # word.
-    lowered = text.lower()
-    if lowered == text:
-        return None
-    if text.count("\n") == len(chosen):
-        return pack(lowered.split("\n")[:-1])
-    return pack([word.lower() for word in packed.raw_words()])
+    words = packed.to_list("surrogatepass")
+    lowered = [word.lower() for word in words]
+    return None if lowered == words else pack(lowered)
 
 
 def _checked(rows):
@@ -229,11 +205,13 @@ def ngram_ids(packed, min_n, max_n, n_buckets):
     indptr : ndarray of int64, shape (n_words + 1,)
         Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
     """
+    from ._kernels_numba import ngram_buckets
+
     starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
     indptr = np.zeros(packed.n_words + 1, np.int64)
     ids = np.empty(_most_ngrams(ends - starts + 2, min_n, max_n), np.int64)
-    loops = loops_for(packed.n_words, _NGRAM_SECONDS)
-    loops.ngram_buckets(packed.blob, starts, ends, min_n, max_n, n_buckets, indptr, ids)
+    words = packed.blob, starts, ends
+    ngram_buckets(*words, min_n, max_n, n_buckets, indptr, ids)
     return ids[: indptr[-1]], indptr
 
 
@@ -249,9 +227,10 @@ def mean_ngrams(packed, table, min_n, max_n, out, own=False):
 
     With ``own``, each row of ``out`` is the word's own vector and part of the mean.
     """
+    from ._kernels_numba import add_means
+
     ids, indptr = ngram_ids(packed, min_n, max_n, len(table))
     if table.dtype != np.float32:  # numba has no float16: widen the rows in use
         used, ids = np.unique(ids, return_inverse=True)
         table = table[used].astype(np.float32)
-    loops = loops_for(len(out), _NGRAM_SECONDS)
-    loops.add_means(ids, indptr, np.asarray(table), int(own), out)
+    add_means(ids, indptr, np.asarray(table), int(own), out)

@@ -15,12 +15,11 @@ import numpy as np
 
 from .._io._handle_cache import HandleCache
 from ._cache import default_root
-from ._convert import Options, cached_store, check_arrays, convert_to, store_arrays
+from ._convert import Options, cached_store, convert_to, store_arrays
 from ._gensim import check_keyed_vectors, ngram_table, to_keyed_vectors
 from ._store_files import (
     META,
     check_content,
-    check_meta,
     is_store,
     map_arrays,
     read_meta,
@@ -163,7 +162,6 @@ class WordVectors:
     _words: NDArray[np.object_]
 
     def __init__(self, path: str, meta: dict[str, Any]) -> None:
-        check_meta(path, meta)
         arrays = map_arrays(path, meta)
         self._path, self._meta = path, meta
         self._vectors, self._buckets = arrays["vectors"], arrays["buckets"]
@@ -307,11 +305,8 @@ class WordVectors:
         ValueError
             If the shapes disagree or no usable row is left.
         """
-        packed, table = check_arrays(words, matrix)
-        name = Options.checked(None, None, dtype).dtype or "float32"
-        return cls._of_store(
-            store_arrays(packed, table, dtype=name, path=path, root=cache_dir)
-        )
+        options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
+        return cls._of_store(store_arrays(words, matrix, **options))
 
     @classmethod
     def from_keyed_vectors(
@@ -349,12 +344,9 @@ class WordVectors:
             If ``kv`` is another object, or has keys that are not str.
         """
         kv = check_keyed_vectors(kv)
-        packed, table = check_arrays(kv.index_to_key, kv.vectors)
-        name = Options.checked(None, None, dtype).dtype or "float32"
-        target = {"dtype": name, "path": path, "root": cache_dir}
-        return cls._of_store(
-            store_arrays(packed, table, buckets=ngram_table(kv), **target)
-        )
+        options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
+        options["buckets"] = ngram_table(kv)
+        return cls._of_store(store_arrays(kv.index_to_key, kv.vectors, **options))
 
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of the store in memory.

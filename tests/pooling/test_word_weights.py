@@ -10,7 +10,6 @@ from sk_metaembed import (
     Pooling,
     TokenSequences,
 )
-from sk_metaembed.pooling._pooling import usif_a
 
 from .oracles import pool, pooled_tokens
 from .test_pooling import OPTIONS, by_token, make
@@ -70,14 +69,6 @@ def test_usif_by_hand():
     np.testing.assert_allclose(
         pooled, [[expected["a"] / 2, expected["b"] / 2]], rtol=1e-6
     )
-
-
-def test_usif_a_of_a_skewed_vocabulary():
-    probabilities = np.array([0.7, *[0.3 / 99] * 99])
-    threshold = 1 - (1 - 1 / 100) ** 10
-    assert probabilities[0] > threshold > probabilities[1]
-    expected = (1 - 0.01) / (0.01 * 50)
-    assert usif_a(probabilities, 10.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weights", ["idf", "sif", "usif"])

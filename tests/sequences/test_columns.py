@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from sk_metaembed.sequences._columns import check_cells
+from sk_metaembed.sequences._validation import check_cells
 
 NAMES = {"part": "cell", "reader": "Encoder"}
 

@@ -13,14 +13,11 @@ from sk_metaembed import Tokenizer, TokenSequences
 from sk_metaembed.sequences import _split, _text_scan
 from sk_metaembed.sequences._characters import (
     character_classes,
-    is_plain,
     run_rule,
     word_class,
     word_rule,
 )
-from sk_metaembed.sequences._split import split_words
-from sk_metaembed.sequences._split_numba import code_spans, gather_spans, hash_spans
-from sk_metaembed.sequences._text_spans import as_lists, word_spans
+from sk_metaembed.sequences._split_numba import code_spans, hash_spans
 
 # The first example may wait for a compiler.
 unhurried = settings(deadline=None)
@@ -260,8 +257,6 @@ def test_codes_of_spans_are_those_of_a_dict(words):
     table = {word: row for row, word in enumerate(dict.fromkeys(words))}
     assert codes.tolist() == [table[word] for word in words]
     assert firsts.tolist() == [words.index(word) for word in table]
-    joined = gather_spans(buffer, starts[firsts], ends[firsts], 10).tobytes()
-    assert joined == b"".join(word + b"\n" for word in table)
 
 
 def test_equal_hashes_only_cost_time():
@@ -277,22 +272,3 @@ def test_equal_hashes_only_cost_time():
 def test_short_spans_of_one_length_never_collide(a, b):
     hashes = hash_spans(*spans_of([a, b]))
     assert (hashes[0] == hashes[1]) == (a == b) or len(a) != len(b)
-
-
-@pytest.mark.parametrize("punctuation", [False, True])
-def test_plain_characters_are_split_by_re_as_by_the_rule(punctuation):
-    rule = word_rule(punctuation)
-    plain = [c for c in map(chr, range(0x80, 0x3400)) if is_plain(c)]
-    assert len(plain) > 10_000
-    assert {*"£éßあ\u2019\xa0\u2028"} <= {*plain}
-    assert not {*"\u0301\u200d\ufe0f\xad\ud800", chr(0x1F3FB)} & {*plain}
-    # Each between letters, next to another sign, and alone; more than one at a time.
-    texts = [
-        "".join(f"a{c}b {c}! {c} {c}{c}-" for c in plain[i::97]) for i in range(97)
-    ]
-    expected = [
-        [text[start:end] for start, end in word_spans(text, as_lists(rule))]
-        for text in texts
-    ]
-    assert all(map(is_plain, texts))
-    assert split_words(texts, rule) == expected

@@ -211,7 +211,7 @@ def test_store_is_restored_if_replacing_it_fails(tmp_path, monkeypatch):
     replace = os.replace
 
     def fail(source, target):
-        if str(source).endswith(".new"):
+        if str(source).endswith(".part"):
             raise OSError("no such luck")
         replace(source, target)
 

@@ -1,12 +1,11 @@
-"""The loops in Python for a few words agree with the compiled ones."""
+"""The search in Python for a few words agrees with the compiled one."""
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_metaembed.vectors import _kernels_numba, _kernels_python
-from sk_metaembed.vectors._word_index import _most_ngrams, build_index, pack
+from sk_metaembed.vectors._word_index import build_index, pack
 
 from ..draws import QUICK
 
@@ -52,33 +51,3 @@ def test_rows_in_a_full_table():
     slots = np.full((4, 2), 1, np.uint64)
     assert rows_of(_kernels_python, packed, queries, slots) == [-2]
     assert rows_of(_kernels_numba, packed, queries, slots) == [-2]
-
-
-@QUICK
-@given(words=WORDS, min_n=st.integers(1, 4), more=st.integers(-1, 3))
-@example(["", "a", "naïveté", "日本語の", "e\u0301x", "😀smile"], 1, 3)
-def test_ngrams(words, min_n, more):
-    packed = pack(words)
-    starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
-    given = []
-    for loops in (_kernels_python, _kernels_numba):
-        indptr = np.zeros(len(words) + 1, np.int64)
-        ids = np.empty(_most_ngrams(ends - starts + 2, min_n, min_n + more), np.int64)
-        cut = packed.blob, starts, ends, min_n, min_n + more, 1000, indptr
-        loops.ngram_buckets(*cut, ids)
-        given.append((ids[: indptr[-1]].tolist(), indptr.tolist()))
-    assert given[0] == given[1]
-
-
-@pytest.mark.parametrize("own", [0, 1])
-def test_means(own):
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(30, 5)).astype(np.float32)
-    indptr = np.array([0, 0, 1, 9, 9, 40])
-    ids = rng.integers(0, 30, indptr[-1])
-    start = own * rng.normal(size=(5, 5)).astype(np.float32)
-    given = []
-    for loops in (_kernels_python, _kernels_numba):
-        given.append(start.copy())
-        loops.add_means(ids, indptr, table, own, given[-1])
-    np.testing.assert_allclose(*given, rtol=0, atol=1e-6)

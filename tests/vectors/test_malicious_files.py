@@ -43,7 +43,7 @@ FORGED = {
     "digits": (b"9" * 9000 + b" 300\na 1 2\n", "unknown format|numbers"),
     "dimension": (b"1 90000\n" + b"\n" * 200_000, "ends after 0"),
     "lines": (b"1 90000\n" + b"a 1\n" * 50_000, "line 2: expected a word"),
-    "fastText entries": (fasttext(size=2**31 - 1), "states 2,147,483,647 entries"),
+    "fastText entries": (fasttext(size=2**31 - 1), "the 2,147,483,647 entries"),
     "fastText rows": (fasttext(rows=(10**12, 2)), "the file is corrupt"),
     "fastText dim": (fasttext(dim=2**31 - 1, rows=(2, 2**31 - 1)), "header is corrupt"),
     "fastText buckets": (
@@ -59,7 +59,7 @@ FORGED = {
 def test_sizes_in_headers_are_checked(name, pack, write):
     content, match = FORGED[name]
     if pack is not bytes:
-        match += "|unexpected end of file|within word|ends after|line 2"
+        match += "|is truncated|within word|ends after|line 2"
     refused(write("x", pack(content)), match)
 
 
