@@ -1,9 +1,38 @@
-"""Callbacks of skorch nets that report epochs to scikit-learn's callbacks.
+"""Training of skorch nets: their epochs, their callbacks, and those of scikit-learn.
 
 This module imports skorch and torch, so it must be imported inside functions.
 """
 
+from sklearn.base import clone
 from skorch.callbacks import Callback
+from skorch.helper import predefined_split
+
+
+def run_epochs(net, callbacks, train_set, valid_set, epochs):
+    """Train an initialized net with (name, callback) pairs for this run only.
+
+    Callbacks may hold data and estimators, which must not be pickled with the net.
+    """
+    before = net.callbacks_, net.max_epochs
+    net.callbacks_, net.max_epochs = callbacks, epochs
+    net.train_split = None if valid_set is None else predefined_split(valid_set)
+    try:
+        net.partial_fit(train_set)
+    finally:
+        net.callbacks_, net.max_epochs = before
+        net.train_split = None
+
+
+def cloned_callbacks(callbacks):
+    """Return copies of the user's callbacks, because skorch writes into them."""
+    for callback in callbacks or []:
+        named = isinstance(callback, tuple) and len(callback) == 2
+        if not hasattr(callback[1] if named else callback, "on_epoch_end"):
+            raise TypeError(
+                "callbacks must hold skorch callbacks or pairs (name, "
+                f"callback), got {callback!r}."
+            )
+    return [clone(callback, safe=False) for callback in callbacks or []]
 
 
 class FitTaskReporter(Callback):

@@ -1,14 +1,54 @@
-"""Tensors and recurrent layers on a GPU.
+"""The device of a net: its choice, and tensors and recurrent layers on a GPU."""
 
-This module imports torch, so only modules that need torch may import it.
-"""
+import multiprocessing
+import re
 
 import numpy as np
-import torch
 
 # Devices on which autocast computes recurrent layers in float16 even if bfloat16 is
 # requested (cuDNN's layers in torch). Gradients would underflow without loss scaling.
 _HALF_UNDER_AUTOCAST = {"cuda"}
+
+
+def resolve_device(name):
+    """Return the torch device of "auto", "cuda:auto" or a torch device name.
+
+    "auto" is a GPU if there is one; "cuda:auto" assigns the GPUs to joblib's workers in
+    turn. A ValueError is raised if the device does not exist.
+    """
+    import torch
+
+    requested = name
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    elif name == "cuda:auto":
+        name = f"cuda:{(worker_index() or 0) % max(torch.cuda.device_count(), 1)}"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(
+            f"device={name!r} is not a torch device. Use 'auto', 'cpu', "
+            "'cuda', 'cuda:1' or 'cuda:auto'."
+        ) from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={requested!r} was requested, but torch finds no GPU "
+            f"(torch {torch.__version__}). Use device='auto' or 'cpu'."
+        )
+    return device
+
+
+def worker_index():
+    """Return the number of this joblib worker process, from 0; None in other processes.
+
+    Workers are numbered in the order in which they start, so those that run at the same
+    time have consecutive numbers.
+    """
+    worker = re.fullmatch(
+        r"(?:Loky\w*Process|\w+PoolWorker)-(\d+)",
+        multiprocessing.current_process().name,
+    )
+    return int(worker[1]) - 1 if worker else None
 
 
 def send(array, device):
@@ -17,6 +57,8 @@ def send(array, device):
     Arrays for a GPU are copied from pinned memory, which is asynchronous: a copy from
     other memory would wait for the GPU.
     """
+    import torch
+
     tensor = torch.from_numpy(np.ascontiguousarray(array))
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
@@ -29,6 +71,8 @@ def run_recurrent(layer, x):
     Under autocast on a GPU, torch would compute these layers in float16. They may still
     use TensorFloat-32, which torch allows for them by default.
     """
+    import torch
+
     kind = x.device.type
     if kind not in _HALF_UNDER_AUTOCAST or not torch.is_autocast_enabled(kind):
         return layer(x)[0]
@@ -42,6 +86,8 @@ def fits(array, device):
     The other half is for later arrays, the network, its gradients and batches. True for
     other devices.
     """
+    import torch
+
     if device.type != "cuda":
         return True
     free, _ = torch.cuda.mem_get_info(device)

@@ -10,14 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import with_callbacks
 from .._core._named_errors import errors_of_input
-from .._core._sklearn import CallbackSupportMixin, _BaseComposition
-from .._training._choose_device import check_callbacks, resolve_device
+from .._core._sklearn import (
+    CallbackSupportMixin,
+    _BaseComposition,
+    _check_sample_weight,
+)
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
 from ..sequences._targets import check_target
 from ._parameters import (
     CONSTRAINTS,
-    NETWORK,
     TRAIN_OPTIONS,
     Attention,
     ClassWeight,
@@ -26,7 +28,6 @@ from ._parameters import (
     check_sizes,
     read_train_options,
 )
-from ._rows import checked_weights, count_epochs, holds_out, split_rows
 from ._targets import check_classes, label_weights
 from ._trainable import (
     TrainedSources,
@@ -209,30 +210,32 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
+        from .training._fit import train
+
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
         check_sizes(self.encoder_dim, "encoder_dim")
-        check_callbacks(self.callbacks)
-        self._read_train_options()
+        read_train_options(self)
         X = self._read(X, fitted=resumes)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
+        trained = TrainedSources(self._pairs(), all_tokens(X))
         if resumes:
-            self._check_unchanged(X)
+            check_same_sources(self._trained, trained)
+            trained.resume(self._trained)
+            self._trained = trained  # has the current learning rates
         else:
-            self._start(X, y, weights, classes)
+            self._start(X, y, weights, classes, trained)
         check_classes(classes, self._target)
         weights = self._weights(y, weights)
-        self._train((X, y, (weights / weights.mean()).astype(np.float32)), validation)
+        data = X, y, (weights / weights.mean()).astype(np.float32)
+        held_out = self._read_validation(*validation) if validation else None
+        train(self, data, held_out, is_partial=validation is None)
         return self
 
-    def _read_train_options(self):
-        name = type(self).__name__
-        return read_train_options(self.train_options, self._train_options, name)
-
-    def _start(self, X, y, weights, classes=None):
+    def _start(self, X, y, weights, classes, trained):
         """Set what a new net depends on, and forget the last one."""
-        trained, dims = TrainedSources(self._pairs(), all_tokens(X)), dims_of(X)
+        dims = dims_of(X)
         check_dims(dims, trained, self.projection_dim, self.layer_norm)
         self.__dict__.pop("net_", None)
         self.dims_in_, self._trained = dims, trained
@@ -242,69 +245,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
 
-    def _check_unchanged(self, X):
-        """Raise unless the trainable sources are those of the last fit."""
-        trained = TrainedSources(self._pairs(), all_tokens(X))
-        check_same_sources(self._trained, trained)
-        trained.resume(self._trained)
-        self._trained = trained  # has the current learning rates
-
     def _weights(self, y, weights):
         """Return the weights of sequences times those of their labels."""
         return weights * label_weights(self.class_weight, y, self._target)
 
-    def _train(self, data, validation):
-        """Train on (X, y, weights), for one epoch if `validation` is None."""
-        from .._training._callbacks import FitTaskReporter
-        from .training._fit import explained_memory_errors, train_net
-
-        with explained_memory_errors(self.batch_size):
-            train_set, valid_set, epochs = self._data_sets(data, validation)
-            task = {"estimator": self, "X": data[0], "y": data[1]}
-            context = self._init_callback_context(max_subtasks=epochs)
-            context.call_on_fit_task_begin(**task)
-            try:
-                self.net_ = train_net(
-                    getattr(self, "net_", None),
-                    self._net_params(),
-                    self._callbacks(self._target.monitor if valid_set else None),
-                    train_set,
-                    valid_set,
-                    seed=self._draw_seed(),
-                    epochs=epochs,
-                    tasks=FitTaskReporter(**task, context=context),
-                )
-            except FloatingPointError:
-                # The weights of a resumed net are not finite any more.
-                self.__dict__.pop("net_", None)
-                raise
-        self.history_ = self.net_.history
-        self.n_iter_ = len(self.history_)
-        context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
-
-    def _data_sets(self, data, validation):
-        """Return what to train on, what is held out or None, and how many epochs."""
-        if validation is None:
-            return self._data_set(*data), None, 1
-        X_val, y_val = self._read_validation(*validation)
-        train_set, valid_set = self._data_set(*data), None
-        n_rows = len(train_set)
-        if X_val is not None:
-            ones = np.ones(len(X_val), dtype=np.float32)
-            valid_set = self._data_set(X_val, y_val, ones, "y_val")
-        elif holds_out(self.early_stopping, n_rows):
-            labels, fraction = self._target.stratify(data[1]), self.validation_fraction
-            parts = split_rows(labels, train_set.rows, fraction, self._random)
-            if parts is not None:
-                train_set, valid_set = map(train_set.part, parts)
-        stops_early = valid_set is not None
-        epochs = count_epochs(
-            self.max_epochs, n_rows, self.batch_size, stops_early=stops_early
-        )
-        return train_set, valid_set, epochs
-
     def _read_validation(self, X_val, y_val):
-        """Return valid held-out sequences and their targets, or twice None."""
+        """Return valid held-out sequences, targets and weights, or None."""
         if (X_val is None) != (y_val is None):
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(
@@ -312,80 +258,30 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
                 "targets, must be passed together."
             )
         if X_val is None:
-            return None, None
+            return None
         with errors_of_input("X_val"):
             X_val = self._read(X_val)
         if len(X_val) == 0:
             raise ValueError("X_val holds no sequences. Leave it out.")
         with errors_of_input("y_val"):
-            return X_val, self._read_target(y_val, X_val)
-
-    def _data_set(self, X, y, weights, name="y"):
-        """Return the `SequenceDataset` of the rows whose weight is not 0."""
-        from .training._data import SequenceDataset, rows_of
-
-        net = getattr(self, "net_", None)
-        # A loaded net stays on its device.
-        device = net.device if net else self.device
-        return SequenceDataset(
-            rows_of(
-                X,
-                resolve_device(device),
-                self._trained,
-                self._target.per_token,
-            ),
-            np.flatnonzero(weights),
-            self._target.encode(y, name),
-            self._target.spread(weights, y),
-        )
+            y_val = self._read_target(y_val, X_val)
+        return X_val, y_val, np.ones(len(X_val), dtype=np.float32)
 
     def _draw_seed(self):
         """Return the seed of initial weights, batches and dropout."""
         return self._random.randint(np.iinfo(np.int32).max)
 
-    def _net_params(self):
-        """Return the parameters of the skorch net."""
-        network_class, loss_class, _ = self._torch_parts()
-        options = self._read_train_options()
-        network = {
-            "trained": self._trained,
-            "dims": list(self._source_dims().values()),
-            "n_outputs": self._target.n_outputs,
-            "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
-            "hidden_dims": tuple(self.hidden_dims),
-            **{name: getattr(self, name) for name in NETWORK},
-            **self._specific_parameters(),
-        }
-        return {
-            "module": network_class,
-            **{f"module__{name}": value for name, value in network.items()},
-            "criterion": loss_class,
-            "criterion__kind": self._target.loss,
-            "optimizer__weight_decay": options["weight_decay"],
-            "lr": self.lr,
-            "batch_size": self.batch_size,
-            "verbose": self.verbose,
-            "mix_penalty": self.mix_penalty,
-            "autocast": options["dtype"] == "bfloat16",
-        }
-
-    def _callbacks(self, monitor=None):
-        """Return the skorch callbacks; early stopping follows `monitor`, if any."""
-        from .training._skorch_net import make_callbacks
-
-        score = self._torch_parts()[2]
-        options, own = self._read_train_options(), self.callbacks or []
-        return make_callbacks(options, own, monitor, score, self.n_iter_no_change)
-
     def _torch_parts(self):
-        """Return the classes of network and loss, and the held-out score's callback."""
-        from .nets._mixing import DynamicMetaNet, ValidAccuracy, WeightedLoss
+        """Return network and loss, as parameters of the net, and the held-out score."""
+        from .nets._network import DynamicMetaNet, ValidAccuracy, WeightedLoss
 
-        return DynamicMetaNet, WeightedLoss, ValidAccuracy()
-
-    def _specific_parameters(self):
-        """Return the network parameters that not all kinds of networks have."""
-        return {"encoder": self.encoder, "pairs": self._reads_pairs}
+        parts = {
+            "module": DynamicMetaNet,
+            "module__encoder": self.encoder,
+            "module__pairs": self._reads_pairs,
+            "criterion": WeightedLoss,
+        }
+        return parts, ValidAccuracy()
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
@@ -414,15 +310,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         from .training._predict import data_for
 
         check_is_fitted(self, "net_")
-        return data_for(self.net_, self._read(X), self._trained, self._target.per_token)
+        X = self._read(X)
+        return data_for(self, X.sequences if self._reads_pairs else X)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
-        from .training._predict import row_data_for, run_sequences
+        from .training._predict import data_for, run_sequences
 
         check_is_fitted(self, "net_")
-        X, net = self._read(X), self.net_
-        data = row_data_for(net, X, self._trained)
+        data, net = data_for(self, self._read(X)), self.net_
         n_outputs = int(np.sum(self._target.n_outputs))
         return run_sequences(net, data, net.module_.outputs, n_outputs)
 
@@ -525,7 +421,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Restore the net from the output of `_net_parts`."""
         from .training._state import net_of
 
-        self.net_ = net_of(self._net_params(), self._callbacks(), plain, tensors)
+        self.net_ = net_of(self, plain, tensors)
         self.history_ = self.net_.history
 
     def __sklearn_is_fitted__(self):
@@ -540,3 +436,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         # With such a source there need be no other before it.
         tags.input_tags.string = bool(self.trainable)
         return tags
+
+
+def checked_weights(sample_weight, X):
+    """Return the weights of sequences, (n_sequences,), at least one of them not 0."""
+    if len(X) == 0:
+        raise ValueError(
+            "Found array with 0 sample(s): at least one sequence is needed to learn "
+            "from."
+        )
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )

@@ -18,14 +18,13 @@ from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import StrOptions, _routing_enabled
 from ..sequences import Block, EmbeddedSequences, SequencePairs
-from ._base import BaseDynamicMeta
+from ._base import BaseDynamicMeta, checked_weights
 from ._parameters import (
     Attention,
     ClassWeight,
     Encoder,
     MixerKind,
 )
-from ._rows import checked_weights, fold_rows
 from ._targets import any_target
 from ._trainable import all_tokens, read_input
 
@@ -439,6 +438,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _folds(self, X, y, split_params):
         """Return training and held-out rows of each fold."""
+        from .training._cross_fit import fold_rows
+
         if _routing_enabled():
             routed = process_routing(self, "fit_transform", **split_params)
             split_params = routed.splitter.split
@@ -454,7 +455,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _fold_net(self):
         """Return an unfitted estimator with these parameters, for one fold."""
-        from .training._fit import WRITERS
+        from .training._cross_fit import WRITERS
 
         params = self.get_params(deep=False) | {"cv": None, "warm_start": False}
         fold = clone(type(self)(**params))
@@ -471,7 +472,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _cross_fitted(self, X, nets):
         """Return the out-of-fold vectors in the form of `transform`."""
-        from .training._predict import cross_fit
+        from .training._cross_fit import cross_fit
 
         whole = self._vectors(X)
         table, rows, level = cross_fit(whole, nets, X)
@@ -510,7 +511,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
-        from .training._predict import Vectors, run_positions, run_sequences
+        from .training._cross_fit import Vectors
+        from .training._predict import run_positions, run_sequences
 
         data = self._encoded(X)
         module = self.net_.module_

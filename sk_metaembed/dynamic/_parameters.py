@@ -73,37 +73,28 @@ TRAIN_OPTIONS = {
 }
 
 
-class _Number(Interval):
-    """An interval without True and False, which are integers to Python."""
-
-    def is_satisfied_by(self, value):
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
-
-
 _TRAIN_CONSTRAINTS = {
-    "lr_factor": [_Number(Real, 0, 1, closed="neither")],
-    "lr_patience": [_Number(Integral, 0, None, closed="left")],
-    "weight_decay": [_Number(Real, 0, None, closed="left")],
-    "gradient_clip": [_Number(Real, 0, None, closed="neither"), None],
+    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+    "lr_patience": [Interval(Integral, 0, None, closed="left")],
+    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
     "dtype": [StrOptions({"float32", "bfloat16"})],
 }
 
 
-def read_train_options(given, defaults, name):
-    """Return the parameter `train_options` with its defaults filled in.
-
-    `name` is that of the estimator.
-    """
-    options = {**defaults, **(given or {})}
-    unknown = [key for key in options if key not in defaults]
+def read_train_options(model):
+    """Return the parameter `train_options` with its defaults filled in."""
+    options = {**model._train_options, **(model.train_options or {})}
+    unknown = [key for key in options if key not in _TRAIN_CONSTRAINTS]
     if unknown:
         raise ValueError(
             f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
-            f"{sorted(defaults)}."
+            f"{sorted(_TRAIN_CONSTRAINTS)}."
         )
-    validate_parameter_constraints(
-        _TRAIN_CONSTRAINTS, options, f"{name}'s train_options"
-    )
+    # To Python a bool is a number.
+    shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
+    owner = f"{type(model).__name__}'s train_options"
+    validate_parameter_constraints(_TRAIN_CONSTRAINTS, shown, owner)
     return options
 
 

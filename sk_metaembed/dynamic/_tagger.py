@@ -363,10 +363,11 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, ValidTags
 
-        return TaggingNet, TagLoss, ValidTags(self._target.classes, self.scheme)
-
-    def _specific_parameters(self):
-        return {
-            "learns_chain": self.decoder == "crf",
-            "allowed": allowed_tags(self._target.classes, self.scheme),
+        classes = self._target.classes
+        parts = {
+            "module": TaggingNet,
+            "module__learns_chain": self.decoder == "crf",
+            "module__allowed": allowed_tags(classes, self.scheme),
+            "criterion": TagLoss,
         }
+        return parts, ValidTags(classes, self.scheme)

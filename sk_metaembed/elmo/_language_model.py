@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context
 from .._core._sklearn import CallbackSupportMixin, Interval, StrOptions
-from .._training._choose_device import check_callbacks
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
     RowsCorpus,
@@ -283,7 +282,9 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        check_callbacks(self.callbacks)
+        from .._training._callbacks import cloned_callbacks
+
+        cloned_callbacks(self.callbacks)
         corpora, counts = _read(X, X_val)
         self.__dict__.pop("net_", None)
         net, saved = self._first_net(counts[0])
@@ -312,7 +313,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
-        check_callbacks(self.callbacks)
         is_new = not hasattr(self, "net_")
         corpora, counts = _read(X, None, min_distinct=2 if is_new else 1)
         if is_new:

@@ -2,12 +2,10 @@
 
 import numpy as np
 import torch
-from sklearn.base import clone
 from skorch.callbacks import GradientNormClipping
-from skorch.helper import predefined_split
 
-from .._training._callbacks import StopOnRequest
-from .._training._choose_device import resolve_device
+from .._training._callbacks import StopOnRequest, cloned_callbacks, run_epochs
+from .._training._device import resolve_device
 from .._training._net_state import available_device, net_state_dict, restore_net
 from .._training._random import GeneratorMode, generator_mode_lock, local_generators
 from ._bptt import NO_TARGET, BPTTBatches
@@ -106,8 +104,9 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, is_constant, ta
             batches[0].epoch, batches[0].skip = state["n_epochs"], state["n_batches"]
             epochs -= state["n_epochs"]
         # The user's run after all that record state: one of them may end the process.
-        callbacks += _cloned(model.callbacks)
-        _run(net, batches, epochs, [*callbacks, tasks], StopOnRequest(tasks))
+        callbacks += [*cloned_callbacks(model.callbacks), tasks]
+        if epochs > 0:
+            _run(net, batches, epochs, callbacks, StopOnRequest(tasks))
     keeper.load_best(net)
     check_finite(net)
 
@@ -130,27 +129,17 @@ def _batches(model, corpora, counts, seed, device, batch_size):
     ]
 
 
-def _cloned(callbacks):
-    """Return copies of the user's skorch callbacks, without their names."""
-    own = [c[1] if isinstance(c, tuple) else c for c in callbacks or []]
-    return [clone(callback, safe=False) for callback in own]
-
-
 def _run(net, batches, epochs, callbacks, stop):
-    """Train with these callbacks, then remove them from the net."""
-    own = net.callbacks_
-    named = [(f"{type(c).__name__}{k}", c) for k, c in enumerate(callbacks)]
-    # The log is printed once all values are recorded, and before training stops.
-    net.callbacks_ = [*own[:-1], *named, own[-1], ("stop", stop)]
-    net.train_split = batches[1] and predefined_split(batches[1])
-    net.max_epochs = epochs
-    for callback in callbacks:
+    """Train with callbacks, or (name, callback) pairs, for this run only."""
+    named = [c if isinstance(c, tuple) else (type(c).__name__, c) for c in callbacks]
+    for _, callback in named:
         callback.initialize()
+    # The log is printed once all values are recorded, and before training stops.
+    *own, log = net.callbacks_
     try:
-        if epochs > 0:
-            net.partial_fit(batches[0])
+        run_epochs(net, [*own, *named, log, ("stop", stop)], *batches, epochs)
     finally:
-        net.callbacks_, net.train_split, net.carried_ = own, None, None
+        net.carried_ = None
 
 
 def row_losses(model, corpus, batch_size):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core._arrays import normalize_rows, row_product
 from .._core._sklearn import Interval, StrOptions
-from .._training._choose_device import resolve_device
+from .._training._device import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import host_generator, minimize, seeded_generator
 from ._linear import (

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from .._core._arrays import chunks
-from .._training._choose_device import resolve_device
+from .._training._device import resolve_device
 from ._gradient import has_converged, host_generator, minimize, seeded_generator
 from ._linear import column_signs
 

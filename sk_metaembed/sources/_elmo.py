@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import Interval, StrOptions
-from .._training._choose_device import resolve_device
+from .._training._device import resolve_device
 from ..elmo._characters import count_truncated
 from ..sequences import Block, TokenSequences, check_tokens
 from ..sequences._validation import count_missing

@@ -14,7 +14,7 @@ from sk_metaembed.dynamic.nets._crf import (
     tag_losses,
     tag_probabilities,
 )
-from sk_metaembed.dynamic.training._token_positions import Grid
+from sk_metaembed.dynamic.training._data import Grid
 
 LENGTHS = (3, 0, 1, 4, 2, 0)
 

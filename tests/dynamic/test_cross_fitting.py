@@ -30,7 +30,7 @@ from sk_metaembed import (
     TransformerEmbedding,
 )
 from sk_metaembed.dynamic._embedding import MIN_ROWS_TO_CROSS_FIT
-from sk_metaembed.dynamic.training._predict import alignment
+from sk_metaembed.dynamic.training._cross_fit import alignment
 
 from .. import tiny_bert
 from .conftest import make_embedded

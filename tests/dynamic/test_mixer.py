@@ -11,6 +11,7 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
+from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._mixer import Mixer
 from sk_metaembed.dynamic.training._data import SequenceData
 
@@ -35,7 +36,7 @@ def mixer_of(embedded, attention="word", gate="softmax", mixer="standardized"):
 
 
 def batch_of(embedded):
-    data = SequenceData(embedded, torch.device("cpu"))
+    data = SequenceData(embedded, torch.device("cpu"), TrainedSources([], None))
     return data.batch(np.arange(len(embedded)))
 
 

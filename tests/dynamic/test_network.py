@@ -13,13 +13,13 @@ from sk_metaembed.dynamic.nets._encoders import (
     segment_max,
 )
 from sk_metaembed.dynamic.nets._mixer import Mixer, gate_weights
-from sk_metaembed.dynamic.nets._mixing import DynamicMetaNet, WeightedLoss
+from sk_metaembed.dynamic.nets._network import DynamicMetaNet, WeightedLoss
 from sk_metaembed.dynamic.training._data import (
     BucketLoader,
+    Grid,
     SequenceData,
     SequenceDataset,
 )
-from sk_metaembed.dynamic.training._token_positions import Grid
 
 from .conftest import make_embedded
 
@@ -34,7 +34,7 @@ LEVELS = [
 
 
 def batch_of(embedded, rows=None):
-    data = SequenceData(embedded, torch.device("cpu"))
+    data = SequenceData(embedded, torch.device("cpu"), TrainedSources([], None))
     return data.batch(np.arange(len(embedded)) if rows is None else np.asarray(rows))
 
 
@@ -242,7 +242,7 @@ def test_max_looks_at_real_tokens_only():
 
 def test_batches_cover_the_data_once_and_hold_equal_lengths():
     embedded = make_embedded(n_sequences=400, lengths=(1, 30))
-    data = SequenceData(embedded, torch.device("cpu"))
+    data = SequenceData(embedded, torch.device("cpu"), TrainedSources([], None))
     dataset = SequenceDataset(data, np.arange(400))
     rng = np.random.RandomState(0)
     for options in ({"shuffle": True, "rng": rng}, {"shuffle": False}):

@@ -23,7 +23,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
 from sk_metaembed.dynamic.training import _fit
-from sk_metaembed.dynamic.training._token_positions import Grid
+from sk_metaembed.dynamic.training._data import Grid
 
 from .test_estimators import SMALL
 
@@ -280,7 +280,7 @@ def test_a_gpu_without_memory_says_what_to_do(embedded, labels, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     model = DynamicMetaClassifier(encoder="mean", batch_size=7, device="cpu")
-    for place in ("_run", "make_net"):
+    for place in ("run_epochs", "make_net"):
         with monkeypatch.context() as patch:
             patch.setattr(_fit, place, full)
             with pytest.raises(MemoryError, match="batches of about 7 .*smaller batch"):

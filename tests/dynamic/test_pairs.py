@@ -23,7 +23,8 @@ from sk_metaembed import (
     SequencePairs,
     Tokenizer,
 )
-from sk_metaembed.dynamic.nets._mixing import joined
+from sk_metaembed.dynamic.nets._network import joined
+from sk_metaembed.dynamic.training._predict import data_for, run_sequences
 
 from .conftest import make_embedded
 
@@ -71,10 +72,7 @@ def twice(pairs):
 
 def vectors_of(model, pairs):
     """Return what goes into the head, by side: u, v, their difference and product."""
-    from sk_metaembed.dynamic.training._predict import row_data_for, run_sequences
-
-    net = model.net_
-    data = row_data_for(net, pairs, model._trained)
+    net, data = model.net_, data_for(model, pairs)
     dim = net.module_.encoder.dim
     vectors = run_sequences(
         net, data, lambda batch: joined(net.module_.encode(batch)), 4 * dim
@@ -96,13 +94,10 @@ def test_sides_are_encoded_as_they_are_alone(levels, attention, encoder, labels)
     model = DynamicMetaClassifier(attention, encoder=encoder, **SMALL)
     model.fit(pairs, labels)
     u, v, difference, product = vectors_of(model, pairs)
-    from sk_metaembed.dynamic.training._predict import data_for, run_sequences
-
     net = model.net_
     for side, expected in ((pairs.first, u), (pairs.second, v)):
-        alone = run_sequences(
-            net, data_for(net, side, model._trained), net.module_.encode, u.shape[1]
-        )
+        data = data_for(model, side)
+        alone = run_sequences(net, data, net.module_.encode, u.shape[1])
         np.testing.assert_allclose(alone, expected, atol=1e-5)
     np.testing.assert_allclose(difference, abs(u - v), atol=1e-5)
     np.testing.assert_allclose(product, u * v, atol=1e-5)

@@ -11,13 +11,11 @@ from sk_metaembed import (
     EmbeddedSequences,
     TokenSequences,
 )
-from sk_metaembed.dynamic._rows import (
+from sk_metaembed.dynamic.training._fit import (
     MAX_EPOCHS,
     MIN_EPOCHS,
     MIN_ROWS_TO_HOLD_OUT,
     N_STEPS,
-    count_epochs,
-    holds_out,
 )
 
 SMALL = {"projection_dim": 8, "hidden_dims": (), "random_state": 0}
@@ -46,22 +44,10 @@ def n_steps(model):
     return sum(len(epoch["batches"]) for epoch in model.history_)
 
 
-def test_rows_are_held_out_of_many_only():
-    assert not holds_out("auto", MIN_ROWS_TO_HOLD_OUT - 1)
-    assert holds_out("auto", MIN_ROWS_TO_HOLD_OUT)
-    assert holds_out(True, 2) and not holds_out(False, 10**6)
-
-
-@pytest.mark.parametrize("n_rows", [1, 33, 500, 10**6])
-@pytest.mark.parametrize("batch_size", [1, 32])
-def test_few_rows_have_enough_steps(n_rows, batch_size):
-    epochs = count_epochs("auto", n_rows, batch_size, stops_early=False)
-    steps_per_epoch = max(n_rows / batch_size, 1)
-    assert epochs * steps_per_epoch >= N_STEPS and epochs >= MIN_EPOCHS
-    # One epoch less would be too few of one or the other.
-    assert (epochs - 1) * steps_per_epoch < N_STEPS or epochs == MIN_EPOCHS
-    assert count_epochs("auto", n_rows, batch_size, stops_early=True) == MAX_EPOCHS
-    assert count_epochs(3, n_rows, batch_size, stops_early=False) == 3
+@pytest.mark.parametrize(("n_rows", "n_epochs"), [(1, N_STEPS), (2000, MIN_EPOCHS)])
+def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
+    X, y = topics(n_rows)
+    assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == n_epochs
 
 
 @pytest.mark.parametrize("n_rows", [64, 200])

@@ -35,7 +35,7 @@ def classifier(**options):
     [
         ({"lr_facto": 0.5}, r"unknown key 'lr_facto'. Allowed keys are \['dtype'"),
         ({"lr_factor": 1.5}, r"'lr_factor' .* Got 1.5"),
-        ({"lr_patience": True}, r"'lr_patience' .* Got True"),
+        ({"lr_patience": True}, r"'lr_patience' .* Got 'True'"),
         ({"gradient_clip": 0}, r"'gradient_clip' .* Got 0"),
         ({"dtype": "float16"}, r"'dtype' .* Got 'float16'"),
         ([("lr_factor", 0.5)], r"'train_options' .* 'dict' or None. Got \["),

@@ -13,6 +13,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.dynamic._parameters import ENCODERS
+from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import make_encoder
 from sk_metaembed.dynamic.training._data import SequenceData
 
@@ -91,7 +92,7 @@ def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
     X = embedded(among_unknown(rows()))
     model = fitted(X, attention, encoder=encoder)
     module = model.net_.module_.train()  # what the head learns from, too
-    data = SequenceData(X, torch.device("cpu"))
+    data = SequenceData(X, torch.device("cpu"), TrainedSources([], None))
     vectors = module.encode(data.batch(np.arange(len(X))))
     assert not vectors[-2:].any()
     assert vectors[:-2].any(dim=1).all()
@@ -100,7 +101,7 @@ def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
 @pytest.mark.parametrize("encoder", ["bilstm-max", "gru"])
 def test_recurrences_read_an_unknown_token_as_zeros(encoder):
     X = embedded(among_unknown(rows()))
-    data = SequenceData(X, torch.device("cpu"))
+    data = SequenceData(X, torch.device("cpu"), TrainedSources([], None))
     grid = data.batch(np.arange(len(X))).grid
     known = np.isin(X.tokens.types, KNOWN)[X.tokens.codes]
     torch.manual_seed(0)

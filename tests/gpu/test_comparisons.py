@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoLanguageModel
-from sk_metaembed.dynamic.training._data import SequenceDataset, rows_of
+from sk_metaembed.dynamic.training._data import SequenceData, SequenceDataset
 from sk_metaembed.elmo._bptt import BPTTBatches
 from sk_metaembed.elmo._corpus import RowsCorpus
 
@@ -91,7 +91,7 @@ def test_a_step_reads_no_number_from_the_device(name):
     net = model.fit(X, y).net_
     meta = torch.device("meta")
     module = net.module_.to(meta).train()
-    data = rows_of(X, meta, net.module__trained)
+    data = SequenceData(X, meta, net.module__trained)
     weights = np.ones(cases.N_ROWS, np.float32)
     dataset = SequenceDataset(data, np.arange(cases.N_ROWS), y, weights)
     batch, target = dataset.batch(np.arange(cases.N_ROWS))

@@ -8,6 +8,7 @@ graphs.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +20,6 @@ from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
 from ...sequences._sequence_pairs import tokens_of
 from .._trainable import blocks_of
-from ._token_positions import Grid
 
 
 class _Writable:
@@ -42,6 +42,96 @@ def as_writable(array):
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
+
+
+class Segments(NamedTuple):
+    """Some tokens of a batch, sequence after sequence.
+
+    Attributes
+    ----------
+    lengths : int64 tensor of shape (n_sequences,)
+    segments : int64 tensor of shape (n_tokens,)
+        The sequence of each token.
+    """
+
+    lengths: torch.Tensor
+    segments: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Positions of the tokens of a batch.
+
+    A grid position without a token has the number of another token: what is computed
+    there is never read.
+
+    Attributes
+    ----------
+    lengths : int64 tensor of shape (n_sequences,)
+    segments : int64 tensor of shape (n_tokens,)
+        The sequence of each token.
+    forward_index, backward_index : int64 tensor of shape (max_length, n_sequences)
+        The token at each step, read from the start or the end of each sequence.
+    forward_position, backward_position : int64 tensor of shape (n_tokens,)
+        The position of each token in the flattened grids.
+    last : int64 tensor of shape (n_sequences,)
+        The position of each sequence's last token in the flattened `forward_index`.
+    known : Segments
+        The tokens that some source knows.
+    known_index : int64 tensor or None
+        Their indices; None if all tokens are known.
+    """
+
+    lengths: torch.Tensor
+    segments: torch.Tensor
+    forward_index: torch.Tensor
+    backward_index: torch.Tensor
+    forward_position: torch.Tensor
+    backward_position: torch.Tensor
+    last: torch.Tensor
+    known: Segments
+    known_index: torch.Tensor | None = None
+
+    @classmethod
+    def of(cls, lengths, send, known=None):
+        """Return the grid of sequences of the given lengths.
+
+        Parameters
+        ----------
+        lengths : ndarray of int64, shape (n_sequences,)
+        send : callable
+            Turns an array into a tensor on the device.
+        known : ndarray of bool, shape (n_tokens,), default=None
+            Which tokens some source knows; None for all.
+        """
+        n = len(lengths)
+        starts = np.cumsum(lengths) - lengths
+        longest = int(lengths.max()) if n else 0
+        steps = np.arange(longest)[:, None]
+        ends = np.maximum(lengths - 1, 0)
+        final = max(int(lengths.sum()) - 1, 0)
+        segments = np.repeat(np.arange(n), lengths)
+        position = np.arange(len(segments)) - starts[segments]
+        parts = {
+            "lengths": lengths,
+            "segments": segments,
+            "forward_index": np.minimum(starts + np.minimum(steps, ends), final),
+            "backward_index": np.minimum(starts + np.maximum(ends - steps, 0), final),
+            "forward_position": position * n + segments,
+            "backward_position": (ends[segments] - position) * n + segments,
+            "last": ends * n + np.arange(n),
+        }
+        parts = {name: send(part) for name, part in parts.items()}
+        if known is None:
+            return cls(**parts, known=Segments(parts["lengths"], parts["segments"]))
+        known_index = np.flatnonzero(known)
+        segments = segments[known_index]
+        counts = np.bincount(segments, minlength=n)
+        return cls(
+            **parts,
+            known=Segments(send(counts), send(segments)),
+            known_index=send(known_index),
+        )
 
 
 @dataclass(frozen=True)
@@ -101,60 +191,82 @@ class Batch:
         )
 
 
+class TrainedInput(NamedTuple):
+    """What the network of a trainable source reads.
+
+    Attributes
+    ----------
+    pieces : object with the method ``batch(rows, send)``
+    levels : list of str
+        The level of each kind of vectors.
+    codes : ndarray of int, shape (n_tokens,)
+        The type of each token: those of the data, or types of the source's own.
+    """
+
+    pieces: object
+    levels: list
+    codes: np.ndarray
+
+    @property
+    def reads_types(self):
+        """Whether the network reads types, not sequences."""
+        return "type" in self.levels
+
+
 class SequenceData:
-    """All blocks of sequences, to be divided into batches.
+    """All sources of sequences, or of both sides of pairs, to be divided into batches.
+
+    A batch of pairs holds the first sides of its pairs, then the second sides, so that
+    mixer and encoder read them in one pass. Its rows are numbers of pairs.
 
     Parameters
     ----------
-    X : EmbeddedSequences, or TokenSequences if all sources are trainable
+    X : EmbeddedSequences, or TokenSequences if all sources are trainable, or pairs
     device : torch.device
         Tables of types and sequences are copied to it once, if they fit into its
         memory. Other tables, and token-level blocks, stay in host memory, and the rows
         of a batch are sent with it.
-    trained : TrainedSources, default=None
+    trained : TrainedSources
     per_token : bool, default=False
         Whether there is a position for each token even if all sources are at sequence
         level.
     """
 
-    def __init__(self, X, device, trained=None, per_token=False):
-        self.device = device
-        self.tokens = tokens = tokens_of(X)
-        self.blocks = blocks_of(X)
-        self._opened = trained.opened if trained else []
-        self.pieces = [opened.pieces(tokens) for opened in self._opened]
-        self.own_codes = [getattr(pieces, "codes", None) for pieces in self.pieces]
-        self.of_types = [set(o.levels.values()) == {"type"} for o in self._opened]
-        levels = {block.level for block in self.blocks}
-        levels.update(level for level, _ in self._trained_kinds())
-        if per_token:
-            levels.add("token")
+    def __init__(self, X, device, trained, per_token=False):
+        self.device, self.pairs = device, isinstance(X, SequencePairs)
+        X = X.sequences if self.pairs else X
+        self.tokens, self.blocks = tokens_of(X), blocks_of(X)
+        levels = {"token"} if per_token else set()
+        levels.update([block.level for block in self.blocks], trained.levels)
         self.level = max(levels, key=LEVELS.index)
         if self.level == "sequence":  # no token is looked at: one position a sequence
-            self.offsets = np.arange(len(tokens) + 1)
-            self.codes = np.zeros(len(tokens), dtype=np.int64)
+            self.offsets = np.arange(len(self.tokens) + 1)
+            self.codes = np.zeros(len(self.tokens), dtype=np.int64)
         else:
-            self.offsets = tokens.offsets
-            self.codes = tokens.codes.astype(np.int64)
-        self.tables = [self._table(block) for block in self.blocks]
+            self.offsets = self.tokens.offsets
+            self.codes = self.tokens.codes.astype(np.int64)
+        self.trained = []
+        for source in trained.opened:
+            pieces = source.pieces(self.tokens)
+            codes = getattr(pieces, "codes", None)
+            codes = self.codes if codes is None else codes
+            self.trained.append(TrainedInput(pieces, [*source.levels.values()], codes))
+        self._tables = [self._table(block) for block in self.blocks]
         known = self.known_at("sequence" if self.level == "sequence" else "token")
         self._known = None if known.all() else known
 
-    def _trained_kinds(self):
-        """Return level and own type codes of each kind of trained vectors."""
-        return [
-            (level, codes)
-            for opened, codes in zip(self._opened, self.own_codes, strict=True)
-            for level in opened.levels.values()
-        ]
-
     def __len__(self):
-        return len(self.offsets) - 1
+        return len(self.tokens) // 2 if self.pairs else len(self.tokens)
 
     @property
     def lengths(self):
-        """Number of positions of each sequence."""
-        return np.diff(self.offsets)
+        """Number of positions of each sequence, or of the longer side of each pair."""
+        lengths = np.diff(self.offsets)
+        return lengths.reshape(2, -1).max(axis=0) if self.pairs else lengths
+
+    def send(self, array):
+        """Return an array as a tensor on the device."""
+        return send(array, self.device)
 
     def _table(self, block):
         if block.level == "token" or not fits(block.values, self.device):
@@ -164,66 +276,68 @@ class SequenceData:
             torch.from_numpy(as_writable(block.known)).to(self.device),
         )
 
-    def positions(self, rows):
-        """Return the token positions of some sequences, in their order."""
-        return span_index(self.offsets, rows)[0]
+    def _sequences(self, rows):
+        """Return the sequences of some rows, which are both sides of pairs."""
+        return np.concatenate([rows, rows + len(self)]) if self.pairs else rows
 
     def batch(self, rows):
-        """Return the `Batch` of the given sequences."""
-        positions, offsets = span_index(self.offsets, rows)
-        lengths = np.diff(offsets)
-        places = _Places(self, rows, positions, lengths)
-        parts = [
-            places.of(block, table)
-            for block, table in zip(self.blocks, self.tables, strict=True)
-        ]
-        values, known, index = ([part[i] for part in parts] for i in range(3))
-        return Batch(
-            values,
-            known,
-            index,
-            Grid.of(lengths, self._tensor, self._known_of(positions)),
-            rows,
-            pieces=self._pieces_of(rows, places),
-            pieces_index=[places.rows(*kind)[1] for kind in self._trained_kinds()],
-        )
+        """Return the `Batch` of the given rows."""
+        sequences = self._sequences(rows)
+        positions, offsets = span_index(self.offsets, sequences)
+        lengths, made = np.diff(offsets), {}
 
-    def _known_of(self, positions):
-        """Return which positions any source knows, None where all are known."""
-        return None if self._known is None else self._known[positions]
+        def places(level, codes=self.codes):
+            """Return the rows of a level in this batch, and the row of each token."""
+            key = level, id(codes) if level == "type" else None
+            if key not in made:
+                if level == "token":
+                    used, index = positions, np.arange(len(positions))
+                elif level == "sequence":
+                    index = np.repeat(np.arange(len(sequences)), lengths)
+                    used = sequences
+                else:
+                    used, index = np.unique(codes[positions], return_inverse=True)
+                made[key] = used, self.send(used), self.send(index)
+            return made[key]
 
-    def _pieces_of(self, rows, places):
-        return [
-            pieces.batch(places.types(codes) if of_types else rows, self._tensor)
-            for pieces, codes, of_types in zip(
-                self.pieces, self.own_codes, self.of_types, strict=True
-            )
-        ]
+        known = None if self._known is None else self._known[positions]
+        grid = Grid.of(lengths, self.send, known)
+        return self._batch(places, rows, sequences, grid)
 
     @property
     def is_static(self):
         """Whether every source has one vector per type."""
-        blocks = all(block.level == "type" for block in self.blocks)
-        shares_types = all(codes is None for codes in self.own_codes)
-        return blocks and all(self.of_types) and shares_types
+        return all(block.level == "type" for block in self.blocks) and all(
+            source.reads_types and source.codes is self.codes for source in self.trained
+        )
 
     def type_batch(self, types):
         """Return a `Batch` of types, for results that do not depend on a sequence."""
-        rows = self._tensor(types)
-        index = torch.arange(len(types), device=self.device)
-        tables = zip(self.blocks, self.tables, strict=True)
-        parts = [self.vectors_of(*pair, types, rows) for pair in tables]
+        place = types, self.send(types), self.send(np.arange(len(types)))
+        return self._batch(lambda level, codes=None: place, types, types, None)
+
+    def _batch(self, places, rows, sequences, grid):
+        """Return a `Batch`; `places` returns the rows of a level and its index."""
+        vectors = [
+            self._vectors(block, table, *places(block.level)[:2])
+            for block, table in zip(self.blocks, self._tables, strict=True)
+        ]
+        pieces, pieces_index = [], []
+        for source in self.trained:
+            read = places("type", source.codes)[0] if source.reads_types else sequences
+            pieces.append(source.pieces.batch(read, self.send))
+            pieces_index += [places(each, source.codes)[2] for each in source.levels]
         return Batch(
-            [values for values, _ in parts],
-            [known for _, known in parts],
-            [index] * len(self.tables),
-            None,
-            types,
-            pieces=[pieces.batch(types, self._tensor) for pieces in self.pieces],
-            pieces_index=[index] * len(self._trained_kinds()),
+            [values for values, _ in vectors],
+            [known for _, known in vectors],
+            [places(block.level)[2] for block in self.blocks],
+            grid,
+            rows,
+            pieces=pieces,
+            pieces_index=pieces_index,
         )
 
-    def vectors_of(self, block, table, rows, rows_there):
+    def _vectors(self, block, table, rows, rows_there):
         """Return values and known rows of a block, from the device or the host.
 
         `rows` are in host memory, and `rows_there` the same on the device.
@@ -232,34 +346,29 @@ class SequenceData:
             values, known = table
             return values[rows_there].float(), known[rows_there]
         values = block._at(rows).astype(np.float32, copy=False)
-        return self._tensor(values), self._tensor(block.known[rows])
+        return self.send(values), self.send(block.known[rows])
 
     def statistics(self, rows):
-        """Return mean and standard deviation of each block over some sequences.
+        """Return mean and standard deviation of each block over some rows.
 
         Over the distinct words of a block of types, the tokens of a block of tokens,
         and sequences, where the source has a vector. Arrays of float32, shape (dim,).
         """
-        positions = self.positions(rows) if self.level != "sequence" else None
-        results = []
-        for block in self.blocks:
-            used = rows if block.level == "sequence" else positions
-            if block.level == "type":
-                used = np.unique(self.codes[positions])
-            results.append(mean_and_std(block, used[block.known[used]]))
-        return results
+        sequences = self._sequences(rows)
+        used = {"sequence": sequences, "token": span_index(self.offsets, sequences)[0]}
+        used["type"] = np.unique(self.codes[used["token"]])
+        rows_of = [(block, used[block.level]) for block in self.blocks]
+        return [mean_and_std(block, rows[block.known[rows]]) for block, rows in rows_of]
 
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
         known = [
-            self._spread(block.known, block.level, level, None) for block in self.blocks
+            self._spread(block.known, block.level, self.codes, level)
+            for block in self.blocks
         ]
-        for pieces, opened, codes in zip(
-            self.pieces, self._opened, self.own_codes, strict=True
-        ):
+        for pieces, levels, codes in self.trained:
             known += [
-                self._spread(pieces.known[own], own, level, codes)
-                for own in opened.levels.values()
+                self._spread(pieces.known[own], own, codes, level) for own in levels
             ]
         return np.logical_or.reduce(known)
 
@@ -268,18 +377,15 @@ class SequenceData:
         if self.level == "sequence":
             return self.known_at("sequence")
         rows = self.tokens.segment_ids()[self.known_at("token")]
-        return np.bincount(rows, minlength=len(self)) > 0
+        return np.bincount(rows, minlength=len(self.tokens)) > 0
 
-    def _spread(self, known, own, level, codes):
+    def _spread(self, known, own, codes, level):
         if own == level:
             return known
-        tokens = self.tokens
-        if own == "sequence":
-            return known[tokens.segment_ids()]
-        return known[tokens.codes if codes is None else codes]
+        return known[self.tokens.segment_ids() if own == "sequence" else codes]
 
-    def _tensor(self, array):
-        return send(array, self.device)
+
+_ROWS_PER_PART = 4096
 
 
 def mean_and_std(block, rows):
@@ -298,91 +404,36 @@ def mean_and_std(block, rows):
     return mean.astype(np.float32), std.astype(np.float32)
 
 
-_ROWS_PER_PART = 4096
-
-
-class _Places:
-    """The rows of a batch in the tables of each level, computed once per level.
-
-    Rows of types are computed once more for each source with its own type codes.
-    """
-
-    def __init__(self, data, rows, positions, lengths):
-        self._data = data
-        self._rows = rows
-        self._positions = positions
-        self._lengths = lengths
-        self._made = {}
-
-    def rows(self, level, codes=None):
-        if level == "type":
-            return self._type(codes)[1:]
-        if level not in self._made:
-            self._made[level] = getattr(self, f"_{level}")()
-        return self._made[level]
-
-    def of(self, block, table):
-        there, index = self.rows(block.level)
-        rows = {"token": self._positions, "sequence": self._rows}.get(block.level)
-        rows = self.types() if rows is None else rows
-        return *self._data.vectors_of(block, table, rows, there), index
-
-    def types(self, codes=None):
-        """Return the types that occur, in the order of their rows."""
-        return self._type(codes)[0]
-
-    def _type(self, codes):
-        key = "type", id(codes)
-        if key not in self._made:
-            codes = self._data.codes if codes is None else codes
-            types, index = np.unique(codes[self._positions], return_inverse=True)
-            to = self._data._tensor
-            self._made[key] = types, to(types), to(index)
-        return self._made[key]
-
-    def _sequence(self):
-        index = np.repeat(np.arange(len(self._rows)), self._lengths)
-        return self._data._tensor(self._rows), self._data._tensor(index)
-
-    def _token(self):
-        index = torch.arange(len(self._positions), device=self._data.device)
-        return None, index
-
-
+@dataclass(frozen=True, eq=False)
 class SequenceDataset(Dataset):
-    """Some sequences of a `SequenceData` with their targets.
+    """Some rows of a `SequenceData` with their targets.
 
-    Parameters
+    Attributes
     ----------
     data : SequenceData
     rows : ndarray of int64
-        The sequences that belong to this part, such as the training part.
+        Those that belong to this part, such as the training part.
     target : ndarray of shape (n_data,) or (n_data, n_outputs), default=None
-        Targets of all sequences of `data`; or `TokenRows`, those of their tokens.
+        Targets of all rows of `data`; or `TokenRows`, those of their tokens.
     weights : ndarray of shape (n_data,), default=None
         Or `TokenRows` too.
     """
 
-    def __init__(self, data, rows, target=None, weights=None):
-        self.data = data
-        self.rows = rows
-        self.target = target
-        self.weights = weights
+    data: SequenceData
+    rows: np.ndarray
+    target: object = None
+    weights: object = None
 
     def __len__(self):
         return len(self.rows)
 
-    def part(self, rows):
-        """Return the data set of other rows."""
-        return SequenceDataset(self.data, rows, self.target, self.weights)
-
     def batch(self, rows):
-        """Return the `Batch` of some sequences and their targets (or None)."""
+        """Return the `Batch` of some rows and their targets (or None)."""
         batch = self.data.batch(rows)
         if self.target is None:
             return batch, None
-        to = self.data._tensor
-        return replace(batch, weights=to(self.weights[rows])), to(self.target[rows])
+        send = self.data.send
+        return replace(batch, weights=send(self.weights[rows])), send(self.target[rows])
 
 
 class BucketLoader:
@@ -429,46 +480,3 @@ class BucketLoader:
             size = max(self.batch_size, _TOKENS_PER_BATCH // longest)
             yield rows[start : start + size]
             start += size
-
-
-class PairData:
-    """Both sides of pairs, to be divided into batches of pairs.
-
-    A batch holds the first sides of its pairs, then the second sides, so that mixer and
-    encoder read them in one pass. Its rows are numbers of pairs.
-
-    Parameters
-    ----------
-    X : SequencePairs
-    device : torch.device
-    trained : TrainedSources, default=None
-    """
-
-    def __init__(self, X, device, trained=None):
-        self.device = device
-        self.sequences = SequenceData(X.sequences, device, trained)
-        self._tensor = self.sequences._tensor
-
-    def __len__(self):
-        return len(self.sequences) // 2
-
-    @property
-    def lengths(self):
-        """Length of the longer side of each pair, which is the steps of a batch."""
-        return self.sequences.lengths.reshape(2, -1).max(axis=0)
-
-    def statistics(self, rows):
-        """Return those of both sides of some pairs."""
-        return self.sequences.statistics(np.concatenate([rows, rows + len(self)]))
-
-    def batch(self, rows):
-        """Return the `Batch` of the given pairs."""
-        sides = np.concatenate([rows, rows + len(self)])
-        return replace(self.sequences.batch(sides), rows=rows)
-
-
-def rows_of(X, device, trained, per_token=False):
-    """Return the data of X with one row per target: `SequenceData` or `PairData`."""
-    if isinstance(X, SequencePairs):
-        return PairData(X, device, trained)
-    return SequenceData(X, device, trained, per_token)

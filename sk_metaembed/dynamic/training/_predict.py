@@ -1,20 +1,13 @@
 """Prediction: a trained net applied to all data, in batches and in order."""
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
-from scipy import linalg
 
-from ...sequences import SequencePairs
 from ...sequences._indexing import span_index
-from .._trainable import all_tokens
-from ._data import BucketLoader, PairData, SequenceData, SequenceDataset, rows_of
+from ._data import BucketLoader, SequenceData, SequenceDataset
 
 # Rows of a type table per forward pass.
 _TYPES_PER_BATCH = 16_384
-# Of the map between nets, relative to the mean variance of a dimension.
-_PENALTY = 0.1
 
 
 class PrecomputedTypes(list):
@@ -49,14 +42,13 @@ def compute_types(net, data):
     For prediction only: in training the weights change from batch to batch. Returns
     `data`.
     """
-    for i, (of_types, codes) in enumerate(
-        zip(data.of_types, data.own_codes, strict=True)
-    ):
-        used = np.unique(data.tokens.codes if codes is None else codes)
-        if of_types and len(used):
-            network, pieces = net.module_.trained[i].eval(), data.pieces[i]
+    for i, source in enumerate(data.trained):
+        used = np.unique(source.codes)
+        if source.reads_types and len(used):
+            network = net.module_.trained[i].eval()
             with torch.inference_mode(), net.computing():
-                data.pieces[i] = _all_types(network, pieces, used, data)
+                vectors = _all_types(network, source.pieces, used, data)
+            data.trained[i] = source._replace(pieces=vectors)
     return data
 
 
@@ -64,31 +56,24 @@ def _all_types(network, pieces, used, data):
     whole = []
     for start in range(0, len(used), _TYPES_PER_BATCH):
         types = used[start : start + _TYPES_PER_BATCH]
-        outputs = network(pieces.batch(types, data._tensor))
+        outputs = network(pieces.batch(types, data.send))
         if not whole:
             n = len(pieces.known["type"])
             whole = [
                 [part.new_zeros(n, *part.shape[1:]) for part in v] for v in outputs
             ]
-        rows = data._tensor(types)
+        rows = data.send(types)
         for tables, parts in zip(whole, outputs, strict=True):
             for table, part in zip(tables, parts, strict=True):
                 table[rows] = part
     return TypeVectors(whole, pieces.known)
 
 
-def data_for(net, X, trained, per_token=False):
-    """Return X, both sides of pairs, as `SequenceData` on the device of the net."""
-    sequences = X.sequences if isinstance(X, SequencePairs) else X
-    data = SequenceData(sequences, torch.device(net.device), trained, per_token)
+def data_for(model, X):
+    """Return X as `SequenceData` on the device of an estimator's net."""
+    net, per_token = model.net_, model._target.per_token
+    data = SequenceData(X, torch.device(net.device), model._trained, per_token)
     return compute_types(net, data)
-
-
-def row_data_for(net, X, trained):
-    """Return X as `SequenceData` or `PairData`, one row per output."""
-    data = rows_of(X, torch.device(net.device), trained)
-    compute_types(net, data.sequences if isinstance(data, PairData) else data)
-    return data
 
 
 def run_sequences(net, data, function, dim):
@@ -139,7 +124,7 @@ def run_tokens(net, data, function, dim):
     """Apply a function of batches to every token, float32 (n_tokens, dim)."""
     values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
     for rows, result in net.map_batches(function, _batches(net, data)):
-        values[data.positions(rows)] = result
+        values[span_index(data.offsets, rows)[0]] = result
     return values
 
 
@@ -208,107 +193,3 @@ def _weights_frame(tokens, names, values, level):
             **columns,
         }
     )
-
-
-class Vectors(NamedTuple):
-    """The vectors that a net computes for sequences, or for both sides of pairs.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (n_rows, dim)
-    level : {"type", "token", "sequence"}
-    known : ndarray of bool, shape (n_rows,)
-    """
-
-    values: np.ndarray
-    level: str
-    known: np.ndarray
-
-
-def cross_fit(whole, folds, X):
-    """Return out-of-fold vectors in the space of the net fitted on all rows.
-
-    Parameters
-    ----------
-    whole : Vectors
-        Those of the net fitted on all rows.
-    folds : iterable of (ndarray of int, ndarray of int, Vectors)
-        For each fold the rows that its net was trained on, the held-out rows, and the
-        vectors that the net computes for all of X.
-    X : EmbeddedSequences, TokenSequences or SequencePairs
-
-    Returns
-    -------
-    table : ndarray of float32, shape (n_table_rows, dim)
-    rows : ndarray of int, shape (n_tokens,) or (n_sequences,)
-        The row of the table of each token or sequence, -1 where no source knows it.
-    level : {"token", "sequence"}
-        Types have one vector per fold, so they become tokens.
-    """
-    tokens = all_tokens(X)
-    level = "sequence" if whole.level == "sequence" else "token"
-    rows = np.full(len(tokens) if level == "sequence" else tokens.n_tokens, -1)
-    tables, size = [], 0
-    for train, test, own in folds:
-        known = own.known & whole.known
-        counts = np.bincount(_rows_at(whole.level, X, train), minlength=len(known))
-        learn = np.flatnonzero(counts * known)
-        to_whole = alignment(own.values[learn], whole.values[learn], counts[learn])
-        used, inverse = np.unique(_rows_at(whole.level, X, test), return_inverse=True)
-        tables.append(to_whole(own.values[used]))
-        numbers = np.where(known[used], size + np.arange(len(used)), -1)
-        rows[_rows_at(level, X, test)] = numbers[inverse]
-        size += len(used)
-    return np.concatenate(tables), rows, level
-
-
-def _rows_at(level, X, rows):
-    """Return the rows of a level that belong to some rows of X, with repetitions."""
-    if isinstance(X, SequencePairs):
-        rows = X.sides_of(rows)
-    if level == "sequence":
-        return rows
-    tokens = all_tokens(X)
-    positions = span_index(tokens.offsets, rows)[0]
-    return tokens.codes[positions] if level == "type" else positions
-
-
-def alignment(source, target, weights):
-    r"""Return a function that maps vectors of one net to the space of another.
-
-    With weighted centered vectors :math:`A` of the source and :math:`B` of the target,
-    the map is the ridge regression that shrinks to the best rotation :math:`R`,
-
-    .. math:: \min_W |A W - B|^2 + \lambda |W - R|^2, \qquad
-              R = \arg\min_{R^T R = I} |A R - B|^2
-
-    which has the solution :math:`W = R + (A^T A + \lambda I)^{-1} A^T (B - A R)`.
-
-    Parameters
-    ----------
-    source, target : ndarray of float32, shape (n_rows, dim)
-    weights : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    callable
-        Maps vectors (n, dim) to float32 (n, dim).
-    """
-    if not len(source):
-        return lambda vectors: vectors
-    means = [np.average(part, axis=0, weights=weights) for part in (source, target)]
-    root = np.sqrt(weights)[:, None]
-    a, b = (
-        root * (part - mean).astype(np.float64)
-        for part, mean in zip((source, target), means, strict=True)
-    )
-    products, mixed = a.T @ a, a.T @ b
-    rotation = linalg.polar(mixed)[0]
-    penalty = _PENALTY * np.trace(products) / len(products) or 1.0
-    correction = linalg.solve(
-        products + penalty * np.eye(len(products)),
-        mixed - products @ rotation,
-        assume_a="pos",
-    )
-    matrix = rotation + correction
-    return lambda vectors: ((vectors - means[0]) @ matrix + means[1]).astype(np.float32)

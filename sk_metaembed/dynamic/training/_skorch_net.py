@@ -3,8 +3,8 @@
 import math
 from contextlib import nullcontext
 
+import numpy as np
 import torch
-from sklearn.base import clone
 from skorch import NeuralNet
 from skorch.callbacks import (
     Callback,
@@ -12,8 +12,11 @@ from skorch.callbacks import (
     GradientNormClipping,
     LRScheduler,
 )
+from skorch.utils import noop
 
+from ..._training._callbacks import cloned_callbacks
 from ..._training._random import swap_default_generators
+from .._parameters import NETWORK, read_train_options
 from ._data import BucketLoader
 
 # Parameters that may differ when training continues, and that a saved net keeps.
@@ -101,12 +104,34 @@ class SequenceNet(NeuralNet):
         self.optimizer_ = SavedOptimizer()
         return self
 
-    def restore_optimizer(self):
-        """Create the optimizer of a loaded net, whose training continues."""
+    def network_params(self):
+        """Return the parameters of the module, by their names in this net."""
+        return {k: v for k, v in vars(self).items() if k.startswith("module__")}
+
+    def resume(self, new):
+        """Continue training with the parameters of a new net."""
+        for name, requested in new.network_params().items():
+            if getattr(self, name) != requested:
+                raise ValueError(
+                    "Training continues with the net of the last fit, whose "
+                    f"{name.removeprefix('module__')} is {getattr(self, name)!r}, but "
+                    f"{requested!r} is requested. Reset it, use warm_start=False, or "
+                    "fit a clone."
+                )
         if isinstance(self.optimizer_, SavedOptimizer):
             state = self.optimizer_.state_dict()
             super().initialize_optimizer()
             self.optimizer_.load_state_dict(state)
+        # Also resets the learning rate, which the last fit may have reduced.
+        self.set_params(
+            optimizer__weight_decay=new.optimizer__weight_decay,
+            **{name: getattr(new, name) for name in SETTINGS},
+        )
+        own = [each["lr"] for _, each in new.optimizer__param_groups]
+        for group, lr in zip(self.optimizer_.param_groups, own, strict=False):
+            group["lr"] = lr
+        self.callbacks = new.callbacks
+        self.initialize_callbacks()
 
     def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
         """Run an epoch, and read the losses at its end if they are on a GPU.
@@ -192,81 +217,61 @@ def _read_losses(history, name):
             batch[name] = loss
 
 
-def make_net(params, callbacks, device, rng):
-    """Return a skorch net; nothing is initialized yet.
+def make_net(model, device, monitor=None, seed=None):
+    """Return a net for an estimator; nothing is initialized yet.
 
     Parameters
     ----------
-    params : dict
-        Parameters of the net that depend on its estimator.
-    callbacks : list of (str, skorch callback)
+    model : BaseDynamicMeta
     device : torch.device
-    rng : numpy RandomState
+    monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
+        What early stopping and the learning rate follow; None without held-out part.
+    seed : int
         Shuffles the batches.
 
     Returns
     -------
     SequenceNet
     """
+    parts, score = model._torch_parts()
+    options = read_train_options(model)
+    network = {
+        "trained": model._trained,
+        "dims": list(model._source_dims().values()),
+        "n_outputs": model._target.n_outputs,
+        "encoder_dims": tuple(np.atleast_1d(model.encoder_dim).tolist()),
+        "hidden_dims": tuple(model.hidden_dims),
+        **{name: getattr(model, name) for name in NETWORK},
+    }
     return SequenceNet(
-        **params,
-        callbacks=callbacks,
+        **parts,
+        **{f"module__{name}": value for name, value in network.items()},
+        criterion__kind=model._target.loss,
         optimizer=torch.optim.Adam,
+        optimizer__weight_decay=options["weight_decay"],
         # One pass over each weight on a CPU, one kernel for all weights on a GPU.
         optimizer__fused=device.type in ("cpu", "cuda"),
         optimizer__param_groups=[
             (f"*trained.{i}.*", {"lr": opened.lr})
-            for i, opened in enumerate(params["module__trained"].opened)
+            for i, opened in enumerate(model._trained.opened)
         ],
+        lr=model.lr,
+        batch_size=model.batch_size,
+        mix_penalty=model.mix_penalty,
+        autocast=options["dtype"] == "bfloat16",
         iterator_train=BucketLoader,
         iterator_train__shuffle=True,
-        iterator_train__rng=rng,
+        iterator_train__rng=np.random.RandomState(seed),
         iterator_valid=BucketLoader,
         train_split=None,
+        callbacks=_callbacks(model, options, monitor, score),
         device=str(device),
+        verbose=model.verbose,
     )
 
 
-def update_net(net, params, callbacks):
-    """Set the parameters of a net whose training continues."""
-    fixed = {name: params[name] for name in params if name.startswith("module__")}
-    for name, requested in fixed.items():
-        if getattr(net, name) != requested:
-            raise ValueError(
-                "Training continues with the net of the last fit, whose "
-                f"{name.removeprefix('module__')} is {getattr(net, name)!r}, but "
-                f"{requested!r} is requested. Reset it, use warm_start=False, or fit a "
-                "clone."
-            )
-    net.restore_optimizer()
-    # Also resets the learning rate, which the last fit may have reduced.
-    net.set_params(
-        optimizer__weight_decay=params["optimizer__weight_decay"],
-        **{name: params[name] for name in SETTINGS},
-    )
-    groups, opened = net.optimizer_.param_groups, params["module__trained"].opened
-    for group, source in zip(groups, opened, strict=False):
-        group["lr"] = source.lr
-    net.callbacks = callbacks
-    net.initialize_callbacks()
-
-
-def make_callbacks(options, own, monitor, score, patience):
-    """Return the (name, skorch callback) pairs of a net, with the user's.
-
-    Parameters
-    ----------
-    options : dict
-        The train options.
-    own : list
-        The user's skorch callbacks.
-    monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
-        What early stopping and the learning rate follow; None without held-out part.
-    score : skorch Callback
-        Records the score that `monitor` names.
-    patience : int
-        Epochs without improvement before training stops.
-    """
+def _callbacks(model, options, monitor, score):
+    """Return the (name, skorch callback) pairs of a net, with the user's."""
     callbacks = [("diverged", StopWhenDiverged())]
     if options["gradient_clip"] is not None:
         callbacks += [("clip", GradientNormClipping(options["gradient_clip"]))]
@@ -274,9 +279,8 @@ def make_callbacks(options, own, monitor, score, patience):
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
         callbacks += [(monitor, score)]
-    # Clones: skorch writes into its callbacks, and a parameter stays as it was given.
     # Before early stopping, which cuts the last epoch short for what follows it.
-    callbacks += [clone(callback, safe=False) for callback in own]
+    callbacks += cloned_callbacks(model.callbacks)
     if monitor is not None:
         plateau = LRScheduler(
             torch.optim.lr_scheduler.ReduceLROnPlateau,
@@ -288,13 +292,9 @@ def make_callbacks(options, own, monitor, score, patience):
         stop = EarlyStopping(
             monitor=monitor,
             lower_is_better=not higher,
-            patience=patience,
+            patience=model.n_iter_no_change,
             load_best=True,
-            sink=_ignore,
+            sink=noop,
         )
         callbacks += [("plateau", plateau), ("stop", stop)]
     return callbacks
-
-
-def _ignore(text):
-    """Discard what early stopping would print."""

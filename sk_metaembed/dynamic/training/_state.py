@@ -1,6 +1,5 @@
 """A trained net as plain values and tensors, for files without code."""
 
-import numpy as np
 from torch import nn
 
 from ..._training._net_state import available_device, net_state_dict, restore_net
@@ -10,26 +9,23 @@ from ._skorch_net import SETTINGS, make_net
 def net_parts(net):
     """Return a trained net as plain values and tensors, for `net_of`."""
     plain, tensors = net_state_dict(net)
-    prefix = "module__"
-    network = {k: v for k, v in vars(net).items() if k.startswith(prefix)}
-    plain["network"] = {k.removeprefix(prefix): v for k, v in network.items()}
+    network = net.network_params()
+    plain["network"] = {k.removeprefix("module__"): v for k, v in network.items()}
     plain["settings"] = {name: getattr(net, name) for name in SETTINGS}
     plain["loss"] = net.criterion__kind
     plain["rng"] = net.iterator_train__rng
     return plain, tensors
 
 
-def net_of(params, callbacks, plain, tensors):
-    """Return the net with the parameters of `make_net`, from `net_parts`."""
+def net_of(model, plain, tensors):
+    """Return the net of an estimator, from the output of `net_parts`."""
+    net = make_net(model, available_device(plain["device"]))
+    # Parameters of the estimator may have changed since fit.
     network = plain["network"]
-    params = {
-        **params,
-        **{f"module__{name}": value for name, value in network.items()},
-        **{name: plain["settings"][name] for name in SETTINGS},
-        "criterion__kind": plain["loss"],
-    }
-    rng = plain["rng"] or np.random.RandomState()
-    net = make_net(params, callbacks, available_device(plain["device"]), rng)
+    vars(net).update({f"module__{name}": value for name, value in network.items()})
+    vars(net).update({name: plain["settings"][name] for name in SETTINGS})
+    net.criterion__kind = plain["loss"]
+    net.iterator_train__rng = plain["rng"] or net.iterator_train__rng
     opened = network["trained"].opened
     files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
     light = _Light([_Empty() if i in files else o for i, o in enumerate(opened)])

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from ..._core._sklearn import Interval
-from ..._training._choose_device import resolve_device
+from ..._training._device import resolve_device
 from ...sequences import Block
 from ...sequences._targets import check_target
 from .._base import BaseEmbedding, Preprocess

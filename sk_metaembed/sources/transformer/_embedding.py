@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import HasMethods, Interval, StrOptions
-from ..._training._choose_device import resolve_device
+from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
