@@ -119,8 +119,8 @@ ROOMS = {
         },
     ),
     "adapters": (
-        "Tagging, pairs and text columns with any scikit-learn estimator",
-        {"": ["TokenClassifier", "PairEncoder", "ColumnsEncoder"]},
+        "Tagging and pairs with any scikit-learn estimator",
+        {"": ["TokenClassifier", "PairEncoder"]},
     ),
     "tables": (
         "Tables with text columns",

@@ -107,7 +107,6 @@ ESTIMATORS = [
     sk.DynamicMetaEmbedding(**NET),
     sk.DynamicMetaClassifier(**LEARNING_NET),
     sk.DynamicMetaRegressor(**LEARNING_NET),
-    sk.ColumnsEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
     sk.TextMetaEncoder(n_components=3, random_state=0),
     sk.PairEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
     sk.DynamicMetaTagger(**TAGGING_NET),
@@ -170,7 +169,6 @@ VARIANTS = [
     # The nets of all folds are alike.
     sk.DynamicMetaEmbedding(**NET, mixer="published", lr=1e-4, output="sequence", cv=2),
     sk.DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
-    sk.ColumnsEncoder(sk.EmbeddingUnion(SOURCES)),
     sk.PairEncoder(sk.EmbeddingUnion(SOURCES)),
     sk.DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
     sk.TokenClassifier(
