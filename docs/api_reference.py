@@ -170,7 +170,6 @@ ROOMS = {
                 "SourceWeightsDisplay",
                 "TokenWeightsDisplay",
                 "SimilarityDisplay",
-                "DistanceDisplay",
                 "SenseProjectionDisplay",
                 "attention_weights",
                 "explain",
