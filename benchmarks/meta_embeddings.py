@@ -25,7 +25,6 @@ import tempfile
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +72,6 @@ PREPROCESSINGS = (
 def methods():
     """Return (source names, steps) by the name of the row."""
     concat, w2v = ConcatMetaEmbedding, {"word2vec-300": 2.0}
-    one_to_n = partial(OneToNMetaEmbedding, 200, random_state=0)
     combined = {
         "concat": concat(),
         "concat, word2vec x 2": concat(weights=w2v),
@@ -84,10 +82,8 @@ def methods():
         "SVD, U S": SVDMetaEmbedding(200, whiten=False),
         "GCCA": GCCAMetaEmbedding(200),
         "GCCA, 300 d": GCCAMetaEmbedding(300),
-        "1TON": one_to_n(solver="adagrad"),
-        "1TON+": one_to_n(solver="adagrad", impute_missing=True),
-        "1TON, exact": one_to_n(solver="als"),
-        "1TON+, exact": one_to_n(solver="als", impute_missing=True),
+        "1TON": OneToNMetaEmbedding(200),
+        "1TON+": OneToNMetaEmbedding(200, impute_missing=True),
         "DAEME": AutoencodedMetaEmbedding("decoupled", random_state=0),
         "CAEME": AutoencodedMetaEmbedding("concatenated", random_state=0),
         "AAEME": AutoencodedMetaEmbedding("averaged", random_state=0),

@@ -119,8 +119,8 @@ ROOMS = {
         },
     ),
     "adapters": (
-        "Tagging, pairs and text columns with any scikit-learn estimator",
-        {"": ["TokenClassifier", "PairEncoder", "ColumnsEncoder"]},
+        "Tagging and pairs with any scikit-learn estimator",
+        {"": ["TokenClassifier", "PairEncoder"]},
     ),
     "tables": (
         "Tables with text columns",
@@ -170,7 +170,6 @@ ROOMS = {
                 "SourceWeightsDisplay",
                 "TokenWeightsDisplay",
                 "SimilarityDisplay",
-                "DistanceDisplay",
                 "SenseProjectionDisplay",
                 "attention_weights",
                 "explain",
@@ -200,8 +199,6 @@ ROOMS = {
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [
                 "fetch_wnut17",
-                "fetch_snli",
-                "fetch_multinli",
                 "fetch_sick",
                 "fetch_sts_benchmark",
             ],

@@ -8,7 +8,6 @@ FIRST = (
     "plot_grid_search.py",
     "plot_halving_search.py",
     "plot_mixed_columns.py",
-    "plot_text_columns.py",
     "plot_transformer_layers.py",
     "plot_sentence_meta_embeddings.py",
     "plot_does_combining_pay.py",

@@ -16,7 +16,7 @@ from . import tables as tables
 from . import utils as utils
 from . import vectors as vectors
 from ._version import __version__
-from .adapters import ColumnsEncoder, PairEncoder, TokenClassifier
+from .adapters import PairEncoder, TokenClassifier
 from .dynamic import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
@@ -90,7 +90,6 @@ __all__ = [
     "BlockPCA",
     "BytePairEmbedding",
     "CharEmbedding",
-    "ColumnsEncoder",
     "CommonComponentRemoval",
     "ConcatMetaEmbedding",
     "ContrastiveEmbedding",

@@ -100,14 +100,13 @@ ESTIMATORS = [
     sk.BlockPCA(2),
     sk.GCCAMetaEmbedding(3),
     sk.SVDMetaEmbedding(3),
-    sk.OneToNMetaEmbedding(4, solver="adagrad", max_iter=5),
+    sk.OneToNMetaEmbedding(4),
     sk.AutoencodedMetaEmbedding(n_components=4, max_iter=3),
     sk.StackedMetaClassifier(cv=2),
     sk.StackedMetaRegressor(Ridge(), concat=False, tfidf=False, cv=2),
     sk.DynamicMetaEmbedding(**NET),
     sk.DynamicMetaClassifier(**LEARNING_NET),
     sk.DynamicMetaRegressor(**LEARNING_NET),
-    sk.ColumnsEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
     sk.TextMetaEncoder(n_components=3, random_state=0),
     sk.PairEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
     sk.DynamicMetaTagger(**TAGGING_NET),
@@ -153,7 +152,7 @@ VARIANTS = [
     sk.SourceImputer("neighbors", n_neighbors=3),
     sk.BlockPCA(None),
     sk.GCCAMetaEmbedding(regularization=0, normalize=False),
-    sk.SVDMetaEmbedding(whiten=False, solver="randomized", random_state=0),
+    sk.SVDMetaEmbedding(whiten=False),
     sk.OneToNMetaEmbedding(4, impute_missing=True, weights=[1.0, 2.0]),
     sk.AutoencodedMetaEmbedding("concatenated", n_components=3, max_iter=3),
     sk.AutoencodedMetaEmbedding(
@@ -170,7 +169,6 @@ VARIANTS = [
     # The nets of all folds are alike.
     sk.DynamicMetaEmbedding(**NET, mixer="published", lr=1e-4, output="sequence", cv=2),
     sk.DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
-    sk.ColumnsEncoder(sk.EmbeddingUnion(SOURCES)),
     sk.PairEncoder(sk.EmbeddingUnion(SOURCES)),
     sk.DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
     sk.TokenClassifier(

@@ -59,7 +59,7 @@ print(embedded)
 # and share a color bar; the fourth panel shows the table below.
 import matplotlib.pyplot as plt
 
-from sk_metaembed.inspection import DistanceDisplay, SimilarityDisplay
+from sk_metaembed.inspection import SimilarityDisplay
 
 first = [(row, word) for row, word in enumerate(WORDS)]
 second = [(row + len(WORDS), word) for row, word in enumerate(WORDS)]
@@ -126,16 +126,16 @@ for name in embedded.names:
 #
 # Distances
 # ---------
-# The cosine distances of all ten occurrences, as a heat map.
+# All ten occurrences as a heat map. The cosine distance is 1 minus the similarity.
 names = [f"{word} {context}" for context in (1, 2) for word in WORDS]
-display = DistanceDisplay.from_embedded(
+display = SimilarityDisplay.from_embedded(
     embedded,
     block="layer6",
     tokens=first + second,
     labels=names,
     title="last layer, contexts 1 and 2",
 )
-distances = display.frame()
+distances = 1 - display.frame()
 for word in WORDS:
     print(f"{word} 1 to {word} 2: {distances.loc[f'{word} 1', f'{word} 2']:.2f}")
 

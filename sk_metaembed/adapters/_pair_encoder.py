@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import HasMethods
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._mixins import MISSING_CONSTRAINT
+from ..sequences._columns import (
+    check_same_names,
+    column_names,
+    distinct_cells,
+    record_names,
+)
+from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
 from ..sequences._sequence_pairs import read_pairs, tokens_of
-from ._base import BaseColumnsAdapter
+from ..sequences._validation import count_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
 
-class PairEncoder(BaseColumnsAdapter):
+
+class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     r"""Encode pairs of texts by one encoder, for entailment, similarity or duplicates.
 
     The encoder is fitted on both sides as one corpus, so their vectors are comparable.
@@ -42,9 +56,6 @@ class PairEncoder(BaseColumnsAdapter):
     missing : {"raise", "empty"}, default="raise"
         How to treat missing sides (None, NaN, null): raise an error, or use empty texts
         or token lists.
-    add_indicator : bool, default=False
-        Whether to append two columns, "missing__first" and "missing__second", that mark
-        missing sides. Not used if the output is SequencePairs.
 
     Attributes
     ----------
@@ -66,7 +77,7 @@ class PairEncoder(BaseColumnsAdapter):
 
     See Also
     --------
-    ColumnsEncoder : Encodes columns that are not sides of a pair, one by one.
+    TextMetaEncoder : Encodes columns that are not sides of a pair, one by one.
     SequencePairs : The output of an encoder that ends in tokens or word vectors.
     DynamicMetaClassifier : A network on such pairs, which trains the encoder on labels.
 
@@ -114,15 +125,7 @@ class PairEncoder(BaseColumnsAdapter):
         "encoder": [HasMethods(["fit", "transform"])],
         "features": [list, tuple],
         "missing": MISSING_CONSTRAINT,
-        "add_indicator": ["boolean"],
     }
-
-    _row_noun = "pair"
-    _label_remedy = (
-        "but y has labels of pairs, not of the single texts. Remove it from the "
-        "encoder, and put it after the PairEncoder: "
-        "make_pipeline(PairEncoder(encoder), ...)."
-    )
 
     def __init__(
         self,
@@ -130,12 +133,10 @@ class PairEncoder(BaseColumnsAdapter):
         features: Sequence[str] = PAIR_FEATURES,
         *,
         missing: Literal["raise", "empty"] = "raise",
-        add_indicator: bool = False,
     ) -> None:
         self.encoder = encoder
         self.features = features
         self.missing = missing
-        self.add_indicator = add_indicator
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
@@ -154,7 +155,10 @@ class PairEncoder(BaseColumnsAdapter):
         PairEncoder
             The fitted estimator.
         """
-        return self._fit(X)
+        cells, _ = self._start(X)
+        self.encoder_.fit(cells, None)
+        self._record_output(self.encoder_.transform(cells[:2]), len(cells[:2]))
+        return self
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
@@ -176,7 +180,13 @@ class PairEncoder(BaseColumnsAdapter):
         ndarray or sparse matrix of float32, or SequencePairs
             As from `transform`.
         """
-        return self._fit_transform(X)
+        cells, info = self._start(X)
+        if hasattr(self.encoder_, "fit_transform"):
+            output = self.encoder_.fit_transform(cells)
+        else:
+            output = self.encoder_.fit(cells, None).transform(cells)
+        self._record_output(output, len(cells))
+        return self._pairs(output, len(cells), info)
 
     def transform(self, X: Any) -> Any:
         """Encode pairs; a text in several pairs is encoded once.
@@ -192,41 +202,175 @@ class PairEncoder(BaseColumnsAdapter):
             The features of each pair; or SequencePairs if the encoder returns tokens or
             word vectors.
         """
-        return self._transform(X)
+        check_is_fitted(self)
+        check_same_names(self, X)
+        cells, info = read_pairs(X, missing=self.missing)
+        if not isinstance(cells, list):
+            return self._pairs(self.encoder_.transform(cells), len(cells), info)
+        if not cells and not self._outputs_sequences:
+            # Most encoders raise an error for an empty list.
+            return np.zeros((0, len(self._features) * self._dim), dtype=np.float32)
+        cells, places = distinct_cells(cells)
+        return self._pairs(self.encoder_.transform(cells), len(cells), info, places)
 
-    def _read(self, X, *, reset):
-        return read_pairs(X, missing=self.missing)
-
-    def _check_options(self):
+    def _start(self, X):
+        """Check the parameters, read the pairs and clone the encoder."""
         unknown = [name for name in self.features if name not in PAIR_FEATURES]
         repeated = len(set(self.features)) < len(self.features)
         if unknown or repeated or not len(self.features):
             raise ValueError(
-                f"PairEncoder: features must hold some of {list(PAIR_FEATURES)}, each "
-                f"at most once; got {list(self.features)}."
+                f"features must hold some of {list(PAIR_FEATURES)}, each at most "
+                f"once; got {list(self.features)}."
             )
+        for step in _fitted_steps(self.encoder):
+            if get_tags(step).target_tags.required:
+                raise ValueError(
+                    f"{type(step).__name__} in the encoder learns from labels, but y "
+                    "has labels of pairs, not of the single texts. Remove it from the "
+                    "encoder, and put it after the PairEncoder: "
+                    "make_pipeline(PairEncoder(encoder), ...)."
+                )
+        cells, info = read_pairs(X, missing=self.missing)
+        if len(cells) == 0:
+            raise ValueError(
+                "Found array with 0 sample(s): fitting the encoder needs at least one "
+                "pair."
+            )
+        self.encoder_ = clone(self.encoder)
+        record_names(self, X)
+        self.n_missing_ = count_missing(info)
+        return cells, info
 
-    def _record_output(self, output, n_rows):
+    def _record_output(self, output, n_texts):
+        """Record the kind of the encoder's output, and the columns to make of it."""
         self._features = tuple(self.features)
-        super()._record_output(output, n_rows)
+        self._outputs_sequences = isinstance(output, TokenSequences | EmbeddedSequences)
+        # scikit-learn reads from this attribute whether to wrap transform's output.
+        self._sklearn_auto_wrap_output_keys = (
+            set() if self._outputs_sequences else {"transform"}
+        )
+        if not self._outputs_sequences:
+            self._names = column_names(output)
+            self._dim = _as_vectors(output, n_texts).shape[1]
 
-    def _groups(self):
-        return self._features
+    def _pairs(self, output, n_texts, info, places=None):
+        """Return the features of all pairs, or SequencePairs, of the encoder's output.
 
-    def _places(self):
-        return ("first", "second")
-
-    def _array(self, vectors, places):
-        first, second = places
+        `places` are the rows of the output, of all first and then all second sides.
+        """
+        places = np.arange(n_texts) if places is None else places
+        if isinstance(output, TokenSequences | EmbeddedSequences):
+            if len(output) != n_texts:
+                raise ValueError(
+                    f"the encoder returned {len(output)} sequences for {n_texts} "
+                    "texts. It must return one per text."
+                )
+            output = output[places]
+            tokens = tokens_of(output)
+            tokens = tokens._with_row_info(index=info.index, missing=info.missing)
+            if isinstance(output, EmbeddedSequences):
+                return SequencePairs(EmbeddedSequences(tokens, output.blocks))
+            return SequencePairs(tokens)
+        vectors = _as_vectors(output, n_texts)
+        if vectors.shape[1] != self._dim:
+            raise ValueError(
+                f"the encoder returned {vectors.shape[1]} columns, but {self._dim} in "
+                "fit. Their number must not depend on the input."
+            )
+        first, second = places.reshape(2, -1)
         return pair_features(vectors[first], vectors[second], self._features)
 
-    def _sequences(self, output, info, places):
-        output = output if places is None else output[places]
-        tokens = tokens_of(output)
-        tokens = tokens._with_row_info(index=info.index, missing=info.missing)
-        if isinstance(output, TokenSequences):
-            return SequencePairs(tokens)
-        return SequencePairs(EmbeddedSequences(tokens, output.blocks))
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return one name per column: the feature and the encoder's name, joined.
 
-    def _sequence_names(self, names):
-        return ["sequences"] if names is None else names
+        Parameters
+        ----------
+        input_features : ignored
+            The columns are named after those of the encoder.
+
+        Returns
+        -------
+        ndarray of object
+            Such as "absdiff__dog", with numbers if the encoder does not name its
+            columns. SequencePairs have the encoder's own names.
+        """
+        check_is_fitted(self)
+        names = None
+        if hasattr(self.encoder_, "get_feature_names_out"):
+            names = self.encoder_.get_feature_names_out()
+        if self._outputs_sequences:
+            names = ["sequences"] if names is None else names
+            return np.asarray(names, dtype=object)
+        if names is None:
+            names = self._names or range(self._dim)
+        names = [f"{feature}__{name}" for feature in self._features for name in names]
+        return np.array(names, dtype=object)
+
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Choose the container of the features; SequencePairs are not changed.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            The container. None leaves the choice unchanged.
+
+        Returns
+        -------
+        estimator instance
+            The estimator itself.
+        """
+        # Before fit it is not known whether the output can be wrapped.
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Columns of texts; two_d_array would mean that they may contain numbers.
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _fitted_steps(encoder):
+    """Return the encoder, or the estimators that it is composed of and fits."""
+    from sklearn.frozen import FrozenEstimator
+
+    if isinstance(encoder, FrozenEstimator):
+        return []
+    for name in ("steps", "transformer_list", "transformers", "sources"):
+        parts = getattr(encoder, name, None)
+        if isinstance(parts, list):
+            steps = [part[1] for part in parts if hasattr(part[1], "fit")]
+            return [inner for step in steps for inner in _fitted_steps(step)]
+    return [encoder]
+
+
+def _as_vectors(output, n_rows):
+    """Return an encoder's output as float32, dense or CSR (n_rows, dim), checked."""
+    values = output.tocsr() if sparse.issparse(output) else np.asarray(output)
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                "the encoder must return numbers, tokens or word vectors; "
+                f"got {type(output).__name__} of dtype {values.dtype}."
+            ) from error
+    if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
+        raise ValueError(
+            "the encoder must return one row of numbers per text, an "
+            f"array of shape ({n_rows}, dim); got shape {values.shape}."
+        )
+    with np.errstate(over="ignore"):  # refused below, as infinity
+        values = values.astype(np.float32, copy=False)
+    numbers = values.data if sparse.issparse(values) else values
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            "the encoder returned NaN or infinity for some texts. Check "
+            "its steps, for example for a division by the length of an empty text."
+        )
+    return values

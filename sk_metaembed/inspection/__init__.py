@@ -3,7 +3,6 @@
 from .._core._public_module import set_public_module
 from ._attention import attention_weights
 from ._compare_sources import compare_sources
-from ._distance import DistanceDisplay
 from ._explain import explain
 from ._explanation import Explanation
 from ._sense_projection import SenseProjectionDisplay
@@ -13,7 +12,6 @@ from ._source_weights import SourceWeightsDisplay
 from ._token_weights import TokenWeightsDisplay
 
 __all__ = [
-    "DistanceDisplay",
     "Explanation",
     "SenseProjectionDisplay",
     "SimilarityDisplay",

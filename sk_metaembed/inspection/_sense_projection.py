@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
-from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
+from sklearn.metrics.pairwise import cosine_distances
 
 from .._core._messages import plural
 from ..sequences._row_errors import is_missing
 from ._display import BaseDisplay, draw_legend
-from ._pairwise import check_vectors, distance_matrix
 from ._style import point_style
 from ._token_selection import (
     check_embedded,
+    check_vectors,
     context_labels,
     embed_until_last,
     find_occurrences,
@@ -50,47 +50,30 @@ def _merge_near_duplicates(vectors):
     return vectors[first[members]]
 
 
-def _silhouettes(vectors, senses, metric):
-    """Return the silhouettes of vectors (n, dim) -> (n,), or None if undefined.
+def _silhouettes(vectors, senses):
+    """Return the silhouettes of vectors, (n, dim) -> (n,).
 
     They are 0 for a sense with one occurrence and where all distances are 0.
     """
-    if senses is None or not 2 <= len(np.unique(senses)) < len(senses):
-        return None
-    distances = distance_matrix(vectors, metric)
-    if metric == "cosine":
-        distances[distances < _ROUNDING**2] = 0  # of equal directions
+    distances = cosine_distances(vectors)
+    distances[distances < _ROUNDING**2] = 0  # of equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 
-def _project(vectors, projector, metric):
+def _project(vectors):
     """Return positions, (n, dim) -> (n, 2), and shares of the variance (2,).
 
-    Equal vectors have equal positions. The shares are None if the projector does not
-    report them.
+    Equal vectors have equal positions.
     """
     n, dim = vectors.shape
     distinct, first, members = np.unique(
         vectors, axis=0, return_index=True, return_inverse=True
     )
     positions, shares = np.zeros((n, 2)), np.zeros(2)
-    if len(distinct) == 1:
-        return positions, shares
-    if projector is None:
+    if len(distinct) > 1:
         pca = PCA(min(2, n, dim), svd_solver="full")
         positions[:, : pca.n_components] = pca.fit_transform(vectors)
         shares[: pca.n_components] = pca.explained_variance_ratio_
-    else:
-        own = clone(projector)
-        is_precomputed = getattr(own, "metric", None) == "precomputed"
-        inputs = distance_matrix(vectors, metric) if is_precomputed else vectors
-        positions = np.asarray(own.fit_transform(inputs))
-        shares = getattr(own, "explained_variance_ratio_", None)
-    if positions.shape != (n, 2) or not np.isfinite(positions).all():
-        raise ValueError(
-            f"{type(projector).__name__}.fit_transform must return finite positions of "
-            f"shape ({n}, 2); got shape {positions.shape}. Set its n_components to 2."
-        )
     return positions[first[members.ravel()]], shares
 
 
@@ -156,10 +139,8 @@ class SenseProjectionDisplay(BaseDisplay):
         Sense of each occurrence. None draws all in one color.
     silhouettes : ndarray of shape (n_blocks, n), default=None
         Silhouette of each occurrence. None if undefined.
-    shares : ndarray of shape (n_blocks, 2), default=None
-        Share of the variance along each axis. None if unknown.
-    projector : str, default="PCA"
-        Name of the projector, for the axis labels.
+    shares : ndarray of shape (n_blocks, 2)
+        Share of the variance along each principal axis.
 
     Attributes
     ----------
@@ -179,7 +160,6 @@ class SenseProjectionDisplay(BaseDisplay):
     See Also
     --------
     SimilarityDisplay : Similarity of each pair of occurrences, in one block.
-    DistanceDisplay : Occurrences of any words on a plane that preserves distances.
 
     Notes
     -----
@@ -238,8 +218,7 @@ class SenseProjectionDisplay(BaseDisplay):
         labels: Sequence[str],
         senses: ArrayLike | None = None,
         silhouettes: NDArray[np.float64] | None = None,
-        shares: NDArray[np.float64] | None = None,
-        projector: str = "PCA",
+        shares: NDArray[np.float64],
     ) -> None:
         self.positions = positions
         self.blocks = blocks
@@ -247,7 +226,6 @@ class SenseProjectionDisplay(BaseDisplay):
         self.senses = senses
         self.silhouettes = silhouettes
         self.shares = shares
-        self.projector = projector
 
     @property
     def silhouette_scores(self) -> dict[str, float]:
@@ -364,15 +342,13 @@ class SenseProjectionDisplay(BaseDisplay):
         labels: Sequence[object] | None = None,
         *,
         senses: Sequence[object] | None = None,
-        metric: str | Callable[..., float] = "cosine",
-        projector: Any = None,
         ax: Any = None,
         **plot_kw: Any,
     ) -> Self:
         """Show the rows of arrays.
 
-        The plane is computed for each block separately; silhouettes are computed from
-        the vectors, not from the plane.
+        The plane of each block is that of its two principal components; silhouettes are
+        computed from the cosine distances of the vectors, not from the plane.
 
         Parameters
         ----------
@@ -383,11 +359,6 @@ class SenseProjectionDisplay(BaseDisplay):
             Labels of the occurrences. None numbers them.
         senses : sequence of length n, default=None
             The sense of each occurrence.
-        metric : str or callable, default="cosine"
-            Distance of the silhouettes, as for scipy's ``pdist``.
-        projector : estimator with `fit_transform`, default=None
-            Computes the positions in each panel, such as scikit-learn's PCA or TSNE
-            with two components; cloned for each. None uses PCA.
         ax : matplotlib Axes or array-like of them, default=None
             As for `plot`.
         **plot_kw
@@ -401,30 +372,31 @@ class SenseProjectionDisplay(BaseDisplay):
         Raises
         ------
         ValueError
-            If a vector is not finite, or zero with the cosine metric, if shapes do not
-            match, or the projector does not return a plane.
+            If a vector is not finite, or zero while there are senses, or if shapes do
+            not match.
         """
         blocks = vectors if isinstance(vectors, Mapping) else {"": vectors}
         if not blocks:
             raise ValueError("requires at least one block; got none.")
-        need_direction = senses is not None and metric == "cosine"
+        need_direction = senses is not None
         names: Any = labels
         parts = []
         for block in blocks.values():
             values, names = check_vectors(block, names, need_direction=need_direction)
             parts.append(_merge_near_duplicates(values))
         groups = _check_senses(senses, names)
-        planes = [_project(values, projector, metric) for values in parts]
+        planes = [_project(values) for values in parts]
         positions, shares = zip(*planes, strict=True)
-        scores = [_silhouettes(values, groups, metric) for values in parts]
+        scores = None
+        if groups is not None and 2 <= len(np.unique(groups)) < len(groups):
+            scores = np.stack([_silhouettes(values, groups) for values in parts])
         display = cls(
             np.stack(positions),
             blocks=list(blocks),
             labels=names,
             senses=groups,
-            silhouettes=_stack(scores),
-            shares=_stack(shares),
-            projector="PCA" if projector is None else type(projector).__name__,
+            silhouettes=scores,
+            shares=np.stack(shares),
         )
         return display.plot(ax, **plot_kw)
 
@@ -505,10 +477,8 @@ class SenseProjectionDisplay(BaseDisplay):
 
     def _axis_label(self, number, axis):
         """Return the label of a panel's axis, with its share of the variance."""
-        name = f"{self.projector} {axis + 1}"
-        if self.shares is None:
-            return name
-        return f"{name}: {self.shares[number][axis]:.0%} of the variance"
+        share = self.shares[number][axis]
+        return f"PCA {axis + 1}: {share:.0%} of the variance"
 
     def frame(self) -> pd.DataFrame:
         """Return the occurrences as a table, without drawing.
@@ -535,8 +505,3 @@ class SenseProjectionDisplay(BaseDisplay):
         if self.silhouettes is not None:
             columns["silhouette"] = np.ravel(self.silhouettes)
         return pd.DataFrame(columns)
-
-
-def _stack(parts):
-    """Return arrays as one, or None if one of them is None."""
-    return None if any(part is None for part in parts) else np.stack(parts)

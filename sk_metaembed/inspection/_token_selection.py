@@ -16,7 +16,7 @@ _MAX_LENGTH = 15  # characters of an adjacent word in a label
 def select_vectors(embedded, block, tokens):
     """Return vectors (n, dim) of tokens or sequences, n labels, and the block's name.
 
-    `tokens` is as for `PairwiseDisplay.from_embedded`.
+    `tokens` is as for `SimilarityDisplay.from_embedded`.
     """
     check_embedded(embedded)
     block = _select_block(embedded, block)
@@ -51,6 +51,42 @@ def check_count(n):
     """Raise a ValueError unless there are between 1 and 1000 vectors."""
     if not 1 <= n <= _MAX_VECTORS:
         raise ValueError(f"compares between 1 and {_MAX_VECTORS} vectors; got {n}.")
+
+
+def check_vectors(vectors, labels, *, need_direction):
+    """Return vectors as float64 (n, dim) and labels as n str, or raise a ValueError.
+
+    ``need_direction=True`` refuses vectors of zeros.
+    """
+    vectors = np.asarray(vectors)
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
+        raise ValueError(
+            f"vectors must be numbers of shape (n, dim); got shape "
+            f"{vectors.shape} and dtype {vectors.dtype}."
+        )
+    vectors = vectors.astype(np.float64)
+    check_count(len(vectors))
+    if labels is None:
+        labels = range(len(vectors))
+    labels = [str(label) for label in labels]
+    if len(labels) != len(vectors):
+        raise ValueError(
+            f"got {len(labels)} labels for {len(vectors)} vectors. Pass one "
+            "label per vector."
+        )
+    is_infinite = ~np.isfinite(vectors).all(axis=1)
+    if is_infinite.any():
+        raise ValueError(
+            f"the vector of {labels[int(is_infinite.argmax())]!r} contains "
+            "NaN or infinity."
+        )
+    is_zero = ~vectors.any(axis=1)
+    if need_direction and is_zero.any():
+        raise ValueError(
+            f"the vector of {labels[int(is_zero.argmax())]!r} is zero, so "
+            "that its cosines are undefined. Leave it out."
+        )
+    return vectors, labels
 
 
 def refuse_unknown(known, labels, where=""):

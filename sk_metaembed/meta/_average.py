@@ -1,21 +1,13 @@
 """AverageMetaEmbedding: the mean of the sources that know a word."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from .._core._arrays import chunks
-from ._base import BaseMetaEmbedding
-from ._linear import known_matrix, row_scales, source_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from ._linear import known_matrix, known_to_any, source_rows
+from ._weighted import WeightedMetaEmbedding
 
 
-class AverageMetaEmbedding(BaseMetaEmbedding):
+class AverageMetaEmbedding(WeightedMetaEmbedding):
     """Average the sources' vectors (AVG), shorter vectors padded with zeros.
 
     Nearly as good as concatenation, in the dimension of one source, because vectors of
@@ -74,33 +66,15 @@ class AverageMetaEmbedding(BaseMetaEmbedding):
            [-1. ,  0. ]], dtype=float32)
     """
 
-    _parameter_constraints: dict = {
-        "weights": [Mapping, Sequence, np.ndarray, None],
-        "normalize": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        *,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
-        normalize: bool = True,
-    ) -> None:
-        self.weights = weights
-        self.normalize = normalize
-
-    def _fit_combination(self, blocks, y):
-        names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names)
-
     def _combine(self, blocks):
         shares = normalized_weights(known_matrix(blocks).T, self.weights_)
         dim = max(block.dim for block in blocks)
         values = np.zeros((blocks[0].n_rows, dim), dtype=np.float32)
         for block, share in zip(blocks, shares, strict=True):
-            scales = row_scales(block, share, self.normalize)
             for rows in chunks(block.n_rows):
-                values[rows, : block.dim] += block.values[rows] * scales[rows]
-        return values, known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
+                part = source_rows(block, rows, normalize=self.normalize)
+                values[rows, : block.dim] += part * share[rows, None]
+        return values, known_to_any(blocks, self.weights_)
 
 
 def normalized_weights(known, weights):

@@ -13,6 +13,7 @@ from .._core._sklearn import Interval
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block
 from ._base import BlocksTransformer, concatenated_names
+from ._linear import column_signs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,10 +152,8 @@ def principal_components(values, n_components):
     limit = variances.max() * len(variances) * np.finfo(np.float32).eps
     order = order[variances[order] > limit]
     order = order if len(order) else np.argsort(variances)[-1:]
-    chosen = directions[:, order].T
-    # Signs are arbitrary: the largest entry is positive, for reproducible results.
-    largest = np.abs(chosen).argmax(axis=1)
-    chosen *= np.sign(chosen[np.arange(len(chosen)), largest])[:, None]
+    chosen = directions[:, order]
+    chosen = (chosen * column_signs(chosen)).T
     scale = _inverse_scale(variances[order].sum())
     return mean.astype(np.float32), (chosen * scale).astype(np.float32)
 

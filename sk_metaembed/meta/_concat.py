@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
-from ._base import BaseMetaEmbedding, concatenated_names
-from ._linear import known_matrix, row_scales, source_weights
+from ._base import concatenated_names
+from ._linear import known_to_any, source_rows
+from ._weighted import WeightedMetaEmbedding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class ConcatMetaEmbedding(BaseMetaEmbedding):
+class ConcatMetaEmbedding(WeightedMetaEmbedding):
     """Concatenate the sources' vectors (CONC).
 
     A strong baseline that keeps all information without training, at the cost of a
@@ -75,33 +75,15 @@ class ConcatMetaEmbedding(BaseMetaEmbedding):
     ['x0', 'x1', 'y0']
     """
 
-    _parameter_constraints: dict = {
-        "weights": [Mapping, Sequence, np.ndarray, None],
-        "normalize": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        *,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
-        normalize: bool = True,
-    ) -> None:
-        self.weights = weights
-        self.normalize = normalize
-
-    def _fit_combination(self, blocks, y):
-        names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names)
-
     def _combine(self, blocks):
         ends = np.cumsum([block.dim for block in blocks])
         values = np.empty((blocks[0].n_rows, ends[-1]), dtype=np.float32)
         for block, weight, end in zip(blocks, self.weights_, ends, strict=True):
-            scales = row_scales(block, weight, self.normalize)
-            part = values[:, end - block.dim : end]
+            own = values[:, end - block.dim : end]
             for rows in chunks(block.n_rows):
-                part[rows] = block.values[rows] * scales[rows]
-        return values, known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
+                part = source_rows(block, rows, normalize=self.normalize)
+                own[rows] = part * np.float32(weight)
+        return values, known_to_any(blocks, self.weights_)
 
     @property
     def _concatenated_dims(self):

@@ -19,14 +19,13 @@ from ._linear import (
     mapped_sum,
     source_rows,
 )
-from ._truncation import TruncationMixin
 
 _ROUNDING = (10 * np.finfo(np.float32).eps) ** 2  # smaller variances are rounding
 _MIN_VARIANCE = 1e-70  # smaller variances cannot be scaled to one in float32
 _MIN_AGREEMENT = 1e-10  # with smaller eigenvalues, sources cancel each other
 
 
-class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
+class GCCAMetaEmbedding(BaseMetaEmbedding):
     """Map the sources into one space in which they agree most (GCCA).
 
     Directions shared by several sources are likely to carry meaning; directions of a
@@ -36,7 +35,7 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     Parameters
     ----------
     n_components : int, default=200
-        Dimension of the common space. `truncate` keeps fewer later.
+        Dimension of the common space.
     regularization : float, default=1.0
         Added to the variance of every direction of a source, in units of the mean
         variance of that source (tau in Poerner et al., who used 10 for sentences; for
@@ -124,8 +123,6 @@ class GCCAMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     >>> gcca.eigenvalues_.round(2)
     array([1.  , 1.  , 0.45])
     """
-
-    _per_component = ("eigenvalues_",)
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

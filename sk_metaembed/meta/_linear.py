@@ -10,7 +10,6 @@ import numpy as np
 
 from .._core._arrays import (
     chunks,
-    inverse_norms,
     normalize_rows,
     row_norms,
     row_product,
@@ -45,6 +44,11 @@ def source_rows(block, rows=slice(None), *, normalize):
 def known_matrix(blocks):
     """Return which source knows which row, bool of shape (n_rows, n_sources)."""
     return np.stack([block.known for block in blocks], axis=1)
+
+
+def known_to_any(blocks, weights):
+    """Return which rows a source of positive weight knows, bool of shape (n_rows,)."""
+    return known_matrix(blocks)[:, weights > 0].any(axis=1)
 
 
 def nonzero_matrix(sources):
@@ -180,13 +184,3 @@ def positive_weight_blocks(blocks, weights):
     """Return the list of blocks with a positive weight, and their weights."""
     used = [b for b, weight in zip(blocks, weights, strict=True) if weight > 0]
     return used, weights[weights > 0]
-
-
-def row_scales(block, weights, normalize):
-    """Return the weight of each row, over its length if `normalize`, (n_rows, 1).
-
-    With `normalize` it is float64: the factor of a tiny row overflows float32.
-    """
-    if normalize:
-        return (inverse_norms(block.values) * weights)[:, None]
-    return np.broadcast_to(np.asarray(weights, np.float32), block.n_rows)[:, None]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core._arrays import row_product
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import Interval
 from ..sequences import Block
 from ._base import BaseMetaEmbedding
 from ._linear import (
@@ -23,7 +23,6 @@ from ._linear import (
 from ._one_to_n_math import (
     Decoders,
     alternate,
-    descend,
     encoder,
     pattern_moments,
     start_decoders,
@@ -33,7 +32,6 @@ from ._one_to_n_math import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .._core._typing import RandomState
     from ..sequences import EmbeddedSequences
 
 
@@ -57,28 +55,13 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         sources missing in a dict, mean 1. A source of weight 0 is ignored.
     alpha : float, default=5e-4
         Penalty of the squared entries of the maps and of the meta vectors.
-    solver : {"als", "adagrad"}, default="als"
-        "als" (alternating least squares) solves for vectors and maps in turn, each
-        exactly, from second moments: it reaches the optimum, is deterministic and does
-        not need torch. "adagrad" takes gradient steps on mini-batches of words, as in
-        the paper; it is much slower and stops before the optimum.
-    learning_rate : float, default=0.05
-        Learning rate of "adagrad".
     max_iter : int, default=50
-        Maximum number of epochs of "adagrad", or iterations of "als".
-    batch_size : int, default=500
-        Number of words per step of "adagrad".
+        Maximum number of iterations.
     tol : float, default=1e-3
-        Training stops when three consecutive epochs or iterations each reduce the loss
-        by less than this share.
+        Training stops when three consecutive iterations each reduce the loss by less
+        than this share.
     normalize : bool, default=True
         Whether to scale each source's vectors to unit length first.
-    device : str, default="auto"
-        Device of "adagrad": "cpu", "cuda", or "auto" to use a GPU if available.
-    random_state : int, RandomState instance or None, default=None
-        Controls initial values and the order of the mini-batches of "adagrad".
-    verbose : int, default=0
-        If positive, show a progress bar.
 
     Attributes
     ----------
@@ -94,9 +77,9 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     penalty_ : float
         Penalty of a squared meta vector: `alpha` in the units of the sources.
     loss_curve_ : list of float
-        Loss per epoch or iteration.
+        Loss per iteration.
     n_iter_ : int
-        Number of epochs or iterations.
+        Number of iterations.
     n_learning_rows_ : int
         Number of rows used in fit: rows known to every source, or with `impute_missing`
         to any source.
@@ -110,8 +93,6 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     ValueError
         If a source knows none of the words of fit, or shares none with the others, or
         fewer than two different words are left to learn from.
-    FloatingPointError
-        If training diverges.
 
     See Also
     --------
@@ -127,7 +108,9 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             + a sum_i |W_i|^2 + a/n sum_w |m_w|^2
 
     The last term is not in the paper. Without it there is no minimum: maps could shrink
-    without bound while vectors grow.
+    without bound while vectors grow. Vectors and maps are solved for in turn, each
+    exactly, from second moments (alternating least squares), not by gradient descent as
+    in the paper, which is much slower and stops before the optimum.
 
     In 1TON+ the missing vectors of a source are unknowns too. For any m_w, their
     optimum is ``m_w W_i + b_i``, where their term is 0. Omitting the term, as done
@@ -138,14 +121,12 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     knows has a zero vector and is not known.
 
     The loss is invariant to rotations of the meta space. The result is rotated to
-    principal axes, so that both solvers give the same vectors as far as they converge.
-    If all sources know all words and have equal weights, the optimum is ``U (S -
-    a)^(1/2)`` of the principal components U S of the concatenation, over n^(1/2):
-    halfway between U and U S.
+    principal axes. If all sources know all words and have equal weights, the optimum is
+    ``U (S - a)^(1/2)`` of the principal components U S of the concatenation, over
+    n^(1/2): halfway between U and U S.
 
     Vectors are divided by their root mean square length before training, so that
-    `alpha` means the same without `normalize`. A keyboard interrupt ends training with
-    a warning, and keeps the model of the last step.
+    `alpha` means the same without `normalize`.
 
     References
     ----------
@@ -181,15 +162,9 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         "impute_missing": ["boolean"],
         "weights": [Mapping, Sequence, np.ndarray, None],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions({"adagrad", "als"})],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "normalize": ["boolean"],
-        "device": [str],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -199,29 +174,17 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         impute_missing: bool = False,
         weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
         alpha: float = 5e-4,
-        solver: Literal["als", "adagrad"] = "als",
-        learning_rate: float = 0.05,
         max_iter: int = 50,
-        batch_size: int = 500,
         tol: float = 1e-3,
         normalize: bool = True,
-        device: str = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.impute_missing = impute_missing
         self.weights = weights
         self.alpha = alpha
-        self.solver = solver
-        self.learning_rate = learning_rate
         self.max_iter = max_iter
-        self.batch_size = batch_size
         self.tol = tol
         self.normalize = normalize
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
@@ -232,7 +195,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         n_knowing = 1 if self.impute_missing else len(names)
         rows = learning_rows(names, known, n_knowing=n_knowing)
         sources, means, scale = self._center(blocks, rows)
-        decoders = self._solve(sources, known[rows], weights)
+        decoders, self.loss_curve_ = self._solve(sources, known[rows], weights)
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
         self.n_components_ = len(decoders.matrices[0])
         self.penalty_ = self.alpha * scale**2
@@ -259,7 +222,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         return sources, means, scale
 
     def _solve(self, sources, known, weights):
-        """Return the decoders of meta vectors in principal axes."""
+        """Return the decoders of meta vectors in principal axes, and the loss curve."""
         dims = [values.shape[1] for values in sources]
         moments = pattern_moments(sources, known)
         decoders = start_decoders(moments, dims, weights, self.alpha, self.n_components)
@@ -269,21 +232,15 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
                 f"in every source, or their differences are smaller than alpha="
                 f"{self.alpha}. Fit on more words or decrease alpha."
             )
-        if self.solver == "als":
-            decoders, self.loss_curve_ = alternate(
-                moments,
-                decoders,
-                weights,
-                self.alpha,
-                max_iter=self.max_iter,
-                tol=self.tol,
-            )
-        else:
-            n_components = len(decoders.matrices[0])
-            decoders, self.loss_curve_ = descend(
-                self, sources, known, weights, n_components
-            )
-        return to_principal_axes(moments, decoders, weights, self.alpha)
+        decoders, curve = alternate(
+            moments,
+            decoders,
+            weights,
+            self.alpha,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        return to_principal_axes(moments, decoders, weights, self.alpha), curve
 
     def _combine(self, blocks):
         blocks, weights = positive_weight_blocks(blocks, self.weights_)

@@ -1,4 +1,4 @@
-"""The loss of 1TON, its solution from second moments, and by gradient descent.
+"""The solution of 1TON from second moments.
 
 Meta vectors M have the shape (n_rows, n_components); a source's vectors are about
 ``M @ D + intercept`` with its decoder D of shape (n_components, dim).
@@ -10,8 +10,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from .._core._arrays import chunks
-from .._training._device import resolve_device
-from ._gradient import has_converged, host_generator, minimize, seeded_generator
+from ._gradient import has_converged
 from ._linear import column_signs
 
 
@@ -193,82 +192,3 @@ def to_principal_axes(moments, decoders, weights, alpha):
     pairs = zip(decoders.intercepts, decoders.matrices, strict=True)
     intercepts = [intercept + mean @ matrix for intercept, matrix in pairs]
     return Decoders(matrices, intercepts)
-
-
-def penalized_loss(meta, decoders, sources, known, weights, alpha):
-    """Return the loss of some rows, for arrays or tensors.
-
-    `meta` has the shape (n_rows, n_components); `sources` and `known` have one array
-    per source, of shape (n_rows, dim) and (n_rows,), known as 0 or 1.
-    """
-    loss = alpha * (meta**2).sum() / len(meta)
-    parts = zip(*decoders, sources, known, weights, strict=True)
-    for matrix, intercept, values, knows, weight in parts:
-        squares = ((meta @ matrix + intercept - values) ** 2).sum(1)
-        loss = loss + weight * (squares * knows).sum() / len(meta)
-        loss = loss + alpha * (matrix**2).sum()
-    return loss
-
-
-_INITIAL_SCALE = 0.03  # standard deviation of the initial entries
-
-
-def descend(estimator, sources, known, weights, n_components):
-    """Return Decoders learned by AdaGrad on mini-batches, and the loss per epoch.
-
-    `sources` are centered float32, (n_rows, dim), with zeros for unknown rows; `known`
-    has the shape (n_rows, n_sources).
-    """
-    import torch
-
-    device = resolve_device(estimator.device)
-    sources = [torch.from_numpy(values).to(device) for values in sources]
-    knows = torch.from_numpy(known.T.astype(np.float32)).to(device)
-    generator = seeded_generator(estimator.random_state, device)
-    meta, decoders = _initial_parameters(sources, n_components, generator)
-    rate = estimator.learning_rate
-    maps = [*decoders.matrices, *decoders.intercepts]
-    optimizer = torch.optim.Adagrad(maps, lr=rate)
-    squares = torch.zeros_like(meta)
-
-    def batch_loss(rows):
-        own = meta[rows].requires_grad_()
-        # AdaGrad on the rows of this batch only: torch's would update the vectors of
-        # all words at each step.
-        own.register_hook(lambda grad: _adagrad(meta, squares, rows, grad, rate))
-        values = [source[rows] for source in sources]
-        return penalized_loss(
-            own, decoders, values, knows[:, rows], weights.tolist(), estimator.alpha
-        )
-
-    curve = minimize(batch_loss, optimizer, len(known), estimator, generator)
-    arrays = [[t.detach().cpu().double().numpy() for t in part] for part in decoders]
-    return Decoders(*arrays), curve
-
-
-def _adagrad(values, squares, rows, grad, rate):
-    """Take an AdaGrad step on some rows, in place."""
-    summed = squares[rows].addcmul_(grad, grad)
-    squares[rows] = summed
-    values[rows] -= rate * grad / (summed.sqrt_() + 1e-10)
-
-
-def _initial_parameters(sources, n_components, generator):
-    """Return small random meta vectors and matrices, and zero intercepts."""
-    import torch
-
-    device, generator = generator.device, host_generator(generator)
-
-    def small(n_rows, n_columns):
-        entries = torch.randn(n_rows, n_columns, generator=generator)
-        return entries.to(device) * _INITIAL_SCALE
-
-    meta = small(len(sources[0]), n_components)
-    matrices = [
-        small(n_components, values.shape[1]).requires_grad_() for values in sources
-    ]
-    intercepts = [
-        torch.zeros(values.shape[1], device=device).requires_grad_()
-        for values in sources
-    ]
-    return meta, Decoders(matrices, intercepts)

@@ -78,25 +78,6 @@ def nearest_rotation(matrix):
     return left @ right
 
 
-def rotations_onto(vectors, target):
-    """Return the maps of all sources onto one, from shared rows, (dim, largest dim).
-
-    `target` is the index of the source that is not rotated.
-    """
-    dims = [values.shape[1] for values in vectors]
-    rotations = []
-    for i, values in enumerate(vectors):
-        product = np.zeros((dims[i], max(dims)))
-        if i == target:
-            rotations.append(np.eye(*product.shape))
-            continue
-        for rows in chunks(len(values)):
-            part = values[rows].astype(np.float64)
-            product[:, : dims[target]] += part.T @ vectors[target][rows]
-        rotations.append(nearest_rotation(product))
-    return rotations
-
-
 def rotations_to_mean(products, dims, weights, *, max_iter, tol):
     """Return the maps of all sources onto their mean, (dim, largest dim), and n_iter.
 
@@ -163,10 +144,6 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     Parameters
     ----------
-    target : str, default=None
-        Name of the source that the others are rotated onto. None rotates all sources
-        onto their mean, iteratively (generalized Procrustes), which treats all sources
-        equally.
     impute_missing : bool, default=True
         Whether to impute a source's missing vector from neighbors of the word. If
         False, a word is averaged over the sources that know it.
@@ -175,9 +152,9 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     weights : dict of str to float, sequence of float, or None, default=None
         Weight of each source in the mean, by name or in the order of the blocks. None,
         and sources missing in a dict, mean 1. A source of weight 0 is not averaged, but
-        it can be the target, and is used to impute vectors of other sources.
+        is used to impute vectors of other sources.
     max_iter : int, default=200
-        Maximum number of iterations of the mean; ignored with a target.
+        Maximum number of iterations of the mean.
     tol : float, default=1e-7
         Relative improvement of the fit below which the iteration stops.
 
@@ -189,10 +166,9 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         Per source, the mean of its unit vectors.
     n_shared_ : dict of str to int
         Per source, number of rows of fit on which its rotation was learned: rows that
-        the target knows too, or without a target any other source. For the target
-        itself, rows that any other source knows too.
+        any other source knows too.
     n_iter_ : int
-        Number of iterations, 0 with a target.
+        Number of iterations.
     weights_ : ndarray of shape (n_sources,)
         The weights used.
     dims_in_ : dict of str to int
@@ -203,7 +179,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     Raises
     ------
     ValueError
-        If there is no source `target`, or no weight is positive.
+        If no weight is positive.
 
     Warns
     -----
@@ -225,10 +201,11 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         m(w) = sum_{i in K(w)} k_i x_i(w) R_i / sum_{i in K(w)} k_i
 
     where R_i minimizes ``sum_w |x_i(w) R_i - g(w)|^2`` over the shared words; g(w) is
-    the target's vector, or the same mean over the sources that know w. Shorter vectors
-    are padded with zeros. The rotation of the mean itself is free: the first source of
-    the largest dimension keeps its axes. With fewer shared words than dimensions R_i is
-    not unique; a source that shares no word is only padded.
+    the same mean over the sources that know w (generalized Procrustes), which is found
+    iteratively. Shorter vectors are padded with zeros. The rotation of the mean itself
+    is free: the first source of the largest dimension keeps its axes. With fewer shared
+    words than dimensions R_i is not unique; a source that shares no word is only
+    padded.
 
     A missing vector of source i is the mean of the vectors in i of the word's nearest
     neighbors in j, weighted by their cosine, among the words of fit that both know,
@@ -258,7 +235,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     >>> x = np.random.default_rng(0).normal(size=(5, 2))
     >>> blocks = [Block("x", x, "type"), Block("y", x @ [[0, 1], [-1, 0]], "type")]
     >>> tokens = TokenSequences.from_lists([["a", "b", "c", "d", "e"]])
-    >>> combine = ProcrustesMetaEmbedding(target="x")
+    >>> combine = ProcrustesMetaEmbedding()
     >>> vectors = combine.fit_transform(EmbeddedSequences(tokens, blocks))[0]
     >>> np.linalg.norm(vectors, axis=1).round(3)
     array([1., 1., 1., 1., 1.], dtype=float32)
@@ -268,7 +245,6 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "target": [str, None],
         "impute_missing": ["boolean"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [Mapping, Sequence, np.ndarray, None],
@@ -278,7 +254,6 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     def __init__(
         self,
-        target: str | None = None,
         *,
         impute_missing: bool = True,
         n_neighbors: int = 10,
@@ -286,7 +261,6 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         max_iter: int = 200,
         tol: float = 1e-7,
     ) -> None:
-        self.target = target
         self.impute_missing = impute_missing
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -296,34 +270,18 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names)
-        target = self._target_index(names)
         rows = np.arange(blocks[0].n_rows)
         means = [known_mean(block, rows, normalize=True) for block in blocks]
         self.means_ = dict(zip(names, means, strict=True))
         vectors, known = self._center(blocks), known_matrix(blocks)
-        if target is None:
-            rotations, self.n_iter_ = self._rotations_to_mean(vectors, known)
-        else:
-            rotations, self.n_iter_ = rotations_onto(vectors, target), 0
+        rotations, self.n_iter_ = self._rotations_to_mean(vectors, known)
         arrays = [rotation.astype(np.float32) for rotation in rotations]
         self.rotations_ = dict(zip(names, arrays, strict=True))
         shared = known & (known.sum(axis=1) > 1)[:, None]
-        if target is not None:
-            shared &= known[:, [target]]
         self.n_shared_ = dict(zip(names, shared.sum(axis=0).tolist(), strict=True))
         self._shared = None
         if self.impute_missing:
             self._shared = shared_rows(vectors, known & nonzero_matrix(vectors))
-
-    def _target_index(self, names):
-        if self.target is None:
-            return None
-        if self.target not in names:
-            raise ValueError(
-                f"target must be one of the sources {names} or "
-                f"None, for their mean; got {self.target!r}."
-            )
-        return names.index(self.target)
 
     def _rotations_to_mean(self, vectors, known):
         total = known @ self.weights_

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils.extmath import randomized_svd
 
 from .._core._arrays import chunks
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import Interval
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,
     column_signs,
     known_matrix,
+    known_to_any,
     learning_rows,
     mapped_sum,
     source_rows,
     source_weights,
 )
-from ._truncation import TruncationMixin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .._core._typing import RandomState
 
 _ROUNDING = 10 * np.finfo(np.float32).eps  # smaller singular values are rounding errors
 _MIN_SCALE = 1e-36  # quotients by smaller values overflow float32
-_MIN_RANDOMIZED = 1000  # size above which random projections are faster
 
 
-class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
+class SVDMetaEmbedding(BaseMetaEmbedding):
     """Concatenate the sources and keep the leading directions (SVD).
 
     Much smaller than the concatenation and, with `whiten`, better at word similarity:
@@ -44,7 +41,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     Parameters
     ----------
     n_components : int, default=200
-        Number of directions to keep. `truncate` keeps fewer later.
+        Number of directions to keep.
     whiten : bool, default=True
         Whether to divide each direction by its singular value (U), so that all have the
         same size, instead of keeping its size (U S).
@@ -53,14 +50,6 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         and sources missing in a dict, mean 1. A source of weight 0 is ignored.
     normalize : bool, default=True
         Whether to scale each source's vectors to unit length first.
-    solver : {"auto", "exact", "randomized"}, default="auto"
-        "exact" reads the vectors in parts and has their full precision. "randomized"
-        starts with a random projection, which is faster for few of many directions but
-        holds the concatenation in memory. "auto" uses "randomized" if the concatenation
-        has over 1,000 rows and columns and `n_components` is at most a fifth of the
-        directions.
-    random_state : int, RandomState instance or None, default=None
-        Controls the random projection of "randomized".
 
     Attributes
     ----------
@@ -128,15 +117,11 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
     array([2.01, 1.39])
     """
 
-    _per_component = ("components_", "singular_values_")
-
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "whiten": ["boolean"],
         "weights": [Mapping, Sequence, np.ndarray, None],
         "normalize": ["boolean"],
-        "solver": [StrOptions({"auto", "exact", "randomized"})],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -146,15 +131,11 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         whiten: bool = True,
         weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
         normalize: bool = True,
-        solver: Literal["auto", "exact", "randomized"] = "auto",
-        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten
         self.weights = weights
         self.normalize = normalize
-        self.solver = solver
-        self.random_state = random_state
 
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
@@ -171,15 +152,7 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
 
     def _decompose(self, blocks, rows):
         dim = sum(block.dim for block in blocks)
-        smaller = min(len(rows), dim)
-        n_components = min(self.n_components, smaller)
-        few_of_many = smaller > _MIN_RANDOMIZED and n_components * 5 <= smaller
-        if self.solver == "randomized" or (self.solver == "auto" and few_of_many):
-            X = self._concatenate(blocks, rows)
-            _, values, directions = randomized_svd(
-                X, n_components, random_state=self.random_state, flip_sign=False
-            )
-            return values, directions
+        n_components = min(self.n_components, len(rows), dim)
         parts = (self._concatenate(blocks, rows[part]) for part in chunks(len(rows)))
         return exact_svd(parts, len(rows), dim, n_components)
 
@@ -214,8 +187,8 @@ class SVDMetaEmbedding(TruncationMixin, BaseMetaEmbedding):
         }
 
     def _combine(self, blocks):
-        known = known_matrix(blocks)[:, self.weights_ > 0].any(axis=1)
-        return mapped_sum(blocks, self.maps_, normalize=self.normalize), known
+        values = mapped_sum(blocks, self.maps_, normalize=self.normalize)
+        return values, known_to_any(blocks, self.weights_)
 
 
 def exact_svd(parts, n_rows, dim, n_components):

@@ -10,7 +10,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
-from .._core._checked_parameters import is_integer, is_real
+from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
 from ..sequences._word_lookup import lookup_vectors
 from ._validation import check_option, check_vocabulary, check_words
@@ -30,13 +30,12 @@ if TYPE_CHECKING:
         categories: ArrayLike | None
         vocabulary: Iterable[str] | int | None
         method: Literal["3cosadd", "3cosmul"]
-        epsilon: float
         ignore_case: bool
         missing: Literal["omit", "wrong"]
 
 
 _ENTRIES_AT_ONCE = 1 << 22  # of the objective
-_METHODS = ("3cosadd", "3cosmul")
+_EPSILON = np.float32(1e-3)  # of 3CosMul, as in the paper
 
 
 @overload
@@ -67,7 +66,6 @@ def analogy_score(
     categories: ArrayLike | None = None,
     vocabulary: Iterable[str] | int | None = None,
     method: Literal["3cosadd", "3cosmul"] = "3cosadd",
-    epsilon: float = 1e-3,
     ignore_case: bool = True,
     missing: Literal["omit", "wrong"] = "omit",
     return_report: bool = False,
@@ -95,8 +93,6 @@ def analogy_score(
         missing.
     method : {"3cosadd", "3cosmul"}, default="3cosadd"
         Objective; see Notes.
-    epsilon : float, default=1e-3
-        Positive constant of 3CosMul.
     ignore_case : bool, default=True
         Whether to ignore case: the first matching word of the vocabulary represents a
         word of the question, and all matching words are excluded as answers.
@@ -146,7 +142,7 @@ def analogy_score(
     Notes
     -----
     3CosAdd maximizes cos(x, b) - cos(x, a) + cos(x, c). 3CosMul maximizes cos(x, b)
-    cos(x, c) / (cos(x, a) + epsilon), with cosines shifted to (cos + 1) / 2, so that a
+    cos(x, c) / (cos(x, a) + 0.001), with cosines shifted to (cos + 1) / 2, so that a
     single large cosine does not dominate. The cosine with a zero vector is 0.
 
     Cosines are computed in float32, once per distinct word of the questions and
@@ -174,16 +170,14 @@ def analogy_score(
     >>> report.answers.tolist(), report.n_missing
     (['queen', None], 1)
     """
-    check_options(method, epsilon, missing)
+    check_options(method, missing)
     words, codes = check_words(questions, 4, "questions")
     categories = _check_categories(categories, len(codes))
     candidates, unit = vocabulary_vectors(embedding, vocabulary)
     key = str.casefold if ignore_case else str
     matches = _match(words, candidates, key)
     complete = np.array([all(matches[word] for word in row) for row in codes])
-    best = _best_candidates(
-        unit, matches, codes[complete, :3], epsilon if method == "3cosmul" else None
-    )
+    best = _best_candidates(unit, matches, codes[complete, :3], method)
     answers = np.full(len(codes), None, dtype=object)
     answers[complete] = [candidates[i] if i >= 0 else None for i in best]
     correct = np.zeros(len(codes), dtype=bool)
@@ -204,19 +198,15 @@ def analogy_score(
     return report if return_report else report.score
 
 
-def check_options(method, epsilon, missing):
-    """Raise TypeError or ValueError for an invalid value of an option."""
-    check_option(method, _METHODS, "method")
+def check_options(method, missing):
+    """Raise a ValueError for an invalid value of an option."""
+    check_option(method, ("3cosadd", "3cosmul"), "method")
     check_option(missing, ("omit", "wrong"), "missing")
-    if not is_real(epsilon):
-        raise TypeError(f"epsilon must be a number above 0; got {epsilon!r}.")
-    if not epsilon > 0:
-        raise ValueError(f"epsilon must be above 0; got {epsilon!r}.")
 
 
 def check_questions(questions, *, vocabulary=None, missing="omit", **options):
     """Check the arguments of a scorer, for which the vocabulary is a list of words."""
-    check_options(options.get("method", "3cosadd"), options.get("epsilon", 1), missing)
+    check_options(options.get("method", "3cosadd"), missing)
     check_words(questions, 4, "questions")
     check_vocabulary(vocabulary)
 
@@ -274,11 +264,10 @@ def _match(words, candidates, key):
     return [by_key[key(word)] for word in words]
 
 
-def _best_candidates(unit, matches, abc, epsilon):
+def _best_candidates(unit, matches, abc, method):
     """Return the best candidate of each question, (n_questions,), -1 if there is none.
 
-    `matches` are the candidates of each word, the first represents it. The objective is
-    3CosMul with an epsilon, 3CosAdd with None.
+    `matches` are the candidates of each word, the first represents it.
     """
     answers = np.full(len(abc), -1)
     if not len(abc):
@@ -297,13 +286,13 @@ def _best_candidates(unit, matches, abc, epsilon):
     size = max(1, _ENTRIES_AT_ONCE // len(answers))
     for start in range(0, len(unit), size):
         cosines = queries @ unit[start : start + size].T
-        if epsilon is None:
+        if method == "3cosadd":
             objective = cosines[b] - cosines[a]
             objective += cosines[c]
         else:
             cosines = np.maximum((cosines + 1) / 2, 0)  # rounding can go below
             objective = cosines[b] * cosines[c]
-            objective /= cosines[a] + np.float32(epsilon)
+            objective /= cosines[a] + _EPSILON
         inside = (excluded >= start) & (excluded < start + size)
         objective[questions[inside], excluded[inside] - start] = -np.inf
         own = objective.argmax(axis=1)

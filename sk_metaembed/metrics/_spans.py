@@ -5,12 +5,10 @@ Spans are counted per label, by position or by surface form.
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import classification_report, precision_recall_fscore_support
 
 from .._core._named_errors import errors_of_input, names_errors
 from ..sequences import EmbeddedSequences, check_tokens
@@ -42,24 +40,12 @@ _LEVELS = ("entity", "surface")
 _AVERAGES = ("micro", "macro", "weighted", None)
 
 
-class SpanCounts(NamedTuple):
-    """Number of spans per label.
+def _label_codes(y_true, y_pred, *, scheme, invalid, labels, level, tokens):
+    """Return the labels to score, and the true and the predicted label of each span.
 
-    Attributes
-    ----------
-    labels : list of str
-    correct, predicted, actual : ndarray of float64, shape (n_labels,)
-        Correct predictions, predictions, true spans.
+    The labels of spans are codes, (n_spans,): -1 if a span is not true, or not
+    predicted. To scikit-learn, spans are samples, and the scored labels are classes.
     """
-
-    labels: list
-    correct: np.ndarray
-    predicted: np.ndarray
-    actual: np.ndarray
-
-
-def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens):
-    """Check the arguments of `span_f1_score` and return their `SpanCounts`."""
     if isinstance(labels, str):
         raise ValueError(f"labels must be a list; got a single str: pass [{labels!r}].")
     check_option(invalid, _INVALID, "invalid")
@@ -82,10 +68,18 @@ def _count_spans(y_true, y_pred, *, scheme, invalid, labels, level, tokens):
         labels = sorted({*true.labels, *pred.labels})
     labels = list(labels)
     true, pred = _positions(true), _positions(pred)
-    spans = true & pred, pred, true
+    correct = true & pred
     if level == "surface":
-        spans = [_surface_forms(each, tokens) for each in spans]
-    return SpanCounts(labels, *(_count_labels(each, labels) for each in spans))
+        correct, true, pred = (_surface_forms(s, tokens) for s in (correct, true, pred))
+    codes = {label: code for code, label in enumerate(labels)}
+    both, missed, wrong = (
+        [codes.get(span[-1], -1) for span in spans]
+        for spans in (correct, true - correct, pred - correct)
+    )
+    # The last sample is in no class, so that there is one in any case.
+    of_true = both + missed + [-1] * len(wrong) + [-1]
+    of_pred = both + [-1] * len(missed) + wrong + [-1]
+    return labels, np.array(of_true), np.array(of_pred)
 
 
 def _valid_spans(tags, scheme, invalid, name):
@@ -116,20 +110,6 @@ def _surface_forms(positions, tokens):
         (tuple(words[begin[row] + start : begin[row] + stop]), label)
         for row, start, stop, label in positions
     }
-
-
-def _count_labels(spans, labels):
-    """Return the number of tuples per label, their last item, (n_labels,)."""
-    counts = Counter(span[-1] for span in spans)
-    return np.array([counts[label] for label in labels], dtype=np.float64)
-
-
-_PARTS = {
-    "Precision": lambda correct, predicted, actual: (correct, predicted),
-    "Recall": lambda correct, predicted, actual: (correct, actual),
-    "F1": lambda correct, predicted, actual: (2 * correct, predicted + actual),
-}
-_UNDEFINED = {"Precision": "predicted", "Recall": "true", "F1": "true or predicted"}
 
 
 @overload
@@ -239,8 +219,9 @@ def span_f1_score(
     >>> span_f1_score(y_true, y_pred, level="surface", tokens=tokens)
     0.5
     """
-    _check_averaging(average, zero_division)
-    counts = _count_spans(
+    if average not in _AVERAGES:
+        raise ValueError(f"average must be one of {_AVERAGES}; got {average!r}.")
+    names, true, pred = _label_codes(
         y_true,
         y_pred,
         scheme=scheme,
@@ -249,7 +230,16 @@ def span_f1_score(
         level=level,
         tokens=tokens,
     )
-    score = _score(counts, "F1", average, zero_division)
+    if average is None and not names:
+        return np.zeros(0)
+    score = precision_recall_fscore_support(
+        true,
+        pred,
+        labels=range(len(names) or 1),
+        average=average,
+        warn_for=("f-score",),
+        zero_division=zero_division,
+    )[2]
     return score if average is None else float(score)
 
 
@@ -319,8 +309,9 @@ def span_classification_report(
     Returns
     -------
     str, or dict of str to dict
-        For each label, "micro avg", "macro avg" and "weighted avg": "precision",
-        "recall", "f1-score" and "support", the number of true spans.
+        As scikit-learn's ``classification_report``: for each label, "micro avg", "macro
+        avg" and "weighted avg": "precision", "recall", "f1-score" and "support", the
+        number of true spans.
 
     Raises
     ------
@@ -347,8 +338,7 @@ def span_classification_report(
     weighted avg       0.67      0.67      0.67         3
     <BLANKLINE>
     """
-    _check_averaging("micro", zero_division)
-    counts = _count_spans(
+    names, true, pred = _label_codes(
         y_true,
         y_pred,
         scheme=scheme,
@@ -357,80 +347,13 @@ def span_classification_report(
         level=level,
         tokens=tokens,
     )
-    rows = zip(*_scores(counts, None, zero_division), counts.actual, strict=True)
-    report = dict(zip(counts.labels, map(_cells, rows), strict=True))
-    for average in _AVERAGES[:3]:
-        scores = _scores(counts, average, zero_division)
-        report[f"{average} avg"] = _cells([*scores, counts.actual.sum()])
-    return report if output_dict else _text(report, digits)
-
-
-def _check_averaging(average, zero_division):
-    if average not in _AVERAGES:
-        raise ValueError(f"average must be one of {_AVERAGES}; got {average!r}.")
-    if zero_division not in ("warn", 0, 1):
-        raise ValueError(
-            f'zero_division must be "warn", 0 or 1; got {zero_division!r}.'
-        )
-
-
-def _scores(counts, average, zero_division):
-    return [_score(counts, name, average, zero_division) for name in _PARTS]
-
-
-def _score(counts, name, average, zero_division):
-    """Return a score; for ``average=None`` an array, (n_labels,)."""
-    numbers = counts.correct, counts.predicted, counts.actual
-    if average == "micro":
-        numbers = [each.sum(keepdims=True) for each in numbers]
-    _, predicted, actual = numbers
-    part, whole = _PARTS[name](*numbers)
-    scores = _ratio(part, whole, zero_division, name)
-    if average in ("micro", None):
-        return scores if average is None else scores[0]
-    weights = actual if average == "weighted" else np.ones(len(scores))
-    if weights.sum():
-        return np.average(scores, weights=weights)
-    # No true span: the score of predictions is 0, without any it is undefined.
-    return 0.0 if predicted.sum() else _undefined(zero_division, name)
-
-
-def _ratio(part, whole, zero_division, name):
-    ratio = np.zeros(len(whole))
-    defined = whole > 0
-    ratio[defined] = part[defined] / whole[defined]
-    if not defined.all():
-        ratio[~defined] = _undefined(zero_division, name)
-    return ratio
-
-
-def _undefined(zero_division, name):
-    if zero_division != "warn":
-        return float(zero_division)
-    warnings.warn(
-        f"{name} is undefined and set to 0 because no spans are {_UNDEFINED[name]}. "
-        "Use zero_division to control this behavior.",
-        UndefinedMetricWarning,
-        stacklevel=2,
+    names = names or ["(no spans)"]
+    return classification_report(
+        true,
+        pred,
+        labels=range(len(names)),
+        target_names=names,
+        digits=digits,
+        output_dict=output_dict,
+        zero_division=zero_division,
     )
-    return 0.0
-
-
-def _cells(numbers):
-    *scores, support = numbers
-    names = "precision", "recall", "f1-score"
-    cells = {name: float(score) for name, score in zip(names, scores, strict=True)}
-    return {**cells, "support": int(support)}
-
-
-def _text(report, digits):
-    """Return a report in the layout of scikit-learn's `classification_report`."""
-    width = max(len("weighted avg"), *map(len, report), digits)
-    names = "precision", "recall", "f1-score", "support"
-    head = " " * width + " " + "".join(f" {name:>9}" for name in names)
-    lines = []
-    for label, cells in report.items():
-        scores = "".join(f" {cells[name]:>9.{digits}f}" for name in names[:3])
-        lines.append(f"{label:>{width}} {scores} {cells['support']:>9}")
-    blocks = ["\n".join(lines[:-3])] if lines[:-3] else []
-    return "\n\n".join([head, *blocks, "\n".join(lines[-3:])]) + "\n"

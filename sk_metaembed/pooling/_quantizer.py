@@ -108,8 +108,7 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
 
     See Also
     --------
-    SVDMetaEmbedding : Fewer dimensions of several sources; `truncate` selects the first
-        ones.
+    SVDMetaEmbedding : Fewer dimensions of several sources.
     GCCAMetaEmbedding : The same for the information shared by the sources.
 
     Notes

@@ -25,6 +25,28 @@ def column_names(X):
     return names if all(isinstance(name, str) for name in names) else None
 
 
+def record_names(step, X):
+    """Set a step's `feature_names_in_` to the column names of X, if it has any."""
+    step.__dict__.pop("feature_names_in_", None)
+    names = column_names(X)
+    if names is not None:
+        step.feature_names_in_ = np.array(names, dtype=object)
+
+
+def check_same_names(step, X):
+    """Raise a ValueError if the columns of X are named otherwise than in fit."""
+    expected, received = getattr(step, "feature_names_in_", None), column_names(X)
+    if expected is None or received is None:
+        return
+    expected = list(expected)
+    if received != expected:
+        raise ValueError(
+            "The feature names should match those that were passed during fit: "
+            f"the columns {expected}, in this order; got {received}. Select them: "
+            f"X[{expected}]."
+        )
+
+
 def check_names(names):
     """Raise a ValueError unless there are names of columns, each of them once."""
     names = list(names)

@@ -112,9 +112,8 @@ def _check_one_column(X):
         named = "" if names is None else f", names {short_repr(list(names))}"
         raise ValueError(
             f"expected one column of texts, got {n_columns} columns "
-            f"(shape {tuple(X.shape)}{named}). To encode several columns by one "
-            "encoder, wrap it: ColumnsEncoder(encoder); to use one column, or a step "
-            "of its own per column, select it by name: "
+            f"(shape {tuple(X.shape)}{named}). Encode several columns by a "
+            "TextMetaEncoder, or select columns by name: "
             'ColumnTransformer([("text", step, "name of the column")]). For token '
             "lists of equal length pass a list of lists, not an array."
             + (" For pairs of texts use PairEncoder." if n_columns == 2 else "")

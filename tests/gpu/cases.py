@@ -23,7 +23,6 @@ from sk_metaembed import (
     ElmoLanguageModel,
     EmbeddedSequences,
     FineTuned,
-    OneToNMetaEmbedding,
     SequencePairs,
     TokenSequences,
     TransformerEmbedding,
@@ -394,14 +393,6 @@ def autoencoder(variant):
     return Case(compute, ("float32",))
 
 
-def one_to_n(device, dtype):
-    """Return the arrays of a few steps of 1TON."""
-    model = OneToNMetaEmbedding(
-        16, solver="adagrad", impute_missing=True, batch_size=10**6, max_iter=3
-    )
-    return _meta(model, device)
-
-
 def _meta(model, device):
     model.set_params(device=device, random_state=0)
     vectors = model.fit_transform(embedded()).blocks[0].values
@@ -412,7 +403,6 @@ META = {
     "averaged": autoencoder("averaged"),
     "concatenated": autoencoder("concatenated"),
     "decoupled": autoencoder("decoupled"),
-    "one to n": Case(one_to_n, ("float32",)),
 }
 
 CASES = MIXERS | ENCODERS | PREDICTORS | SOURCES | ELMO | META

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sk_metaembed.inspection import (
-    DistanceDisplay,
     SenseProjectionDisplay,
     SimilarityDisplay,
     SourceWeightsDisplay,
@@ -29,7 +28,6 @@ def close_figures():
     "draw",
     [
         lambda: SimilarityDisplay.from_vectors(VECTORS, NAMES, title="$$"),
-        lambda: DistanceDisplay.from_vectors(VECTORS, NAMES, title="$$"),
         lambda: SenseProjectionDisplay.from_vectors(
             {"$$": VECTORS}, NAMES, senses=["$$", "$$", "b", "b"]
         ),

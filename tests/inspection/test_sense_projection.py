@@ -4,8 +4,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
-from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples, silhouette_score
 
 from sk_metaembed import (
@@ -75,11 +74,6 @@ def test_planes_and_silhouettes_are_those_of_scikit_learn(two_senses):
     assert display.silhouette_scores == {"x": pytest.approx(expected)}
     own = silhouette_samples(vectors, senses, metric="cosine")
     np.testing.assert_allclose(display.silhouettes[0], own)
-    euclidean = SenseProjectionDisplay.from_vectors(
-        vectors, senses=senses, metric="euclidean"
-    )
-    expected = silhouette_score(vectors, senses)
-    assert euclidean.silhouette_scores[""] == pytest.approx(expected)
 
 
 def test_artists_show_the_data(two_senses):
@@ -184,30 +178,6 @@ def test_no_silhouette_if_no_sense_occurs_twice(two_senses):
     assert len(plain.points_[0]) == 1
 
 
-class Plane(BaseEstimator):
-    def __init__(self, metric="precomputed"):
-        self.metric = metric
-
-    def fit_transform(self, distances):
-        self.distances_ = distances
-        return distances[:, :2]
-
-
-def test_projector_gives_the_positions(two_senses):
-    vectors, _ = two_senses
-    make = SenseProjectionDisplay.from_vectors
-    svd = TruncatedSVD(2, algorithm="arpack", random_state=0)
-    display = make(vectors, projector=svd)
-    np.testing.assert_allclose(display.positions[0], svd.fit_transform(vectors))
-    assert display.axes_[0].get_xlabel().startswith("TruncatedSVD 1: ")
-    mds = Plane()
-    display = make({"x": vectors, "y": np.ones((8, 2))}, projector=mds)
-    assert display.shares is None
-    assert display.axes_[0].get_xlabel() == "Plane 1"
-    assert np.isfinite(display.positions).all()
-    assert not hasattr(mds, "distances_")
-
-
 def test_equal_vectors_have_exactly_one_position():
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
@@ -286,11 +256,6 @@ def test_frame_has_one_row_per_block_and_occurrence(embedded):
         ("bank", {"labels": ["a"] * 4}, "4 labels for 3 occurrences"),
         ("bank", {"n_cols": 0}, "n_cols must be 1 or more; got 0"),
         ("bank", {"ax": []}, "0 axes for 3 panels"),
-        (
-            "bank",
-            {"projector": PCA(1)},
-            r"PCA.fit_transform must .* got shape \(3, 1\)",
-        ),
         ("bank", {"blocks": []}, "at least one block"),
     ],
 )

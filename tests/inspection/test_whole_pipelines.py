@@ -25,7 +25,6 @@ from sk_metaembed import (
     Tokenizer,
 )
 from sk_metaembed.inspection import (
-    DistanceDisplay,
     SenseProjectionDisplay,
     SimilarityDisplay,
     SourceWeightsDisplay,
@@ -224,12 +223,10 @@ def test_every_display_takes_whole_pipelines(whole, searches, columns, kind):
     words = TokenWeightsDisplay.from_estimator(estimator, X[:2])
     np.testing.assert_allclose(words.weights, known[:6], atol=1e-5)
 
-    for display in (SimilarityDisplay, DistanceDisplay):
-        tokens = {"tokens": [(0, 1), (0, 2), (1, 1)]}
-        result = display.from_estimator(estimator, X, **tokens).frame()
-        np.testing.assert_allclose(
-            result, display.from_embedded(mixed, **tokens).frame(), atol=1e-5
-        )
+    tokens = {"tokens": [(0, 1), (0, 2), (1, 1)]}
+    result = SimilarityDisplay.from_estimator(estimator, X, **tokens).frame()
+    expected = SimilarityDisplay.from_embedded(mixed, **tokens).frame()
+    np.testing.assert_allclose(result, expected, atol=1e-5)
 
     senses = SenseProjectionDisplay.from_estimator(estimator, X, "film")
     assert len(senses.labels) == TEXTS.count("film") * 3

@@ -16,14 +16,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.meta import _gradient
-from sk_metaembed.meta._autoencoded import (
-    Layer,
-    combine_encodings,
-    encode,
-    reconstruction_loss,
-)
-
-from ..rounding import assert_close
+from sk_metaembed.meta._autoencoded import Layer, reconstruction_loss
 
 N = 40
 VARIANTS = ["decoupled", "concatenated", "averaged"]
@@ -132,9 +125,8 @@ def test_loss_by_its_formula_and_gradient_by_differences(variant):
 
 
 @every
-@activations
-def test_the_loss_falls(variant, activation):
-    meta = fitted(planted(), variant, activation=activation, max_iter=40, tol=0)
+def test_the_loss_falls(variant):
+    meta = fitted(planted(), variant, max_iter=40, tol=0)
     curve = np.array(meta.loss_curve_)
     assert len(curve) == meta.n_iter_ > 20
     assert curve[-1] < 0.6 * curve[0]
@@ -144,20 +136,6 @@ def test_the_loss_falls(variant, activation):
 def test_training_stops_when_the_loss_converges():
     meta = fitted(planted(), max_iter=300, tol=0.05)
     assert 4 <= meta.n_iter_ < 300
-
-
-@pytest.mark.parametrize(
-    "curve, stands",
-    [
-        ([1.0], False),
-        ([4, 3, 2, 1], False),
-        ([1.0, 1.0, 1.0, 1.0], True),
-        ([9, 1, 0.999, 1.001, 1.0], True),
-        ([1, 1, 1, 0.5], False),
-    ],
-)
-def test_has_converged(curve, stands):
-    assert _gradient.has_converged(curve, 0.01) is stands
 
 
 @every
@@ -187,16 +165,6 @@ def test_without_noise_a_linear_decoupled_encoder_keeps_its_source():
     np.testing.assert_allclose(back, unit, atol=0.05)
 
 
-def test_alignment_weight_makes_encodings_alike():
-    X = planted(missing=0)
-    apart = []
-    for alignment_weight in (0.0, 10.0):
-        meta = fitted(X, "decoupled", alignment_weight=alignment_weight, max_iter=100)
-        one, other = np.hsplit(values(meta, X), 2)
-        apart.append(((one - other) ** 2).sum() / (one**2).sum())
-    assert apart[1] < 0.5 * apart[0]
-
-
 def test_a_source_of_weight_zero_takes_no_part():
     X = planted()
     meta = fitted(X, weights={"s0": 0})
@@ -215,15 +183,6 @@ def test_scale_of_the_sources_does_not_matter(variant):
     )
     meta, other = (fitted(one, variant, normalize=False) for one in (X, large))
     np.testing.assert_allclose(values(meta, X), values(other, large), atol=1e-4)
-
-
-def test_unusable_sources_are_refused():
-    X = planted()
-    empty = Block("empty", np.zeros((N, 2)), "type", known=np.zeros(N, bool))
-    with pytest.raises(ValueError, match=r"source 'empty' knows none.*'s0': 35"):
-        fitted(X.with_blocks([*X.blocks, empty]))
-    with pytest.raises(ValueError, match=r"'s0' shares no word with the other"):
-        fitted(planted(missing=20))
 
 
 def test_diverged_training_raises():
@@ -285,24 +244,3 @@ def test_no_torch_is_needed_to_embed(tmp_path):
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
-
-
-@pytest.mark.parametrize("activation", ["relu", "tanh", None])
-def test_encodings_of_rows_far_apart_are_the_same(activation):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(600, 7)).astype(np.float32)
-    layer = Layer(
-        rng.normal(size=(7, 5)).astype(np.float32),
-        rng.normal(size=5).astype(np.float32),
-    )
-    batched = combine_encodings([encode(x, layer, activation)], "averaged")
-    for i in (0, 255, 256, 599):
-        alone = combine_encodings([encode(x[i : i + 1], layer, activation)], "averaged")
-        assert_close(alone[0], batched[i])
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "size"), [(10, 32), (400, 32), (6400, 100), (32_768, 512), (10**6, 512)]
-)
-def test_auto_batches_make_64_steps_within_limits(n_rows, size):
-    assert _gradient.auto_batch_size(n_rows) == size

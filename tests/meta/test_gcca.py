@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.linalg import subspace_angles
 from sklearn.cross_decomposition import CCA
 
 from sk_metaembed import Block, EmbeddedSequences, TokenSequences
@@ -56,21 +55,6 @@ def projections(gcca, X):
     ]
 
 
-@pytest.mark.parametrize("n_views", [1, 2, 4])
-def test_identical_views_agree_exactly(n_views):
-    x = drawn(N, 5)
-    X = embed(*[x] * n_views)
-    gcca = pure()
-    values = values_of(gcca, X)
-    assert gcca.n_components_ == gcca.dim_ == 5
-    np.testing.assert_allclose(gcca.eigenvalues_, 1, rtol=1e-6)
-    for projection in projections(gcca, X):
-        np.testing.assert_allclose(projection, values, atol=1e-4)
-    np.testing.assert_allclose(values.T @ values / N, np.eye(5), atol=1e-4)
-    angles = subspace_angles(values, x - x.mean(axis=0))
-    assert angles.max() < 1e-3
-
-
 def test_views_that_are_maps_of_each_other_agree_exactly():
     x = drawn(N, 5)
     X = embed(x, x @ drawn(5, 5, seed=1) + 3, x @ drawn(5, 8, seed=2))
@@ -80,17 +64,6 @@ def test_views_that_are_maps_of_each_other_agree_exactly():
     np.testing.assert_allclose(gcca.eigenvalues_, 1, rtol=1e-5)
     for projection in projections(gcca, X):
         np.testing.assert_allclose(projection, values, atol=1e-3)
-
-
-@pytest.mark.parametrize("regularization", [0, 0.1])
-def test_planted_signal_is_recovered(regularization):
-    signal, *seen = views(noise=0.02)
-    gcca = pure(3, regularization=regularization)
-    values = values_of(gcca, embed(*seen))
-    assert subspace_angles(values, signal - signal.mean(axis=0)).max() < 0.1
-    noise_too = pure(regularization=0).fit(embed(*seen)).eigenvalues_
-    assert noise_too[2] > 0.9
-    assert noise_too[3] < 0.6
 
 
 def test_two_sources_have_the_correlations_of_cca():
@@ -129,15 +102,6 @@ def test_solves_the_eigenproblem_of_the_notes():
     )
     left = stacked.T @ (stacked @ A)
     np.testing.assert_allclose(left, right * gcca.eigenvalues_, atol=1e-3)
-
-
-def test_scale_is_that_of_the_agreement():
-    _, *seen = views()
-    gcca = pure()
-    values = values_of(gcca, embed(*seen))
-    np.testing.assert_allclose(values.var(axis=0), gcca.eigenvalues_, rtol=1e-3)
-    doubled = embed(*(np.tile(x, (2, 1)) for x in seen))
-    same_but_for_signs(values_of(pure(), doubled)[:N], values)
 
 
 def test_invertible_maps_and_shifts_of_a_source_change_nothing():
@@ -189,24 +153,16 @@ def test_a_row_known_to_one_source_is_its_projection():
 
 
 @pytest.mark.parametrize("regularization", [0, 1])
-@pytest.mark.parametrize("normalize", [True, False])
-def test_rank_deficient_sources(regularization, normalize):
+def test_rank_deficient_sources(regularization):
     x = drawn(N, 3)
     degenerate = np.hstack([x, x[:, :2], np.zeros((N, 1)), np.ones((N, 1))])
     X = embed(degenerate, x @ drawn(3, 5, seed=1), np.ones((N, 2)), np.zeros((N, 2)))
-    gcca = GCCAMetaEmbedding(regularization=regularization, normalize=normalize)
+    gcca = pure(regularization=regularization)
     values = values_of(gcca, X)
     assert np.isfinite(values).all()
     assert np.abs(values).max() < 100
-    if not normalize:
-        assert gcca.n_components_ == 3
-        assert not gcca.maps_["w"].matrix.any()
-
-
-@pytest.mark.parametrize("scale", [1e-44, 1e-40, 1e-30, 1e15])
-def test_any_scale_gives_numbers(scale):
-    _, x, y = views((6, 5))
-    assert np.isfinite(values_of(pure(), embed(scale * x, y))).all()
+    assert gcca.n_components_ == 3
+    assert not gcca.maps_["w"].matrix.any()
 
 
 def test_nothing_that_varies_gives_one_column_of_zeros():

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 from sk_metaembed import (
@@ -13,7 +10,6 @@ from sk_metaembed import (
     ConcatMetaEmbedding,
     TokenSequences,
 )
-from sk_metaembed.meta._average import normalized_weights
 
 COMBINERS = [
     ConcatMetaEmbedding(),
@@ -21,15 +17,7 @@ COMBINERS = [
     AverageMetaEmbedding(),
     AverageMetaEmbedding(weights={"y": 3}, normalize=False),
 ]
-LEVELS = [
-    ("type", "type"),
-    ("token", "token"),
-    ("sequence", "sequence"),
-    ("type", "token"),
-    ("sequence", "type"),
-]
 every = pytest.mark.parametrize("combiner", COMBINERS, ids=str)
-levels = pytest.mark.parametrize("level_x, level_y", LEVELS)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
@@ -97,13 +85,6 @@ def test_average_pads_and_averages_over_who_knows(embed):
     assert values.tolist() == [[2.5, 1.5], [6, 0], [4, 4], [0, 0]]
 
 
-def test_average_ignores_a_source_of_weight_zero(embed, block):
-    x, y = block("x", unknown=()), block("y", unknown=(0, 1))
-    combined = AverageMetaEmbedding(weights={"x": 0}).fit_transform(embed(x, y))
-    alone = AverageMetaEmbedding().fit_transform(embed(y))
-    assert combined == alone
-
-
 def test_average_does_not_depend_on_the_order_or_scale_of_sources(embed, block):
     x, y = block("x"), block("y", dim=5)
     combine = AverageMetaEmbedding(weights={"x": 2, "y": 6}).fit_transform
@@ -111,16 +92,6 @@ def test_average_does_not_depend_on_the_order_or_scale_of_sources(embed, block):
     expected = combine(embed(x, y)).blocks[0].values
     np.testing.assert_allclose(combine(embed(y, x)).blocks[0].values, expected, 1e-5)
     np.testing.assert_allclose(scaled(embed(x, y)).blocks[0].values, expected, 1e-5)
-
-
-@given(
-    arrays(bool, st.tuples(st.integers(1, 4), st.integers(0, 5))),
-    st.lists(st.floats(0.01, 100), min_size=4, max_size=4),
-)
-def test_shares_sum_to_one_over_who_knows(known, weights):
-    shares = normalized_weights(list(known), np.array(weights[: len(known)]))
-    np.testing.assert_allclose(shares.sum(axis=0), known.any(axis=0), rtol=1e-5)
-    assert not shares[~known].any()
 
 
 @pytest.mark.parametrize("kind", [ConcatMetaEmbedding, AverageMetaEmbedding])
@@ -142,8 +113,3 @@ def test_shares_sum_to_one_over_who_knows(known, weights):
 def test_faulty_weights(kind, weights, error, message, embed, block):
     with pytest.raises(error, match=message):
         kind(weights=weights).fit(embed(block("x"), block("y")))
-
-
-def test_average_needs_some_weight(embed, block):
-    with pytest.raises(ValueError, match="every weight is 0"):
-        AverageMetaEmbedding(weights=[0]).fit(embed(block("x")))

@@ -1,4 +1,4 @@
-"""1TON against its definition: the loss, its gradient, its exact solution."""
+"""1TON against its definition: the loss and its exact solution."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ from sk_metaembed.meta._one_to_n_math import (
     alternate,
     encoder,
     pattern_moments,
-    penalized_loss,
     start_decoders,
 )
 
@@ -48,72 +47,22 @@ def arrays_of(X):
     return sources, np.stack([block.known for block in X.blocks], axis=1)
 
 
-def random_problem(n_components=2, missing=2):
-    rng = np.random.default_rng(1)
-    sources, known = arrays_of(planted((3, 2), n_rows=8, missing=missing))
-    dims = [values.shape[1] for values in sources]
-    decoders = Decoders(
-        [rng.normal(size=(n_components, dim)) for dim in dims],
-        [rng.normal(size=dim) for dim in dims],
-    )
-    meta = rng.normal(size=(len(known), n_components))
-    return meta, decoders, sources, known.T, [1.0, 3.0], 0.1
-
-
 def fitted(X, **params):
-    return OneToNMetaEmbedding(**{"solver": "als", "tol": 0, **params}).fit(X)
+    return OneToNMetaEmbedding(**{"tol": 0, **params}).fit(X)
 
 
 def values(meta, X):
     return meta.transform(X).blocks[0].values
 
 
-# The loss
-
-
-def test_loss_by_its_formula():
-    meta, decoders, sources, known, weights, alpha = random_problem()
-    expected = alpha * (meta**2).sum() / len(meta)
+def penalized_loss(meta, decoders, sources, known, weights, alpha):
+    """Return the loss by the formula of the Notes."""
+    loss = alpha * (meta**2).sum() / len(meta)
     for i, weight in enumerate(weights):
         off = meta @ decoders.matrices[i] + decoders.intercepts[i] - sources[i]
-        expected += weight * (off**2)[known[i]].sum() / len(meta)
-        expected += alpha * (decoders.matrices[i] ** 2).sum()
-    loss = penalized_loss(meta, decoders, sources, known, weights, alpha)
-    np.testing.assert_allclose(loss, expected)
-
-
-def test_gradient_agrees_with_finite_differences():
-    torch = pytest.importorskip("torch")
-    meta, decoders, sources, known, weights, alpha = random_problem()
-    sources = [torch.tensor(values) for values in sources]
-    known = torch.tensor(known.astype(float))
-    tensors = [meta, *decoders.matrices, *decoders.intercepts]
-    tensors = [torch.tensor(array, requires_grad=True) for array in tensors]
-
-    def loss(meta, *maps):
-        maps = Decoders(maps[:2], maps[2:])
-        return penalized_loss(meta, maps, sources, known, weights, alpha)
-
-    assert torch.autograd.gradcheck(loss, tensors)
-
-
-@pytest.mark.parametrize("missing", [0, 10])
-def test_the_loss_falls_by_gradient_steps(missing):
-    X = planted(missing=missing)
-    meta = fitted(
-        X,
-        n_components=3,
-        solver="adagrad",
-        impute_missing=True,
-        batch_size=16,
-        max_iter=80,
-        random_state=0,
-        device="cpu",
-    )
-    curve = meta.loss_curve_
-    assert len(curve) == meta.n_iter_ == 80
-    assert curve[-1] < 0.2 * curve[0]
-    assert (np.diff(curve[:50:5]) < 0).all()
+        loss += weight * (off**2)[known[i]].sum() / len(meta)
+        loss += alpha * (decoders.matrices[i] ** 2).sum()
+    return loss
 
 
 # The exact solution
@@ -184,24 +133,6 @@ def test_with_penalty_it_is_halfway_between_u_and_u_s():
     np.testing.assert_allclose(values(meta, X), expected, atol=1e-4)
 
 
-def test_gradient_steps_come_to_the_exact_solution():
-    X = planted(missing=8, noise=0.3)
-    settings = {"n_components": 3, "impute_missing": True}
-    exact = fitted(X, **settings, max_iter=500)
-    steps = fitted(
-        X,
-        **settings,
-        solver="adagrad",
-        max_iter=400,
-        batch_size=20,
-        random_state=0,
-        device="cpu",
-    )
-    assert steps.loss_curve_[-1] < 1.05 * exact.loss_curve_[-1]
-    angles = subspace_angles(np.float64(values(exact, X)), np.float64(values(steps, X)))
-    assert angles.max() < 0.1
-
-
 # Missing vectors
 
 
@@ -261,15 +192,6 @@ def test_1ton_learns_from_shared_words_only():
 # What comes out
 
 
-def test_one_source_comes_out_up_to_a_linear_map():
-    x = planted(dims=(5,), n_factors=5).blocks[0]
-    X = embedded(x)
-    meta = fitted(X, normalize=False, alpha=1e-9)
-    assert meta.n_components_ == 5
-    back = values(meta, X) @ meta.coefs_["s0"] + meta.intercepts_["s0"]
-    np.testing.assert_allclose(back, x.values, atol=1e-4)
-
-
 def test_seen_words_are_embedded_like_unseen_ones():
     X = planted(missing=6)
     half = embedded(*[block.take(slice(0, 30)) for block in X.blocks])
@@ -313,45 +235,3 @@ def test_scale_of_the_sources_does_not_matter():
     large = X.with_blocks([Block(b.name, b.values * 1e12, "type") for b in X.blocks])
     meta, other = (fitted(one, normalize=False) for one in (X, large))
     np.testing.assert_allclose(values(meta, X), values(other, large), atol=1e-3)
-
-
-# Awkward data
-
-
-def test_a_source_that_knows_nothing_is_named():
-    X = planted()
-    nothing = Block("empty", np.zeros((N, 2)), "type", known=np.zeros(N, bool))
-    with pytest.raises(ValueError, match=r"source 'empty' knows none.*'s0': 60"):
-        fitted(X.with_blocks([*X.blocks, nothing]))
-
-
-@pytest.mark.parametrize("impute_missing", [False, True])
-def test_sources_without_a_common_word(impute_missing):
-    with pytest.raises(ValueError, match=r"'s0' shares no word.*'s0': 30, 's1': 30"):
-        fitted(planted(missing=30), impute_missing=impute_missing)
-
-
-def test_words_that_are_all_the_same():
-    X = embedded(Block("x", np.ones((5, 3)), "type"))
-    with pytest.raises(ValueError, match="5 words to learn from have the same vector"):
-        fitted(X)
-
-
-def test_all_weights_zero():
-    with pytest.raises(ValueError, match="every weight is 0"):
-        fitted(planted(), weights=[0, 0])
-
-
-def test_diverged_training_raises():
-    X = planted()
-    with pytest.raises(FloatingPointError, match="Use a smaller learning_rate"):
-        fitted(X, solver="adagrad", learning_rate=1e30, max_iter=5, device="cpu")
-
-
-def test_a_device_that_is_not_there():
-    torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="is not a torch device"):
-        fitted(planted(), solver="adagrad", device="toaster")
-    if not torch.cuda.is_available():
-        with pytest.raises(ValueError, match="torch finds no GPU"):
-            fitted(planted(), solver="adagrad", device="cuda")

@@ -286,20 +286,6 @@ def test_dimensions_of_unit_variance_are_taken_where_they_are_clearly_better():
         assert model.scores_[name] > 0.9
 
 
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_complementary_sources_are_better_than_each(n_classes):
-    gains = []
-    for seed in range(2):
-        X, y = planted(n_rows=600, seed=seed, n_classes=n_classes)
-        scores = [
-            classifier(tfidf=False).fit(part[:300], y[:300]).score(part[300:], y[300:])
-            for part in (X, *(X.select([name]) for name in X.names))
-        ]
-        gains.append(scores[0] - max(scores[1:]))
-    assert min(gains) > 0.02
-    assert np.mean(gains) > 0.1
-
-
 def test_useless_sources_cost_no_more_than_noise():
     losses = []
     for seed in range(3):

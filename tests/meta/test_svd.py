@@ -10,8 +10,6 @@ from sk_metaembed import (
 )
 from sk_metaembed.meta import SVDMetaEmbedding
 
-from ..rounding import assert_close
-
 N = 60
 
 
@@ -40,18 +38,16 @@ def two():
 
 
 @pytest.mark.parametrize("weights", [None, [1, 8]])
-@pytest.mark.parametrize("solver", ["auto", "exact", "randomized"])
-def test_subspace_and_values_are_numpys(two, weights, solver):
+def test_subspace_and_values_are_numpys(two, weights):
     conc = ConcatMetaEmbedding(weights=weights).fit_transform(two).blocks[0].values
     U, S, Vt = np.linalg.svd(conc.astype(float), full_matrices=False)
-    options = {"weights": weights, "solver": solver, "random_state": 0}
-    white = SVDMetaEmbedding(6, **options)
+    white = SVDMetaEmbedding(6, weights=weights)
     got = values_of(white, two)
     signs = np.sign(np.sum(white.components_ * Vt[:6], axis=1))
     np.testing.assert_allclose(got, np.sqrt(N) * U[:, :6] * signs, atol=1e-4)
     np.testing.assert_allclose(white.singular_values_, S[:6], rtol=1e-5)
     assert subspace_angles(white.components_.T, Vt[:6].T).max() < 1e-3
-    sized = SVDMetaEmbedding(6, whiten=False, **options)
+    sized = SVDMetaEmbedding(6, whiten=False, weights=weights)
     np.testing.assert_allclose(
         values_of(sized, two), U[:, :6] * S[:6] * signs, atol=1e-4
     )
@@ -81,18 +77,6 @@ def test_whitened_columns_have_mean_square_one_whatever_the_rows(two):
     np.testing.assert_allclose(
         values_of(SVDMetaEmbedding(4), doubled)[:N], values, atol=1e-4
     )
-
-
-def test_one_source_is_itself_but_for_a_rotation_or_a_linear_map():
-    X = embed(drawn(N, 6))
-    own = ConcatMetaEmbedding().fit_transform(X).blocks[0].values
-    turned = values_of(SVDMetaEmbedding(10, whiten=False), X)
-    assert turned.shape == (N, 6)
-    np.testing.assert_allclose(turned @ turned.T, own @ own.T, atol=1e-5)
-    white = values_of(SVDMetaEmbedding(6), X)
-    map_back, *_ = np.linalg.lstsq(white, own)
-    np.testing.assert_allclose(white @ map_back, own, atol=1e-5)
-    assert np.linalg.cond(map_back) < 1e3
 
 
 def test_what_a_source_does_not_know_takes_no_part():
@@ -126,47 +110,17 @@ def test_a_source_of_weight_zero_takes_no_part(two):
 
 
 @pytest.mark.parametrize("whiten", [True, False])
-@pytest.mark.parametrize("solver", ["exact", "randomized"])
-def test_rank_is_never_exceeded(whiten, solver):
+def test_rank_is_never_exceeded(whiten):
     x = drawn(N, 4)
     degenerate = np.hstack([x, np.zeros((N, 1)), x[:, :2]])
     X = embed(degenerate, x @ drawn(4, 3), np.ones((N, 2)))
-    svd = SVDMetaEmbedding(
-        whiten=whiten, normalize=False, solver=solver, random_state=0
-    )
+    svd = SVDMetaEmbedding(whiten=whiten, normalize=False)
     values = values_of(svd, X)
     assert svd.n_components_ == 5
     assert np.isfinite(values).all()
     assert np.abs(values).max() < 100
 
 
-@pytest.mark.parametrize("scale", [1e-44, 1e-40, 1e-30, 1e15])
-def test_scale_does_not_matter_when_whitened(scale):
-    X = embed(drawn(N, 4) * scale)
-    assert np.isfinite(values_of(SVDMetaEmbedding(normalize=False), X)).all()
-
-
 def test_zeros_give_one_column_of_zeros():
     X = embed(np.zeros((4, 3)), np.zeros((4, 2)))
-    for solver in ("exact", "randomized"):
-        svd = SVDMetaEmbedding(solver=solver, random_state=0)
-        assert values_of(svd, X).tolist() == [[0]] * 4
-
-
-def test_duplicates_and_same_source_twice():
-    x = np.repeat(drawn(3, 4), 5, axis=0)
-    svd = SVDMetaEmbedding()
-    values = values_of(svd, embed(x, x))
-    assert svd.n_components_ == 3
-    assert_close(values[0], values[4])
-
-
-def test_auto_projects_few_of_many_at_random():
-    rng = np.random.default_rng(0)
-    low_rank = rng.normal(size=(1100, 3)) @ rng.normal(size=(3, 1100))
-    X = embed(low_rank + 1e-3 * rng.normal(size=low_rank.shape))
-    first = SVDMetaEmbedding(3, random_state=0).fit(X)
-    again = SVDMetaEmbedding(3, solver="randomized", random_state=0).fit(X)
-    np.testing.assert_array_equal(first.components_, again.components_)
-    exact = SVDMetaEmbedding(3, solver="exact").fit(X)
-    assert subspace_angles(first.components_.T, exact.components_.T).max() < 1e-2
+    assert values_of(SVDMetaEmbedding(), X).tolist() == [[0]] * 4

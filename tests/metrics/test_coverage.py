@@ -54,22 +54,9 @@ def test_single_embedding_has_one_row():
     assert [row["source"] for row in named] == ["glove"]
 
 
-def test_texts_words_and_n_unknown():
-    (row,) = coverage_report(A, ["Tea and milk", "gnu", "gnu"], n_unknown=1)
-    assert row["unknown"] == [("gnu", 2)]
-    assert (row["types"], row["type_coverage"]) == (2, 0.5)
-
-
 def test_empty_input_has_zero_coverage():
     (row,) = coverage_report(A, [[], []])
     assert (row["type_coverage"], row["token_coverage"], row["unknown"]) == (0, 0, [])
-
-
-def test_subsets_count_their_own_words_only():
-    from sk_metaembed import TokenSequences
-
-    (row,) = coverage_report(A, TokenSequences.from_lists(TEXTS)[2:])
-    assert (row["types"], row["type_coverage"]) == (1, 0.5)
 
 
 def test_invalid_input():

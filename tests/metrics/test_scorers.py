@@ -149,16 +149,6 @@ def test_sentence_scorer_reads_ratings_of_frames_and_beside_labels():
         assert make_scorer(sentence_similarity_score, bunch)(estimator) == expected
 
 
-def test_analogy_scorer_agrees_with_the_score(pipeline):
-    questions = [tuple(WORDS[i : i + 4]) for i in range(40)]
-    scorer = make_scorer(analogy_score, questions, vocabulary=WORDS, method="3cosmul")
-    expected = analogy_score(
-        pipeline.fit(WORDS), questions, vocabulary=WORDS, method="3cosmul"
-    )
-    result = cross_val_score(pipeline, WORDS, scoring=scorer, cv=2)
-    np.testing.assert_array_equal(result, expected)
-
-
 def test_analogy_scorer_checks_its_arguments():
     questions = [tuple(WORDS[:4])]
     with pytest.raises(ValueError, match="method must be one of"):
@@ -212,11 +202,3 @@ def test_invalid_data():
     for single in ("ws353", (PAIRS, GOLD, GOLD), [1, 2]):
         with pytest.raises((TypeError, ValueError)):
             make_scorer(word_similarity_score, single)
-
-
-def test_any_function_without_labels_is_a_score(pipeline):
-    def n_dims(estimator, words, *, factor):
-        return factor * estimator.transform(words).blocks[0].dim
-
-    scorer = make_scorer(n_dims, WORDS, factor=2)
-    assert scorer(pipeline.fit(WORDS)) == 12

@@ -86,14 +86,6 @@ def test_sparse_vectors_agree_with_dense_ones():
     assert sparse.issparse(tfidf.transform(TEXTS))
 
 
-def test_sentences_without_a_known_word_have_cosine_zero():
-    pairs, gold = [*PAIRS, ("gnu", "tea"), ("", "gnu")], [*GOLD, 0, 5]
-    result = sentence_similarity_score(pooled(), pairs, gold, return_report=True)
-    assert result.similarities[4:].tolist() == [0, 0]
-    assert result.n_missing == 2
-    assert np.isfinite(result.score)
-
-
 def test_an_undefined_correlation_is_zero_with_a_warning():
     with pytest.warns(UndefinedMetricWarning, match="all scores"):
         assert sentence_similarity_score(pooled(), PAIRS, [1, 1, 1, 1]) == 0
@@ -135,20 +127,9 @@ def test_invalid_vectors(values, match):
 def test_pairs_scores_and_options_are_checked():
     with pytest.raises(ValueError, match="row 1: expected two texts; got 'ab'"):
         sentence_similarity_score(pooled(), [PAIRS[0], "ab"], GOLD[:2])
+    with pytest.raises(TypeError, match=r"row 0: a text is missing \(None\)"):
+        sentence_similarity_score(pooled(), [("red car", None)], GOLD[:1])
     with pytest.raises(ValueError, match="4 pairs and scores of shape"):
         sentence_similarity_score(pooled(), PAIRS, GOLD[:2])
     with pytest.raises(ValueError, match="correlation must be one of"):
         sentence_similarity_score(pooled(), PAIRS, GOLD, correlation="kendall")
-
-
-@pytest.mark.parametrize(
-    ("pairs", "error", "match"),
-    [
-        ([], ValueError, "got no rows"),
-        (3, TypeError, "must be rows.*got int"),
-        ([("red car", None)], TypeError, r"row 0: a text is missing \(None\)"),
-    ],
-)
-def test_invalid_pairs(pairs, error, match):
-    with pytest.raises(error, match=match):
-        sentence_similarity_score(pooled(), pairs, GOLD[:1])

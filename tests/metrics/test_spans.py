@@ -96,42 +96,6 @@ def test_scores_are_those_counted_by_hand(data, average, scheme, tags, invalid):
     np.testing.assert_allclose(score, by_hand(true, pred, average))
 
 
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
-def test_surface_forms_are_counted_once(data):
-    y_true, y_pred = data.draw(pairs(IOB2))
-    rng = np.random.default_rng(0)
-    tokens = [rng.choice(["a", "b"], len(row)).tolist() for row in y_true]
-
-    def forms(result):
-        return {(*tokens[i][j:k], label) for i, j, k, label in result}
-
-    true, pred = spans(y_true), spans(y_pred)
-    kinds = [forms(true), forms(pred), forms(true & pred)]
-
-    for average in ("micro", "macro"):
-        score = span_f1_score(
-            y_true,
-            y_pred,
-            level="surface",
-            tokens=tokens,
-            average=average,
-            zero_division=0,
-        )
-        np.testing.assert_allclose(score, surface_by_hand(*kinds, average))
-
-
-def surface_by_hand(true, pred, result, average):
-    """Return F1 where a form is found if it was found at one of its places."""
-    labels = sorted({form[-1] for form in true | pred})
-    groups = [{*labels}] if average == "micro" else [{label} for label in labels]
-    scores = []
-    for group in groups:
-        sizes = [sum(f[-1] in group for f in forms) for forms in (result, true, pred)]
-        scores.append(2 * sizes[0] / max(sizes[1] + sizes[2], 1))
-    return np.mean(scores) if scores else 0.0
-
-
 def test_form_at_another_position_is_not_correct():
     # The shared task's script: Rome is missed where it is, and claimed where it is not.
     tokens = [["Rome", "is", "far"], ["Rome", "Apple"]]
@@ -150,15 +114,6 @@ def test_form_at_another_position_is_not_correct():
     )
 
 
-def test_perfect_and_empty_predictions():
-    nothing = [["O"] * len(row) for row in TRUE]
-    for average in ("micro", "macro", "weighted"):
-        assert span_f1_score(TRUE, TRUE, average=average) == 1.0
-        assert span_f1_score(TRUE, nothing, average=average) == 0.0
-    tokens = [["a"] * len(row) for row in TRUE]
-    assert span_f1_score(TRUE, TRUE, level="surface", tokens=tokens) == 1.0
-
-
 def test_schemes_and_containers_do_not_matter():
     y_pred = [["B-x", "O", "O"], [], ["B-y", "B-x"]]
     expected = span_f1_score(TRUE, y_pred)
@@ -175,7 +130,7 @@ def test_zero_division(empty, average):
     for value in (0, 1):
         score = span_f1_score(empty, empty, average=average, zero_division=value)
         assert score == value
-    with pytest.warns(UndefinedMetricWarning, match="no spans are true or predicted"):
+    with pytest.warns(UndefinedMetricWarning, match="no true nor predicted"):
         assert span_f1_score(empty, empty, average=average) == 0
 
 
@@ -243,7 +198,7 @@ def test_a_scorer_finds_the_words_of_each_fold():
         (TRUE, {"scheme": "BILOU"}, "scheme must be one of"),
         (TRUE, {"invalid": "strict"}, "invalid must be one of"),
         (TRUE, {"level": "word"}, "level must be one of"),
-        (TRUE, {"zero_division": np.nan}, "zero_division must be"),
+        (TRUE, {"zero_division": 2}, "'zero_division' parameter"),
         (TRUE, {"level": "surface"}, "pass tokens="),
         (TRUE, {"level": "surface", "tokens": [["a"]] * 3}, "row 0 of y_true has 3"),
         ([["B-x", "I-x", "O"], [], ["O", "x"]], {}, "row 2 of y_pred, tag 1 is 'x'"),
@@ -258,10 +213,3 @@ def test_invalid_input(y_pred, options, message):
     with pytest.raises(ValueError, match=message), warnings.catch_warnings():
         warnings.simplefilter("error")
         span_f1_score(TRUE, y_pred, **options)
-
-
-def test_predictions_without_true_spans_score_zero():
-    for average in ("micro", "macro", "weighted"):
-        assert (
-            span_f1_score([["O"]], [["B-x"]], average=average, zero_division=1) == 0.0
-        )

@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -26,7 +25,6 @@ from sklearn.preprocessing import SplineTransformer
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
     CharEmbedding,
-    ColumnsEncoder,
     DynamicMetaClassifier,
     ElmoLanguageModel,
     EmbeddingUnion,
@@ -78,7 +76,6 @@ def estimators():
     autoencoded = AutoencodedMetaEmbedding(n_components=2, random_state=0)
     model = ElmoLanguageModel(**LANGUAGE_MODEL, random_state=0)
     word2vec = Word2VecEmbedding(**GENSIM)
-    columns = ColumnsEncoder(clone(word2vec))
     pairs = PairEncoder(make_pipeline(Tokenizer(), word2vec, Pooling()))
     encoder = TextMetaEncoder(active="words", cv=2, random_state=0)
     forest = RandomForestClassifier(n_estimators=1, max_depth=2, random_state=0)
@@ -97,7 +94,6 @@ def estimators():
         "dynamic": (net.fit(embedded, LABELS), embedded),
         "pooling": (Pooling(("mean", "max"), weights="sif").fit(embedded), embedded),
         "elmo": (model.fit(ROWS), ROWS),
-        "adapters-columns": (columns.fit(PAIRS), PAIRS),
         "adapters-pairs": (pairs.fit(PAIRS), PAIRS),
         "tables": (encoder.fit(TEXTS * 4, LABELS * 4), TEXTS),
         "trees": (trees.fit(SPLIT, LABELS * 4), SPLIT),

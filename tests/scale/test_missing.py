@@ -106,7 +106,7 @@ def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
 @pytest.mark.parametrize("kind", ["pandas", "jsonl"])
 def test_missing_cells_of_columns(kind, store, tmp_path):
     encoder = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("mean"))
-    pairs = PairEncoder(encoder, missing="empty", add_indicator=True)
+    pairs = PairEncoder(encoder, missing="empty")
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS[::-1]}, dtype=object)
     pairs.fit(frame)
     expected = pairs.transform(frame)

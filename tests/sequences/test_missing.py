@@ -84,16 +84,14 @@ def test_pairs_with_missing_sides(encoder):
     pairs = pd.DataFrame({"a": ["one dog", None], "b": [np.nan, "cat"]})
     with pytest.raises(TypeError, match="row 1, first side is missing .*PairEncoder"):
         PairEncoder(encoder).fit(pairs)
-    step = PairEncoder(encoder, missing="empty", add_indicator=True).fit(pairs)
+    step = PairEncoder(encoder, missing="empty").fit(pairs)
     assert step.n_missing_ == 2
-    names = step.get_feature_names_out()
-    assert names[-2:].tolist() == ["missing__first", "missing__second"]
+    n_features = len(step.get_feature_names_out())
     for features in (step.transform(pairs), step.fit_transform(pairs)):
         features = features if isinstance(features, np.ndarray) else features.toarray()
-        assert features.shape == (2, len(names))
-        assert features[:, -2:].tolist() == [[0, 1], [1, 0]]
+        assert features.shape == (2, n_features)
         assert np.isfinite(features).all()
-    assert step.transform(pairs[:0]).shape == (0, len(names))
+    assert step.transform(pairs[:0]).shape == (0, n_features)
 
 
 def test_pairs_of_tokens_know_missing_sides():

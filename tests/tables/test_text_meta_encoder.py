@@ -1,9 +1,12 @@
 """TextMetaEncoder: columns of texts as numbers, from several sources."""
 
+import importlib.util
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
@@ -15,7 +18,9 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     FunctionEmbedding,
     PretrainedEmbedding,
+    SequencePairs,
     TextMetaEncoder,
+    TokenSequences,
     WordVectors,
     make_text_pipeline,
 )
@@ -92,8 +97,12 @@ def test_frames_arrays_and_lists_agree():
     expected = encoder().fit_transform(frame)
     assert expected.dtype == np.float32
     rows = frame.astype(object).where(frame.notna(), None)
-    for X in (table(pl.DataFrame), rows.to_numpy(), rows.to_numpy().tolist()):
+    array = rows.to_numpy()
+    for X in (table(pl.DataFrame), array, array.tolist(), (tuple(r) for r in array)):
         np.testing.assert_array_equal(encoder().fit_transform(X), expected)
+    if importlib.util.find_spec("pyarrow"):
+        arrow = table(pl.DataFrame).to_arrow()
+        np.testing.assert_array_equal(encoder().fit_transform(arrow), expected)
     assert names_of(rows.to_numpy())[0] == "x0__words__0"
 
 
@@ -275,17 +284,34 @@ def test_kinds_of_targets():
 @pytest.mark.parametrize("columns", [["notes", "remarks"], ["notes"], ["phase"] * 2])
 def test_other_columns_are_refused(columns):
     step = encoder().fit(table()[["remarks", "notes"]])
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match=r"feature names should match.*this order"):
         step.transform(table()[columns])
+    with pytest.raises(ValueError, match=r"X has 1 column, but in fit it had 2"):
+        step.transform(texts())
 
 
-def test_input_that_is_refused():
-    with pytest.raises(ValueError, match="same name"):
-        encoder().fit(table()[["notes", "notes"]])
-    with pytest.raises(TypeError, match="row 0, column 'n'"):
-        encoder().fit(pd.DataFrame({"n": [1.5, 2.5]}))
-    with pytest.raises(TypeError, match="LazyFrame"):
-        encoder().fit(table(pl.DataFrame).lazy())
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (table()[["notes", "notes"]], ValueError, "same name"),
+        (pd.DataFrame({"n": [1.5, 2.5]}), TypeError, "row 0, column 'n'"),
+        (table(pl.DataFrame).lazy(), TypeError, "LazyFrame"),
+        (np.full((2, 2, 1), "a", object), ValueError, r"array of shape \(2, 2, 1\)"),
+        ([("a", "b"), ("a",)], ValueError, "row 1 has 1 cell, but row 0 has 2"),
+        ([("a", "b"), "c"], TypeError, "row 1 is of type str .*not a row of cells"),
+        ([("a", "b"), ("a", 3)], TypeError, "row 1, column 'x1'.*Every cell"),
+        ([("a", ["b"])], TypeError, "row 0, column 'x1'.*cannot be mixed"),
+        ({"title": ["a"]}, TypeError, "got dict"),
+        ("a text", TypeError, "a single str"),
+        (None, TypeError, "got NoneType"),
+        (sparse.eye_array(3).tocsr(), TypeError, "got csr_array"),
+        (TokenSequences.from_lists([["a"]]), TypeError, "takes columns of texts"),
+        (SequencePairs.from_lists([(["a"], ["b"])]), TypeError, "Pairs.*columns"),
+    ],
+)
+def test_input_that_is_refused(X, error, message):
+    with pytest.raises(error, match=f"(?s){message}"):
+        encoder().fit(X)
 
 
 @pytest.mark.parametrize("cells", [[None], ["", None, " "], [" "]])
