@@ -91,7 +91,6 @@ TUPLES = {
     "sk_metaembed.pooling": ("Part",),
     "sk_metaembed.sequences": ("Ngrams",),
     "sk_metaembed.sources": (
-        "ElmoBlock",
         "ElmoOutputSpec",
         "Preprocessing",
         "OutputSpec",

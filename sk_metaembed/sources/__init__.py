@@ -8,7 +8,7 @@ from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static
 from ._distilled import DistilledEmbedding, Student
 from ._elmo import ElmoEmbedding
-from ._elmo_model import ElmoBlock, ElmoOutputSpec
+from ._elmo_model import ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
 from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
@@ -61,7 +61,6 @@ set_public_module(
     CharSpec,
     FineTuneSpec,
     OutputSpec,
-    ElmoBlock,
     ElmoOutputSpec,
     Preprocessing,
     Student,

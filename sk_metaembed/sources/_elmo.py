@@ -26,7 +26,6 @@ from ._elmo_model import (
     ElmoForward,
     ElmoSpec,
     make_output_spec,
-    parse_output,
     shared_elmo,
 )
 from ._elmo_texts import TextSplitter, align_words, texts_with_words
@@ -36,18 +35,12 @@ from .cache._sentence_blocks import sentence_blocks
 from .cache._sentence_cache import open_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
     from .._core._typing import StrPath, Texts
 
 # Part of every cache key; increase it when the same options give other vectors.
 _VERSION = 1
-_BATCH_TOKENS = {"cpu": 8192}
-_GPU_BATCH_TOKENS = 65_536
-_MOST_ROWS = {"cpu": 128}
-_GPU_MOST_ROWS = 512
 
 
 class ElmoEmbedding(BaseEmbedding):
@@ -66,7 +59,7 @@ class ElmoEmbedding(BaseEmbedding):
     weights : str or path-like
         Path or URL of the HDF5 file. A URL is downloaded once; append ``#sha256=`` and
         the checksum to reject any other file.
-    output : str or sequence of str, default="layers"
+    output : str, default="layers"
         "layers" returns one block per layer, to be combined or mixed by
         `DynamicMetaEmbedding`: "layer0", the words without context, and one per LSTM
         layer. The outputs of the TensorFlow Hub module are available by its names:
@@ -209,7 +202,7 @@ class ElmoEmbedding(BaseEmbedding):
     _parameter_constraints: dict = {
         "options": [str, os.PathLike],
         "weights": [str, os.PathLike],
-        "output": [str, "array-like"],
+        "output": [str],
         "mix_weights": ["array-like", None],
         "gamma": [Interval(Real, None, None, closed="neither")],
         "layer_norm": ["boolean"],
@@ -228,7 +221,7 @@ class ElmoEmbedding(BaseEmbedding):
         options: StrPath,
         weights: StrPath,
         *,
-        output: str | Sequence[str] = "layers",
+        output: str = "layers",
         mix_weights: ArrayLike | None = None,
         gamma: float = 1.0,
         layer_norm: bool = False,
@@ -287,8 +280,8 @@ class ElmoEmbedding(BaseEmbedding):
             self._preprocessings = {}
             self.coverage_ = shares_known(tokens, aligned.rows >= 0)
             dim = self.projection_dim_
-            once = {block.name: block.kind == "word" for block in self._outputs}
-            self.dims_ = {name: dim * (2 - one) for name, one in once.items()}
+            dim = dim if self.output == "word_emb" else 2 * dim
+            self.dims_ = dict.fromkeys(self._output_spec.block_names, dim)
         else:
             self._learn(tokens, y)
         self.reset_states()
@@ -318,8 +311,8 @@ class ElmoEmbedding(BaseEmbedding):
         """Open the model and resolve the options; `words` are those of the data."""
         if self.stateful and self.cache is not None:
             raise ValueError(
-                "ElmoEmbedding: with stateful=True the vectors of a sentence depend on "
-                "the rows before it and cannot be cached. Use cache=None."
+                "with stateful=True the vectors of a sentence depend on the rows "
+                "before it and cannot be cached. Use cache=None."
             )
         paths = map(os.fspath, (self.options, self.weights))
         device = str(resolve_device(self.device))
@@ -327,9 +320,8 @@ class ElmoEmbedding(BaseEmbedding):
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
         self.n_truncated_words_ = count_truncated(words, options.max_characters)
-        self._outputs = parse_output(self.output, self.n_layers_)
         self._output_spec = make_output_spec(
-            self._outputs, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
+            self.output, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
         )
         names = (f"layer{k}" for k in range(self.n_layers_ + 1))
         self.layer_weights_ = dict(zip(names, self._output_spec.shares, strict=True))
@@ -344,38 +336,32 @@ class ElmoEmbedding(BaseEmbedding):
             self._model.network  # noqa: B018
 
     def _embed(self, tokens):
-        model, split = self._model, TextSplitter()
-        budget = self.batch_tokens or _BATCH_TOKENS.get(
-            model.device_type, _GPU_BATCH_TOKENS
-        )
-        most_rows = _MOST_ROWS.get(model.device_type, _GPU_MOST_ROWS)
-        layers = self._output_spec.cache_layers(2 * self.projection_dim_)
-        blocks = {}
-        reader = _reader(tokens, layers.values(), split)
+        model, split, spec = self._model, TextSplitter(), self._output_spec
+        on_cpu = model.device_type == "cpu"
+        budget = self.batch_tokens or (8192 if on_cpu else 65_536)
+        layers = spec.cache_layers(2 * self.projection_dim_)
+        reader = _reader(tokens, layers, split)
+        blocks = []
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         with opened as handle, token_bar(self, tokens, reader) as bar:
-            compute = ElmoForward(
-                model, self._output_spec, split, budget, most_rows, bar.update
-            )
-            if any(output.kind in ("word", "twice") for output in self._outputs):
-                blocks["word", 0] = self._words(handle, tokens, compute, split)
-            contextual = list(layers.values())
-            if contextual and self.stateful:
-                results = self._stateful_blocks(tokens, contextual, compute, reader)
-            elif contextual:
-                results = sentence_blocks(
+            most_rows = 128 if on_cpu else 512
+            compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
+            if spec.has_words:
+                blocks.append(self._words(handle, tokens, compute, split))
+            if layers and self.stateful:
+                blocks += self._stateful_blocks(tokens, layers, compute, reader)
+            elif layers:
+                blocks += sentence_blocks(
                     handle,
                     tokens,
-                    contextual,
+                    layers,
                     compute,
                     slice_tokens=2 * budget,
                     memory_limit=self.memory_limit,
                     reader=reader,
                 )
-            else:
-                results = ()
-            blocks.update(zip(layers, results, strict=True))
-        return [_block(output, blocks) for output in self._outputs]
+        names = spec.block_names
+        return [block.rename(name) for block, name in zip(blocks, names, strict=True)]
 
     def _words(self, handle, tokens, compute, split):
         """Return the block of words, cached as sentences of one word."""
@@ -385,9 +371,11 @@ class ElmoEmbedding(BaseEmbedding):
         single_words = TokenSequences._trusted(aligned.words, codes, ends)
         layers = [Layer("word", self.projection_dim_)]
         (block,) = sentence_blocks(handle, single_words, layers, compute.words)
-        if tokens.texts is None:
-            return block.take(slice(None), level="type")
         table = block.values
+        if self._output_spec.output == "layers":  # both directions begin with the words
+            table = np.tile(table, (1, 2))
+        if tokens.texts is None:
+            return Block("word", table, "type", block.known)
         means = [table[list(group)].mean(axis=0) for group in aligned.groups]
         # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
@@ -438,16 +426,3 @@ def _reader(tokens, layers, split):
         per_token="token" in levels,
         per_text="sequence" in levels,
     )
-
-
-def _block(output, blocks):
-    """Return the block of an output."""
-    if output.kind == "twice":
-        word = blocks["word", 0]
-        if word.level == "token":
-            table, rows = word._source
-            table = np.concatenate([table, table], axis=1)
-            return Block._of_table(output.name, table, rows, "token")
-        values = np.concatenate([word.values, word.values], axis=1)
-        return Block(output.name, values, "type", word.known)
-    return blocks[output.kind, output.layer].rename(output.name)

@@ -5,6 +5,7 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from .._io._handle_cache import HandleCache
 from ..elmo._options import read_options
@@ -16,9 +17,7 @@ from ._elmo_texts import mean_of_words
 from ._fingerprint import file_digest, fingerprint_of, reopen_model
 from ._sentences import Layer
 
-_CALLER = "ElmoEmbedding"
 _NAMES = ("options.json", "weights.hdf5")
-_KINDS = {"word_emb": "word", "elmo": "mix", "default": "mean"}
 _handles = HandleCache(maxsize=2)
 
 
@@ -129,7 +128,7 @@ def from_reference(kind, content):
     spec = ElmoSpec(*(content[name] for name in ElmoSpec._fields))
     for path in spec[:2]:
         if not cached_path(path).is_file():
-            raise FileNotFoundError(f"{_CALLER}: {path} is not on this machine.")
+            raise FileNotFoundError(f"ElmoEmbedding: {path} is not on this machine.")
     return reopen_model(shared_elmo, spec, content["fingerprint"])
 
 
@@ -142,125 +141,95 @@ def from_files(kind, content, folder):
     return from_reference(kind, {**content, **paths})
 
 
-class ElmoBlock(NamedTuple):
-    """A block of the output.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"word", "twice", "layer", "mix", "mean"}
-        The word vector, once or concatenated with itself; an LSTM layer; the mix of
-        layers; the mean of the mix.
-    layer : int, default=0
-        The LSTM layer, from 1.
-    """
-
-    name: str
-    kind: str
-    layer: int = 0
-
-
-def parse_output(output, n_layers):
-    """Return the `ElmoBlock` list that `output` names, for a model of n LSTM layers.
-
-    Examples
-    --------
-    >>> [block.name for block in parse_output(("layers", "default"), 2)]
-    ['layer0', 'layer1', 'layer2', 'default']
-    """
-    names = [output] if isinstance(output, str) else list(output)
-    lstms = {f"lstm_outputs{k}": k for k in range(1, n_layers + 1)}
-    allowed = ["layers", "word_emb", *lstms, "elmo", "default"]
-    unknown = [name for name in names if name not in allowed]
-    if unknown or not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"ElmoEmbedding: output must be distinct names among {allowed}; got "
-            f"{output!r}. The model has {n_layers} LSTM layers."
-        )
-    blocks = []
-    for name in names:
-        if name == "layers":
-            blocks.append(ElmoBlock("layer0", "twice"))
-            blocks += [ElmoBlock(f"layer{k}", "layer", k) for k in lstms.values()]
-        elif name in lstms:
-            blocks.append(ElmoBlock(name, "layer", lstms[name]))
-        else:
-            blocks.append(ElmoBlock(name, _KINDS[name]))
-    return blocks
-
-
 class ElmoOutputSpec(NamedTuple):
-    """The contextual outputs that are needed.
+    """What `output` returns, and how.
 
     Parameters
     ----------
+    output : str
     layers : tuple of int
-        LSTM layers, from 1.
-    mix : bool
-        Whether to return the mix of all layers, per token.
-    mean : bool
-        Whether to return the mean of the mix, per sentence.
+        LSTM layers to return as they are, from 1.
     shares : tuple of float
         Weights of the layers in the mix.
     gamma : float
     layer_norm : bool
     """
 
+    output: str
     layers: tuple
-    mix: bool
-    mean: bool
     shares: tuple
     gamma: float
     layer_norm: bool
 
     @property
+    def block_names(self):
+        """Names of the blocks: the words, if they are returned, come first."""
+        if self.output == "layers":
+            return ["layer0", *(f"layer{k}" for k in self.layers)]
+        return [self.output]
+
+    @property
+    def has_words(self):
+        """Whether the words without context are returned."""
+        return self.output in ("layers", "word_emb")
+
+    @property
+    def mixes(self):
+        """Whether the mix or its mean is returned."""
+        return self.output in ("elmo", "default")
+
+    @property
     def depth(self):
         """Number of LSTM layers to run."""
-        if self.mix or self.mean:
-            return len(self.shares) - 1
-        return max(self.layers, default=0)
+        return len(self.shares) - 1 if self.mixes else max(self.layers, default=0)
 
     def cache_layers(self, dim):
-        """Return the `Layer` of each output by kind and number, in output order.
+        """Return the `Layer` of each contextual output; `dim` is that of a layer.
 
-        `dim` is that of a layer. Names are cache keys, so those of the mix contain its
-        options.
+        Names are cache keys, so that of the mix contains its options.
         """
-        layers = {("layer", k): Layer(f"layer{k}", dim) for k in self.layers}
+        if not self.mixes:
+            return [Layer(f"layer{k}", dim) for k in self.layers]
         options = f"{list(self.shares)} {self.gamma} {self.layer_norm}"
-        if self.mix:
-            layers["mix", 0] = Layer(f"mix {options}", dim)
-        if self.mean:
-            layers["mean", 0] = Layer(f"mean {options}", dim, "sequence")
-        return layers
+        level = "token" if self.output == "elmo" else "sequence"
+        return [Layer(f"{self.output} {options}", dim, level)]
 
 
-def make_output_spec(outputs, mix_weights, gamma, layer_norm, n_layers):
-    """Return the `ElmoOutputSpec` of blocks and of the options of the mix."""
-    kinds = [output.kind for output in outputs]
-    return ElmoOutputSpec(
-        tuple(sorted({o.layer for o in outputs if o.kind == "layer"})),
-        "mix" in kinds,
-        "mean" in kinds,
-        tuple(_mix_shares(mix_weights, n_layers + 1).tolist()),
-        float(gamma),
-        bool(layer_norm),
-    )
+def make_output_spec(output, mix_weights, gamma, layer_norm, n_layers):
+    """Return the `ElmoOutputSpec` for a model of n LSTM layers.
+
+    Examples
+    --------
+    >>> spec = make_output_spec("layers", None, 1.0, False, 2)
+    >>> spec.block_names, spec.depth
+    (['layer0', 'layer1', 'layer2'], 2)
+    """
+    layers = {f"lstm_outputs{k}": (k,) for k in range(1, n_layers + 1)}
+    layers["layers"] = tuple(range(1, n_layers + 1))
+    allowed = [*layers, "word_emb", "elmo", "default"]
+    if output not in allowed:
+        raise ValueError(
+            f"output must be one of {allowed}; got {output!r}. The model has "
+            f"{n_layers} LSTM layers."
+        )
+    shares = tuple(_mix_shares(mix_weights, n_layers + 1).tolist())
+    returned = layers.get(output, ())
+    return ElmoOutputSpec(output, returned, shares, float(gamma), bool(layer_norm))
 
 
 def _mix_shares(weights, n_layers):
-    if weights is not None:
-        try:
-            array = np.asarray(weights, dtype=float)
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
-        if array.shape != (n_layers,) or not np.isfinite(array).all():
-            raise ValueError(
-                f"ElmoEmbedding: mix_weights must be {n_layers} finite numbers, one "
-                f"for the words and one per layer; got {weights!r}. They are passed "
-                "through a softmax: use np.log(shares) for given shares."
-            )
-    return layer_shares(weights, n_layers)
+    """Return the softmax of weights, (n_layers,); equal shares for None."""
+    try:
+        array = np.zeros(n_layers) if weights is None else np.asarray(weights, float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.shape != (n_layers,) or not np.isfinite(array).all():
+        raise ValueError(
+            f"mix_weights must be {n_layers} finite numbers, one for the words and one "
+            f"per layer; got {weights!r}. They are passed through a softmax: use "
+            "np.log(shares) for given shares."
+        )
+    return softmax(array)
 
 
 class WordTable:
@@ -331,7 +300,7 @@ class ElmoForward:
             yield [(vector[None], [True])]
 
     def __call__(self, sentences, states=None):
-        """Yield a list of ``(values, known)`` per sentence: layers, mix and mean.
+        """Yield a list of ``(values, known)`` per sentence, one per contextual output.
 
         Parameters
         ----------
@@ -346,7 +315,7 @@ class ElmoForward:
         with self.model.lock:
             rows = self.table.rows([word for sentence in words for word in sentence])
         rows = np.split(rows, np.cumsum(sizes)[:-1])
-        results = _Results(sizes, self.spec, 2 * self.model.options.projection_dim)
+        results = [[] for _ in sentences]
 
         def forward(batch):
             initial = None if states is None else states.take(batch)
@@ -357,76 +326,31 @@ class ElmoForward:
                     self.spec.depth,
                     initial,
                 )
-                results.store(batch, layers)
+                outputs = [output.cpu().numpy() for output in self._outputs(layers)]
+            for output in outputs:
+                parts = np.split(output, np.cumsum(sizes[batch])[:-1])
+                for i, values in zip(batch, parts, strict=True):
+                    results[i].append(values)
             if states is not None:
                 states.put(batch, final)
             if self._progress is not None:
                 self._progress(int(lengths[batch].sum()))
 
         self._runner.run(sizes + N_MARKS, forward)
-        for sentence, word_spans, entry in zip(
-            sentences, spans, results.by_sentence(), strict=True
-        ):
-            yield (
-                entry if word_spans is None else _to_tokens(entry, sentence, word_spans)
-            )
+        for sentence, word_spans, entry in zip(sentences, spans, results, strict=True):
+            if self.spec.output == "default":
+                yield [(entry[0].mean(axis=0), True)]
+            elif word_spans is None:
+                yield [(values, np.ones(len(values), bool)) for values in entry]
+            else:
+                yield [mean_of_words(values, sentence, word_spans) for values in entry]
 
-
-def _to_tokens(entry, sentence, spans):
-    """Return the word-level results of a text at the level of its tokens."""
-    return [
-        (values, known)
-        if np.ndim(known) == 0
-        else mean_of_words(values, sentence, spans)
-        for values, known in entry
-    ]
-
-
-class _Results:
-    """Vectors of sentences, filled batch by batch."""
-
-    def __init__(self, sizes, spec, dim):
-        self._spec, self._sizes = spec, sizes
-        self._ends = np.cumsum(sizes)
-        n_kinds = len(spec.layers) + spec.mix
-        self._tokens = np.empty((n_kinds, self._ends[-1], dim), np.float32)
-        self._means = np.empty((len(sizes), dim), np.float32)
-
-    def store(self, batch, layers):
-        """Store the required outputs of a batch of sentences."""
-        spec = self._spec
-        kinds = [layers[k] for k in spec.layers]
-        if spec.mix or spec.mean:
-            mix = scalar_mix(layers, spec.shares, spec.gamma, spec.layer_norm)
-            kinds += [mix] * spec.mix
-        spans = [(self._ends[i] - self._sizes[i], self._ends[i]) for i in batch]
-        rows = np.concatenate([np.arange(*span) for span in spans])
-        for out, kind in zip(self._tokens, kinds, strict=True):
-            out[rows] = kind.cpu().numpy()
-        if spec.mean:
-            ends = np.cumsum(self._sizes[batch])
-            sums = np.add.reduceat(mix.cpu().numpy(), np.r_[0, ends[:-1]], axis=0)
-            self._means[batch] = sums / self._sizes[batch][:, None]
-
-    def by_sentence(self):
-        """Yield the list of ``(values, known)`` of each sentence."""
-        for i, (size, end) in enumerate(zip(self._sizes, self._ends, strict=True)):
-            known = np.ones(size, dtype=bool)
-            entry = [(values[end - size : end], known) for values in self._tokens]
-            yield entry + [(self._means[i], True)] * self._spec.mean
-
-
-def layer_shares(weights, n_layers):
-    """Return the softmax of weights, (n_layers,); equal shares for None.
-
-    >>> layer_shares(None, 4).tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    >>> layer_shares(np.log([0.2, 0.3, 0.5]), 3).round(3).tolist()
-    [0.2, 0.3, 0.5]
-    """
-    weights = np.zeros(n_layers) if weights is None else np.asarray(weights, float)
-    shares = np.exp(weights - weights.max())
-    return shares / shares.sum()
+    def _outputs(self, layers):
+        """Return the contextual outputs of a batch, each (n_tokens, dim)."""
+        spec = self.spec
+        if spec.mixes:
+            return [scalar_mix(layers, spec.shares, spec.gamma, spec.layer_norm)]
+        return [layers[k] for k in spec.layers]
 
 
 def scalar_mix(layers, shares, gamma, layer_norm):

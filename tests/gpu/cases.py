@@ -370,7 +370,8 @@ def language_model(softmax, **clips):
 
 
 ELMO = {
-    "elmo": elmo(output=("layers", "elmo", "default")),
+    "elmo": elmo(),
+    "elmo mean": elmo(output="default"),
     "elmo stateful": elmo(stateful=True, layer_norm=True, output="elmo"),
     "language model": language_model("full"),
     "language model, adaptive": language_model("adaptive"),
