@@ -12,12 +12,10 @@ class Immutable:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name, value):
-        raise AttributeError(
-            f"{type(self).__name__} is immutable: cannot set {name!r}. Build a new one."
-        )
+        delattr(self, name)
 
     def __delattr__(self, name):
         raise AttributeError(
-            f"{type(self).__name__} is immutable: cannot delete {name!r}. Build a new "
+            f"{type(self).__name__} is immutable: cannot change {name!r}. Build a new "
             "one."
         )

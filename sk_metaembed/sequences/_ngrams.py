@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.preprocessing import normalize
 
 
 class Ngrams(NamedTuple):
@@ -61,11 +62,7 @@ def ngram_weights(tokens, ngrams):
     weights = csr_array((ones, places), shape=shape)
     weights.sum_duplicates()  # the constructor of SciPy 1.13 does not
     weights.data = (1 + np.log(weights.data)) * ngrams.idf[weights.indices]
-    filled = np.diff(weights.indptr) > 0
-    squares = np.add.reduceat(weights.data**2, weights.indptr[:-1][filled])
-    lengths = np.repeat(np.sqrt(squares), np.diff(weights.indptr)[filled])
-    weights.data /= lengths
-    return weights
+    return normalize(weights, copy=False) if len(tokens) else weights
 
 
 def _features(tokens, ngrams):

@@ -1,4 +1,4 @@
-"""Split texts by a rule: a few in plain Python, many by compiled code."""
+"""Split texts: a few in plain Python, many by compiled code."""
 
 import unicodedata
 from functools import partial
@@ -7,7 +7,7 @@ import numpy as np
 
 from .._io._compiled import use_compiled
 from ._characters import ASCII_WORDS, word_rule
-from ._late import LateTokens, is_late
+from ._late import LateTokens
 from ._text_scan import TextScan
 from ._text_spans import as_lists, locate_words, word_spans
 from ._token_sequences import TokenSequences
@@ -25,38 +25,41 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
     return [text if text.isascii() else form(text) for text in texts]
 
 
-def split_texts(texts, *, rule, plain, prepare):
-    """Split texts by the compiled rule if there is one and the input is large.
+def split_texts(texts, *, rule, plain, prepare, locate):
+    """Return the tokens of texts, which know their texts and how they were split.
 
-    These are split when their tokens are needed. `plain` splits prepared texts into
-    lists of tokens otherwise; `prepare` is the function that prepares texts.
+    Parameters
+    ----------
+    texts : list of str
+    rule : Rule or None
+        Splits large input, by compiled code, when its tokens are needed.
+    plain : callable
+        Splits prepared texts into lists of tokens.
+    prepare : callable
+        Prepares texts.
+    locate : callable
+        Locates tokens in a prepared text, see `text_spans`.
     """
-    if rule is None or not use_compiled(_SECONDS * sum(map(len, texts))):
-        return TokenSequences.from_lists(plain(prepare(texts)))
-    return LateTokens.of_texts(TextScan(_as_array(texts), rule, prepare))
-
-
-def _as_array(texts):
     written = np.empty(len(texts), dtype=object)
     written[:] = texts
     written.flags.writeable = False
-    return written
-
-
-def split_by_default(texts):
-    """Split texts as a `Tokenizer` without parameters does."""
-    rule = word_rule(False)
-    plain = partial(split_words, rule=rule)
-    tokens = split_texts(texts, rule=rule, plain=plain, prepare=prepare_texts)
-    return with_texts(
-        tokens, texts, prepare_texts, partial(locate_words, punctuation=False)
-    )
-
-
-def with_texts(tokens, texts, prepare, locate):
-    """Return tokens that know their original texts and how they were split."""
-    written = tokens._scan.texts if is_late(tokens) else _as_array(texts)
+    if rule is None or not use_compiled(_SECONDS * sum(map(len, texts))):
+        tokens = TokenSequences.from_lists(plain(prepare(texts)))
+    else:
+        tokens = LateTokens.of_texts(TextScan(written, rule, prepare))
     return tokens._with_row_info(texts=written, prepare=prepare, locate=locate)
+
+
+def words_splitter(punctuation, prepare):
+    """Return the function that splits texts into Unicode words."""
+    rule = word_rule(punctuation)
+    return partial(
+        split_texts,
+        rule=rule,
+        plain=partial(split_words, rule=rule),
+        prepare=prepare,
+        locate=partial(locate_words, punctuation=punctuation),
+    )
 
 
 def split_words(texts, rule):

@@ -257,40 +257,38 @@ def allowed_transitions(classes, scheme):
 def check_scheme(tags, scheme, *, name="y"):
     """Raise a ValueError with row, position and tag unless tags obey a scheme."""
     _parts_of(tags, scheme, name)
-    used = np.unique(tags.codes)
-    start, between, end = (
-        np.zeros(shape, dtype=bool)
-        for shape in (tags.n_types, (tags.n_types,) * 2, tags.n_types)
-    )
-    allowed = allowed_transitions(tags.types[used], scheme)
-    start[used], end[used] = allowed[0], allowed[2]
-    between[np.ix_(used, used)] = allowed[1]
-    codes, offsets = tags.codes, tags.offsets
-    full = tags.lengths > 0
-    right = np.ones(len(codes), dtype=bool)
-    right[1:] = between[codes[:-1], codes[1:]]
-    firsts = offsets[:-1][full]
-    right[firsts] = start[codes[firsts]]
-    lasts = offsets[1:][full] - 1
-    closed = np.ones(len(codes), dtype=bool)
-    closed[lasts] = end[codes[lasts]]
-    wrong = np.flatnonzero(~right | ~closed)
+    expected = _written(tags, scheme)
+    wrong = np.flatnonzero(tags.types[tags.codes] != expected)
     if len(wrong):
-        raise ValueError(_violation(tags, wrong[0], right, scheme, name))
+        place = token_place(tags, wrong[0], name)
+        raise ValueError(
+            f"{place}, but in {scheme} it must be {expected[wrong[0]]!r} in this "
+            "sentence. Repair the tags, for example with convert_tags, which reads "
+            "invalid spans like conlleval."
+        )
 
 
-def _violation(tags, position, right, scheme, name):
-    if right[position]:
-        problem = f"ends its sentence, but {scheme} ends a span by E- or S-"
-    elif position in tags.offsets:
-        problem = f"begins its sentence, but {scheme} begins a span by B-"
-    else:
-        before = tags.types[tags.codes[position - 1]]
-        problem = f"must not follow {before!r} in {scheme}"
-    return (
-        f"{token_place(tags, position, name)}: it {problem}. Repair the "
-        "tags, for example with convert_tags, which reads invalid spans like conlleval."
-    )
+def _written(tags, scheme):
+    """Return the spans of tags as tags of a scheme, object (n_tokens,)."""
+    spans = tags_to_spans(tags)
+    starts = tags.offsets[spans.rows] + spans.starts
+    lengths = spans.stops - spans.starts
+    letters = np.full(tags.n_tokens, "O")
+    inside = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    inside += np.arange(len(inside))
+    letters[inside] = "I"
+    letters[starts] = "B"
+    if _letters_of(scheme) == _LETTERS["IOBES"]:
+        letters[starts + lengths - 1] = "E"
+        letters[starts[lengths == 1]] = "S"
+    written = np.full(tags.n_tokens, "O", dtype=object)
+    written[inside] = [
+        letter if label == _NO_LABEL else f"{letter}-{label}"
+        for letter, label in zip(
+            letters[inside], np.repeat(spans.labels, lengths), strict=True
+        )
+    ]
+    return written
 
 
 @names_errors
@@ -333,24 +331,7 @@ def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.o
     >>> convert_tags([["I-place", "I-person", "B-person"]], to="IOB2").tolist()
     [['B-place', 'B-person', 'B-person']]
     """
-    letters = _letters_of(to)
+    _letters_of(to)  # raises for an unknown scheme
     tags = read_tags(y)
-    spans = tags_to_spans(tags)
-    starts = tags.offsets[spans.rows] + spans.starts
-    lengths = spans.stops - spans.starts
-    written = np.full(tags.n_tokens, "O")
-    inside = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-    inside += np.arange(len(inside))
-    written[inside] = "I"
-    written[starts] = "B"
-    if letters == _LETTERS["IOBES"]:
-        written[starts + lengths - 1] = "E"
-        written[starts[lengths == 1]] = "S"
-    flat = np.full(tags.n_tokens, "O", dtype=object)
-    labels = np.repeat(spans.labels, lengths)
-    flat[inside] = [
-        letter if label == _NO_LABEL else f"{letter}-{label}"
-        for letter, label in zip(written[inside], labels, strict=True)
-    ]
-    classes, codes = np.unique(flat.astype(str), return_inverse=True)
+    classes, codes = np.unique(_written(tags, to).astype(str), return_inverse=True)
     return decode_tags(codes, classes, tags.offsets)

@@ -12,7 +12,7 @@ from .._core._arrays import read_only
 from ._html import tokens_html
 from ._immutable import Immutable
 from ._indexing import row_index, span_index
-from ._row_errors import token_error
+from ._row_errors import plain_tokens
 from ._row_info import NO_INFO, RowInfo, as_pandas_index
 
 if TYPE_CHECKING:
@@ -172,13 +172,7 @@ class TokenSequences(Immutable):
         """
         rows = [_as_list(sequence, i) for i, sequence in enumerate(sequences)]
         flat = list(chain.from_iterable(rows))
-        try:
-            distinct = dict.fromkeys(flat)
-        except TypeError:  # a list is not hashable
-            _check_tokens(rows)
-            raise
-        if not set(map(type, distinct)) <= {str, np.str_}:
-            _check_tokens(rows)
+        distinct = dict.fromkeys(flat)
         types = np.empty(len(distinct), dtype=object)
         types[:] = list(distinct)
         places = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -389,15 +383,7 @@ def _as_list(sequence, i):
             "Every row must hold the tokens of one sequence; use Tokenizer to split "
             "texts."
         )
-    return list(sequence)
-
-
-def _check_tokens(rows):
-    for i, row in enumerate(rows):
-        for j, token in enumerate(row):
-            if not isinstance(token, str):
-                where = f"TokenSequences.from_lists: row {i}, token {j}"
-                raise token_error(token, where)
+    return plain_tokens(list(sequence), f"row {i}")
 
 
 def padding_mask(lengths):

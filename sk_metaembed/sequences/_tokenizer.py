@@ -15,15 +15,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._decorators import fit_context
 from .._core._sklearn import StrOptions
-from ._characters import run_rule, word_rule
+from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
-from ._split import (
-    prepare_texts,
-    split_texts,
-    split_words,
-    with_texts,
-)
-from ._text_spans import locate_in_order, locate_matches, locate_words
+from ._split import prepare_texts, split_texts, words_splitter
+from ._text_spans import locate_in_order, locate_matches
 from ._token_sequences import TokenSequences
 from ._validation import check_tokens, count_missing
 
@@ -285,19 +280,17 @@ class Tokenizer(
             prepare_texts, lowercase=self.lowercase, normalize=self.normalize
         )
         if self.tokenizer is not None:
-            split = partial(_split_by_function, self.tokenizer, prepare)
-            return partial(_split, split, prepare, locate_in_order)
-        if self.token_pattern is None:
-            rule = word_rule(self.punctuation)
-            plain = partial(split_words, rule=rule)
-            locate = partial(locate_words, punctuation=self.punctuation)
-        else:
+            rule, plain = None, partial(_split_by_function, self.tokenizer)
+            locate = locate_in_order
+        elif self.token_pattern is not None:
             pattern = _checked_pattern(self.token_pattern)
             rule = run_rule(self.token_pattern)
             plain = partial(_split_by_pattern, pattern.findall)
             locate = partial(locate_matches, pattern=pattern)
-        split = partial(split_texts, rule=rule, plain=plain, prepare=prepare)
-        return partial(_split, split, prepare, locate)
+        else:
+            return words_splitter(self.punctuation, prepare)
+        how = {"rule": rule, "plain": plain, "prepare": prepare, "locate": locate}
+        return partial(split_texts, **how)
 
     def _check_exclusive(self):
         if self.token_pattern is not None and self.tokenizer is not None:
@@ -338,22 +331,15 @@ def _checked_pattern(pattern):
 
 
 def _no_tokens(texts):
-    tokens = TokenSequences.from_lists([[]] * len(texts))
-    return with_texts(tokens, texts, None, None)
-
-
-def _split(split, prepare, locate, texts):
-    return with_texts(split(texts), texts, prepare, locate)
+    return TokenSequences.from_lists([[]] * len(texts))._with_row_info(texts=texts)
 
 
 def _split_by_pattern(findall, texts):
     return [findall(text) for text in texts]
 
 
-def _split_by_function(function, prepare, texts):
-    return TokenSequences.from_lists(
-        [_call(function, text, i) for i, text in enumerate(prepare(texts))]
-    )
+def _split_by_function(function, texts):
+    return [_call(function, text, i) for i, text in enumerate(texts)]
 
 
 def _call(function, text, i):

@@ -25,7 +25,7 @@ from ._row_errors import (
     row_error,
 )
 from ._row_info import pandas_index
-from ._split import split_by_default
+from ._split import prepare_texts, words_splitter
 from ._token_sequences import TokenSequences
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ def check_tokens(
         return X
     rows, absent = check_cells([read_rows(X)], [_column_of(X)], missing=missing)
     if rows and isinstance(rows[0], str):
-        tokens = (split or split_by_default)(rows)
+        tokens = (split or words_splitter(False, prepare_texts))(rows)
     else:
         tokens = TokenSequences.from_lists(rows)
     return tokens._with_row_info(index=pandas_index(X), missing=absent)

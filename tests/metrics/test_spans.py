@@ -205,7 +205,7 @@ def test_a_scorer_finds_the_words_of_each_fold():
         (
             [["O", "I-x", "O"], [], ["O", "O"]],
             {"invalid": "raise"},
-            "row 0 of y_pred, tag 1 is 'I-x': it must not follow 'O' in IOB2",
+            "row 0 of y_pred, tag 1 is 'I-x', but in IOB2 it must be 'B-x'",
         ),
     ],
 )

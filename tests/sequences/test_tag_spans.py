@@ -95,11 +95,11 @@ def test_a_label_may_hold_dashes_and_may_be_missing():
 @pytest.mark.parametrize(
     ("row", "scheme", "message"),
     [
-        (["O", "I-x"], "IOB2", "tag 1 is 'I-x': it must not follow 'O' in IOB2"),
-        (["B-x", "I-y"], "IOB2", "tag 1 is 'I-y': it must not follow 'B-x' in IOB2"),
-        (["I-x"], "IOB2", "tag 0 is 'I-x': it begins its sentence"),
-        (["O", "B-x"], "IOBES", "tag 1 is 'B-x': it ends its sentence"),
-        (["B-x", "O"], "IOBES", "tag 1 is 'O': it must not follow 'B-x' in IOBES"),
+        (["O", "I-x"], "IOB2", "tag 1 is 'I-x', but in IOB2 it must be 'B-x'"),
+        (["B-x", "I-y"], "IOB2", "tag 1 is 'I-y', but in IOB2 it must be 'B-y'"),
+        (["I-x"], "IOB2", "tag 0 is 'I-x', but in IOB2"),
+        (["O", "B-x"], "IOBES", "tag 1 is 'B-x', but in IOBES it must be 'S-x'"),
+        (["B-x", "O"], "IOBES", "tag 0 is 'B-x', but in IOBES it must be 'S-x'"),
         (
             ["O", "S-x"],
             "IOB2",
