@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -222,14 +222,8 @@ class Explanation(BaseDisplay):
         self.legend_ = draw_legend(ax, self.bars_, names, handleheight=1.2)
         return self
 
-    @overload
-    def to_html(self, path: None = ...) -> str: ...
-
-    @overload
-    def to_html(self, path: StrPath) -> None: ...
-
-    def to_html(self, path: StrPath | None = None) -> str | None:
-        """Return the texts as an HTML page, or write it to a file.
+    def to_html(self, path: StrPath | None = None) -> str:
+        """Return the texts as an HTML page, and write it to a file if one is given.
 
         The page is one file without scripts or external resources. Text is escaped.
 
@@ -240,8 +234,8 @@ class Explanation(BaseDisplay):
 
         Returns
         -------
-        str or None
-            The page, None if `path` is given.
+        str
+            The page.
         """
         return write_page(self._repr_html_(), "Contribution of each word", path)
 

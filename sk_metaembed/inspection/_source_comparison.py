@@ -21,12 +21,6 @@ _LABELS = {
     "accuracy": "Accuracy",
     "r2": "R²",
 }
-# How scores start that are between 0 and 1, or at most 1.
-_SHARES = (
-    *("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision"),
-    *("f1", "jaccard", "precision", "recall", "roc_auc"),
-)
-_EXPLAINED = ("r2", "d2", "explained_variance", "matthews_corrcoef")
 _LEVEL = 0.95
 _LONGEST = 36  # characters of a label
 
@@ -43,15 +37,6 @@ def interval(values):
     k = len(values)
     scale = np.std(values, ddof=1) * np.sqrt(1 / k + 1 / (k - 1))
     return float(np.mean(values)), float(t.ppf((1 + _LEVEL) / 2, k - 1) * scale)
-
-
-def _bounds(metric):
-    """Return the lowest and the highest value that a score can have."""
-    if metric.startswith(_SHARES):
-        return 0, 1
-    if metric.startswith("neg_"):
-        return -np.inf, 0
-    return -np.inf, 1 if metric.startswith(_EXPLAINED) else np.inf
 
 
 class SourceComparisonDisplay(BaseDisplay):
@@ -186,8 +171,7 @@ class SourceComparisonDisplay(BaseDisplay):
     ) -> Self:
         """Draw the mean score of each candidate, or the importance of each column.
 
-        Intervals are clipped to the range of the score. The seconds per fit are written
-        to the right of each candidate.
+        The seconds per fit are written to the right of each candidate.
 
         Parameters
         ----------
@@ -206,11 +190,9 @@ class SourceComparisonDisplay(BaseDisplay):
         table = self.frame(part)
         ax = self._make_axes(ax, (7, 1.2 + 0.36 * len(table)))
         names, means, widths = (table.iloc[:, i].to_numpy() for i in range(3))
-        label, (low, high) = _LABELS.get(self.metric, self.metric), _bounds(self.metric)
+        label = _LABELS.get(self.metric, self.metric)
         if part == "columns":
-            label, low, high = f"{label}: decrease when shuffled", -np.inf, np.inf
-        room = np.maximum([means - low, high - means], 0)
-        ends = np.clip(widths, 0, room)  # (2, n_rows)
+            label = f"{label}: decrease when shuffled"
         self.lines_ = []
         for i, mean in enumerate(means):
             # The last candidate is what the others are compared with.
@@ -218,7 +200,7 @@ class SourceComparisonDisplay(BaseDisplay):
             style = point_style(5 if is_last else 0)
             line = {key: style[key] for key in ("color", "marker")} | {"capsize": 3}
             line |= errorbar_kw or {}
-            self.lines_.append(ax.errorbar(mean, i, xerr=ends[:, [i]], **line))
+            self.lines_.append(ax.errorbar(mean, i, xerr=widths[i], **line))
         if part == "sources":
             _write_beside(ax, "per fit", -0.5)
             for i, seconds in enumerate(table["seconds"]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -184,14 +184,8 @@ class TokenWeightsDisplay(NamedErrorsMixin):
             {**columns, **dict(zip(self.sources, weights.T, strict=True))}
         )
 
-    @overload
-    def to_html(self, path: None = ...) -> str: ...
-
-    @overload
-    def to_html(self, path: StrPath) -> None: ...
-
-    def to_html(self, path: StrPath | None = None) -> str | None:
-        """Return the texts as an HTML page, or write it to a file.
+    def to_html(self, path: StrPath | None = None) -> str:
+        """Return the texts as an HTML page, and write it to a file if one is given.
 
         The page is one file without scripts or external resources. Text is escaped.
 
@@ -202,8 +196,8 @@ class TokenWeightsDisplay(NamedErrorsMixin):
 
         Returns
         -------
-        str or None
-            The page, None if `path` is given.
+        str
+            The page.
         """
         return write_page(self._repr_html_(), "Dominant source of each word", path)
 

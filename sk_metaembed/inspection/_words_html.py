@@ -35,17 +35,16 @@ def html_fragment(parts):
 
 
 def write_page(fragment, title, path):
-    """Write an HTML document with a fragment as its body; return it without a path."""
+    """Return an HTML document with a fragment as its body, and write it to a path."""
     document = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title></head>\n<body>{fragment}</body></html>\n"
     )
-    if path is None:
-        return document
-    Path(path).write_text(document, encoding="utf-8")
-    return None
+    if path is not None:
+        Path(path).write_text(document, encoding="utf-8")
+    return document
 
 
 def paragraph(heading, html):

@@ -1,14 +1,13 @@
 """AutoencodedMetaEmbedding: encoders trained to reconstruct the sources.
 
-`encode` and `combine_encodings` apply trained encoders in numpy; `reconstruction_loss`
-is the corresponding loss in torch, for training.
+`combine_encodings` combines encodings in numpy; `reconstruction_loss` is the loss in
+torch, for training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,14 +20,10 @@ from ._linear import (
     common_scale,
     known_matrix,
     learning_rows,
-    positive_weight_blocks,
     source_rows,
-    source_weights,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .._core._typing import RandomState
 
 
@@ -45,21 +40,6 @@ class Layer(NamedTuple):
     intercept: object
 
 
-def activate(values, activation):
-    """Apply an activation ("relu", "tanh" or None) in place, and return the values."""
-    if activation == "relu":
-        return np.maximum(values, 0, out=values)
-    return np.tanh(values, out=values) if activation == "tanh" else values
-
-
-def encode(values, encoder, activation):
-    """Return a source's encodings, (n_rows, dim) -> (n_rows, n_components).
-
-    A row has the same encoding alone and in a batch.
-    """
-    return activate(row_product(values, encoder.matrix) + encoder.intercept, activation)
-
-
 def combine_encodings(encodings, variant):
     """Return the meta-embedding of the sources' encodings, each (n_rows, n_components).
 
@@ -71,9 +51,7 @@ def combine_encodings(encodings, variant):
     return normalize_rows(joined) if variant == "concatenated" else joined
 
 
-def reconstruction_loss(
-    encodings, decoders, targets, known, weights, variant, alignment_weight
-):
+def reconstruction_loss(encodings, decoders, targets, known, variant, alignment_weight):
     """Return the mean loss of some rows, as a tensor.
 
     Per source: encodings (n_rows, n_components), targets (n_rows, dim), and `known`
@@ -83,10 +61,10 @@ def reconstruction_loss(
     n_rows = len(targets[0])
     inputs = _decoder_inputs(encodings, known, variant)
     loss = 0.0
-    sources = zip(inputs, decoders, targets, known, weights, strict=True)
-    for code, (matrix, intercept), values, mask, weight in sources:
+    sources = zip(inputs, decoders, targets, known, strict=True)
+    for code, (matrix, intercept), values, mask in sources:
         error = (code @ matrix + intercept - values) * mask
-        loss = loss + weight * (error**2).sum() / n_rows
+        loss = loss + (error**2).sum() / n_rows
     if variant == "decoupled":
         for i, one in enumerate(encodings):
             for j, other in enumerate(encodings[:i]):
@@ -106,7 +84,7 @@ def _decoder_inputs(encodings, known, variant):
     return [torch.nn.functional.normalize(meta, dim=1)] * len(encodings)
 
 
-def train_encoders(estimator, sources, known, weights):
+def train_encoders(estimator, sources, known):
     """Return an encoder (Layer) per source, and the mean loss per epoch.
 
     `sources` are float32, (n_rows, dim), with zeros for unknown rows; `known` has the
@@ -136,7 +114,6 @@ def train_encoders(estimator, sources, known, weights):
             decoders,
             targets,
             knows[:, rows],
-            weights.tolist(),
             estimator.variant,
             estimator.alignment_weight,
         )
@@ -151,11 +128,8 @@ def _encode_noisy(values, encoder, estimator, generator):
     if estimator.noise:
         draws = torch.rand(values.shape, generator=generator, device=values.device)
         values = values * (draws >= estimator.noise)
-    activation = estimator.activation_
     encoding = values @ encoder.matrix + encoder.intercept
-    if activation is None:
-        return encoding
-    return torch.relu(encoding) if activation == "relu" else torch.tanh(encoding)
+    return encoding if estimator.variant == "decoupled" else torch.relu(encoding)
 
 
 def _initial_layers(estimator, sources, generator):
@@ -196,19 +170,12 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     n_components : int, default=300
         Dimension of each source's encoding, and of the meta-embedding for "averaged";
         otherwise its dimension is n_components times the number of sources.
-    activation : {"auto", "relu", "tanh", None}, default="auto"
-        Activation of the encoders. None makes them linear; decoders are always linear.
-        "auto" is "relu", except None for "decoupled": there cosines of rectified
-        encodings correlate less with human judgments than those of the sources.
     noise : float, default=0.05
         Probability with which an entry of the sources' vectors is set to zero, drawn at
         each training step.
     alignment_weight : float, default=0.01
         Weight of the squared distance between encodings, only used by "decoupled".
         With larger values, encodings keep only information shared by the sources.
-    weights : dict of str to float, sequence of float, or None, default=None
-        Weight of each source's error, by name or in the order of the blocks. None, and
-        sources missing in a dict, mean 1. A source of weight 0 is ignored.
     learning_rate : float, default=3e-3
         Learning rate of Adam.
     max_iter : int, default=30
@@ -232,10 +199,6 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_sources,)
-        The weights used.
-    activation_ : {"relu", "tanh", None}
-        The activation used.
     encoders_ : dict of str to tuple (matrix, intercept)
         Encoder of each source, by name, of shapes (dim, n_components) and
         (n_components,).
@@ -265,8 +228,10 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
 
     Notes
     -----
-    Source i is encoded as ``z_i = f(s_i E_i + c_i)``. With K(w) the sources that know
-    word w and ``[...]`` for concatenation, its meta-embedding is::
+    Source i is encoded as ``z_i = f(s_i E_i + c_i)``, where f is the rectifier, or the
+    identity for "decoupled": there cosines of rectified encodings correlate less with
+    human judgments than those of the sources. Decoders are linear. With K(w) the
+    sources that know word w and ``[...]`` for concatenation, its meta-embedding is::
 
         averaged        m = sum_{i in K(w)} z_i / |sum_{i in K(w)} z_i|
         concatenated    m = [z_1, ..., z_n] / |[z_1, ..., z_n]|
@@ -274,7 +239,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
 
     and training minimizes the mean over words of::
 
-        sum_{i in K(w)} k_i |m D_i + d_i - s_i|^2
+        sum_{i in K(w)} |m D_i + d_i - s_i|^2
 
     where "decoupled" decodes z_i instead of m and adds ``alignment_weight * sum_{i < j
     in K(w)} |z_i - z_j|^2``. Noise is applied to the input of the encoders, not to the
@@ -314,10 +279,8 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     _parameter_constraints: dict = {
         "variant": [StrOptions({"decoupled", "concatenated", "averaged"})],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "activation": [StrOptions({"auto", "relu", "tanh"}), None],
         "noise": [Interval(Real, 0, 1, closed="left")],
         "alignment_weight": [Interval(Real, 0, None, closed="left")],
-        "weights": [Mapping, Sequence, np.ndarray, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [
@@ -336,10 +299,8 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         variant: Literal["averaged", "concatenated", "decoupled"] = "averaged",
         *,
         n_components: int = 300,
-        activation: Literal["auto", "relu", "tanh"] | None = "auto",
         noise: float = 0.05,
         alignment_weight: float = 0.01,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
         learning_rate: float = 3e-3,
         max_iter: int = 30,
         batch_size: int | Literal["auto"] = "auto",
@@ -351,10 +312,8 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     ) -> None:
         self.variant = variant
         self.n_components = n_components
-        self.activation = activation
         self.noise = noise
         self.alignment_weight = alignment_weight
-        self.weights = weights
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.batch_size = batch_size
@@ -365,40 +324,29 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         self.verbose = verbose
 
     def _fit_combination(self, blocks, y):
-        names = [block.name for block in blocks]
-        self.weights_ = source_weights(self.weights, names)
-        blocks, weights = positive_weight_blocks(blocks, self.weights_)
         names, known = [block.name for block in blocks], known_matrix(blocks)
         rows = learning_rows(names, known, n_knowing=1)
-        self.activation_ = self._resolve_activation()
         sources = [
             source_rows(block, rows, normalize=self.normalize) for block in blocks
         ]
         scale = 1.0 if self.normalize else common_scale(sources)
         for values in sources:
             values /= np.float32(scale)
-        encoders, self.loss_curve_ = train_encoders(self, sources, known[rows], weights)
+        encoders, self.loss_curve_ = train_encoders(self, sources, known[rows])
         self.n_learning_rows_, self.n_iter_ = len(rows), len(self.loss_curve_)
         # The encoders of fit expect vectors divided by the scale.
         encoders = [Layer(e.matrix / np.float32(scale), e.intercept) for e in encoders]
         self.encoders_ = dict(zip(names, encoders, strict=True))
 
-    def _resolve_activation(self):
-        if self.activation != "auto":
-            return self.activation
-        return None if self.variant == "decoupled" else "relu"
-
     def _combine(self, blocks):
         encodings = []
-        blocks, _ = positive_weight_blocks(blocks, self.weights_)
         for block in blocks:
-            encoder = self.encoders_[block.name]
+            matrix, intercept = self.encoders_[block.name]
             values = source_rows(block, normalize=self.normalize)
-            encoding = encode(values, encoder, self.activation_)
+            encoding = row_product(values, matrix) + intercept
+            if self.variant != "decoupled":
+                encoding = np.maximum(encoding, 0)
             encoding[~block.known] = 0
             encodings.append(encoding)
         known = known_matrix(blocks).any(axis=1)
         return combine_encodings(encodings, self.variant), known
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "encoders_")

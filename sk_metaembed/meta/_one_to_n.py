@@ -10,7 +10,6 @@ import numpy as np
 
 from .._core._arrays import row_product
 from .._core._sklearn import Interval
-from ..sequences import Block
 from ._base import BaseMetaEmbedding
 from ._linear import (
     common_scale,
@@ -32,8 +31,6 @@ from ._one_to_n_math import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..sequences import EmbeddedSequences
-
 
 class OneToNMetaEmbedding(BaseMetaEmbedding):
     """Learn meta vectors from which linear maps reconstruct every source (1TON, 1TON+).
@@ -49,7 +46,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     impute_missing : bool, default=False
         False learns from the words that all sources know (1TON). True learns from all
         words that any source knows, with the missing vectors as unknowns of the same
-        problem (1TON+); `impute` returns them.
+        problem (1TON+).
     weights : dict of str to float, sequence of float, or None, default=None
         Weight of each source's error, by name or in the order of the blocks. None, and
         sources missing in a dict, mean 1. A source of weight 0 is ignored.
@@ -148,13 +145,6 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     >>> meta.coefs_["y"].shape
     (4, 3)
 
-    `impute` returns the sources with their missing vectors predicted:
-
-    >>> y = Block("y", y.values, "type", known=[False] + [True] * 49)
-    >>> X = EmbeddedSequences(X.tokens, [x, y])
-    >>> imputed = OneToNMetaEmbedding(4, impute_missing=True).fit(X).impute(X)
-    >>> bool(imputed.block("y").known.all())
-    True
     """
 
     _parameter_constraints: dict = {
@@ -266,38 +256,6 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             ends = np.cumsum([coefs[i].shape[1] for i in pattern])[:-1]
             self._encoders[pattern] = _float32(np.split(joined[1:], ends))
         return self._encoders.get(pattern, [])
-
-    def impute(self, X: EmbeddedSequences) -> EmbeddedSequences:
-        """Return the sources with their missing vectors imputed.
-
-        Use it to inspect imputed vectors, or to combine the sources in another way.
-        With ``impute_missing=False`` the maps are learned on the words that all sources
-        know.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            With blocks of the names and dimensions seen in `fit`.
-
-        Returns
-        -------
-        EmbeddedSequences
-            The blocks at their common level, without those of weight 0. Known vectors
-            are as in training: of unit length with `normalize`. A missing vector is ``m
-            W_i + b_i``, the optimum of 1TON+, and known, if any source knows the word.
-        """
-        meta = self.transform(X).blocks[0]
-        filled = []
-        for block in positive_weight_blocks(X.aligned_blocks(), self.weights_)[0]:
-            values = source_rows(block, normalize=self.normalize)
-            rows = np.flatnonzero(meta.known & ~block.known)
-            decoded = row_product(meta.values[rows], self.coefs_[block.name])
-            values[rows] = decoded + self.intercepts_[block.name]
-            filled.append(Block(block.name, values, block.level, meta.known))
-        return X.with_blocks(filled)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "coefs_")
 
 
 def _float32(arrays):

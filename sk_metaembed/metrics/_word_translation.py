@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
         vocabulary: Iterable[str] | int | None
         method: Literal["csls", "cosine"]
-        n_neighbors: int
         missing: Literal["omit", "wrong"]
+
+
+_N_NEIGHBORS = 10  # of CSLS, as in the paper
 
 
 @overload
@@ -62,7 +64,6 @@ def word_translation_score(
     *,
     vocabulary: Iterable[str] | int | None = 50_000,
     method: Literal["csls", "cosine"] = "csls",
-    n_neighbors: int = 10,
     missing: Literal["omit", "wrong"] = "omit",
     return_report: bool = False,
 ) -> float | Bunch:
@@ -86,8 +87,6 @@ def word_translation_score(
         Estimators have no vocabulary and require a list.
     method : {"csls", "cosine"}, default="csls"
         How the nearest candidate is found; see Notes.
-    n_neighbors : int, default=10
-        Number of neighbors of CSLS.
     missing : {"omit", "wrong"}, default="omit"
         How to treat words that are not in the source or without a translation in the
         vocabulary: drop them or count them as wrong.
@@ -129,9 +128,9 @@ def word_translation_score(
 
         CSLS(x, y) = 2 cos(x, y) - r(x) - r(y)
 
-    where r(y) is the mean cosine of the candidate y with its `n_neighbors` nearest
-    words of the source, and r(x) that of x with the target. It penalizes hubs, which
-    are words near to many others, and is usually a few points better than "cosine".
+    where r(y) is the mean cosine of the candidate y with its 10 nearest words of the
+    source, and r(x) that of x with the target. It penalizes hubs, which are words near
+    to many others, and is usually a few points better than "cosine".
 
     References
     ----------
@@ -150,10 +149,6 @@ def word_translation_score(
     """
     check_option(method, ("csls", "cosine"), "method")
     check_option(missing, ("omit", "wrong"), "missing")
-    if not is_integer(n_neighbors) or n_neighbors < 1:
-        raise ValueError(
-            f"n_neighbors must be an int of at least 1; got {n_neighbors!r}."
-        )
     table, codes = check_words(pairs, 2, "pairs")
     translations = _translations(table, codes)
     candidates, unit = vocabulary_vectors(target, vocabulary)
@@ -166,7 +161,7 @@ def word_translation_score(
         if method == "csls":
             own = vocabulary if vocabulary is None or is_integer(vocabulary) else usable
             words = vocabulary_vectors(source, own)[1]
-            penalties = mean_cosines(unit, words, n_neighbors)
+            penalties = mean_cosines(unit, words, _N_NEIGHBORS)
         best = nearest(queries, unit, penalties)
         answers.update(zip(known, [candidates[i] for i in best], strict=True))
     report = _report(translations, answers, missing)

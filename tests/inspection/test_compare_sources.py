@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -107,27 +107,6 @@ def test_interval_has_the_variance_of_nadeau_and_bengio():
     assert table.half_width[0] == pytest.approx(t.interval(0.95, 3, 0, scale)[1])
 
 
-@pytest.mark.parametrize(
-    ("metric", "lowest", "highest"),
-    [
-        ("f1_macro", 0, 1),
-        ("r2", -np.inf, 1),
-        ("neg_log_loss", -np.inf, 0),
-        ("mutual_info_score", -np.inf, np.inf),
-    ],
-)
-def test_intervals_are_cut_at_the_bounds_of_the_score(metric, lowest, highest):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    scores = np.array([[0.1, 0.5, 0.9]]) - (metric == "neg_log_loss")
-    display = of_scores(scores, metric).plot()
-    row = display.frame().iloc[0]
-    ends = [row.score - row.half_width, row.score + row.half_width]
-    (low, high) = display.lines_[0].lines[1]
-    drawn = [low.get_xdata()[0], high.get_xdata()[0]]
-    np.testing.assert_allclose(drawn, np.clip(ends, lowest, highest))
-    pyplot.close(display.figure_)
-
-
 def test_differences_are_paired_by_fold():
     scores = np.array([[0.5, 0.7, 0.9], [0.6, 0.8, 1.0]])
     table = of_scores(scores, seconds=np.array([[1.0, 2, 3], [2, 2, 2]])).frame()
@@ -163,20 +142,6 @@ def test_equal_texts_are_in_one_fold():
     assert leaky.metric == "roc_auc"
     assert leaky.frame().score.iloc[0] > 0.95
     assert clean.frame().score.max() < 0.7
-
-
-def test_groups_are_in_one_fold():
-    groups = np.arange(N_ROWS) // 10
-    found = compare_sources(
-        SOURCES[:1], TEXTS, Y, cv=GroupKFold(3), groups=groups, random_state=0
-    )
-    folds = list(GroupKFold(3).split(TEXTS, Y, groups))
-    tokens = Tokenizer().fit_transform(TEXTS)
-    embedded = EmbeddingUnion(SOURCES[:1]).fit_transform(tokens)
-    model = StackedMetaClassifier(random_state=0)
-    for k, (train, test) in enumerate(folds):
-        expected = model.fit(embedded[train], Y[train]).score(embedded[test], Y[test])
-        assert found.scores[-1, k] == expected
 
 
 def test_a_source_is_fitted_on_the_training_part_only():
@@ -231,13 +196,6 @@ def test_a_union_is_its_sources(display):
     found = compare_sources(union, TEXTS, Y, cv=CV, random_state=0)
     assert found.names == ["TF-IDF", "good", "stack"]
     np.testing.assert_array_equal(found.scores[:2], display.scores[:2])
-
-
-def test_a_pipeline_without_sources_is_compared_with_tfidf():
-    texts = [f"{'good' if y else 'bad'} {i}" for i, y in enumerate(Y > 0)]
-    found = compare_sources(make_text_pipeline(random_state=0), texts, Y > 0, cv=3)
-    assert found.names == ["TF-IDF", "stack"]
-    assert found.scores.min() > 0.95
 
 
 def test_a_source_of_several_blocks_is_one_candidate(display):

@@ -83,7 +83,7 @@ def test_html_marks_words_in_the_escaped_text(explanation, tmp_path):
         assert outside not in html
     page = explanation.to_html()
     assert page.startswith("<!DOCTYPE html>")
-    assert explanation.to_html(tmp_path / "page.html") is None
+    assert explanation.to_html(tmp_path / "page.html") == page
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
 
 

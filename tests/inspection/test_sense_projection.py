@@ -178,14 +178,6 @@ def test_no_silhouette_if_no_sense_occurs_twice(two_senses):
     assert len(plain.points_[0]) == 1
 
 
-def test_equal_vectors_have_exactly_one_position():
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(4, 300))[[0, 1, 2, 0, 3, 0]]
-    (positions,) = SenseProjectionDisplay.from_vectors(vectors).positions
-    assert len(np.unique(positions, axis=0)) == 4
-    assert (positions[0] == positions[3]).all()
-
-
 def test_axes_and_options_are_passed_on(two_senses):
     vectors, senses = two_senses
     layers = {"x": vectors, "y": vectors[:, :3], "z": vectors**2}

@@ -65,17 +65,6 @@ def test_occurrences_are_selected_by_position_or_word(embedded):
     assert places.ax_.get_title() == "layer"
 
 
-def test_words_of_a_type_level_block_need_no_position(embedded):
-    display = SimilarityDisplay.from_embedded(
-        embedded, block="static", tokens=["queen", (0, "king"), (1, 2)]
-    )
-    types = embedded.tokens.types.tolist()
-    rows = [types.index(word) for word in ("queen", "king", "a")]
-    expected = cosine_similarity(embedded.block("static").values[rows])
-    np.testing.assert_allclose(display.values, expected, atol=1e-6)
-    assert display.labels == ["queen", "king", "a"]
-
-
 def test_constructors_give_equal_displays(vectors, tmp_path):
     table = dict(zip(WORDS, vectors.astype(np.float32), strict=True))
     source = FunctionEmbedding(lambda words: [table[word] for word in words])
@@ -103,31 +92,6 @@ def test_heat_map_has_labels_values_and_a_symmetric_scale(vectors):
     written = [[text.get_text() for text in row] for row in display.text_]
     assert written == [[f"{s:.2f}" for s in row] for row in display.values]
     assert display.im_.colorbar.ax.get_ylabel() == "cosine similarity"
-
-
-def test_lightness_rises_with_similarity_and_values_are_readable(vectors):
-    display = SimilarityDisplay.from_vectors(vectors, WORDS)
-    grey = display.im_.cmap(np.linspace(0, 1, 50))[:, :3] @ [0.299, 0.587, 0.114]
-    assert (np.diff(grey) > 0).all()
-    colours = {text.get_color() for text in display.text_.ravel()}
-    assert display.text_[0, 0].get_color() == "black"
-    assert colours == {"black", "white"}
-
-
-@pytest.mark.parametrize("n", [1, 7, 60])
-def test_nothing_overlaps_and_values_fit_into_their_cells(n):
-    rng = np.random.default_rng(n)
-    labels = [f"a rather long label {i}" for i in range(n)]
-    display = SimilarityDisplay.from_vectors(rng.normal(size=(n, 5)), labels)
-    display.figure_.canvas.draw()
-    ax = display.ax_
-    boxes = [tick.get_window_extent() for tick in ax.get_yticklabels()]
-    assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
-    cell = ax.get_window_extent().width / n
-    if display.text_ is not None:
-        widest = max(text.get_window_extent().width for text in display.text_.ravel())
-        assert widest < cell
-    assert (display.text_ is None) == (n == 60)
 
 
 def test_axes_and_options_are_passed_on(vectors):

@@ -1,15 +1,12 @@
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 
 from sk_metaembed import (
     Block,
-    DynamicMetaClassifier,
     DynamicMetaEmbedding,
     EmbeddedSequences,
     EmbeddingUnion,
-    FunctionEmbedding,
     TokenSequences,
 )
 from sk_metaembed.inspection import SourceWeightsDisplay
@@ -66,62 +63,6 @@ def test_bars_show_the_weights_with_labels(dme, embedded):
     assert sorted(names) == ["even share", "large", "small"]
     shown = {text.get_text() for text in ax.texts}
     assert shown == {f"{weight:.2f}" for weight in display.weights.ravel()}
-
-
-def test_labels_do_not_overlap_in_a_new_figure(dme, embedded):
-    display = SourceWeightsDisplay(
-        np.full((5, 4), 0.25),
-        sources=["word2vec", "fasttext", "glove", "elmo"],
-        groups=np.array(["business", "entertainment", "politics", "sports", "tech"]),
-        counts=np.ones(5, int),
-    ).plot()
-    display.figure_.canvas.draw()
-    boxes = [text.get_window_extent() for text in display.ax_.texts]
-    legend = display.ax_.get_legend().get_window_extent()
-    for i, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[i + 1 :])
-        assert not box.overlaps(legend)
-
-
-def test_attention_step_of_a_pipeline_is_used(embedded):
-    from sklearn.pipeline import make_pipeline
-
-    texts = ["aa b", "ccc", "aa ccc b", "b"] * 3
-    y = [0, 1, 1, 0] * 3
-    sources = [
-        ("length", FunctionEmbedding(_lengths)),
-        ("other", FunctionEmbedding(_ones)),
-    ]
-    net = DynamicMetaClassifier(
-        projection_dim=4, encoder="mean", hidden_dims=(), max_epochs=1, random_state=0
-    )
-    pipe = make_pipeline(EmbeddingUnion(sources), net).fit(texts, y)
-    whole = SourceWeightsDisplay.from_estimator(pipe, texts, groups=y)
-    part = SourceWeightsDisplay.from_estimator(net, pipe[:-1].transform(texts))
-    assert whole.sources == ["length", "other"]
-    assert part.groups.tolist() == ["all"]
-    np.testing.assert_allclose(
-        whole.counts @ whole.weights / whole.counts.sum(), part.weights[0], rtol=1e-5
-    )
-
-
-def _lengths(words):
-    return [[len(word)] for word in words]
-
-
-def _ones(words):
-    return [[1.0] for word in words]
-
-
-def test_ax_and_bar_kw_are_used(dme, embedded):
-    figure, ax = matplotlib.pyplot.subplots()
-    display = SourceWeightsDisplay.from_estimator(
-        dme, embedded, ax=ax, bar_kw={"color": "#123456", "hatch": "o"}
-    )
-    assert display.ax_ is ax
-    assert display.figure_ is figure
-    assert to_hex(display.bars_[0][1][0].get_facecolor()) == "#123456"
-    assert display.bars_[0][1][0].get_hatch() == "o"
 
 
 def test_gates_that_do_not_sum_to_one_have_no_even_share():

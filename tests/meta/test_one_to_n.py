@@ -162,23 +162,6 @@ def test_a_missing_vector_left_out_is_the_same_as_one_that_is_learned():
     )
 
 
-def test_impute_gives_what_the_maps_say():
-    X = planted(missing=6, noise=0.0)
-    meta = fitted(X, n_components=3, impute_missing=True, alpha=1e-8, normalize=False)
-    filled = meta.impute(X)
-    assert filled.names == X.names
-    whole = planted(missing=0, noise=0.0)
-    for before, after, true in zip(X.blocks, filled.blocks, whole.blocks, strict=True):
-        assert after.known.all()
-        assert np.array_equal(after.values[before.known], before.values[before.known])
-        predicted = values(meta, X) @ meta.coefs_[before.name]
-        predicted += meta.intercepts_[before.name]
-        lacking = ~before.known
-        np.testing.assert_allclose(after.values[lacking], predicted[lacking], atol=1e-4)
-        # The factors are known through the other source, so nothing is lost.
-        np.testing.assert_allclose(after.values, true.values, atol=0.02)
-
-
 def test_1ton_learns_from_shared_words_only():
     X = planted(missing=6)
     shared = np.logical_and.reduce([block.known for block in X.blocks])
