@@ -74,7 +74,9 @@ def test_sentence_vectors_are_those_of_sentence_transformers():
 
 def test_the_whole_text_unchanged_at_the_sequence_level(pair):
     mean, cls = (
-        TransformerEmbedding(pair, output=output).fit_transform(TEXTS).blocks[0]
+        TransformerEmbedding(pair, output=output)
+        .fit_transform(TEXTS)
+        .block(f"{output}2")
         for output in ("mean", "cls")
     )
     assert mean.known.tolist() == [True, False, True, True, True]
@@ -134,16 +136,6 @@ def test_windows_of_texts(pair, max_length):
         np.testing.assert_allclose(
             result.values[-len(tokens[2]) :], other.values, atol=1e-5
         )
-
-
-def test_words_beyond_the_first_window_are_cut_with_a_warning(pair):
-    source = TransformerEmbedding(pair, max_length=8, truncate=True)
-    tokens = Tokenizer().transform([LONG, "The king"])
-    with pytest.warns(UserWarning, match="1 of 2 sequences are longer than 8 pieces"):
-        (block,) = source.fit_transform(tokens).blocks
-    offsets = pair[1](LONG, return_offsets_mapping=True, add_special_tokens=False)
-    stop = offsets["offset_mapping"][5][1]
-    np.testing.assert_array_equal(block.known, tokens.spans()[:, 0] < stop)
 
 
 def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):

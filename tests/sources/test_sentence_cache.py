@@ -106,16 +106,6 @@ def test_results_are_in_order_and_the_same_with_and_without_a_cache(tmp_path):
             assert len(computed) == expected
 
 
-def test_only_missing_sentences_are_computed(tmp_path):
-    with SentenceCache(tmp_path, "m") as cache:
-        run(cache, TOKENS[:1])
-        result, computed = run(cache, slice_tokens=1)
-        assert sorted(computed) == [("not",), ("or", "?")]
-    equal(result, run(None)[0])
-    with SentenceCache(tmp_path, "other weights") as cache:
-        assert len(run(cache)[1]) == 3
-
-
 def test_float16_rounds_computed_vectors_too(tmp_path):
     def third(sentences):
         return [[(np.full((len(s), 1), 1 / 3), [True] * len(s))] for s in sentences]
@@ -126,14 +116,6 @@ def test_float16_rounds_computed_vectors_too(tmp_path):
             ((values, _),) = embed(cache, tokens, third, [Layer("0", 1)])
         assert values.dtype == np.float32
         assert set(values.ravel()) == {np.float32(np.float16(1 / 3))}
-
-
-def test_nothing_to_embed():
-    for tokens in (TOKENS[:0], TOKENS[1:2]):
-        (values, _), (pooled, whole) = run(None, tokens)[0]
-        assert values.shape == (0, 3)
-        assert pooled.shape == (len(tokens), 2)
-        assert not whole.any()
 
 
 @pytest.mark.parametrize(
@@ -156,22 +138,6 @@ def test_invalid_output_of_a_source_raises(tmp_path, returned, match):
     with SentenceCache(tmp_path, "m") as cache, pytest.raises(ValueError, match=match):
         embed(cache, TOKENS[:1], lambda sentences: returned)
     assert EmbeddingCache(tmp_path).info().entries == 0
-
-
-def test_a_failing_source_leaves_entries_stored_before(tmp_path):
-    calls = []
-
-    def failing(sentences):
-        calls.append(sentences)
-        if len(calls) == 3:
-            raise RuntimeError("out of memory")
-        return Source()(sentences)
-
-    with SentenceCache(tmp_path, "m") as cache:
-        with pytest.raises(RuntimeError, match="out of memory"):
-            embed(cache, TOKENS, failing, slice_tokens=2)
-        assert EmbeddingCache(tmp_path).info().entries == 4
-        assert len(run(cache)[1]) == 1
 
 
 def test_sentences_stored_by_others_meanwhile_are_not_computed(tmp_path):

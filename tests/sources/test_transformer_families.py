@@ -211,20 +211,6 @@ def test_token_lists_have_the_pieces_of_separate_words(make):
     assert pieces.words.tolist() == expected.word_ids(0)
 
 
-def test_long_input_with_byte_level_and_slow_tokenizers():
-    vocabulary = {"vocab_size": 400}
-    for kind, family, size in [("GPT-2", "GPT2", GPT2), ("ByT5", "T5", T5)]:
-        config = getattr(transformers, f"{family}Config")(**size, **vocabulary)
-        model = getattr(transformers, f"{family}Model")(config)
-        tokenizer = TOKENIZERS[kind]()
-        source = TransformerEmbedding((model, tokenizer), static=True, max_length=9)
-        words = ["kin", "", "a", "king", "longer-than-the-window", "b"]
-        contextual, static = source.fit_transform([words]).blocks
-        known = [word != "" for word in words]
-        assert contextual.known.tolist() == static.known.tolist() == known
-        assert source.n_long_ == 1
-
-
 @pytest.mark.filterwarnings("ignore")  # torch moves quantisation elsewhere
 def test_a_network_that_rounds_by_the_batch_gets_single_sentences():
     pair = tiny_bert.network(), tiny_bert.tokenizer()

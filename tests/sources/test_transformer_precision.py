@@ -1,8 +1,6 @@
 """``dtype="auto"`` and weights in oneDNN's layout."""
 
 import pickle
-import threading
-from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import TransformerEmbedding, load, save
-from sk_metaembed._training import _onednn
 from sk_metaembed._training._onednn import PackedLayer, pack_weight
 from sk_metaembed.sources.transformer import _precision
 from sk_metaembed.sources.transformer._model import ModelSpec, shared_model
@@ -119,23 +116,3 @@ def test_models_from_files_are_packed_and_pairs_are_not(tmp_path):
         np.testing.assert_allclose(ours.values, torchs.values, atol=2e-5)
     trained = source._model.private_module()
     assert not any(isinstance(m, PackedLayer) for m in trained.modules())
-
-
-def test_no_pass_runs_while_layers_are_tried(monkeypatch):
-    network = shared_model(ModelSpec(tiny_bert.folder())).new_network("float32")
-    network._packs = True
-    trying, may_end = threading.Event(), threading.Event()
-
-    def pack_layers(module, trial, equal):
-        trying.set()
-        assert may_end.wait(30)
-
-    monkeypatch.setattr(_onednn, "pack_layers", pack_layers)
-    rows = [np.array([1, 2, 3])]
-    with ThreadPoolExecutor(2) as pool:
-        passes = [pool.submit(network.hidden_states, rows, None, 0) for _ in range(2)]
-        assert trying.wait(30)
-        assert not wait(passes, timeout=0.2).done
-        may_end.set()
-        first, second = (done.result()[-1] for done in passes)
-    assert torch.equal(first, second)

@@ -263,7 +263,11 @@ def round_entry(values, known, dtype):
                 f"The vectors reach {np.abs(values).max():.4g}, more than {dtype} can "
                 "represent: store them as float32."
             )
-        raise ValueError(f"The vectors to store as {dtype} contain NaN or infinity.")
+        raise ValueError(
+            "The vectors contain NaN or infinity. float16 is too narrow for some "
+            "networks, such as T5: use dtype='bfloat16' or 'float32'. In float32 the "
+            "weights are corrupt."
+        )
     return rounded, np.asarray(known, dtype=bool)
 
 
