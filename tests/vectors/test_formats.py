@@ -180,14 +180,9 @@ def test_float16_halves_the_matrix(write):
     assert wv != WordVectors.open(path)
 
 
-def test_limit_and_words(write):
+def test_limit(write):
     path = write("x.txt", "".join(f"w{i} {i} {-i}\n" for i in range(1, 20)))
     assert WordVectors.open(path, limit=3).words.tolist() == ["w1", "w2", "w3"]
-    some = WordVectors.open(path, words={"w7", "w2", "nowhere"})
-    assert some.words.tolist() == ["w2", "w7"]
-    np.testing.assert_array_equal(some.vectors, [[2, -2], [7, -7]])
-    both = WordVectors.open(path, limit=3, words=["w2", "w7"])
-    assert both.words.tolist() == ["w2"]
 
 
 def test_store_opens_directly_and_in_part(tmp_path):

@@ -178,7 +178,7 @@ def test_flipped_bytes_of_a_store(name, tmp_path):
             with pytest.raises(ValueError, match="store is corrupt|out of bounds"):
                 wv.verify()
             with contextlib.suppress(ValueError):
-                WordVectors.open(place, words=words[:9])
+                WordVectors.open(place, limit=9)
         except ValueError as error:
             assert "store is corrupt" in str(error)
 
