@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._word_index import MAX_NGRAM, PackedWords, build_index, find, pack
+from ._word_index import MAX_NGRAM, PackedWords, build_index
 
 VERSION = 2
 META = "meta.json"
@@ -83,13 +83,15 @@ class MatrixFile:
 class StoreWriter:
     """Write a store: readers append rows, ``finish`` completes it.
 
+    A context manager, which closes the files, also after an interrupted conversion.
+
     Attributes
     ----------
     repairs : Counter
         Number of repairs by kind, which ``meta.json`` records.
     """
 
-    def __init__(self, directory, *, label, dtype="float32", limit=None, words=None):
+    def __init__(self, directory, label, dtype, *, limit=None):
         self.directory, self.label = Path(directory), label
         self.dtype, self.limit = np.dtype(dtype), limit
         self.repairs = Counter()
@@ -97,10 +99,14 @@ class StoreWriter:
         self._matrix = self._buckets = None
         self._packs = []
         self._not_finite = []
-        self._selected = None
-        if words is not None:
-            packed = pack(words)
-            self._selected = packed, build_index(packed)[0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        for file in (self._matrix, self._buckets):
+            if file is not None:
+                file.close()
 
     def append(self, packed, vectors):
         """Filter and repair words and their float32 rows, and write them."""
@@ -109,11 +115,10 @@ class StoreWriter:
             self._matrix = MatrixFile(path, vectors.shape[1], self.dtype)
         packed, n_repaired = packed.decodable()
         self.repairs["undecodable_words"] += n_repaired
-        if self._selected is not None:
-            packed, vectors = _where(
-                find(packed, *self._selected) >= 0, packed, vectors
-            )
-        packed, vectors = _where(self._finite(packed, vectors), packed, vectors)
+        finite = self._finite(packed, vectors)
+        if not finite.all():
+            rows = np.flatnonzero(finite)
+            packed, vectors = packed.take(rows), vectors[rows]
         self._matrix.append(self._cast(vectors, packed.word))
         self._packs.append(packed)
 
@@ -150,12 +155,6 @@ class StoreWriter:
         self._matrix.close()
         self._write_meta(packed, slots, source)
         self._warn_not_finite()
-
-    def close(self):
-        """Close the files, also after an interrupted conversion."""
-        for file in (self._matrix, self._buckets):
-            if file is not None:
-                file.close()
 
     def _write_meta(self, packed, slots, source):
         arrays = {"words": packed.blob, "offsets": packed.offsets, "index": slots}
@@ -209,9 +208,6 @@ class StoreWriter:
                 f"{self.label}: all {self.repairs['not_finite_rows']} vectors contain "
                 f"NaN or infinity; no usable vector is left."
             )
-        if self._selected is not None:
-            n_words = self._selected[0].n_words
-            return f"{self.label}: does not contain any of the {n_words} words="
         return f"{self.label}: contains no words; at least one is required."
 
     def _warn_not_finite(self):
@@ -225,13 +221,6 @@ class StoreWriter:
                 UserWarning,
                 stacklevel=2,
             )
-
-
-def _where(mask, packed, vectors):
-    if mask.all():
-        return packed, vectors
-    rows = np.flatnonzero(mask)
-    return packed.take(rows), vectors[rows]
 
 
 def _bucket_name(start, row):

@@ -256,7 +256,7 @@ def test_bfloat16_and_callbacks(embedded, tags):
         (lambda X, y: (X, y[:-1]), ValueError, "59 rows for 60 sentences"),
         (lambda X, y: (X, [[*y[0], "O"], *y[1:]]), ValueError, "row 0 of y has"),
         (lambda X, y: (X, [[None] * len(r) for r in y]), TypeError, "row 0 of y, tag"),
-        (lambda X, y: (X, [["I-a"] * len(r) for r in y]), ValueError, "begins its"),
+        (lambda X, y: (X, [["I-a"] * len(r) for r in y]), ValueError, "it must be"),
         (
             lambda X, y: (X, [["Q"] * len(r) for r in y]),
             ValueError,
