@@ -77,7 +77,7 @@ def test_word_attention_is_the_published_formula(levels, gate):
     )
     a = mixer.score.weight.detach().numpy()[0]
     b = mixer.score.bias.detach().numpy()[0]
-    mixed, weights = mixer.mix(batch_of(embedded))[:2]
+    mixed, weights = mixer(batch_of(embedded))
     for j in range(embedded.tokens.n_tokens):
         scores = np.array([p[j] @ a + b for p in projected], dtype=np.float64)
         mask = np.array([k[j] for k in known])
@@ -125,8 +125,8 @@ def test_equal_scores_are_the_unweighted_mean():
     uniform = mixer_for(embedded, "uniform", activation=None)
     uniform.load_state_dict(word.state_dict(), strict=False)
     batch = batch_of(embedded)
-    mixed, weights = word.mix(batch)[:2]
-    total, known = uniform.mix(batch)[:2]
+    mixed, weights = word(batch)
+    total, known = uniform(batch)
     count = known.sum(dim=1, keepdim=True).clamp(min=1)
     torch.testing.assert_close(mixed, total / count)
     torch.testing.assert_close(weights, known / count)
@@ -140,7 +140,7 @@ def test_task_attention_is_elmos_scalar_mix():
     mixer = mixer_for(embedded, "task", projection_dim=None, activation=None)
     s = torch.softmax(mixer.source_scores, 0).detach().numpy()
     expected = 1.7 * sum(w * b.values for w, b in zip(s, embedded.blocks, strict=True))
-    mixed = mixer(batch_of(embedded)).detach().numpy()
+    mixed = mixer(batch_of(embedded))[0].detach().numpy()
     np.testing.assert_allclose(mixed, expected, atol=1e-5)
 
 
@@ -152,7 +152,7 @@ def test_unknown_everywhere_is_zero_and_finite(attention):
         for b in embedded.blocks
     ]
     batch = batch_of(embedded.with_blocks(nothing))
-    mixed, weights = mixer_for(embedded, attention).mix(batch)[:2]
+    mixed, weights = mixer_for(embedded, attention)(batch)
     assert not mixed.any()
     assert not weights.any()
 
