@@ -75,20 +75,29 @@ def test_weights_are_scalars_or_vectors(levels, gate, kind, n_weights):
     np.testing.assert_allclose(shown.detach(), weights.mean(2), atol=1e-5)
 
 
-def test_weights_per_dimension_choose_a_source_per_dimension():
-    embedded = make_embedded()
-    mixer = mixer_of(embedded)
-    vectors, known = projected(mixer, embedded)
-    with torch.no_grad():
-        mixer.score.weight.zero_()
-        mixer.score.weight[:3, 0], mixer.score.weight[3:, 0] = 99.0, -99.0
-    mixed = mixer(batch_of(embedded))[0].detach()
-    differ = known.all(1) & (np.abs(vectors[:, 0, 0] - vectors[:, 1, 0]) > 0.1)
-    largest = vectors[:, :, 0].argmax(1)
-    rows = np.arange(len(vectors))
-    for part, source in (slice(3), largest), (slice(3, None), 1 - largest):
-        expected = vectors[rows, source, part]
-        np.testing.assert_allclose(mixed[differ, part], expected[differ], atol=1e-2)
+def test_context_attention_runs_over_time_and_not_over_sources():
+    embedded = make_embedded(levels=("type", "token", "type"))
+    mixer = mixer_of(embedded, "context", mixer="published")
+    reference = torch.nn.LSTM(6, 2, bidirectional=True)
+    recurrence = mixer.recurrence
+    for name, parameter in recurrence.forward_lstm.named_parameters():
+        getattr(reference, name).data.copy_(parameter.data)
+    for name, parameter in recurrence.backward_lstm.named_parameters():
+        getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
+    batch = batch_of(embedded)
+    projected = mixer.project(batch)
+    projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
+    scores = mixer.scores(projected, batch.grid).squeeze(2)
+    offsets = embedded.tokens.offsets
+    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        if start == end:
+            continue
+        for source in range(3):
+            states, _ = reference(projected[source][start:end])
+            expected = mixer.score(states).squeeze(1)
+            torch.testing.assert_close(
+                scores[start:end, source], expected, atol=1e-5, rtol=1e-4
+            )
 
 
 @pytest.mark.parametrize("attention", ["task", "uniform"])
