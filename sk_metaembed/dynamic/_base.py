@@ -228,6 +228,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             self._start(X, y, weights, classes, trained)
         check_classes(classes, self._target)
         weights = self._weights(y, weights)
+        if not weights.any():
+            raise ValueError(
+                "sample_weight and class_weight give every sequence a weight of 0."
+            )
         data = X, y, (weights / weights.mean()).astype(np.float32)
         held_out = self._read_validation(*validation) if validation else None
         train(self, data, held_out, is_partial=validation is None)
@@ -272,8 +276,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return self._random.randint(np.iinfo(np.int32).max)
 
     def _torch_parts(self):
-        """Return network and loss, as parameters of the net, and the held-out score."""
-        from .nets._network import DynamicMetaNet, ValidAccuracy, WeightedLoss
+        """Return network and loss as parameters of the net, and a held-out score.
+
+        The score is given as the arguments of `HeldOutScore`.
+        """
+        from .nets._network import (
+            DynamicMetaNet,
+            WeightedLoss,
+            count_right,
+            share_right,
+        )
 
         parts = {
             "module": DynamicMetaNet,
@@ -281,7 +293,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             "module__pairs": self._reads_pairs,
             "criterion": WeightedLoss,
         }
-        return parts, ValidAccuracy()
+        return parts, count_right, share_right
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""

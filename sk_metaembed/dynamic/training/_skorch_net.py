@@ -39,6 +39,41 @@ class StopWhenDiverged(Callback):
                 )
 
 
+class HeldOutScore(Callback):
+    """Record a score of the held-out part.
+
+    skorch's EpochScoring would compute the outputs of the held-out part once more.
+
+    Parameters
+    ----------
+    collect : callable
+        Returns what the score needs of a batch, from outputs, batch and targets.
+    score : callable
+        Returns the score, from the list of what `collect` has returned.
+    """
+
+    def __init__(self, name, collect, score):
+        self.name, self.collect, self.score = name, collect, score
+
+    def on_epoch_begin(self, net, **kwargs):
+        """Discard the results of an epoch that was interrupted."""
+        self.parts_ = []
+
+    def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
+        """Collect the results of a batch."""
+        if not training and y_pred is not None:
+            self.parts_.append(self.collect(y_pred, *batch))
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write the score into the history."""
+        net.history.record(self.name, self.score(self.parts_))
+        self.parts_ = []
+
+    def on_train_end(self, net, **kwargs):
+        """Discard tensors of a GPU, which another machine could not load."""
+        self.parts_ = []
+
+
 class SavedOptimizer(torch.optim.Optimizer):
     """The state of an optimizer that is created when training continues.
 
@@ -233,7 +268,7 @@ def make_net(model, device, monitor=None, seed=None):
     -------
     SequenceNet
     """
-    parts, score = model._torch_parts()
+    parts, *score = model._torch_parts()
     options = read_train_options(model)
     network = {
         "trained": model._trained,
@@ -278,7 +313,7 @@ def _callbacks(model, options, monitor, score):
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [(monitor, score)]
+        callbacks += [(monitor, HeldOutScore(monitor, *score))]
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += cloned_callbacks(model.callbacks)
     if monitor is not None:
