@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .._core._arrays import infinite_rows
 from .._core._named_errors import names_errors
 from .._io._atomic import atomic_path
 from ..sequences._word_lookup import lookup_vectors
@@ -378,14 +379,12 @@ def _why_not(word, row, fmt):
 
 
 def _check_finite(words, matrix):
-    # A sum is finite unless some entry is not (or it overflows, then look again).
-    if not np.isfinite(matrix.sum(dtype=np.float64)):
-        bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
-        if len(bad):
-            raise ValueError(
-                f"the vector of {words[bad[0]]!r} contains NaN or infinity, "
-                f"as do {len(bad) - 1:,} others. Nothing was written."
-            )
+    bad = infinite_rows(matrix)
+    if len(bad):
+        raise ValueError(
+            f"the vector of {words[bad[0]]!r} contains NaN or infinity, as do "
+            f"{len(bad) - 1:,} others. Nothing was written."
+        )
 
 
 def _write_file(words, matrix, path, fmt):

@@ -19,11 +19,11 @@ import os
 import re
 import warnings
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from .._core._arrays import infinite_rows
 from ._word_index import MAX_NGRAM, PackedWords, build_index
 
 VERSION = 2
@@ -115,9 +115,11 @@ class StoreWriter:
             self._matrix = MatrixFile(path, vectors.shape[1], self.dtype)
         packed, n_repaired = packed.decodable()
         self.repairs["undecodable_words"] += n_repaired
-        finite = self._finite(packed, vectors)
-        if not finite.all():
-            rows = np.flatnonzero(finite)
+        bad = infinite_rows(vectors)
+        if len(bad):
+            self.repairs["not_finite_rows"] += len(bad)
+            self._not_finite += [packed.word(row) for row in bad[:5]]
+            rows = np.delete(np.arange(len(vectors)), bad)
             packed, vectors = packed.take(rows), vectors[rows]
         self._matrix.append(self._cast(vectors, packed.word))
         self._packs.append(packed)
@@ -128,14 +130,12 @@ class StoreWriter:
             if self._buckets is None:
                 path = self.directory / "buckets.npy"
                 self._buckets = MatrixFile(path, chunk.shape[1], self.dtype)
-            start = self._buckets.n_rows
-            if not np.isfinite(chunk.sum(dtype=np.float64)):
+            if len(infinite_rows(chunk)):
                 raise ValueError(
                     f"{self.label}: the n-gram vectors contain NaN or infinity near "
-                    f"bucket {start}; the file is corrupt."
+                    f"bucket {self._buckets.n_rows}; the file is corrupt."
                 )
-            row_name = partial(_bucket_name, start)
-            self._buckets.append(self._cast(chunk, row_name))
+            self._buckets.append(self._cast(chunk, lambda row: "an n-gram"))
         if self._buckets is not None:
             self._buckets.close()
             self.subwords = {"min_n": int(min_n), "max_n": int(max_n)}
@@ -178,26 +178,14 @@ class StoreWriter:
         text = json.dumps(meta, indent=1, ensure_ascii=True)
         (self.directory / META).write_text(text, encoding="ascii")
 
-    def _finite(self, packed, vectors):
-        with np.errstate(invalid="ignore"):
-            if np.isfinite(vectors.sum(dtype=np.float64)):
-                return np.ones(len(vectors), bool)
-        finite = np.isfinite(vectors).all(axis=1)
-        bad = np.flatnonzero(~finite)
-        self.repairs["not_finite_rows"] += len(bad)
-        self._not_finite += [packed.word(row) for row in bad[:5]]
-        return finite
-
     def _cast(self, vectors, row_name):
-        if vectors.dtype == self.dtype:
-            return vectors
         with np.errstate(over="ignore"):
-            cast = vectors.astype(self.dtype)
-        if not np.isfinite(cast).all():
-            row = int(np.flatnonzero(~np.isfinite(cast).all(axis=1))[0])
+            cast = vectors.astype(self.dtype, copy=False)
+        bad = infinite_rows(cast)
+        if len(bad):
             raise ValueError(
-                f"{self.label}: the vector of {row_name(row)!r} contains "
-                f"{np.abs(vectors[row]).max():g}, which is too large for "
+                f"{self.label}: the vector of {row_name(bad[0])!r} contains "
+                f"{np.abs(vectors[bad[0]]).max():g}, which is too large for "
                 f'{self.dtype.name}. Use dtype="float32".'
             )
         return cast
@@ -221,10 +209,6 @@ class StoreWriter:
                 UserWarning,
                 stacklevel=2,
             )
-
-
-def _bucket_name(start, row):
-    return f"n-gram bucket {start + row}"
 
 
 def _fingerprint(directory, meta):
