@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._checked_parameters import is_integer
 from .._core._decorators import with_callbacks
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import (
@@ -25,8 +26,6 @@ from ._parameters import (
     ClassWeight,
     Encoder,
     MixerKind,
-    check_sizes,
-    read_train_options,
 )
 from ._targets import check_classes, label_weights
 from ._trainable import (
@@ -211,6 +210,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
         from .training._fit import train
+        from .training._skorch_net import read_train_options
 
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
@@ -460,3 +460,14 @@ def checked_weights(sample_weight, X):
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+
+
+def check_sizes(sizes, name, *, may_be_empty=False):
+    """Raise unless a parameter is a size of a layer, or sizes of several."""
+    sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
+    wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
+    if wrong or not (sizes or may_be_empty):
+        shown = repr(wrong[0]) if wrong else "no size"
+        raise ValueError(
+            f"{name} must be the sizes of layers, integers of 1 or more; got {shown}."
+        )

@@ -2,6 +2,7 @@
 
 import math
 from contextlib import nullcontext
+from numbers import Integral, Real
 
 import numpy as np
 import torch
@@ -14,9 +15,10 @@ from skorch.callbacks import (
 )
 from skorch.utils import noop
 
+from ..._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from ..._training._callbacks import cloned_callbacks
 from ..._training._random import swap_default_generators
-from .._parameters import NETWORK, read_train_options
+from .._parameters import NETWORK
 from ._data import BucketLoader
 
 # Parameters that may differ when training continues, and that a saved net keeps.
@@ -250,6 +252,31 @@ def _read_losses(history, name):
         losses = torch.stack([batch[name] for batch in batches]).tolist()
         for batch, loss in zip(batches, losses, strict=True):
             batch[name] = loss
+
+
+_TRAIN_CONSTRAINTS = {
+    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+    "lr_patience": [Interval(Integral, 0, None, closed="left")],
+    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
+    "dtype": [StrOptions({"float32", "bfloat16"})],
+}
+
+
+def read_train_options(model):
+    """Return the parameter `train_options` with its defaults filled in."""
+    options = {**model._train_options, **(model.train_options or {})}
+    unknown = [key for key in options if key not in _TRAIN_CONSTRAINTS]
+    if unknown:
+        raise ValueError(
+            f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
+            f"{sorted(_TRAIN_CONSTRAINTS)}."
+        )
+    # To Python a bool is a number.
+    shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
+    owner = f"{type(model).__name__}'s train_options"
+    validate_parameter_constraints(_TRAIN_CONSTRAINTS, shown, owner)
+    return options
 
 
 def make_net(model, device, monitor=None, seed=None):
