@@ -24,7 +24,6 @@ from sk_metaembed import (
     TokenClassifier,
     TokenSequences,
 )
-from sk_metaembed.adapters import _token_classifier
 from sk_metaembed.metrics import span_f1_score
 
 ROWS = [["in", "New", "York"], [], ["Ada"], ["York", "in", "Ada", "new"], ["new", "in"]]
@@ -109,16 +108,6 @@ def test_a_word_is_predicted_once_where_its_vector_is_all_there_is():
     assert [len(seen) for seen in tagger.estimator_.seen_] == [9]
 
 
-def test_batches_of_any_size_give_the_same(monkeypatch):
-    X = embedded()
-    tagger = TokenClassifier(LogisticRegression(), window=2).fit(X, TAGS)
-    expected = tagger.predict_proba(X)
-    monkeypatch.setattr(_token_classifier, "_BATCH", 100)
-    assert len(list(_token_classifier.batches(np.arange(10), 45))) == 5
-    for one, other in zip(tagger.predict_proba(X), expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
-
-
 def test_results_have_the_shapes_of_the_sentences():
     X = embedded()
     tagger = TokenClassifier(LogisticRegression(C=100), window=1).fit(X, TAGS)
@@ -137,13 +126,6 @@ def test_results_have_the_shapes_of_the_sentences():
 def test_methods_are_those_of_the_classifier():
     assert not hasattr(TokenClassifier(Perceptron()), "predict_proba")
     assert not hasattr(TokenClassifier(GaussianNB()), "decision_function")
-
-
-def test_two_tags_have_one_decision():
-    X = embedded()
-    y = [["O" if tag == "O" else "X" for tag in row] for row in TAGS]
-    values = TokenClassifier(LogisticRegression()).fit(X, y).decision_function(X)
-    assert [v.shape for v in values] == [(len(row),) for row in ROWS]
 
 
 def test_a_weight_is_a_copy():
@@ -283,7 +265,9 @@ def test_a_scheme_repairs_predictions(scheme, expected):
 def test_y_must_follow_the_scheme():
     tagger = TokenClassifier(LogisticRegression(), scheme="IOB2")
     broken = [*TAGS[:3], ["B-place", "O", "I-person", "O"], TAGS[4]]
-    with pytest.raises(ValueError, match=r"row 3 of y, tag 2 is 'I-person', but in IOB2 it must"):
+    with pytest.raises(
+        ValueError, match=r"row 3 of y, tag 2 is 'I-person', but in IOB2 it must"
+    ):
         tagger.fit(embedded(), broken)
     with pytest.raises(ValueError, match="'scheme' parameter"):
         clone(tagger).set_params(scheme="IOB").fit(embedded(), TAGS)
