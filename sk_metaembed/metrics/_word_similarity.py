@@ -178,7 +178,7 @@ def correlation(similarities, scores, kind):
         reason = "all scores of the pairs that can be scored are equal"
     if reason:
         message = f"The correlation is undefined and set to 0: {reason}."
-        # Of the caller of the metric, which `names_errors` calls.
+        # The stack level is that of the caller of the decorated metric.
         warnings.warn(message, UndefinedMetricWarning, stacklevel=5)
         return 0.0
     if kind == "spearman":

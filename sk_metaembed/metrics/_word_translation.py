@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .._core._typing import WordEmbedding
 
 
-_N_NEIGHBORS = 10  # of CSLS, as in the paper
+_N_NEIGHBORS = 10  # in CSLS, as in the paper
 
 
 @names_errors

@@ -51,7 +51,7 @@ def embedded(rows=ROWS, levels=("type", "token", "sequence")):
     return X.with_blocks(blocks)
 
 
-def by_hand(X, window, add_indicator):
+def by_hand(X, window):
     """Return features of tokens, one token and one neighbor at a time."""
     features = []
     for row in range(len(X)):
@@ -63,7 +63,6 @@ def by_hand(X, window, add_indicator):
                 there = 0 <= j < part.tokens.n_tokens
                 for b in blocks:
                     cells += list(b.values[j]) if there else [0.0] * b.dim
-                    cells += [float(there and b.known[j])] if add_indicator else []
             features.append(cells)
     return np.array(features, dtype=np.float32)
 
@@ -83,15 +82,14 @@ class Recording(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("window", [0, 1, 3])
-@pytest.mark.parametrize("add_indicator", [False, True])
 @pytest.mark.parametrize(
     "levels", [("type",), ("token", "type"), ("type", "token", "sequence")]
 )
-def test_features_are_those_made_by_hand(levels, window, add_indicator):
+def test_features_are_those_made_by_hand(levels, window):
     X = embedded(levels=levels)
-    tagger = TokenClassifier(Recording(), window=window, add_indicator=add_indicator)
+    tagger = TokenClassifier(Recording(), window=window)
     tagger.fit(X, TAGS)
-    expected = by_hand(X, window, add_indicator)
+    expected = by_hand(X, window)
     np.testing.assert_array_equal(tagger.estimator_.X_, expected)
     assert tagger.estimator_.X_.dtype == np.float32
     assert tagger.estimator_.y_.tolist() == [tag for row in TAGS for tag in row]
@@ -278,5 +276,5 @@ def test_y_must_follow_the_scheme():
 def test_the_columns_are_those_of_fit():
     tagger = TokenClassifier(LogisticRegression()).fit(embedded(), TAGS)
     predicted = tagger.predict(embedded())
-    tagger.set_params(add_indicator=True, window=1)
+    tagger.set_params(window=1)
     assert tagger.predict(embedded()).tolist() == predicted.tolist()
