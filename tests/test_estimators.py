@@ -169,9 +169,7 @@ VARIANTS = [
     sk.DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
     sk.PairEncoder(sk.EmbeddingUnion(SOURCES)),
     sk.DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
-    sk.TokenClassifier(
-        GaussianNB(var_smoothing=1e-2), window=1, add_indicator=True, scheme="IOB2"
-    ),
+    sk.TokenClassifier(GaussianNB(var_smoothing=1e-2), window=1, scheme="IOB2"),
     sk.Pooling(("mean", "max", "min"), weights="idf"),
     sk.Pooling(("sum", "first", "last"), weights="sif"),
     sk.Pooling(("power-means", "dct", "hierarchical"), weights="usif"),

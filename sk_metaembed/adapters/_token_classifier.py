@@ -60,10 +60,6 @@ class TokenClassifier(
         Cloned, and fitted with one row per token. May be a Pipeline.
     window : int, default=0
         Number of neighbors on each side. Beyond the ends of a sentence they are zeros.
-    add_indicator : bool, default=False
-        Whether to add a column per source and neighbor that is 1 if the source knows
-        the word. It distinguishes unknown words, and positions beyond the sentence,
-        from words whose vectors are near zero.
     scheme : {"IOB2", "IOBES", "BIOES"}, default=None
         The scheme of the tags: y must follow it, and invalid predictions are repaired
         as by `sk_metaembed.sequences.convert_tags`. None allows any tags.
@@ -127,7 +123,6 @@ class TokenClassifier(
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"])],
         "window": [Interval(Integral, 0, None, closed="left")],
-        "add_indicator": ["boolean"],
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
 
@@ -136,12 +131,10 @@ class TokenClassifier(
         estimator: Any,
         *,
         window: int = 0,
-        add_indicator: bool = False,
         scheme: Literal["IOB2", "IOBES", "BIOES"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.window = window
-        self.add_indicator = add_indicator
         self.scheme = scheme
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -178,7 +171,7 @@ class TokenClassifier(
                 "tokens (0 samples)."
             )
         self.dims_in_: dict[str, int] = block_dims(X)
-        self._fitted_window, self._indicates = self.window, self.add_indicator
+        self._fitted_window = self.window
         features = self._features(X, np.arange(tags.n_tokens))
         labels = tags.types[tags.codes]
         self.estimator_ = clone(self.estimator).fit(features, labels, **fit_params)
@@ -271,10 +264,10 @@ class TokenClassifier(
         return np.concatenate(parts), places
 
     def _n_features(self):
-        return n_token_features(self.dims_in_, self._fitted_window, self._indicates)
+        return (2 * self._fitted_window + 1) * sum(self.dims_in_.values())
 
     def _features(self, X, positions):
-        return token_features(X, self._fitted_window, self._indicates, positions)
+        return token_features(X, self._fitted_window, positions)
 
     def _weight_params(self, X, sample_weight):
         """Return the fit parameters that give each token its sentence's weight."""
@@ -294,19 +287,12 @@ class TokenClassifier(
         return {name: weights}
 
 
-def n_token_features(dims, window, add_indicator):
-    """Return the number of features of a token."""
-    return (2 * window + 1) * sum(dim + add_indicator for dim in dims.values())
-
-
-def token_features(X, window, add_indicator, positions):
+def token_features(X, window, positions):
     """Return the vectors of some tokens and their neighbors, float32 (n, n_features).
 
-    Neighbors are ordered from left to right, each with its blocks in order, and each
-    block with a column that is 1 if it knows the token, if requested.
+    Neighbors are ordered from left to right, each with its blocks in order.
     """
-    dims = {block.name: block.dim for block in X.blocks}
-    width = n_token_features(dims, window, add_indicator)
+    width = (2 * window + 1) * X.dim
     out = np.zeros((len(positions), width), dtype=np.float32)
     segments = X.tokens.segment_ids()
     rows = {
@@ -321,9 +307,6 @@ def token_features(X, window, add_indicator, positions):
             block_rows = rows[block.level][neighbors]
             out[present, at : at + block.dim] = block.values[block_rows]
             at += block.dim
-            if add_indicator:
-                out[present, at] = block.known[block_rows]
-                at += 1
     return out
 
 

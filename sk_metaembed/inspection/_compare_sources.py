@@ -44,7 +44,7 @@ _TFIDF, _CONCAT, _STACK = "TF-IDF", "concat", "stack"
 _STACKS = (StackedMetaClassifier, StackedMetaRegressor)
 # Their vectors do not depend on the texts that they are fitted on.
 _FIXED = (FunctionEmbedding, TransformerEmbedding)
-_IMPORTANCE_ROWS = 1000  # of each fold, at most
+_IMPORTANCE_ROWS = 1000  # per fold, at most
 
 
 @names_errors
@@ -229,7 +229,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
 def _name(scoring):
     if isinstance(scoring, str):
         return scoring
-    function = getattr(scoring, "_score_func", scoring)  # of make_scorer
+    function = getattr(scoring, "_score_func", scoring)  # set by make_scorer
     return getattr(function, "__name__", "score")
 
 

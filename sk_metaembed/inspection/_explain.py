@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._core._typing import SupportsPredict
 
 _METHODS = ("auto", "exact", "occlusion")
-_TOKENS_AT_ONCE = 1 << 22  # of texts without a word that are predicted together
+_TOKENS_AT_ONCE = 1 << 22  # tokens of shortened texts predicted together
 
 
 @names_errors

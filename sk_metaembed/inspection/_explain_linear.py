@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
+from ..meta._stacked_decisions import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
 
 # A model is affine if it differs from its linearization by less, relative to its size.
@@ -29,12 +30,8 @@ class Outputs:
             self.classes = np.asarray(estimator.classes_, dtype=object)
             has_decision = hasattr(estimator, "decision_function")
             self.method = "decision_function" if has_decision else "predict_proba"
-            if has_decision and len(self.classes) > 2 and _is_one_to_one(estimator):
-                raise ValueError(
-                    "decision values must have one column per class, but "
-                    "decision_function_shape='ovo' gives one per pair of classes. Set "
-                    "it to 'ovr'."
-                )
+            if has_decision and len(self.classes) > 2:
+                refuse_pairs_of_classes(estimator)
         elif not is_regressor(estimator):
             raise TypeError(
                 "explain takes a fitted classifier or regressor, or a Pipeline or "
@@ -76,13 +73,6 @@ class Outputs:
                 f"target={target!r} is not one of the classes {self.classes.tolist()}."
             )
         return np.full(len(values), matches[0])
-
-
-def _is_one_to_one(estimator):
-    return any(
-        key.split("__")[-1] == "decision_function_shape" and value == "ovo"
-        for key, value in estimator.get_params().items()
-    )
 
 
 def flat_steps(estimator):

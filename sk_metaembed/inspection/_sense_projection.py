@@ -56,7 +56,7 @@ def _silhouettes(vectors, senses):
     They are 0 for a sense with one occurrence and where all distances are 0.
     """
     distances = cosine_distances(vectors)
-    distances[distances < _ROUNDING**2] = 0  # of equal directions
+    distances[distances < _ROUNDING**2] = 0  # equal directions
     return silhouette_samples(distances, senses, metric="precomputed")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..sequences import EmbeddedSequences
 
 _MAX_ROWS_WITH_VALUES = 12  # more do not fit into the cells
-_MAX_LABELS = 50  # more do not fit beside the rows
+_MAX_LABELS = 50  # more do not fit next to the rows
 _MAX_SLANTED_LABELS = 30
 
 

@@ -1,12 +1,12 @@
 """TF-IDF features of words and of their characters, for linear models in a stack."""
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, hstack
+from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import pair_features
 from ..sequences import SequencePairs, TokenSequences
-from ..sequences._ngrams import learn_ngrams, ngram_weights
+from ..sequences._ngrams import learn_ngrams, ngram_weights, word_counts
 
 _MAX_WORDS = 2
 _MAX_FEATURES = 20_000  # of each number of words
@@ -62,7 +62,7 @@ class CharacterFeatures(_NgramFeatures):
             lowercase=False,
             dtype=np.float32,
         )
-        counts = _word_counts(tokens) @ self.vectorizer_.fit_transform(tokens.types)
+        counts = word_counts(tokens) @ self.vectorizer_.fit_transform(tokens.types)
         self.tfidf_ = TfidfTransformer(sublinear_tf=True).fit(counts)
         return csr_array(self.tfidf_.transform(counts))
 
@@ -70,7 +70,7 @@ class CharacterFeatures(_NgramFeatures):
         if not tokens.n_types:
             shape = len(tokens), len(self.vectorizer_.vocabulary_)
             return csr_array(shape, dtype=np.float32)
-        counts = _word_counts(tokens) @ self.vectorizer_.transform(tokens.types)
+        counts = word_counts(tokens) @ self.vectorizer_.transform(tokens.types)
         return csr_array(self.tfidf_.transform(counts))
 
 
@@ -94,10 +94,3 @@ def _lowered(tokens):
     codes = np.array(codes, dtype=np.int32)[tokens.codes]
     types = np.array([*places], dtype=object)
     return TokenSequences(types, codes, tokens.offsets)
-
-
-def _word_counts(tokens):
-    """Return the words of each sequence, CSR (n_sequences, n_types); 1 per token."""
-    ones = np.ones(tokens.n_tokens, dtype=np.float32)
-    shape = len(tokens), tokens.n_types
-    return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)

@@ -144,7 +144,6 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     EmbeddedSequences(1 sequences, 50 tokens, 50 types; oneton: type 4d)
     >>> meta.coefs_["y"].shape
     (4, 3)
-
     """
 
     _parameter_constraints: dict = {

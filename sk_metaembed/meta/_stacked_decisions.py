@@ -69,13 +69,18 @@ def _method(model):
         raise ValueError(
             f"a classifier must have decision_function or predict_proba, got {model!r}."
         )
+    refuse_pairs_of_classes(model)
+    return name
+
+
+def refuse_pairs_of_classes(model):
+    """Raise a ValueError if decision values have a column per pair of classes."""
     for key, value in model.get_params().items():
         if key.split("__")[-1] == "decision_function_shape" and value == "ovo":
             raise ValueError(
                 "decision values must have one column per class, but "
                 f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
             )
-    return name
 
 
 def weight_params(model, sample_weight):

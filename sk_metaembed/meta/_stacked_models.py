@@ -32,19 +32,19 @@ from ._ngram_features import CharacterFeatures, WordFeatures
 from ._stacked_decisions import PerLabel, decisions, weight_params
 from ._stacked_targets import expected, losses, predicted
 
-# Of rows of unit length, from strong to weak.
+# Inverse penalties for rows of unit length, from strong to weak.
 _USUAL = 10.0
 _INVERSE_PENALTIES = (1.0, _USUAL, 100.0)
 _LEAST_SPREAD = 1e-5  # relative; float32 has noise of 1e-7
 _LEAST_SQUARE = 1e-12  # relative; of products in float64
 _FOLDS = 5
-_FEW_FOLDS = 3  # of many rows, which need no large training parts
+_FEW_FOLDS = 3  # with many rows, which need no large training parts
 _MANY_ROWS = 1500
 _FEW_ROWS = 100  # whose folds do not tell one penalty from another
 _ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
-# Of half the squared distance of the weights from those of the plain concatenation.
+# Penalty of half the squared distance of the weights from the plain concatenation.
 _PULL = 3.0
-_LEAST_WEIGHT = 0.1  # of the usual one, so that no sum vanishes with few rows
+_LEAST_WEIGHT = 0.1  # share of the usual one, so that no sum vanishes
 
 
 class Folds(NamedTuple):
@@ -425,7 +425,7 @@ class RowSpace:
     def move_coefficients(self, model):
         """Make a model of the coordinates one of the dimensions."""
         for each in getattr(model, "models_", [model]):
-            if not isinstance(each, float):  # of a label that is constant
+            if not isinstance(each, float):  # a constant label has a number
                 each.coef_ = (each.coef_ / self._lengths) @ self._vectors.T @ self._X
                 each.n_features_in_ = self._X.shape[1]
 

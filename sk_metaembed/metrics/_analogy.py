@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -18,44 +18,14 @@ from ._word_similarity import check_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypedDict, Unpack
 
     from numpy.typing import ArrayLike
 
     from .._core._typing import WordEmbedding
 
-    class AnalogyOptions(TypedDict, total=False):
-        """Options of `analogy_score`, except the one that selects the result."""
-
-        categories: ArrayLike | None
-        vocabulary: Iterable[str] | int | None
-        method: Literal["3cosadd", "3cosmul"]
-        ignore_case: bool
-        missing: Literal["omit", "wrong"]
-
 
 _ENTRIES_AT_ONCE = 1 << 22  # of the objective
-_EPSILON = np.float32(1e-3)  # of 3CosMul, as in the paper
-
-
-@overload
-def analogy_score(
-    embedding: WordEmbedding,
-    questions: ArrayLike,
-    *,
-    return_report: Literal[False] = ...,
-    **options: Unpack[AnalogyOptions],
-) -> float: ...
-
-
-@overload
-def analogy_score(
-    embedding: WordEmbedding,
-    questions: ArrayLike,
-    *,
-    return_report: Literal[True],
-    **options: Unpack[AnalogyOptions],
-) -> Bunch: ...
+_MISSING = ("omit", "wrong")
 
 
 @names_errors
@@ -63,18 +33,16 @@ def analogy_score(
     embedding: WordEmbedding,
     questions: ArrayLike,
     *,
-    categories: ArrayLike | None = None,
     vocabulary: Iterable[str] | int | None = None,
-    method: Literal["3cosadd", "3cosmul"] = "3cosadd",
     ignore_case: bool = True,
     missing: Literal["omit", "wrong"] = "omit",
     return_report: bool = False,
-) -> float | Bunch:
+) -> Any:
     """Return the accuracy of an embedding on analogy questions.
 
     A question has words a, b, c and d: "a is to b as c is to d". The answer is the word
-    of the vocabulary, other than a, b and c, with the best objective; only d is
-    correct.
+    of the vocabulary, other than a, b and c, with the largest cos(x, b) - cos(x, a) +
+    cos(x, c) (3CosAdd); only d is correct.
 
     Parameters
     ----------
@@ -83,16 +51,12 @@ def analogy_score(
         each word is passed as one sequence.
     questions : array-like of str, shape (n_questions, 4)
         Questions, for example of `datasets.load_analogies`.
-    categories : array-like of str, shape (n_questions,), default=None
-        Category of each question, for the report.
     vocabulary : sequence of str or int, default=None
         Candidate answers, most frequent first. A larger vocabulary is harder: compare
         only scores with the same one. An int is a number of words of the embedding,
         from the first; None means all of them. An estimator has no vocabulary and
         requires a list. Questions with a word that is not in the vocabulary are
         missing.
-    method : {"3cosadd", "3cosmul"}, default="3cosadd"
-        Objective; see Notes.
     ignore_case : bool, default=True
         Whether to ignore case: the first matching word of the vocabulary represents a
         word of the question, and all matching words are excluded as answers.
@@ -116,14 +80,11 @@ def analogy_score(
             Number of questions, of missing ones and of correct answers.
         n_candidates : int
             Number of words of the vocabulary with a vector.
-        rows : list of dict
-            One row per category, with the keys category, n_questions, n_missing,
-            n_correct and accuracy, which treats missing questions like the score;
-            ``pandas.DataFrame(rows)`` makes a table.
         answers : ndarray of object, shape (n_questions,)
             The answer to each question, None for missing questions.
         correct, missing : ndarray of bool, shape (n_questions,)
-            Whether a question is answered correctly, and whether it is missing.
+            Whether a question is answered correctly, and whether it is missing; to be
+            grouped by the categories of `datasets.load_analogies`, for example.
 
     Raises
     ------
@@ -137,16 +98,12 @@ def analogy_score(
     --------
     make_unsupervised_scorer : Makes a scorer for a grid search.
     word_similarity_score : Evaluates word pairs with human ratings.
-    load_analogies : Loads the questions of Google or Microsoft.
+    load_analogies : Loads the questions of Google.
 
     Notes
     -----
-    3CosAdd maximizes cos(x, b) - cos(x, a) + cos(x, c). 3CosMul maximizes cos(x, b)
-    cos(x, c) / (cos(x, a) + 0.001), with cosines shifted to (cos + 1) / 2, so that a
-    single large cosine does not dominate. The cosine with a zero vector is 0.
-
-    Cosines are computed in float32, once per distinct word of the questions and
-    candidate; questions only add or multiply them.
+    The cosine with a zero vector is 0. Cosines are computed in float32, once per
+    distinct word of the questions and candidate; questions only add them.
 
     References
     ----------
@@ -170,14 +127,13 @@ def analogy_score(
     >>> report.answers.tolist(), report.n_missing
     (['queen', None], 1)
     """
-    check_options(method, missing)
+    check_option(missing, _MISSING, "missing")
     words, codes = check_words(questions, 4, "questions")
-    categories = _check_categories(categories, len(codes))
     candidates, unit = vocabulary_vectors(embedding, vocabulary)
     key = str.casefold if ignore_case else str
     matches = _match(words, candidates, key)
     complete = np.array([all(matches[word] for word in row) for row in codes])
-    best = _best_candidates(unit, matches, codes[complete, :3], method)
+    best = _best_candidates(unit, matches, codes[complete, :3])
     answers = np.full(len(codes), None, dtype=object)
     answers[complete] = [candidates[i] if i >= 0 else None for i in best]
     correct = np.zeros(len(codes), dtype=bool)
@@ -186,8 +142,18 @@ def analogy_score(
         answer is not None and key(answer) == key(d)
         for answer, d in zip(answers[complete], expected, strict=True)
     ]
-    report = _report(categories, correct, ~complete, missing)
-    report.update(answers=answers, n_candidates=len(candidates))
+    n_correct, n_complete = int(correct.sum()), int(complete.sum())
+    n_scored = n_complete if missing == "omit" else len(codes)
+    report = Bunch(
+        score=n_correct / max(n_scored, 1),
+        n_questions=len(codes),
+        n_missing=len(codes) - n_complete,
+        n_correct=n_correct,
+        n_candidates=len(candidates),
+        answers=answers,
+        correct=correct,
+        missing=~complete,
+    )
     if missing == "omit" and not complete.any():
         message = (
             f"The accuracy is undefined and set to 0: each of the {len(codes)} "
@@ -198,29 +164,11 @@ def analogy_score(
     return report if return_report else report.score
 
 
-def check_options(method, missing):
-    """Raise a ValueError for an invalid value of an option."""
-    check_option(method, ("3cosadd", "3cosmul"), "method")
-    check_option(missing, ("omit", "wrong"), "missing")
-
-
-def check_questions(questions, *, vocabulary=None, missing="omit", **options):
+def check_questions(questions, *, vocabulary=None, ignore_case=True, missing="omit"):
     """Check the arguments of a scorer, for which the vocabulary is a list of words."""
-    check_options(options.get("method", "3cosadd"), missing)
+    check_option(missing, _MISSING, "missing")
     check_words(questions, 4, "questions")
     check_vocabulary(vocabulary)
-
-
-def _check_categories(categories, n_questions):
-    if categories is None:
-        return np.full(n_questions, "all")
-    categories = np.asarray(categories)
-    if categories.shape != (n_questions,):
-        raise ValueError(
-            f"got {n_questions} questions and categories of shape "
-            f"{categories.shape}; expected one per question, ({n_questions},)."
-        )
-    return categories
 
 
 def vocabulary_vectors(embedding, vocabulary):
@@ -264,7 +212,7 @@ def _match(words, candidates, key):
     return [by_key[key(word)] for word in words]
 
 
-def _best_candidates(unit, matches, abc, method):
+def _best_candidates(unit, matches, abc):
     """Return the best candidate of each question, (n_questions,), -1 if there is none.
 
     `matches` are the candidates of each word, the first represents it.
@@ -286,13 +234,8 @@ def _best_candidates(unit, matches, abc, method):
     size = max(1, _ENTRIES_AT_ONCE // len(answers))
     for start in range(0, len(unit), size):
         cosines = queries @ unit[start : start + size].T
-        if method == "3cosadd":
-            objective = cosines[b] - cosines[a]
-            objective += cosines[c]
-        else:
-            cosines = np.maximum((cosines + 1) / 2, 0)  # rounding can go below
-            objective = cosines[b] * cosines[c]
-            objective /= cosines[a] + _EPSILON
+        objective = cosines[b] - cosines[a]
+        objective += cosines[c]
         inside = (excluded >= start) & (excluded < start + size)
         objective[questions[inside], excluded[inside] - start] = -np.inf
         own = objective.argmax(axis=1)
@@ -300,26 +243,3 @@ def _best_candidates(unit, matches, abc, method):
         is_better = values > best
         answers[is_better], best[is_better] = own[is_better] + start, values[is_better]
     return answers
-
-
-def _report(categories, correct, missing, treatment):
-    """Return the report with counts per category and in total."""
-    rows = [
-        {"category": str(name), **_counts(correct[of], missing[of], treatment)}
-        for name in dict.fromkeys(categories.tolist())
-        for of in [categories == name]
-    ]
-    total = _counts(correct, missing, treatment)
-    score = total.pop("accuracy")
-    return Bunch(score=score, **total, rows=rows, correct=correct, missing=missing)
-
-
-def _counts(correct, missing, treatment):
-    n_correct, n_missing = int(correct.sum()), int(missing.sum())
-    n_scored = len(correct) - (n_missing if treatment == "omit" else 0)
-    return {
-        "n_questions": len(correct),
-        "n_missing": n_missing,
-        "n_correct": n_correct,
-        "accuracy": n_correct / n_scored if n_scored else 0.0,
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -22,30 +22,6 @@ if TYPE_CHECKING:
 _MISSING = ("omit", "zero", "mean")
 
 
-@overload
-def word_similarity_score(
-    embedding: WordEmbedding,
-    pairs: ArrayLike,
-    scores: ArrayLike,
-    *,
-    missing: Literal["omit", "zero", "mean"] = ...,
-    case_fallback: bool = ...,
-    return_report: Literal[False] = ...,
-) -> float: ...
-
-
-@overload
-def word_similarity_score(
-    embedding: WordEmbedding,
-    pairs: ArrayLike,
-    scores: ArrayLike,
-    *,
-    missing: Literal["omit", "zero", "mean"] = ...,
-    case_fallback: bool = ...,
-    return_report: Literal[True],
-) -> Bunch: ...
-
-
 @names_errors
 def word_similarity_score(
     embedding: WordEmbedding,
@@ -55,7 +31,7 @@ def word_similarity_score(
     missing: Literal["omit", "zero", "mean"] = "omit",
     case_fallback: bool = True,
     return_report: bool = False,
-) -> float | Bunch:
+) -> Any:
     """Return the Spearman correlation of cosines of word pairs and human ratings.
 
     The score depends only on the order of the pairs. Compare embeddings on the same
@@ -202,7 +178,7 @@ def correlation(similarities, scores, kind):
         reason = "all scores of the pairs that can be scored are equal"
     if reason:
         message = f"The correlation is undefined and set to 0: {reason}."
-        # Of the caller of the metric, which `names_errors` calls.
+        # The stack level is that of the caller of the decorated metric.
         warnings.warn(message, UndefinedMetricWarning, stacklevel=5)
         return 0.0
     if kind == "spearman":

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.preprocessing import normalize
+from scipy.sparse import csr_array, csr_matrix
 
 
 class Ngrams(NamedTuple):
@@ -25,6 +24,13 @@ class Ngrams(NamedTuple):
     words: dict
     keys: list
     idf: np.ndarray
+
+
+def word_counts(tokens):
+    """Return the words of each sequence, CSR (n_sequences, n_types); 1 per token."""
+    ones = np.ones(tokens.n_tokens, dtype=np.float32)
+    shape = len(tokens), tokens.n_types
+    return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
 
 
 def learn_ngrams(tokens, max_length, max_features):
@@ -55,6 +61,8 @@ def ngram_weights(tokens, ngrams):
     A feature that occurs c times weighs ``(1 + ln c) idf``; rows have unit length, or
     are zero without a known feature.
     """
+    from sklearn.preprocessing import normalize
+
     # Half the memory of int64, which scipy keeps.
     places = tuple(places.astype(np.int32) for places in _features(tokens, ngrams))
     shape = len(tokens), len(ngrams.idf)

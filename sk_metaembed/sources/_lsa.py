@@ -11,6 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from .._core._sklearn import Interval
 from ..sequences import Block
+from ..sequences._ngrams import word_counts
 from ._base import BaseEmbedding, Preprocess
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class LSAEmbedding(BaseEmbedding):
             )
         self.vectorizer_ = _word_features(self.char_ngrams)
         features = self.vectorizer_.fit_transform(tokens.types)
-        counts = _word_counts(tokens) @ features
+        counts = word_counts(tokens) @ features
         self.tfidf_ = TfidfTransformer(norm=None, sublinear_tf=True).fit(counts)
         self._unseen = 1 + np.log1p(len(tokens))
         weights, _ = self._weights(counts)
@@ -167,7 +168,7 @@ class LSAEmbedding(BaseEmbedding):
             shape = len(tokens), len(vocabulary)
             return csr_matrix(shape, dtype=np.float32), np.zeros(len(tokens))
         every = _word_features(self.char_ngrams)  # of these words, known or not
-        counts = _word_counts(tokens) @ every.fit_transform(tokens.types)
+        counts = word_counts(tokens) @ every.fit_transform(tokens.types)
         names = every.get_feature_names_out()
         columns = np.array([vocabulary.get(name, -1) for name in names])
         known = np.flatnonzero(columns >= 0)
@@ -179,13 +180,6 @@ class LSAEmbedding(BaseEmbedding):
             matrix.sort_indices()  # a row has the same sums in any batch
         unknown.data = (1 + np.log(unknown.data)) ** 2
         return counts, unknown.sum(axis=1).A1
-
-
-def _word_counts(tokens):
-    """Return the words of each sequence, CSR (n_sequences, n_types); 1 per token."""
-    ones = np.ones(tokens.n_tokens, dtype=np.float32)
-    shape = len(tokens), tokens.n_types
-    return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
 
 
 def _word_features(char_ngrams):

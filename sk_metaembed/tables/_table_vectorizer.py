@@ -2,7 +2,7 @@
 
 import skrub
 
-_SHOWN = 10  # names in a message
+from .._core._messages import short_repr
 
 
 class TableVectorizer(skrub.TableVectorizer):
@@ -36,9 +36,9 @@ def _in_order(X, fitted):
     additional = [name for name in names if name not in {*fitted}]
     found = []
     if missing:
-        found.append(f"lacks {_listed(missing)}")
+        found.append(f"lacks the columns {short_repr(missing)}")
     if additional:
-        found.append(f"also has {_listed(additional)}")
+        found.append(f"also has the columns {short_repr(additional)}")
     if found:
         raise ValueError(
             f"The table {' and '.join(found)}, other than the table in fit. Columns "
@@ -46,12 +46,6 @@ def _in_order(X, fitted):
         )
     order = [names.index(name) for name in fitted]
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
-
-
-def _listed(names):
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    more = len(names) - _SHOWN
-    return f"{shown} and {more} more columns" if more > 0 else f"the column {shown}"
 
 
 def _with_plain_dates(X):

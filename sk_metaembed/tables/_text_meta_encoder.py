@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.pipeline import Pipeline
 
-_MOST_COMPONENTS = 100  # of "words" and "chars"
+_MOST_COMPONENTS = 100  # kept of "words" and "chars"
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 

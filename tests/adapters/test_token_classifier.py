@@ -24,7 +24,6 @@ from sk_metaembed import (
     TokenClassifier,
     TokenSequences,
 )
-from sk_metaembed.adapters import _token_classifier
 from sk_metaembed.metrics import span_f1_score
 
 ROWS = [["in", "New", "York"], [], ["Ada"], ["York", "in", "Ada", "new"], ["new", "in"]]
@@ -52,7 +51,7 @@ def embedded(rows=ROWS, levels=("type", "token", "sequence")):
     return X.with_blocks(blocks)
 
 
-def by_hand(X, window, add_indicator):
+def by_hand(X, window):
     """Return features of tokens, one token and one neighbor at a time."""
     features = []
     for row in range(len(X)):
@@ -64,7 +63,6 @@ def by_hand(X, window, add_indicator):
                 there = 0 <= j < part.tokens.n_tokens
                 for b in blocks:
                     cells += list(b.values[j]) if there else [0.0] * b.dim
-                    cells += [float(there and b.known[j])] if add_indicator else []
             features.append(cells)
     return np.array(features, dtype=np.float32)
 
@@ -84,15 +82,14 @@ class Recording(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("window", [0, 1, 3])
-@pytest.mark.parametrize("add_indicator", [False, True])
 @pytest.mark.parametrize(
     "levels", [("type",), ("token", "type"), ("type", "token", "sequence")]
 )
-def test_features_are_those_made_by_hand(levels, window, add_indicator):
+def test_features_are_those_made_by_hand(levels, window):
     X = embedded(levels=levels)
-    tagger = TokenClassifier(Recording(), window=window, add_indicator=add_indicator)
+    tagger = TokenClassifier(Recording(), window=window)
     tagger.fit(X, TAGS)
-    expected = by_hand(X, window, add_indicator)
+    expected = by_hand(X, window)
     np.testing.assert_array_equal(tagger.estimator_.X_, expected)
     assert tagger.estimator_.X_.dtype == np.float32
     assert tagger.estimator_.y_.tolist() == [tag for row in TAGS for tag in row]
@@ -107,16 +104,6 @@ def test_a_word_is_predicted_once_where_its_vector_is_all_there_is():
     assert [len(seen) for seen in tagger.estimator_.seen_] == [5]
     tagger.set_params(window=1).fit(X, [TAGS[i] for i in (0, 3, 4)]).predict(X)
     assert [len(seen) for seen in tagger.estimator_.seen_] == [9]
-
-
-def test_batches_of_any_size_give_the_same(monkeypatch):
-    X = embedded()
-    tagger = TokenClassifier(LogisticRegression(), window=2).fit(X, TAGS)
-    expected = tagger.predict_proba(X)
-    monkeypatch.setattr(_token_classifier, "_BATCH", 100)
-    assert len(list(_token_classifier.batches(np.arange(10), 45))) == 5
-    for one, other in zip(tagger.predict_proba(X), expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 def test_results_have_the_shapes_of_the_sentences():
@@ -137,13 +124,6 @@ def test_results_have_the_shapes_of_the_sentences():
 def test_methods_are_those_of_the_classifier():
     assert not hasattr(TokenClassifier(Perceptron()), "predict_proba")
     assert not hasattr(TokenClassifier(GaussianNB()), "decision_function")
-
-
-def test_two_tags_have_one_decision():
-    X = embedded()
-    y = [["O" if tag == "O" else "X" for tag in row] for row in TAGS]
-    values = TokenClassifier(LogisticRegression()).fit(X, y).decision_function(X)
-    assert [v.shape for v in values] == [(len(row),) for row in ROWS]
 
 
 def test_a_weight_is_a_copy():
@@ -294,5 +274,5 @@ def test_y_must_follow_the_scheme():
 def test_the_columns_are_those_of_fit():
     tagger = TokenClassifier(LogisticRegression()).fit(embedded(), TAGS)
     predicted = tagger.predict(embedded())
-    tagger.set_params(add_indicator=True, window=1)
+    tagger.set_params(window=1)
     assert tagger.predict(embedded()).tolist() == predicted.tolist()

@@ -104,9 +104,3 @@ def test_words_are_averaged_first():
     result = BlockPCA(2).fit_transform(X).block("w")
     assert np.array_equal(result.known, known)
     np.testing.assert_allclose(result.values, values(expected, "w"), atol=1e-6)
-
-
-def test_other_blocks_are_refused():
-    step = BlockPCA(2).fit(sequences(a=correlated()))
-    with pytest.raises(ValueError, match="b"):
-        step.transform(sequences(b=correlated()))

@@ -170,19 +170,3 @@ def test_nothing_that_varies_gives_one_column_of_zeros():
     assert not values_of(gcca, embed(np.ones((5, 3)), np.zeros((5, 2)))).any()
     assert gcca.dim_ == 1
     assert gcca.eigenvalues_.tolist() == [0]
-
-
-def test_one_word_is_too_few_for_two_of_three_sources():
-    known = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 0, 1]]
-    X = embed(*(drawn(4, 2, seed) for seed in range(3)), known=known)
-    with pytest.raises(ValueError, match="known to 2 sources or more; got 1 .*'w': 2"):
-        GCCAMetaEmbedding().fit(X)
-
-
-@pytest.mark.parametrize("n_components", [1, 3, 50])
-def test_dimension(n_components):
-    _, *seen = views()
-    gcca = GCCAMetaEmbedding(n_components).fit(embed(*seen))
-    assert gcca.dim_ == gcca.n_components_ == min(n_components, 18)
-    assert np.all(np.diff(gcca.eigenvalues_) <= 0)
-    assert gcca.eigenvalues_[0] <= 1

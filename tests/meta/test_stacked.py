@@ -286,27 +286,6 @@ def test_dimensions_of_unit_variance_are_taken_where_they_are_clearly_better():
         assert model.scores_[name] > 0.9
 
 
-def test_useless_sources_cost_no_more_than_noise():
-    losses = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        y = rng.integers(2, size=600)
-        signal = np.eye(2)[y] @ rng.normal(size=(2, 20))
-        X = sequences(
-            signal=signal + rng.normal(scale=2, size=signal.shape),
-            noise=rng.normal(size=(600, 100)),
-            more=rng.normal(size=(600, 10)),
-        )
-        both = [
-            classifier(tfidf=False).fit(part[:300], y[:300]).score(part[300:], y[300:])
-            for part in (X.select(["signal"]), X)
-        ]
-        losses.append(both[0] - both[1])
-    # One standard error of the accuracy on 300 rows is about 0.02.
-    assert np.mean(losses) < 0.02
-    assert max(losses) < 0.06
-
-
 def draws_near_chance(n_draws, seed):
     """Return accuracies on new rows, of few rows with noise and weak signal."""
     rng, scores = np.random.default_rng(seed), []
@@ -458,14 +437,6 @@ def test_sets_of_labels():
     assert model.transform(X).shape == (200, len(names))
 
 
-def test_one_label_is_a_class():
-    X, labels = labels_of(80)
-    of_label = classifier().fit(X, labels[:, [0, 1]])
-    of_class = classifier().fit(X, labels[:, 0])
-    assert of_label.score(X, labels[:, [0, 1]]) > 0.8
-    assert of_class.predict(X).shape == (80,)
-
-
 def test_several_columns_of_numbers():
     X, _ = planted()
     y = np.stack([values(X, "a")[:, 0], values(X, "b")[:, 0] * 100], axis=1)
@@ -531,22 +502,6 @@ def test_inputs_of_other_kinds_are_not_confused():
         stacked.predict(X.first.select(["alike"]))
     with pytest.raises(NotFittedError):
         classifier().predict(X)
-
-
-def test_words_are_averaged():
-    tokens = TokenSequences.from_lists([["a", "b"], ["b"], []] * 20)
-    types = Block("types", [[1.0, 0.0], [0.0, 3.0]], "type")
-    every = Block("tokens", np.arange(60.0)[:, None], "token")
-    X, y = EmbeddedSequences(tokens, [types, every]), np.arange(60) % 3 == 1
-    pooled = Pooling().fit_transform(X)
-    blocks = [
-        Block("types", pooled[:, :2], "sequence"),
-        Block("tokens", pooled[:, 2:], "sequence"),
-    ]
-    means = EmbeddedSequences(tokens, blocks)
-    np.testing.assert_array_equal(
-        classifier().fit_transform(X, y), classifier().fit_transform(means, y)
-    )
 
 
 def test_empty_sequences_have_finite_predictions():
@@ -630,15 +585,3 @@ def test_numbers_must_be_numbers():
     X, y = planted(60)
     with pytest.raises(ValueError, match="y must be numbers, got .*Use StackedMetaCl"):
         StackedMetaRegressor().fit(X, LABELS[y])
-
-
-def test_a_classifier_may_weight_classes_by_their_names():
-    X, y = planted(n_rows=120)
-    weights = {"no": 1.0, "perhaps": 2.0}
-    model = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weights))
-    stacked = classifier(model, tfidf=False)
-    coded = clone(model).set_params(logisticregression__class_weight={0: 1.0, 1: 2.0})
-    np.testing.assert_array_equal(
-        stacked.fit_transform(X, LABELS[y]),
-        clone(stacked).set_params(estimator=coded).fit_transform(X, y),
-    )

@@ -151,8 +151,8 @@ def test_sentence_scorer_reads_ratings_of_frames_and_beside_labels():
 
 def test_analogy_scorer_checks_its_arguments():
     questions = [tuple(WORDS[:4])]
-    with pytest.raises(ValueError, match="method must be one of"):
-        make_scorer(analogy_score, questions, vocabulary=WORDS, method="3cos")
+    with pytest.raises(ValueError, match="missing must be one of"):
+        make_scorer(analogy_score, questions, vocabulary=WORDS, missing="drop")
     for vocabulary in ("king", 1000, None):
         with pytest.raises(TypeError, match="vocabulary must be a list of words"):
             make_scorer(analogy_score, questions, vocabulary=vocabulary)

@@ -100,14 +100,6 @@ def test_search_space_of_a_text_pipeline():
         search_space(make_text_pipeline())
 
 
-def test_frame_of_one_column_is_as_good_as_its_texts():
-    (texts, y), (new, expected) = reviews(200), reviews(200, seed=1)
-    of_frame = make_table_pipeline(random_state=0).fit(pd.DataFrame({"a": texts}), y)
-    of_texts = make_text_pipeline(random_state=0).fit(texts, y)
-    score = of_frame.score(pd.DataFrame({"a": new}), expected)
-    assert score > of_texts.score(new, expected) - 0.03
-
-
 @pytest.mark.parametrize(
     ("target", "name"), [("xor", "HistGradient"), ("linear", "Pipeline")]
 )
@@ -190,23 +182,14 @@ def test_columns_are_found_by_name(library):
     expected = pipe.predict_proba(frame)
     moved = frame[["day", "review", "size"]]
     np.testing.assert_array_equal(pipe.predict_proba(moved), expected)
-    with pytest.raises(ValueError, match=r"^The table lacks the column 'size', other"):
+    with pytest.raises(ValueError, match=r"^The table lacks .*size.*, other than"):
         pipe.predict(frame[["day", "review"]])
     other = pd.DataFrame({"a": y, "b": y}) if library == "pandas" else None
     if other is not None:
         more = pd.concat([frame, other], axis=1)
-        with pytest.raises(ValueError, match="table also has the column 'a', 'b', oth"):
+        with pytest.raises(ValueError, match=r"also has the columns \['a', 'b'\], oth"):
             pipe.predict(more)
         with pytest.raises(
-            ValueError, match="lacks .*'size', 'day' and also has .*'b'"
+            ValueError, match=r"lacks .*'size', 'day'\] and also has .*'b'"
         ):
             pipe.predict(more[["review", "b"]])
-
-
-def test_many_other_columns_are_cut():
-    frame, y = dated()
-    wide = frame.assign(**{f"c{i}": range(40) for i in range(30)})
-    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(wide, y)
-    with pytest.raises(ValueError, match="'c0', .*'c9' and 20 more columns, oth") as e:
-        pipe.predict(frame)
-    assert "review" not in str(e.value)
