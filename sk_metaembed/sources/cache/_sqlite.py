@@ -130,7 +130,8 @@ def connect(file, *, write=True):
         return _connect_read_only(file)
     connection = _open(file, "mode=rwc")
     try:
-        # Of a new file. Entries take several pages, which are written one by one.
+        # Has an effect on new files only. Entries take several pages, which are written
+        # one by one.
         connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_write_ahead(connection)
