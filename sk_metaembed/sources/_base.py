@@ -381,11 +381,6 @@ def shares_known(tokens, known):
     return {"types": _share(types), "tokens": _share(known)}
 
 
-def word_coverage(tokens, known):
-    """Return the known shares of types and tokens, from flags per type."""
-    return {"types": _share(known), "tokens": _share(known[tokens.codes])}
-
-
 def _known_tokens(tokens, block):
     if block.level == "type":
         return block.known[tokens.codes]

@@ -1,10 +1,8 @@
-"""Helpers for training with gensim: corpora, log level and progress bars."""
+"""Helpers for training with gensim: corpora and progress bars."""
 
-import logging
 import os
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 
@@ -133,34 +131,6 @@ class Sentences:
                 for words in tokens[start : start + _ROWS].to_list():
                     for begin in range(0, len(words), _MAX_LENGTH):
                         yield words[begin : begin + _MAX_LENGTH]
-
-
-class _QuietGensim:
-    """Context manager that silences gensim's log below critical messages.
-
-    Threads may enter concurrently; the last one to leave restores the level.
-    """
-
-    def __init__(self):
-        self.lock = Lock()
-        self.n_inside = 0
-
-    def __enter__(self):
-        logger = logging.getLogger("gensim")
-        with self.lock:
-            if not self.n_inside:
-                self.level = logger.level
-                logger.setLevel(max(self.level, logging.CRITICAL))
-            self.n_inside += 1
-
-    def __exit__(self, *error):
-        with self.lock:
-            self.n_inside -= 1
-            if not self.n_inside:
-                logging.getLogger("gensim").setLevel(self.level)
-
-
-quiet_gensim = _QuietGensim()
 
 
 def progress_callbacks(source):

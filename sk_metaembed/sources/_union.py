@@ -51,11 +51,6 @@ def _check_pairs(sources):
 def _check_source(name, source):
     if isinstance(source, str) and source == "drop":
         return
-    if isinstance(source, type):
-        raise TypeError(
-            f"EmbeddingUnion: source {name!r} must be an instance, "
-            f"{source.__name__}(...); got the class."
-        )
     if (
         isinstance(source, EmbeddedInputMixin)
         and not get_tags(source).input_tags.string

@@ -19,7 +19,6 @@ from ._gensim import (
     TokenStream,
     is_corpus,
     progress_callbacks,
-    quiet_gensim,
     types_with_counts,
 )
 from ._word_base import OOV, BaseWordEmbedding
@@ -231,22 +230,21 @@ class Word2VecEmbedding(BaseWordEmbedding):
                 "with hs=False and negative=0 there is no training objective. Set "
                 "negative=5 or hs=True."
             )
-        with quiet_gensim:
-            model = self._make_model(**self._options())
-            model.build_vocab(**corpus, keep_raw_vocab=True)
-            if stream is None:
-                n_rows = len(tokens)
-            else:
-                n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
-                stream.check(*sizes)
-            self._check_vocabulary(model, n_rows or model.corpus_count)
-            model.train(
-                **corpus,
-                total_examples=model.corpus_count,
-                total_words=model.corpus_total_words,
-                epochs=self.epochs,
-                callbacks=progress_callbacks(self),
-            )
+        model = self._make_model(**self._options())
+        model.build_vocab(**corpus, keep_raw_vocab=True)
+        if stream is None:
+            n_rows = len(tokens)
+        else:
+            n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
+            stream.check(*sizes)
+        self._check_vocabulary(model, n_rows or model.corpus_count)
+        model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=self.epochs,
+            callbacks=progress_callbacks(self),
+        )
         if stream is not None:
             stream.check(*sizes)
         self._store(model)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core._arrays import read_only
-from ..._io._compiled import in_threads, use_compiled
+from ..._io._compiled import use_compiled
 from ..._io._handle_cache import HandleCache
 from ..._io._row_sums import sum_rows
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
@@ -23,7 +23,7 @@ from ._pieces import Pieces
 from ._word_pieces import word_pieces
 
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
-_CHUNK = 1 << 22  # characters to read at a time, in threads
+_CHUNK = 1 << 22  # characters to read at a time
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
@@ -257,16 +257,10 @@ class StaticModel:
         values = np.zeros((len(texts), self.dim), np.float32)
         known = np.zeros(len(texts), bool)
 
-        def embed(first, last):
+        for first, last in _spans(texts):
             pieces = read(texts[first:last])
             known[first:last] = np.diff(pieces.offsets) > 0
             self._write_means(pieces, values[first:last])
-
-        spans = _spans(texts)
-        if len(spans) > 1:
-            in_threads(embed, spans)  # imports numba
-        else:
-            embed(0, len(texts))
         return values, known
 
     def _write_means(self, pieces, out):
