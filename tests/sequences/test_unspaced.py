@@ -42,7 +42,7 @@ def test_default_warns(texts):
 @pytest.mark.parametrize(
     "texts",
     [
-        ["打开 客厅 的 灯", "请 把 音乐 停止"],  # split by somebody
+        ["打开 客厅 的 灯", "请 把 音乐 停止"],  # already split
         ["コンピュータ プログラミング", "データベース ネットワーク"],  # loan words
         ["เปิด ไฟ ห้อง นอน", "ช่วย หยุด เพลง นี้"],
         ["Turn on the 灯 please", "Stop the 音楽 now"],
