@@ -93,7 +93,8 @@ def _typed(y):
 
 def _missing(y):
     if y.dtype == object:
-        return np.frompyfunc(_is_gap, 1, 1)(y).astype(bool)
+        gaps = [_is_gap(value) for value in y.ravel().tolist()]
+        return np.array(gaps, dtype=bool).reshape(y.shape)
     return ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(y.shape, dtype=bool)
 
 
