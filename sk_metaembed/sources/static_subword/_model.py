@@ -30,7 +30,7 @@ _handles = HandleCache(maxsize=2)
 
 
 class StaticSpec(NamedTuple):
-    """What determines the vectors of a model.
+    """Identity of a model.
 
     Attributes
     ----------
