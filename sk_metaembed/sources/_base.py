@@ -163,7 +163,7 @@ class BaseEmbedding(
     array(['shape0', 'shape1'], dtype=object)
     """
 
-    # Of parameters that sources have in common: a subclass adds those of its own.
+    # Constraints of the parameters that sources share; a subclass adds its own.
     _common_constraints: dict = {
         "preprocess": [StrOptions(set(get_args(Preprocess))), None],
         "missing": MISSING_CONSTRAINT,

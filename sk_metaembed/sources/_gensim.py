@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._text_lines import read_lines
-from ..elmo._corpus import is_stream
+from ..elmo._corpus import Lines, is_stream, text_files
 from ..sequences import TokenSequences, check_tokens
 from ..sequences._validation import count_missing
 
@@ -45,7 +44,9 @@ class TokenStream:
 
     def __init__(self, X, missing="raise"):
         self._missing = missing
-        self._rows = _Lines(X) if isinstance(X, os.PathLike) else X
+        self._rows = X
+        if isinstance(X, os.PathLike):
+            self._rows = Lines(text_files(Path(X)))
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
@@ -92,22 +93,6 @@ class TokenStream:
                 "must start over each time, as TextStream(function) does. Or pass a "
                 "list."
             )
-
-
-class _Lines:
-    """Lines of a UTF-8 text file, one text per line."""
-
-    def __init__(self, path):
-        self._path = Path(path).expanduser()
-        if not self._path.is_file():
-            raise FileNotFoundError(
-                f"no such file: {str(self._path)!r}. A path must name a text "
-                "file with one sequence per line; TextStream reads folders, JSON "
-                "lines, Parquet and compressed files."
-            )
-
-    def __iter__(self):
-        return read_lines(self._path)
 
 
 def types_with_counts(counts):

@@ -93,7 +93,7 @@ def check_all_known(tokens, known):
 
 
 class Lookup(NamedTuple):
-    """Where the vector of each type comes from."""
+    """Source of the vector of each type."""
 
     rows: np.ndarray  # (n_types,) table rows, -1 where absent
     known: np.ndarray  # (n_types,) bool

@@ -53,7 +53,7 @@ def test_sources_given_texts():
     with pytest.raises(TypeError, match="row 1 is missing"):
         FunctionEmbedding(len).fit(["to", None])
     union = EmbeddingUnion([("length", LENGTHS)], missing="empty").fit(["to", None])
-    assert union.n_missing_ == 1 and union["length"].n_missing_ == 1
+    assert union.n_missing_ == 1 and union.named_sources_.length.n_missing_ == 1
     source = Word2VecEmbedding(4, min_count=1, missing="empty")
     assert source.fit(Stream()).n_missing_ == 3
 

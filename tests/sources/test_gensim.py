@@ -114,7 +114,7 @@ def test_errors_of_a_stream_are_raised_in_any_pass(tmp_path):
     assert threading.active_count() == n_threads
     with pytest.raises(TypeError, match="row 1 is missing"):
         Word2VecEmbedding(**TINY).fit(Again(["a text", None]))
-    with pytest.raises(FileNotFoundError, match="Word2VecEmbedding: no such file"):
+    with pytest.raises(FileNotFoundError, match="Word2VecEmbedding: no file or folder"):
         Word2VecEmbedding(**TINY).fit(tmp_path / "no.txt")
     (tmp_path / "a.txt").write_bytes(b"tea\ncaf\xe9\n")
     with pytest.raises(ValueError, match=r"a\.txt, line 2: byte 0xe9"):
