@@ -79,7 +79,7 @@ LAYOUT = {
     "n_highway": ("char_cnn", "n_highway"),
     "activation": ("char_cnn", "activation"),
 }
-# Of options that a file may lack.
+# Values of options that a file may lack.
 _ABSENT = {
     "cell_clip": None,
     "proj_clip": None,
