@@ -3,11 +3,9 @@
 import multiprocessing
 import os
 import tempfile
-from functools import partial
 
 import pytest
 
-from .browsers import find_browser, measure
 from .windows_files import refuse_files_in_use
 
 # Nets in tests are tiny: threads would only wait for each other.
@@ -31,14 +29,3 @@ def simulated_system(monkeypatch):
 # The start method of macOS and Windows, and of Linux from Python 3.14 on is not fork.
 if method := os.environ.get("SK_METAEMBED_TEST_START"):
     multiprocessing.set_start_method(method, force=True)
-
-
-@pytest.fixture
-def browser(tmp_path):
-    """Give a function that opens HTML in a browser and returns what a script finds."""
-    path = find_browser()
-    if path is None:
-        pytest.skip(
-            "no browser found: install chromium, or name one in SK_METAEMBED_BROWSER"
-        )
-    return partial(measure, path, folder=tmp_path)

@@ -26,6 +26,15 @@ def chunks(n_rows):
         yield slice(start, start + _CHUNK)
 
 
+def infinite_rows(values):
+    """Return the numbers of the rows that hold NaN or infinity."""
+    # The sum is finite unless an entry is not, or it overflows: then all are checked.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.result_type(values, np.float32))):
+            return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(~np.isfinite(values).all(axis=1))
+
+
 def row_norms(values):
     """Return the Euclidean norm of each row, float64 (n_rows,)."""
     norms = np.empty(len(values))

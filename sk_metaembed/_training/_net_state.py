@@ -1,12 +1,11 @@
 """State of a trained skorch net as plain values and named tensors."""
 
 import json
-from contextlib import ExitStack
 
 import torch
 from skorch.history import History
 
-from ._random import GeneratorMode, generator_mode_lock, local_generators
+from ._random import local_generators, swap_default_generators
 
 _PARTS = ("module", "criterion")
 
@@ -64,14 +63,13 @@ def _by_part(tensors):
     return parts
 
 
-def restore_net(net, build, plain, tensors, *, ignore=(), draws=True):
+def restore_net(net, build, plain, tensors, *, ignore=()):
     """Initialize a net and load the output of `net_state_dict` from a file.
 
     First `build` creates the module on torch's meta device, which allocates no memory,
     and the names and shapes of its weights are compared with the tensors; a difference
     raises a ValueError. A malicious file can therefore not make the process allocate
     more memory than the file contains. Names that begin with `ignore` are not compared.
-    `draws` is whether initializing the net draws random numbers.
     """
     with torch.device("meta"):
         expected = {f"module/{n}": w.shape for n, w in build().state_dict().items()}
@@ -81,11 +79,7 @@ def restore_net(net, build, plain, tensors, *, ignore=(), draws=True):
     wrong = wrong or {n for n in names if tensors[n].shape != expected[n]}
     if wrong:
         raise ValueError(f"the network and its weights differ in {sorted(wrong)[0]!r}")
-    with ExitStack() as stack:
-        if draws:  # slow: entering a mode imports torch's compiler, about a second
-            stack.enter_context(local_generators(0))
-            stack.enter_context(generator_mode_lock)
-            stack.enter_context(GeneratorMode())
+    with local_generators(0), swap_default_generators("cpu"):
         net.initialize()
     load_net_state_dict(net, plain, tensors)
 

@@ -3,12 +3,12 @@
 torch's default generators are shared by all threads of a process: seeding them would
 change the random numbers of fits in other threads and of the caller. Therefore a fit
 runs within `local_generators(seed)`, which creates generators for this fit and thread.
-Code of a fit draws from them in one of three ways:
+Code of a fit draws from them in one of two ways:
 
 - Our own code passes ``generator=generator_on(device)`` to torch's functions.
-- Layers draw their initial weights without such a parameter. `GeneratorMode` adds it.
-- Third-party networks, such as those of transformers, use torch's default generators
-  for dropout. `swap_default_generators` lends them the state of the fit's generators.
+- Layers draw their initial weights without such a parameter, and so do third-party
+  networks for dropout. `swap_default_generators` lends the state of the fit's
+  generators to torch's default ones.
 
 This module imports torch, so only modules that need torch may import it.
 """
@@ -16,16 +16,11 @@ This module imports torch, so only modules that need torch may import it.
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 _current = ContextVar("current", default=None)
 _lock = threading.RLock()
-# Entered as `with generator_mode_lock, GeneratorMode():`. Locking in the mode's own
-# methods would not be safe: Ctrl-C between two of their lines would leave it locked.
-generator_mode_lock = threading.RLock()
 
 
 class Generators:
@@ -100,47 +95,13 @@ def dropout(x, rate, training):
     return x * keep.div_(1 - rate)
 
 
-class GeneratorMode(TorchDispatchMode):
-    """Context in which layers draw their initial weights from the fit's generators.
-
-    Layers take no generator, so it is added to each operation that draws. This slows
-    down every operation, which does not matter where a network is built once.
-
-    `generator_mode_lock` admits one thread at a time: torch stores for the whole
-    process whether a mode is active, and overlapping threads would leave this flag set,
-    which disables `torch.compile`.
-    """
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        """Run an operation with the generator that belongs to the fit."""
-        kwargs = kwargs or {}
-        packet = operation.overloadpacket
-        if not _takes_generator(packet) or kwargs.get("generator") is not None:
-            return operation(*args, **kwargs)
-        is_method = args and isinstance(args[0], torch.Tensor)
-        device = args[0].device if is_method else kwargs.get("device")
-        device = device or torch.device("cpu")
-        # A meta tensor has no values to draw.
-        generator = None if device.type == "meta" else generator_on(device)
-        if generator is None:
-            return operation(*args, **kwargs)
-        # Through the packet: some operations have an overload of their own for it.
-        return packet(*args, **{**kwargs, "generator": generator})
-
-
-@cache
-def _takes_generator(packet):
-    overloads = [getattr(packet, name) for name in packet.overloads()]
-    return any(a.name == "generator" for o in overloads for a in o._schema.arguments)
-
-
 @contextmanager
 def swap_default_generators(device):
     """Give torch's default generators the state of the fit's, for one thread at a time.
 
-    For code that can only draw from the default generators, such as the dropout of
-    third-party networks. Afterwards the fit's generators have the new state, and the
-    default generators their previous one.
+    For code that can only draw from the default generators, such as the constructors of
+    layers and the dropout of third-party networks. Afterwards the fit's generators have
+    the new state, and the default generators their previous one.
     """
     own = _current.get()
     if own is None or own.swapped:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._checked_parameters import is_integer
 from .._core._decorators import with_callbacks
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import (
@@ -25,8 +26,6 @@ from ._parameters import (
     ClassWeight,
     Encoder,
     MixerKind,
-    check_sizes,
-    read_train_options,
 )
 from ._targets import check_classes, label_weights
 from ._trainable import (
@@ -211,6 +210,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
         from .training._fit import train
+        from .training._skorch_net import read_train_options
 
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
@@ -228,6 +228,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             self._start(X, y, weights, classes, trained)
         check_classes(classes, self._target)
         weights = self._weights(y, weights)
+        if not weights.any():
+            raise ValueError(
+                "sample_weight and class_weight give every sequence a weight of 0."
+            )
         data = X, y, (weights / weights.mean()).astype(np.float32)
         held_out = self._read_validation(*validation) if validation else None
         train(self, data, held_out, is_partial=validation is None)
@@ -272,8 +276,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return self._random.randint(np.iinfo(np.int32).max)
 
     def _torch_parts(self):
-        """Return network and loss, as parameters of the net, and the held-out score."""
-        from .nets._network import DynamicMetaNet, ValidAccuracy, WeightedLoss
+        """Return network and loss as parameters of the net, and a held-out score.
+
+        The score is given as the arguments of `HeldOutScore`.
+        """
+        from .nets._network import (
+            DynamicMetaNet,
+            WeightedLoss,
+            count_right,
+            share_right,
+        )
 
         parts = {
             "module": DynamicMetaNet,
@@ -281,7 +293,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             "module__pairs": self._reads_pairs,
             "criterion": WeightedLoss,
         }
-        return parts, ValidAccuracy()
+        return parts, count_right, share_right
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
@@ -448,3 +460,14 @@ def checked_weights(sample_weight, X):
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+
+
+def check_sizes(sizes, name, *, may_be_empty=False):
+    """Raise unless a parameter is a size of a layer, or sizes of several."""
+    sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
+    wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
+    if wrong or not (sizes or may_be_empty):
+        shown = repr(wrong[0]) if wrong else "no size"
+        raise ValueError(
+            f"{name} must be the sizes of layers, integers of 1 or more; got {shown}."
+        )

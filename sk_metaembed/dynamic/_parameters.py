@@ -1,12 +1,11 @@
-"""Parameters of the Dynamic* estimators: their types, constraints and checks."""
+"""Parameters of the Dynamic* estimators: their types, constraints and defaults."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, get_args
 
-from .._core._checked_parameters import is_integer
-from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
+from .._core._sklearn import Interval, StrOptions
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
 Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
@@ -71,39 +70,3 @@ TRAIN_OPTIONS = {
     "gradient_clip": 5.0,
     "dtype": "float32",
 }
-
-
-_TRAIN_CONSTRAINTS = {
-    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
-    "lr_patience": [Interval(Integral, 0, None, closed="left")],
-    "weight_decay": [Interval(Real, 0, None, closed="left")],
-    "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
-    "dtype": [StrOptions({"float32", "bfloat16"})],
-}
-
-
-def read_train_options(model):
-    """Return the parameter `train_options` with its defaults filled in."""
-    options = {**model._train_options, **(model.train_options or {})}
-    unknown = [key for key in options if key not in _TRAIN_CONSTRAINTS]
-    if unknown:
-        raise ValueError(
-            f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
-            f"{sorted(_TRAIN_CONSTRAINTS)}."
-        )
-    # To Python a bool is a number.
-    shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
-    owner = f"{type(model).__name__}'s train_options"
-    validate_parameter_constraints(_TRAIN_CONSTRAINTS, shown, owner)
-    return options
-
-
-def check_sizes(sizes, name, *, may_be_empty=False):
-    """Raise unless a parameter is a size of a layer, or sizes of several."""
-    sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
-    wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
-    if wrong or not (sizes or may_be_empty):
-        shown = repr(wrong[0]) if wrong else "no size"
-        raise ValueError(
-            f"{name} must be the sizes of layers, integers of 1 or more; got {shown}."
-        )

@@ -11,7 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..sequences._targets import check_target
 from ._base import BaseDynamicMeta
 from ._parameters import Attention
-from ._targets import ColumnsTarget, NumberTarget, classification_target
+from ._targets import (
+    ColumnsTarget,
+    NumberTarget,
+    check_columns,
+    classification_target,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -334,7 +339,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
             return super().score(X, y, sample_weight)
         predicted = self.predict(X)
         labels: NDArray[Any] = check_target(y, len(predicted))
-        self._target.check_shape(labels)
+        check_columns(labels, len(self._target.columns))
         # As objects, so that labels of another type count as wrong.
         correct = (predicted.astype(object) == labels.astype(object)).all(axis=1)
         weights = None if sample_weight is None else np.asarray(sample_weight)

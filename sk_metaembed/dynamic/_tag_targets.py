@@ -69,10 +69,6 @@ class TagTarget(PerSequence):
         )
         return TokenRows(weights, y.offsets)
 
-    def stratify(self, y):
-        """Return None: tag sequences are not stratified."""
-        return None
-
 
 def allowed_tags(classes, scheme):
     """Return allowed transitions, first and last tags as lists of bool; None for all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -361,7 +362,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return weights
 
     def _torch_parts(self):
-        from .nets._crf import TaggingNet, TagLoss, ValidTags
+        from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags
 
         classes = self._target.classes
         parts = {
@@ -370,4 +371,5 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             "module__allowed": allowed_tags(classes, self.scheme),
             "criterion": TagLoss,
         }
-        return parts, ValidTags(classes, self.scheme)
+        score = partial(score_tags, classes=classes, scheme=self.scheme)
+        return parts, decode_batch, score

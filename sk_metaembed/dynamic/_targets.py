@@ -2,8 +2,9 @@
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from .._core._named_errors import errors_of_input
 
 
 def check_classes(classes, target):
@@ -32,6 +33,13 @@ class PerSequence:
     def has_classes(self, classes):
         """Return whether these are the classes, in any order."""
         return np.array_equal(np.unique(classes), self.classes)
+
+    def stratify(self, y):
+        """Return the labels to stratify the held-out part by, None for other targets.
+
+        Label sets are too many.
+        """
+        return None
 
 
 class LabelTarget(PerSequence):
@@ -70,7 +78,7 @@ class LabelTarget(PerSequence):
         return shifted / shifted.sum(axis=1, keepdims=True)
 
     def stratify(self, y):
-        """Return the labels to stratify the held-out part by."""
+        """Return the labels."""
         return y
 
 
@@ -83,14 +91,11 @@ class IndicatorTarget(PerSequence):
     def __init__(self, y, classes=None):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
+        self.column_classes = [np.arange(2)] * self.n_outputs
 
     def encode(self, y, name="y"):
         """Return the indicators as float32."""
-        if y.ndim != 2 or y.shape[1] != self.n_outputs:
-            raise ValueError(
-                f"{name} must have {self.n_outputs} columns, one per label; got shape "
-                f"{y.shape}."
-            )
+        check_columns(y, self.n_outputs, name)
         strange = np.argwhere(~np.isin(y, [0, 1]))
         if len(strange):
             row, column = strange[0].tolist()
@@ -107,10 +112,6 @@ class IndicatorTarget(PerSequence):
     def probabilities(self, outputs):
         """Return the independent probability of each label, (n, n_labels)."""
         return 1 / (1 + np.exp(-outputs.clip(-500, 500)))
-
-    def stratify(self, y):
-        """Return None: label sets are too many to stratify by."""
-        return None
 
 
 class NumberTarget(PerSequence):
@@ -132,20 +133,13 @@ class NumberTarget(PerSequence):
     def encode(self, y, name="y"):
         """Return standardized numbers, float32 (n, n_outputs)."""
         y = _numbers(y).reshape(len(y), -1)
-        if y.shape[1] != self.n_outputs:
-            raise ValueError(
-                f"{name} must have {self.n_outputs} columns, got {y.shape[1]}."
-            )
+        check_columns(y, self.n_outputs, name)
         return ((y - self.mean) / self.scale).astype(np.float32)
 
     def decode(self, outputs):
         """Return numbers on the scale and in the shape of y."""
         numbers = outputs * self.scale + self.mean
         return numbers[:, 0] if self.is_flat else numbers
-
-    def stratify(self, y):
-        """Return None: numbers have no classes."""
-        return None
 
 
 def _numbers(y):
@@ -185,7 +179,7 @@ class ColumnsTarget(PerSequence):
             _column_target(column, own, f"column {j} of y")
             for j, (column, own) in enumerate(zip(y.T, classes, strict=True))
         ]
-        self.classes = [column.classes for column in self.columns]
+        self.classes = self.column_classes = [c.classes for c in self.columns]
         self.n_outputs = tuple(column.n_outputs for column in self.columns)
 
     def has_classes(self, classes):
@@ -197,20 +191,12 @@ class ColumnsTarget(PerSequence):
 
     def encode(self, y, name="y"):
         """Return the labels of each column as row numbers of its classes, int64."""
-        self.check_shape(y, name)
+        check_columns(y, len(self.columns), name)
         encoded = [
             column.encode(own_type(y[:, j]), f"column {j} of {name}")
             for j, column in enumerate(self.columns)
         ]
         return np.stack(encoded, axis=1)
-
-    def check_shape(self, y, name="y"):
-        """Raise unless y has the columns of fit."""
-        if y.ndim != 2 or y.shape[1] != len(self.columns):
-            raise ValueError(
-                f"{name} must have {len(self.columns)} columns of labels, got shape "
-                f"{y.shape}."
-            )
 
     def _parts(self, outputs):
         return np.split(outputs, np.cumsum(self.n_outputs)[:-1], axis=1)
@@ -243,6 +229,14 @@ class ColumnsTarget(PerSequence):
         )
         combination = combination.reshape(-1)
         return np.where(counts[combination] > 1, combination, -1)
+
+
+def check_columns(y, n_columns, name="y"):
+    """Raise unless y has as many columns as in fit."""
+    if y.ndim != 2 or y.shape[1] != n_columns:
+        raise ValueError(
+            f"{name} must have {n_columns} columns, as in fit; got shape {y.shape}."
+        )
 
 
 def own_type(column):
@@ -303,6 +297,7 @@ def label_weights(class_weight, y, target):
     class_weight : dict, "balanced", list of dict or None
     y : ndarray
     target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
+        The weights of several columns are multiplied.
     """
     if class_weight is None:
         return np.ones(len(y))
@@ -311,14 +306,24 @@ def label_weights(class_weight, y, target):
             f"class_weight={class_weight!r} needs labels, but y holds numbers. Leave "
             "it at None; to weight sequences, pass sample_weight to fit."
         )
-    if isinstance(target, ColumnsTarget):
-        return _column_weights(class_weight, y, target)
-    if isinstance(target, IndicatorTarget):
-        weights = compute_sample_weight(class_weight, y)
-        _check_weights(class_weight, weights, weights)
-        return weights
-    labels = target.encode(y)
-    return class_weights(class_weight, labels, target.classes)[labels]
+    labels = target.encode(y).astype(np.int64)
+    if labels.ndim == 1:
+        return class_weights(class_weight, labels, target.classes)[labels]
+    n_columns = labels.shape[1]
+    if class_weight == "balanced":
+        class_weight = [class_weight] * n_columns
+    if not isinstance(class_weight, list) or len(class_weight) != n_columns:
+        raise ValueError(
+            f"y has {n_columns} columns of labels, so class_weight must be 'balanced' "
+            f"or a list of {n_columns} entries, one per column, each a dict, "
+            f"'balanced' or None; got {class_weight!r}."
+        )
+    weights = np.ones(len(y))
+    columns = zip(class_weight, labels.T, target.column_classes, strict=True)
+    for j, (given, column, classes) in enumerate(columns):
+        with errors_of_input(f"column {j} of y"):
+            weights *= class_weights(given, column, classes)[column]
+    return weights
 
 
 def class_weights(class_weight, labels, classes):
@@ -344,39 +349,10 @@ def class_weights(class_weight, labels, classes):
             f"{classes.tolist()}."
         )
     weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
-    _check_weights(class_weight, weights, counts)
-    return weights.astype(np.float64)
-
-
-def _check_weights(class_weight, weights, counts):
     is_number = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
     if not is_number or weights.min() < 0 or not (weights * counts).any():
         raise ValueError(
             "class_weight must hold numbers of 0 or more, and not 0 for every row's "
             f"label; got {class_weight!r}."
         )
-
-
-def _column_weights(class_weight, y, target):
-    """Return the product of the weights of a row's labels, one per column."""
-    target.check_shape(y)
-    n_columns = y.shape[1]
-    if class_weight == "balanced":
-        class_weight = [class_weight] * n_columns
-    if not isinstance(class_weight, list) or len(class_weight) != n_columns:
-        raise ValueError(
-            f"y has {n_columns} columns of labels, so class_weight must be 'balanced' "
-            f"or a list of {n_columns} entries, one per column, each a dict, "
-            f"'balanced' or None; got {class_weight!r}."
-        )
-    weights = np.ones(len(y))
-    for j, (given, column) in enumerate(zip(class_weight, target.columns, strict=True)):
-        try:
-            weights *= label_weights(given, own_type(y[:, j]), column)
-        except ValueError as error:
-            raise ValueError(f"column {j} of y: {error}") from error
-    if not weights.any():
-        raise ValueError(
-            f"class_weight gives every row a label of weight 0; got {class_weight!r}."
-        )
-    return weights
+    return weights.astype(np.float64)

@@ -7,7 +7,7 @@ from skorch.callbacks import GradientNormClipping
 from .._training._callbacks import StopOnRequest, cloned_callbacks, run_epochs
 from .._training._device import resolve_device
 from .._training._net_state import available_device, net_state_dict, restore_net
-from .._training._random import GeneratorMode, generator_mode_lock, local_generators
+from .._training._random import local_generators, swap_default_generators
 from ._bptt import NO_TARGET, BPTTBatches
 from ._lm_net import (
     KeepBestWeights,
@@ -34,7 +34,7 @@ def new_net(model, seed, saved):
     device = resolve_device(model.device)
     softmax = model.softmax if saved is None else saved.softmax_kind or model.softmax
     net = make_net(model, softmax, device)
-    with local_generators(seed), generator_mode_lock, GeneratorMode():
+    with local_generators(seed), swap_default_generators("cpu"):
         net.initialize()
         if saved is not None:
             saved.load_into(net.module_)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._arrays import infinite_rows
 from .._core._checked_parameters import is_real
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import Interval, StrOptions
@@ -483,11 +484,7 @@ def _sequence_level(X):
 
 
 def _check_finite(out):
-    # A finite sum has finite entries; an infinite one may be an overflow of the sum.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(out.sum()):
-            return
-    overflowing = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    overflowing = infinite_rows(out)
     if len(overflowing):
         raise ValueError(
             f"The pooled vector of row {overflowing[0]} exceeds float32 (and "

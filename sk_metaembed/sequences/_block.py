@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from .._core._arrays import chunks, read_only
+from .._core._arrays import chunks, infinite_rows, read_only
 from .._io._temp_memmap import is_temp_memmap
 from ._immutable import Immutable
 
@@ -314,12 +314,10 @@ def _zero_unknown(values, known):
 
 
 def _check_finite(name, values):
-    # The sum is finite unless an entry is not, or it overflows: then check all entries.
-    if not np.isfinite(values.sum(dtype=np.float64)):
-        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-        if len(bad):
-            raise ValueError(
-                f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN "
-                f"or infinity, the first is row {bad[0]}. Replace them, or mark the "
-                "rows as unknown (known=False)."
-            )
+    bad = infinite_rows(values)
+    if len(bad):
+        raise ValueError(
+            f"Block {name!r}: values must be finite, but {len(bad)} rows hold NaN or "
+            f"infinity, the first is row {bad[0]}. Replace them, or mark the rows as "
+            "unknown (known=False)."
+        )

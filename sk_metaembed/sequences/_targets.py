@@ -22,12 +22,11 @@ def check_target(y, n_rows):
             "this estimator requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
-    names, kind = column_names(y), type(y).__name__
-    y = _as_array(y)
+    given, y = y, _as_array(y)
     if y.ndim == 0:
         raise ValueError(
             f"y must be an array-like with one row per sequence, got a "
-            f"single value of type {kind}. Pass a list or an array."
+            f"single value of type {type(given).__name__}. Pass a list or an array."
         )
     if len(y) != n_rows:
         raise ValueError(
@@ -37,6 +36,7 @@ def check_target(y, n_rows):
     gaps = _missing(y)
     if gaps.any():
         row, *column = np.argwhere(gaps)[0].tolist()
+        names = column_names(given)
         where = f"row {row}" + "".join(f", {_column(j, names)}" for j in column)
         rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(

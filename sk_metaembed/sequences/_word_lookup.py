@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._core._arrays import infinite_rows
 from ._embedded_sequences import EmbeddedSequences
 from ._pipeline_steps import embedded_by_branch, features_within
 from ._token_sequences import TokenSequences
@@ -157,7 +158,7 @@ def _mapping_rows(table, words):
                 f"({dim},), as of the others."
             )
         values[i] = vector
-    if not np.isfinite(values).all():
-        bad = words[int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])]
-        raise ValueError(f"the vector of {bad!r} holds NaN or infinity.")
+    bad = infinite_rows(values)
+    if len(bad):
+        raise ValueError(f"the vector of {words[bad[0]]!r} holds NaN or infinity.")
     return values, known

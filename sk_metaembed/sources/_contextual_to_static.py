@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Set
+from collections.abc import Iterator
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.utils import check_scalar
 
-from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
+from ..elmo._corpus import is_stream
 from ..sequences import EmbeddedSequences, TokenSequences
 from ..sequences._validation import read_rows
 from ..vectors import WordVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core._typing import StrPath, SupportsTransform, Texts
 
 
@@ -28,7 +28,7 @@ def contextual_to_static(
     source: SupportsTransform,
     corpus: Texts,
     *,
-    blocks: str | Sequence[str] | None = None,
+    block: str | None = None,
     min_count: int = 1,
     batch_size: int = 256,
     path: StrPath | None = None,
@@ -50,9 +50,9 @@ def contextual_to_static(
     corpus : iterable of texts or of token lists
         Input of `source`, read once and in batches: also a generator, an open file or
         gensim's ``LineSentence``.
-    blocks : str or sequence of str, default=None
-        The block to average, such as a layer. Several blocks are concatenated, and an
-        occurrence counts only if all of them know it. None requires a single block.
+    block : str, default=None
+        Name of the block to average, such as a layer. None requires a single block;
+        `ConcatMetaEmbedding` after the source makes one of several.
     min_count : int, default=1
         Minimum number of known occurrences of a word.
     batch_size : int, default=256
@@ -75,8 +75,8 @@ def contextual_to_static(
     TypeError
         If the source does not return EmbeddedSequences, or the corpus is not iterable.
     ValueError
-        If `blocks` is required or invalid, a block is at sequence level, or no word is
-        known often enough.
+        If `block` is required, the block is at sequence level, or no word is known
+        often enough.
 
     Warns
     -----
@@ -114,8 +114,8 @@ def contextual_to_static(
     array([1.5, 3. ], dtype=float32)
     >>> folder.cleanup()
     """
-    _check_count("min_count", min_count)
-    _check_count("batch_size", batch_size)
+    check_scalar(min_count, "min_count", Integral, min_val=1)
+    check_scalar(batch_size, "batch_size", Integral, min_val=1)
     if not hasattr(source, "transform"):
         raise TypeError(
             f"source must be a fitted estimator with transform; got "
@@ -129,8 +129,7 @@ def contextual_to_static(
         )
     means = RunningMeans()
     for rows in _batches(corpus, batch_size):
-        tokens, values, known = _token_vectors(source, rows, blocks)
-        means.add(tokens, values, known)
+        means.add(*_token_vectors(source, rows, block))
     words, vectors = means.result(min_count)
     return WordVectors.from_arrays(words, vectors, path=path, cache_dir=cache_dir)
 
@@ -193,30 +192,19 @@ def group_sums(codes, values, n_groups):
     )
 
 
-def _check_count(name, value):
-    if not is_integer(value):
-        raise TypeError(f"{name} must be an int; got {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1; got {value}.")
-
-
 def _batches(corpus, size):
     """Yield the corpus in batches, each a list of rows or a TokenSequences."""
-    if isinstance(corpus, TokenSequences):
-        for start in range(0, len(corpus), size):
-            yield corpus[start : start + size]
+    if isinstance(corpus, Iterator) or is_stream(corpus):
+        rows = iter(corpus)
+        while batch := list(islice(rows, size)):
+            yield batch
         return
-    # Frames and arrays are read by column; other iterables are streamed.
-    invalid = isinstance(corpus, str | bytes | Mapping | Set | EmbeddedSequences)
-    in_memory = any(hasattr(corpus, a) for a in ("ndim", "columns", "to_pylist"))
-    if invalid or in_memory or not hasattr(corpus, "__iter__"):
-        corpus = read_rows(corpus)
-    rows = iter(corpus)
-    while batch := list(islice(rows, size)):
-        yield batch
+    rows = corpus if isinstance(corpus, TokenSequences) else read_rows(corpus)
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
 
-def _token_vectors(source, rows, names):
+def _token_vectors(source, rows, name):
     """Return tokens, their vectors (n_tokens, dim), and which are known."""
     embedded = source.transform(rows)
     if not isinstance(embedded, EmbeddedSequences):
@@ -225,37 +213,16 @@ def _token_vectors(source, rows, names):
             "instead of EmbeddedSequences. Leave out pooling and predictors: "
             "pipeline[:-1]."
         )
-    chosen = [_at_tokens(embedded, name) for name in _names(embedded, names)]
-    known = np.logical_and.reduce([block.known for block in chosen])
-    if len(chosen) == 1:
-        return embedded.tokens, chosen[0].values, known
-    values = np.concatenate([block.values for block in chosen], axis=1)
-    return embedded.tokens, values, known
-
-
-def _names(embedded, names):
-    available = list(embedded.names)
-    if names is None:
-        if len(available) > 1:
-            raise ValueError(
-                f"the source returns the blocks {available}. Pass blocks= "
-                "with one of them, or a list to concatenate."
-            )
-        return available
-    names = [names] if isinstance(names, str) else list(names)
-    missing = [name for name in names if name not in available]
-    if missing or not names or len(set(names)) < len(names):
+    if name is None and len(embedded.blocks) > 1:
         raise ValueError(
-            f"blocks must be distinct names among {available}; got {names}."
+            f"the source returns the blocks {list(embedded.names)}. Pass block= with "
+            "one of them, or add ConcatMetaEmbedding after the source."
         )
-    return names
-
-
-def _at_tokens(embedded, name):
-    block = embedded.block(name)
+    block = embedded.blocks[0] if name is None else embedded.block(name)
     if block.level == "sequence":
         raise ValueError(
-            f"block {name!r} has one vector per sequence, not per token. "
-            "Choose another in blocks=."
+            f"block {block.name!r} has one vector per sequence, not per token. Choose "
+            "another with block=."
         )
-    return embedded.broadcast(block, "token")
+    block = embedded.broadcast(block, "token")
+    return embedded.tokens, block.values, block.known

@@ -221,21 +221,20 @@ class FastTextEmbedding(Word2VecEmbedding):
             **options, min_n=self.min_n, max_n=self.max_n, bucket=self.bucket
         )
 
-    def _fit_vectors(self, tokens, y):
+    def _train(self, corpus, tokens=None, stream=None):
         try:
-            super()._fit_vectors(tokens, y)
+            return super()._train(corpus, tokens, stream)
         except UnicodeEncodeError as error:
-            word = error.object.strip("<>")  # gensim's word boundaries
-            positions = np.flatnonzero(tokens.types[tokens.codes] == word)
-            rows = np.searchsorted(tokens.offsets, positions[:1], side="right") - 1
-            where = f"row {rows[0]} contains " if len(rows) else ""
-            raise _lone_surrogate(where, word) from error
-
-    def _fit_stream(self, stream):
-        try:
-            return super()._fit_stream(stream)
-        except UnicodeEncodeError as error:
-            raise _lone_surrogate("", error.object.strip("<>")) from error
+            word, where = error.object.strip("<>"), ""  # gensim's word boundaries
+            if tokens is not None:
+                positions = np.flatnonzero(tokens.types[tokens.codes] == word)
+                rows = tokens.segment_ids()[positions]
+                where = f"row {rows[0]} contains " if len(rows) else ""
+            raise ValueError(
+                f"{where}the word {word!r}, which has a lone surrogate and cannot be "
+                "encoded as UTF-8 for fastText's n-grams. Replace it in the texts, for "
+                'example with text.encode("utf-8", "replace").decode().'
+            ) from error
 
     def _store(self, model):
         super()._store(model)
@@ -243,11 +242,3 @@ class FastTextEmbedding(Word2VecEmbedding):
 
     def _compose(self, words):
         return self.ngrams_.compose(words)
-
-
-def _lone_surrogate(where, word):
-    return ValueError(
-        f"FastTextEmbedding: {where}the word {word!r}, which has a lone surrogate and "
-        "cannot be encoded as UTF-8 for fastText's n-grams. Replace it in the texts, "
-        'for example with text.encode("utf-8", "replace").decode().'
-    )

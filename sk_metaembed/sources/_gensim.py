@@ -56,7 +56,7 @@ class TokenStream:
         """Path of a file of space-separated tokens that gensim can read, or None."""
         return getattr(self._rows, "corpus_file", None)
 
-    def batches(self):
+    def _batches(self):
         """Yield the rows as TokenSequences."""
         self.n_rows = self.n_tokens = self.n_missing = 0
         rows = iter(self._rows)
@@ -74,11 +74,11 @@ class TokenStream:
             self.n_missing += count_missing(tokens)
             yield tokens
 
-    def guarded(self):
+    def __iter__(self):
         """Yield the batches until an error occurs, and store the error."""
         if self.error is None:
             try:
-                yield from self.batches()
+                yield from self._batches()
             except Exception as error:
                 self.error = error
 
@@ -122,27 +122,17 @@ def types_with_counts(counts):
 
 
 class Sentences:
-    """Token lists of a TokenSequences, for gensim to iterate over once per epoch."""
+    """Token lists of several TokenSequences, for gensim to read once per epoch."""
 
-    def __init__(self, tokens):
-        self.tokens = tokens
-
-    def __iter__(self):
-        for start in range(0, len(self.tokens), _ROWS):
-            for words in self.tokens[start : start + _ROWS].to_list():
-                for begin in range(0, len(words), _MAX_LENGTH):
-                    yield words[begin : begin + _MAX_LENGTH]
-
-
-class StreamSentences:
-    """Token lists of a TokenStream, for gensim to iterate over once per epoch."""
-
-    def __init__(self, stream):
-        self.stream = stream
+    def __init__(self, parts):
+        self.parts = parts
 
     def __iter__(self):
-        for tokens in self.stream.guarded():
-            yield from Sentences(tokens)
+        for tokens in self.parts:
+            for start in range(0, len(tokens), _ROWS):
+                for words in tokens[start : start + _ROWS].to_list():
+                    for begin in range(0, len(words), _MAX_LENGTH):
+                        yield words[begin : begin + _MAX_LENGTH]
 
 
 class _QuietGensim:

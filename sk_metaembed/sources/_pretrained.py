@@ -44,47 +44,27 @@ def resolve_path(path):
             "file or store, or the name of a gensim-downloader model, such as "
             '"glove-wiki-gigaword-50".'
         )
-    return _local_model(path) or _download(path)
-
-
-def _downloader(name):
-    import_gensim(f"The model {name!r}, which is not a file in {os.getcwd()!r},")
+    import_gensim(f"The model {path!r}, which is not a file in {os.getcwd()!r},")
     from gensim import downloader
 
-    return downloader
-
-
-def _local_model(name):
-    file = os.path.join(_downloader(name).BASE_DIR, name, f"{name}.gz")
-    return file if os.path.exists(file) else None
-
-
-def _download(name):
-    downloader = _downloader(name)
+    file = os.path.join(downloader.BASE_DIR, path, f"{path}.gz")
+    if os.path.exists(file):
+        return file
     try:
         with quiet_gensim:
-            models = downloader.info()["models"]
+            models = sorted(downloader.info()["models"])
+            if path in models:
+                return downloader.load(path, return_path=True)
     except Exception as error:  # gensim and urllib raise many kinds
-        raise _download_error(name, error) from error
-    if name not in models:
         raise FileNotFoundError(
-            f"{name!r} is neither a file (in {os.getcwd()!r}) nor a model of "
-            f"gensim-downloader, which has {sorted(models)}."
-        )
-    try:
-        with quiet_gensim:
-            return downloader.load(name, return_path=True)
-    except Exception as error:
-        raise _download_error(name, error) from error
-
-
-def _download_error(name, error):
-    file = os.path.join(_downloader(name).BASE_DIR, name, f"{name}.gz")
-    return FileNotFoundError(
-        f"{name!r} is not a file (in {os.getcwd()!r}), and gensim-downloader could not "
-        f"be queried for a model of that name ({error}). Without network access, "
-        f"download {name}.gz from the releases of {_GENSIM_DATA} on another machine, "
-        f"and pass its path or save it as {file}."
+            f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader could "
+            f"not be queried for a model of that name ({error}). Without network "
+            f"access, download {path}.gz from the releases of {_GENSIM_DATA} on "
+            f"another machine, and pass its path or save it as {file}."
+        ) from error
+    raise FileNotFoundError(
+        f"{path!r} is neither a file (in {os.getcwd()!r}) nor a model of "
+        f"gensim-downloader, which has {models}."
     )
 
 
@@ -265,11 +245,18 @@ class PretrainedEmbedding(BaseWordEmbedding):
             path = resolve_path(os.fspath(store))
             hint = hint_of_folder(path, "PretrainedEmbedding")
             if hint:
-                raise ValueError(f"PretrainedEmbedding: {path} has no vectors.{hint}")
+                raise ValueError(f"{path} has no vectors.{hint}")
             self.vectors_ = self._open(path)
             return
         if not isinstance(store, WordVectors):
-            store = self._convert(store)
+            if not hasattr(store, "index_to_key"):
+                raise TypeError(
+                    "vectors must be a path, a WordVectors, gensim KeyedVectors (a "
+                    "model's attribute wv) or the name of a gensim-downloader model; "
+                    f"got {type(store).__name__}. For words and a matrix, use "
+                    "WordVectors.from_arrays(words, matrix)."
+                )
+            store = WordVectors.from_keyed_vectors(store, cache_dir=self.cache_dir)
         n_rows, dtype = self.limit or len(store), self.dtype or store.dtype.name
         same = n_rows >= len(store) and dtype == store.dtype.name
         self.vectors_ = store if same else self._open(store.path)
@@ -289,21 +276,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
             verbose=self.verbose,
         )
 
-    def _convert(self, vectors):
-        if not (hasattr(vectors, "index_to_key") and hasattr(vectors, "vectors")):
-            raise TypeError(
-                "PretrainedEmbedding: vectors must be a path, a WordVectors, gensim "
-                "KeyedVectors or the name of a gensim-downloader model; got "
-                f"{type(vectors).__name__}. "
-                + (
-                    "Pass its attribute wv."
-                    if hasattr(vectors, "wv")
-                    else "For words and a matrix, use WordVectors.from_arrays(words, "
-                    "matrix)."
-                )
-            )
-        return WordVectors.from_keyed_vectors(vectors, cache_dir=self.cache_dir)
-
     def _table(self):
         return self.vectors_.vectors
 
@@ -318,14 +290,12 @@ class PretrainedEmbedding(BaseWordEmbedding):
         return find_words(self.vectors_, words, self.case_fallback)
 
     def _embed_tokens(self, tokens):
-        own_lookup = not any(
-            getattr(type(self), name) is not getattr(PretrainedEmbedding, name)
-            for name in ("_table", "_find", "_compute", "_finish")
-        )
         leaves_zeros = self.oov == self._oov_policy.policy == "zero"
         # Preprocessing each distinct word once is faster than once per chunk of texts.
-        is_plain = own_lookup and leaves_zeros and self._preprocessing.kind is None
-        if not (is_late(tokens) and is_plain):
+        is_plain = leaves_zeros and self._preprocessing.kind is None
+        # A subclass may look words up in another way.
+        own = type(self) is PretrainedEmbedding
+        if not (is_late(tokens) and is_plain and own):
             return super()._embed_tokens(tokens)
         store, options = self.vectors_, {"case_fallback": self.case_fallback}
         late = LateRows(

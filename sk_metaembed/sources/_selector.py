@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import (
@@ -39,7 +39,6 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
-from ._subset_search import greedy_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -245,23 +244,26 @@ class SourceSelector(
         _raise_for_params(params, self, "fit")
         check_embedded(X)
         self._check_target(y)
-        groups = _group_blocks(X.names, self.by)
-        names = np.array(list(groups), dtype=object)
-        search = self._search(names)
+        whole = self.by == "source"
+        group = {b: b.partition("__")[0] if whole else b for b in X.names}
+        names = np.array(list(dict.fromkeys(group.values())), dtype=object)
+        n_steps = self._number_of_steps(names)
         if _routing_enabled():
             # Validation only: cross_val_score does the routing.
             process_routing(self, "fit", **params)
-        scores = self._scores(X, y, params)
 
-        def evaluate(mask):
-            blocks = _selected_blocks(X.names, list(groups.values()), mask)
-            return scores(X.select(blocks))
+        def blocks_of(mask):
+            selected = set(names[mask])
+            return [block for block in X.names if group[block] in selected]
 
-        self.support_, self.history_ = search(names, evaluate)
+        scores = self._scores(y, params)
+        self.support_, self.history_ = self._search(
+            names, n_steps, lambda mask: scores(X.select(blocks_of(mask)))
+        )
         self.source_names_in_ = names
         self.sources_ = names[self.support_].tolist()
         self.n_sources_ = len(self.sources_)
-        self.blocks_ = _selected_blocks(X.names, list(groups.values()), self.support_)
+        self.blocks_ = blocks_of(self.support_)
         self.dims_in_ = block_dims(X)
         return self
 
@@ -286,15 +288,7 @@ class SourceSelector(
         check_blocks(X, self.dims_in_)
         return X.select(self.blocks_)
 
-    @overload
-    def get_support(self, indices: Literal[False] = ...) -> NDArray[np.bool_]: ...
-
-    @overload
-    def get_support(self, indices: Literal[True]) -> NDArray[np.intp]: ...
-
-    def get_support(
-        self, indices: bool = False
-    ) -> NDArray[np.bool_] | NDArray[np.intp]:
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
         """Return the selected sources as a mask or as indices.
 
         Parameters
@@ -318,16 +312,20 @@ class SourceSelector(
         Returns
         -------
         pandas.DataFrame
-            One row per step, numbered from 1, with the columns "source" (for "greedy"
-            only), "n_sources" (after the step), "mean_score", "std_score", "accepted"
-            and "sources".
+            One row per step, numbered from 1, with the columns "source", "n_sources"
+            (after the step), "mean_score", "std_score", "accepted" and "sources".
         """
         import pandas as pd
 
         check_is_fitted(self)
-        columns = ["n_sources", "mean_score", "std_score", "accepted", "sources"]
-        if not self.history_ or "source" in self.history_[0]:
-            columns.insert(0, "source")
+        columns = [
+            "source",
+            "n_sources",
+            "mean_score",
+            "std_score",
+            "accepted",
+            "sources",
+        ]
         rows = [{**step, "n_sources": len(step["sources"])} for step in self.history_]
         index = pd.RangeIndex(1, len(rows) + 1, name="step")
         return pd.DataFrame(rows, index=index, columns=columns)
@@ -358,7 +356,7 @@ class SourceSelector(
         width = sum(self.dims_in_.values())
         if len(names) != width:
             raise ValueError(
-                f"SourceSelector: input_features should have length equal to the "
+                f"input_features should have length equal to the "
                 f"number of dimensions, {width}; got {len(names)}."
             )
         mask = np.repeat(
@@ -411,77 +409,90 @@ class SourceSelector(
                 "passed, but the target y is None."
             )
 
-    def _search(self, names):
-        """Return the search over `names` that the parameters describe."""
-        return partial(
-            greedy_search,
-            n_steps=self._number_of_steps(names),
-            backward=self.direction == "backward",
-            tol=self.tol if isinstance(self.n_sources_to_select, str) else None,
-        )
+    def _search(self, names, n_steps, evaluate):
+        """Return the mask of the selected sources, and the history.
+
+        `evaluate` returns the scores of the folds for a mask of sources, (n_sources,).
+        """
+        backward = self.direction == "backward"
+        tol = self.tol if isinstance(self.n_sources_to_select, str) else None
+        # A single source is kept without a step.
+        support = np.full(len(names), backward or n_steps == 0)
+        history, score = [], -np.inf
+        for _ in range(n_steps):
+            changed = {i: support ^ (names == names[i]) for i in range(len(names))}
+            scores = {
+                i: evaluate(changed[i]) for i in np.flatnonzero(support == backward)
+            }
+            means = {i: _mean(values) for i, values in scores.items()}
+            best = _best(means)
+            accepted = tol is None or means[best] - score >= tol
+            history.append(
+                {
+                    "source": names[best],
+                    "sources": tuple(names[changed[best]]),
+                    "mean_score": means[best],
+                    "std_score": float(np.std(scores[best])),
+                    "accepted": bool(accepted),
+                    "scores": {names[i]: mean for i, mean in means.items()},
+                }
+            )
+            if not accepted:
+                break
+            support, score = changed[best], means[best]
+        return support, history
 
     def _number_of_steps(self, names):
-        n_to_select, backward = self.n_sources_to_select, self.direction == "backward"
-        if isinstance(n_to_select, Integral) and n_to_select >= len(names):
-            raise ValueError(
-                f"SourceSelector: n_sources_to_select={n_to_select} must be smaller "
-                f"than the number of {self.by}s in X, {len(names)} ({list(names)}). "
-                'Select fewer, or replace the selector by "passthrough" to keep all.'
-            )
+        """Return the number of sources to change, at most if `tol` decides."""
+        number, backward = self.n_sources_to_select, self.direction == "backward"
         if self.tol is not None and self.tol < 0 and not backward:
             raise ValueError(
-                "SourceSelector: tol must be nonnegative in forward selection; got "
-                f"{self.tol}."
+                f"tol must be nonnegative in forward selection; got {self.tol}."
             )
-        return _n_steps(n_to_select, len(names), tol=self.tol, backward=backward)
+        if isinstance(number, str):
+            return len(names) // 2 if self.tol is None else len(names) - 1
+        if isinstance(number, Integral) and number >= len(names):
+            raise ValueError(
+                f"n_sources_to_select={number} must be smaller than the number of "
+                f"{self.by}s in X, {len(names)} ({list(names)}). Select fewer, or "
+                'replace the selector by "passthrough" to keep all.'
+            )
+        # As in scikit-learn, a float is a share and an int is a number.
+        if not isinstance(number, Integral):
+            number = max(1, int(len(names) * number))
+        return len(names) - number if backward else number
 
-    def _scores(self, X, y, params):
+    def _scores(self, y, params):
         """Return a function from a selection of blocks to the scores of the folds."""
         from sklearn.model_selection import check_cv, cross_val_score
 
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         estimator = clone(self.estimator)
-
-        def score(X):
-            return cross_val_score(
-                estimator,
-                X,
-                y,
-                cv=cv,
-                scoring=self.scoring,
-                n_jobs=self.n_jobs,
-                params=params,
-                error_score="raise",
-            )
-
-        return score
+        return lambda X: cross_val_score(
+            estimator,
+            X,
+            y,
+            cv=cv,
+            scoring=self.scoring,
+            n_jobs=self.n_jobs,
+            params=params,
+            error_score="raise",
+        )
 
 
-def _group_blocks(names, by):
-    """Return block names by the name of their source, or of the block itself."""
-    groups = {}
-    for name in names:
-        key = name.partition("__")[0] if by == "source" else name
-        groups.setdefault(key, []).append(name)
-    return groups
+def _best(means):
+    """Return the key with the highest mean, the first of ties; NaN is lowest."""
+    valid = {key: mean for key, mean in means.items() if not np.isnan(mean)}
+    if not valid:
+        raise ValueError(
+            "the scores of all candidate sources are NaN. Check the scorer on a single "
+            "fold, and that each fold has what it needs, such as every class."
+        )
+    return max(valid, key=valid.get)
 
 
-def _selected_blocks(names, groups, mask):
-    """Return the names of the blocks in the selected groups, in input order."""
-    selected = {
-        name
-        for group, is_selected in zip(groups, mask, strict=True)
-        for name in group
-        if is_selected
-    }
-    return [name for name in names if name in selected]
-
-
-def _n_steps(n_to_select, n_groups, *, tol, backward):
-    """Return the number of groups to add or remove, an upper bound if `tol` decides."""
-    if isinstance(n_to_select, str):
-        return n_groups // 2 if tol is None else n_groups - 1
-    # As in scikit-learn, a float is a share and an int is a number.
-    is_share = isinstance(n_to_select, float | np.floating)
-    number = max(1, int(n_groups * n_to_select)) if is_share else int(n_to_select)
-    return n_groups - number if backward else number
+def _mean(scores):
+    """Return the mean of fold scores, which does not depend on their order."""
+    if not np.isfinite(scores).all():
+        return float(np.mean(scores))
+    return math.fsum(scores) / len(scores)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from .._core._checked_parameters import is_integer
+from .._core._named_errors import names_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._union import EmbeddingUnion
 
 
+@names_errors
 def source_subsets(
     names: Iterable[str] | EmbeddingUnion,
     *,
@@ -44,7 +45,7 @@ def source_subsets(
     Raises
     ------
     TypeError
-        If `names` is a str or contains other types than str, or a size is not an int.
+        If `names` is a str or contains other types than str.
     ValueError
         If `names` is empty or has duplicates, or no subset has such a size.
 
@@ -64,7 +65,11 @@ def source_subsets(
     """
     distinct = _names(names)
     largest = len(distinct) if max_size is None else max_size
-    _check_sizes(min_size, largest, distinct)
+    if not 1 <= min_size <= largest <= len(distinct):
+        raise ValueError(
+            f"1 <= min_size <= max_size <= {len(distinct)}, the number of sources, "
+            f"must hold; got min_size={min_size}, max_size={largest}."
+        )
     return [
         subset
         for size in range(min_size, largest + 1)
@@ -74,42 +79,14 @@ def source_subsets(
 
 def _names(names):
     if hasattr(names, "sources"):  # an EmbeddingUnion
-        names = [
-            name
-            for name, source in names.sources
-            if not (isinstance(source, str) and source == "drop")
-        ]
-    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        names = [name for name, source in names.sources if not isinstance(source, str)]
+    given = names
+    names = list(names) if hasattr(names, "__iter__") else [names]
+    if isinstance(given, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(
-            f"source_subsets: names must be a list of str or an EmbeddingUnion; got "
-            f"{names!r}."
+            "names must be a list of str or an EmbeddingUnion, not (name, source) "
+            f"pairs; got {given!r}."
         )
-    names = list(names)
-    invalid = [name for name in names if not isinstance(name, str)]
-    if invalid:
-        raise TypeError(
-            f"source_subsets: names must be str; got {invalid[0]!r}. Pass the names of "
-            "(name, source) pairs, or the EmbeddingUnion."
-        )
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(
-            f"source_subsets: names must be distinct, but {repeated} occur more than "
-            "once."
-        )
-    if not names:
-        raise ValueError("source_subsets: names is empty. Pass at least one name.")
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"names must be distinct, and at least one; got {names}.")
     return [str(name) for name in names]  # converts numpy.str_
-
-
-def _check_sizes(smallest, largest, names):
-    for parameter, size in (("min_size", smallest), ("max_size", largest)):
-        if not is_integer(size):
-            raise TypeError(
-                f"source_subsets: {parameter} must be an int; got {size!r}."
-            )
-    if not 1 <= smallest <= largest <= len(names):
-        raise ValueError(
-            f"source_subsets: 1 <= min_size <= max_size <= {len(names)}, the number of "
-            f"sources, must hold; got min_size={smallest}, max_size={largest}."
-        )

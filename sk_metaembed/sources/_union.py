@@ -280,10 +280,7 @@ class EmbeddingUnion(
         estimator instance
             The fitted union.
         """
-        sources = self._active_sources()
-        tokens = self._read(X)
-        self._set_fitted(sources, self._run(_fit, sources, tokens, y))
-        self.n_missing_ = count_missing(tokens)
+        self._fit(X, y, embeds=False)
         return self
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -303,12 +300,7 @@ class EmbeddingUnion(
         EmbeddedSequences
             The same as ``fit(X, y).transform(X)``.
         """
-        sources, tokens = self._active_sources(), self._read(X)
-        results = self._run(_fit_transform, sources, tokens, y)
-        fitted, embedded = zip(*results, strict=True)
-        self._set_fitted(sources, fitted)
-        self.n_missing_ = count_missing(tokens)
-        return self._union(tokens, embedded)
+        return self._union(*self._fit(X, y, embeds=True))
 
     def transform(self, X: Texts) -> EmbeddedSequences:
         """Embed sequences with every fitted source.
@@ -392,18 +384,18 @@ class EmbeddingUnion(
     def _active_names(self):
         return [self.active] if isinstance(self.active, str) else list(self.active)
 
-    def _run(self, action, sources, tokens, y):
+    def _fit(self, X, y, embeds):
+        """Fit the sources; return the tokens and, if `embeds`, their vectors."""
+        sources, tokens = self._active_sources(), self._read(X)
         messages = [
             f"(source {i} of {len(sources)}) Fitting {name}" if self.verbose else None
             for i, (name, _) in enumerate(sources, 1)
         ]
-        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(action)(name, clone(source), tokens, y, message)
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_fit)(name, clone(source), tokens, y, message, embeds)
             for (name, source), message in zip(sources, messages, strict=True)
         )
-
-    def _set_fitted(self, sources, fitted):
-        names = [name for name, _ in sources]
+        names, (fitted, embedded) = dict(sources), zip(*results, strict=True)
         self.sources_ = list(zip(names, fitted, strict=True))
         self.named_sources_ = Bunch(**dict(self.sources_))
         self.coverage_ = {
@@ -411,16 +403,18 @@ class EmbeddingUnion(
             for name, source in self.sources_
             if hasattr(source, "coverage_")
         }
+        self.n_missing_ = count_missing(tokens)
+        return tokens, embedded
 
     def _union(self, tokens, embedded):
         blocks = []
         for (name, source), part in zip(self.sources_, embedded, strict=True):
             _check_same_tokens(name, source, part, tokens)
             several = len(part.blocks) > 1
-            for block in part.blocks:
-                blocks.append(
-                    block.rename(f"{name}__{block.name}" if several else name)
-                )
+            blocks += [
+                block.rename(f"{name}__{block.name}" if several else name)
+                for block in part.blocks
+            ]
         return EmbeddedSequences(tokens, blocks)
 
     def _sk_visual_block_(self):
@@ -436,28 +430,22 @@ class EmbeddingUnion(
         return _VisualBlock("parallel", sources, names=names)
 
 
-def _fit(name, source, tokens, y, message):
+def _fit(name, source, tokens, y, message, embeds):
+    """Fit a source; return it and, if `embeds`, the vectors of the tokens."""
     with (
         _print_elapsed_time("EmbeddingUnion", message),
         _explain_token_errors(name, source),
     ):
-        return source.fit(tokens, y)
+        if embeds and hasattr(source, "fit_transform"):
+            return source, source.fit_transform(tokens, y)
+        source = source.fit(tokens, y)
+        # A FrozenEstimator has no fit_transform.
+        return source, source.transform(tokens) if embeds else None
 
 
 def _transform(name, source, tokens):
     with _explain_token_errors(name, source):
         return source.transform(tokens)
-
-
-def _fit_transform(name, source, tokens, y, message):
-    with (
-        _print_elapsed_time("EmbeddingUnion", message),
-        _explain_token_errors(name, source),
-    ):
-        if hasattr(source, "fit_transform"):
-            return source, source.fit_transform(tokens, y)
-        # A FrozenEstimator has no fit_transform.
-        return source, source.fit(tokens, y).transform(tokens)
 
 
 def make_embedding_union(

@@ -16,7 +16,6 @@ from .._core._sklearn import Interval, Options
 from ._base import Preprocess
 from ._gensim import (
     Sentences,
-    StreamSentences,
     TokenStream,
     is_corpus,
     progress_callbacks,
@@ -184,30 +183,8 @@ class Word2VecEmbedding(BaseWordEmbedding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_trainable(self):
-        if not self.hs and not self.negative:
-            raise ValueError(
-                "with hs=False and negative=0 there is no "
-                "training objective. Set negative=5 or hs=True."
-            )
-
     def _fit_vectors(self, tokens, y):
-        self._check_trainable()
-        sentences = Sentences(tokens)
-        with quiet_gensim:
-            model = self._make_model(**self._options())
-            self._build_vocabulary(model, sentences, tokens)
-            self._train(model, corpus_iterable=sentences)
-        self._store(model)
-
-    def _train(self, model, **corpus):
-        model.train(
-            **corpus,
-            total_examples=model.corpus_count,
-            total_words=model.corpus_total_words,
-            epochs=self.epochs,
-            callbacks=progress_callbacks(self),
-        )
+        self._train({"corpus_iterable": Sentences([tokens])}, tokens)
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
@@ -233,42 +210,47 @@ class Word2VecEmbedding(BaseWordEmbedding):
         estimator instance
             The fitted source.
         """
-        if is_corpus(X):
-            self._check_trainable()
-            stream = TokenStream(X, self.missing)
-            counts = self._fit_stream(stream)
-            tokens, n = types_with_counts(counts)
-            known = self._fit_lookup(tokens).known
-            shares = np.average(known, weights=n)
-            self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
-            self.n_missing_ = stream.n_missing
-            return self
-        return super().fit(cast("Texts", X), y)
-
-    def _fit_stream(self, stream):
-        """Train on a stream, and return its word counts."""
-        corpus = {"corpus_iterable": StreamSentences(stream)}
+        if not is_corpus(X):
+            return super().fit(cast("Texts", X), y)
+        stream = TokenStream(X, self.missing)
+        corpus = {"corpus_iterable": Sentences(stream)}
         # With several threads, it is faster if gensim reads the file itself.
         if effective_n_jobs(self.n_jobs) > 1 and stream.corpus_file is not None:
             corpus = {"corpus_file": stream.corpus_file}
+        tokens, n = types_with_counts(self._train(corpus, stream=stream))
+        known = self._fit_lookup(tokens).known
+        shares = np.average(known, weights=n)
+        self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
+        self.n_missing_ = stream.n_missing
+        return self
+
+    def _train(self, corpus, tokens=None, stream=None):
+        """Train on a corpus of tokens or of a stream, and return its word counts."""
+        if not self.hs and not self.negative:
+            raise ValueError(
+                "with hs=False and negative=0 there is no training objective. Set "
+                "negative=5 or hs=True."
+            )
         with quiet_gensim:
             model = self._make_model(**self._options())
             model.build_vocab(**corpus, keep_raw_vocab=True)
-            n_rows, n_tokens = stream.n_rows, stream.n_tokens
-            stream.check(n_rows, n_tokens)
-            counts = model.raw_vocab
-            self._check_vocabulary(
-                model,
-                n_rows or model.corpus_count,
-                model.corpus_total_words,
-                len(counts),
-                max(counts.values(), default=0),
+            if stream is None:
+                n_rows = len(tokens)
+            else:
+                n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
+                stream.check(*sizes)
+            self._check_vocabulary(model, n_rows or model.corpus_count)
+            model.train(
+                **corpus,
+                total_examples=model.corpus_count,
+                total_words=model.corpus_total_words,
+                epochs=self.epochs,
+                callbacks=progress_callbacks(self),
             )
-            self._train(model, **corpus)
-        stream.check(n_rows, n_tokens)
-        model.raw_vocab = None
+        if stream is not None:
+            stream.check(*sizes)
         self._store(model)
-        return counts
+        return model.raw_vocab
 
     def _store(self, model):
         self.vocabulary_ = dict(model.wv.key_to_index)
@@ -294,29 +276,21 @@ class Word2VecEmbedding(BaseWordEmbedding):
             "workers": effective_n_jobs(self.n_jobs),
         }
 
-    def _build_vocabulary(self, model, sentences, tokens):
-        counts = tokens.type_counts()
-        highest = int(counts.max(initial=0))
-        sizes = len(tokens), tokens.n_tokens, tokens.n_types, highest
-        if highest >= self.min_count:
-            model.build_vocab(sentences)
-        self._check_vocabulary(model, *sizes)
-
-    def _check_vocabulary(self, model, n_rows, n_tokens, n_types, highest):
+    def _check_vocabulary(self, model, n_rows):
         """Raise a ValueError if there is no word to train on."""
+        n_tokens, counts = model.corpus_total_words, model.raw_vocab
         if not n_tokens:
             raise ValueError(
-                f"found no tokens in {n_rows} sequences. If X "
-                "is a generator, it may be exhausted."
+                f"found no tokens in {n_rows} sequences. If X is a generator, it may "
+                "be exhausted."
             )
-        if len(model.wv):
-            return
-        raise ValueError(
-            f"no word is left to train on. The {n_rows} "
-            f"training sequences have {n_tokens} tokens, {n_types} of "
-            f"them distinct; the most frequent occurs {highest} times, but "
-            f"min_count={self.min_count}. Lower min_count, or fit on more data."
-        )
+        if not len(model.wv):
+            raise ValueError(
+                f"no word is left to train on. The {n_rows} training sequences have "
+                f"{n_tokens} tokens, {len(counts)} of them distinct; the most frequent "
+                f"occurs {max(counts.values())} times, but min_count={self.min_count}. "
+                "Lower min_count, or fit on more data."
+            )
 
     def _make_model(self, **options):
         return import_gensim("Word2VecEmbedding").models.Word2Vec(**options)

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import joblib
 import numpy as np
 
 from .._core._checked_parameters import is_integer
@@ -26,12 +27,11 @@ class Options:
     """Which part of a source to store, and in which dtype."""
 
     limit: int | None = None
-    words: tuple | None = None
     dtype: str | None = None
     verbose: int = 0
 
     @classmethod
-    def checked(cls, limit, words, dtype, verbose=0):
+    def checked(cls, limit, dtype, verbose=0):
         """Check and normalize the arguments of `WordVectors.open`."""
         if limit is not None:
             if not is_integer(limit):
@@ -39,25 +39,11 @@ class Options:
             if limit < 1:
                 raise ValueError(f"limit must be at least 1; got {limit}.")
             limit = int(limit)
-        if words is not None:
-            if isinstance(words, str | bytes):
-                raise TypeError(
-                    f"words must be a collection of str; got the single {words!r}."
-                )
-            pack(words := list(words))  # raises for elements that are not str
-            words = tuple(sorted(set(words)))
-            if not words:
-                raise ValueError("words= is empty; pass at least one word or None.")
-        return cls(limit, words, _dtype_name(dtype), verbose)
-
-    @property
-    def is_default(self):
-        """Whether a store satisfies them as it is."""
-        return self.limit is None and self.words is None and self.dtype is None
+        return cls(limit, _dtype_name(dtype), verbose)
 
     def key(self, content):
         """Return a digest of the content's digest and of all that shapes the store."""
-        parts = [VERSION, content, self.limit, self.words, self.dtype or "float32"]
+        parts = [VERSION, content, self.limit, self.dtype or "float32"]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
 
 
@@ -79,8 +65,7 @@ def cached_store(path, options, cache_dir=None):
     fmt = detect(path)
     if fmt.kind == "store":
         meta = read_meta(path)
-        is_whole = options.limit is options.words is None
-        if options.is_default or (is_whole and options.dtype == meta["dtype"]):
+        if options.limit is None and options.dtype in (None, meta["dtype"]):
             return path
         content = meta["fingerprint"]
         root = cache_root(cache_dir)
@@ -141,21 +126,17 @@ def store_arrays(
 ):
     """Return a store of arrays: at ``path``, or in the cache under their digest."""
     packed, matrix = _check_arrays(words, matrix)
-    options = Options.checked(None, None, dtype)
+    options = Options.checked(None, dtype)
 
     def write(folder):
-        writer = StoreWriter(
-            folder, label="The given arrays", dtype=options.dtype or "float32"
-        )
-        try:
+        name = options.dtype or "float32"
+        with StoreWriter(folder, "The given arrays", name) as writer:
             append_arrays(writer, packed, matrix, buckets)
             writer.finish(None)
-        finally:
-            writer.close()
 
     if path is not None:
         return _publish_at(path, write, overwrite=overwrite)
-    key = options.key(_digest_arrays(packed, matrix, buckets))
+    key = options.key(joblib.hash([*packed, matrix, buckets], coerce_mmap=True))
     target = cache_root(cache_dir) / f"arrays-{key}"
     if not target.exists():
         publish(target, write)
@@ -166,19 +147,11 @@ def write_store(source, fmt, options, folder):
     """Fill a directory with the store of a source that must not change meanwhile."""
     before = os.stat(source)
     default_dtype = read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
-    writer = StoreWriter(
-        folder,
-        label=str(source),
-        dtype=options.dtype or default_dtype,
-        limit=options.limit,
-        words=options.words,
-    )
-    try:
+    dtype = options.dtype or default_dtype
+    with StoreWriter(folder, str(source), dtype, limit=options.limit) as writer:
         _read(source, fmt, writer, options.verbose)
         _check_unchanged(source, before)
         writer.finish({"path": os.path.abspath(source), "format": fmt.kind})
-    finally:
-        writer.close()
 
 
 def _read(source, fmt, writer, verbose):
@@ -221,18 +194,3 @@ def _check_unchanged(source, before):
             f"{source} was modified during the conversion; nothing was saved. Open "
             f"it again when it is complete."
         )
-
-
-def _digest_arrays(packed, matrix, buckets):
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(packed.blob)
-    digest.update(packed.offsets)
-    tables = [matrix] if buckets is None else [matrix, buckets[0]]
-    for table in tables:
-        digest.update(f"{table.shape}{table.dtype.str}".encode())
-        step = max(1, (1 << 24) // max(1, table.dtype.itemsize * table.shape[1]))
-        for start in range(0, len(table), step):
-            digest.update(np.ascontiguousarray(table[start : start + step]))
-    if buckets is not None:
-        digest.update(repr((int(buckets[1]), int(buckets[2]))).encode())
-    return digest.hexdigest()

@@ -19,12 +19,12 @@ import os
 import re
 import warnings
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ._word_index import MAX_NGRAM, PackedWords, build_index, find, pack
+from .._core._arrays import infinite_rows
+from ._word_index import MAX_NGRAM, PackedWords, build_index
 
 VERSION = 2
 META = "meta.json"
@@ -83,13 +83,15 @@ class MatrixFile:
 class StoreWriter:
     """Write a store: readers append rows, ``finish`` completes it.
 
+    A context manager, which closes the files, also after an interrupted conversion.
+
     Attributes
     ----------
     repairs : Counter
         Number of repairs by kind, which ``meta.json`` records.
     """
 
-    def __init__(self, directory, *, label, dtype="float32", limit=None, words=None):
+    def __init__(self, directory, label, dtype, *, limit=None):
         self.directory, self.label = Path(directory), label
         self.dtype, self.limit = np.dtype(dtype), limit
         self.repairs = Counter()
@@ -97,10 +99,14 @@ class StoreWriter:
         self._matrix = self._buckets = None
         self._packs = []
         self._not_finite = []
-        self._selected = None
-        if words is not None:
-            packed = pack(words)
-            self._selected = packed, build_index(packed)[0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        for file in (self._matrix, self._buckets):
+            if file is not None:
+                file.close()
 
     def append(self, packed, vectors):
         """Filter and repair words and their float32 rows, and write them."""
@@ -109,11 +115,12 @@ class StoreWriter:
             self._matrix = MatrixFile(path, vectors.shape[1], self.dtype)
         packed, n_repaired = packed.decodable()
         self.repairs["undecodable_words"] += n_repaired
-        if self._selected is not None:
-            packed, vectors = _where(
-                find(packed, *self._selected) >= 0, packed, vectors
-            )
-        packed, vectors = _where(self._finite(packed, vectors), packed, vectors)
+        bad = infinite_rows(vectors)
+        if len(bad):
+            self.repairs["not_finite_rows"] += len(bad)
+            self._not_finite += [packed.word(row) for row in bad[:5]]
+            rows = np.delete(np.arange(len(vectors)), bad)
+            packed, vectors = packed.take(rows), vectors[rows]
         self._matrix.append(self._cast(vectors, packed.word))
         self._packs.append(packed)
 
@@ -123,14 +130,12 @@ class StoreWriter:
             if self._buckets is None:
                 path = self.directory / "buckets.npy"
                 self._buckets = MatrixFile(path, chunk.shape[1], self.dtype)
-            start = self._buckets.n_rows
-            if not np.isfinite(chunk.sum(dtype=np.float64)):
+            if len(infinite_rows(chunk)):
                 raise ValueError(
                     f"{self.label}: the n-gram vectors contain NaN or infinity near "
-                    f"bucket {start}; the file is corrupt."
+                    f"bucket {self._buckets.n_rows}; the file is corrupt."
                 )
-            row_name = partial(_bucket_name, start)
-            self._buckets.append(self._cast(chunk, row_name))
+            self._buckets.append(self._cast(chunk, lambda row: "an n-gram"))
         if self._buckets is not None:
             self._buckets.close()
             self.subwords = {"min_n": int(min_n), "max_n": int(max_n)}
@@ -150,12 +155,6 @@ class StoreWriter:
         self._matrix.close()
         self._write_meta(packed, slots, source)
         self._warn_not_finite()
-
-    def close(self):
-        """Close the files, also after an interrupted conversion."""
-        for file in (self._matrix, self._buckets):
-            if file is not None:
-                file.close()
 
     def _write_meta(self, packed, slots, source):
         arrays = {"words": packed.blob, "offsets": packed.offsets, "index": slots}
@@ -179,26 +178,14 @@ class StoreWriter:
         text = json.dumps(meta, indent=1, ensure_ascii=True)
         (self.directory / META).write_text(text, encoding="ascii")
 
-    def _finite(self, packed, vectors):
-        with np.errstate(invalid="ignore"):
-            if np.isfinite(vectors.sum(dtype=np.float64)):
-                return np.ones(len(vectors), bool)
-        finite = np.isfinite(vectors).all(axis=1)
-        bad = np.flatnonzero(~finite)
-        self.repairs["not_finite_rows"] += len(bad)
-        self._not_finite += [packed.word(row) for row in bad[:5]]
-        return finite
-
     def _cast(self, vectors, row_name):
-        if vectors.dtype == self.dtype:
-            return vectors
         with np.errstate(over="ignore"):
-            cast = vectors.astype(self.dtype)
-        if not np.isfinite(cast).all():
-            row = int(np.flatnonzero(~np.isfinite(cast).all(axis=1))[0])
+            cast = vectors.astype(self.dtype, copy=False)
+        bad = infinite_rows(cast)
+        if len(bad):
             raise ValueError(
-                f"{self.label}: the vector of {row_name(row)!r} contains "
-                f"{np.abs(vectors[row]).max():g}, which is too large for "
+                f"{self.label}: the vector of {row_name(bad[0])!r} contains "
+                f"{np.abs(vectors[bad[0]]).max():g}, which is too large for "
                 f'{self.dtype.name}. Use dtype="float32".'
             )
         return cast
@@ -209,9 +196,6 @@ class StoreWriter:
                 f"{self.label}: all {self.repairs['not_finite_rows']} vectors contain "
                 f"NaN or infinity; no usable vector is left."
             )
-        if self._selected is not None:
-            n_words = self._selected[0].n_words
-            return f"{self.label}: does not contain any of the {n_words} words="
         return f"{self.label}: contains no words; at least one is required."
 
     def _warn_not_finite(self):
@@ -225,17 +209,6 @@ class StoreWriter:
                 UserWarning,
                 stacklevel=2,
             )
-
-
-def _where(mask, packed, vectors):
-    if mask.all():
-        return packed, vectors
-    rows = np.flatnonzero(mask)
-    return packed.take(rows), vectors[rows]
-
-
-def _bucket_name(start, row):
-    return f"n-gram bucket {start + row}"
 
 
 def _fingerprint(directory, meta):

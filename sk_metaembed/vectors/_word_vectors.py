@@ -27,7 +27,7 @@ from ._store_files import (
 from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -174,7 +174,6 @@ class WordVectors:
         path: StrPath,
         *,
         limit: int | None = None,
-        words: Iterable[str] | None = None,
         dtype: Literal["float32", "float16"] | None = None,
         cache_dir: StrPath | None = None,
         verbose: int = 0,
@@ -193,8 +192,6 @@ class WordVectors:
             A file, or the directory of a store.
         limit : int, default=None
             Number of rows to read from the start of the file. None reads all.
-        words : collection of str, default=None
-            Store only these words. None stores all.
         dtype : {"float32", "float16"}, default=None
             Type of the stored vectors. None means float32 for a file, and for a store
             its own. float16 halves the size; values are rounded to 3 digits.
@@ -216,7 +213,7 @@ class WordVectors:
         ValueError
             If the content is corrupt, empty or of unknown format.
         """
-        options = Options.checked(limit, words, dtype, verbose)
+        options = Options.checked(limit, dtype, verbose)
         return cls._of_store(cached_store(path, options, cache_dir))
 
     @classmethod
@@ -226,7 +223,6 @@ class WordVectors:
         path: StrPath,
         *,
         limit: int | None = None,
-        words: Iterable[str] | None = None,
         dtype: Literal["float32", "float16"] | None = None,
         verbose: int = 0,
     ) -> Self:
@@ -244,8 +240,6 @@ class WordVectors:
             The directory to create; it must not exist.
         limit : int, default=None
             As for `open`, like the following parameters.
-        words : collection of str, default=None
-            Store only these words.
         dtype : {"float32", "float16"}, default=None
             Type of the stored vectors.
         verbose : int, default=0
@@ -261,7 +255,7 @@ class WordVectors:
         FileExistsError
             If ``path`` exists.
         """
-        options = Options.checked(limit, words, dtype, verbose)
+        options = Options.checked(limit, dtype, verbose)
         return cls._of_store(convert_to(source, path, options))
 
     @classmethod

@@ -1,16 +1,12 @@
 import pickle
-import threading
 
 import pytest
 import torch
 from torch import nn
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from sk_metaembed._training._random import (
-    GeneratorMode,
     current_generators,
     dropout,
-    generator_mode_lock,
     generator_on,
     local_generators,
     swap_default_generators,
@@ -36,32 +32,9 @@ def seeded(seed, function):
         return function()
 
 
-def layers():
-    """Return layers whose constructors draw by different functions of torch."""
-    results = [nn.Linear(3, 4), nn.LSTM(3, 2), nn.Embedding(5, 2), nn.Conv1d(2, 3, 2)]
-    nn.init.orthogonal_(results[1].weight_hh_l0)
-    nn.init.trunc_normal_(results[0].weight)
-    for factory in (torch.rand, torch.randn, torch.randperm):
-        results.append(nn.Linear(1, 1))
-        results[-1].drawn = factory(4)
-    results[-1].like = torch.empty_like(X).bernoulli_(0.3) + torch.randint(9, (10, 20))
-    return results
-
-
-def tensors(modules):
-    own = [v for m in modules for v in vars(m).values() if torch.is_tensor(v)]
-    return own + [w.detach() for m in modules for w in m.parameters()]
-
-
 def assert_equal(result, expected):
     assert len(result) == len(expected)
     assert all(map(torch.equal, result, expected))
-
-
-def test_weights_are_those_of_the_seed():
-    with local_generators(3), GeneratorMode():
-        result = layers()
-    assert_equal(tensors(result), tensors(seeded(3, layers)))
 
 
 def test_dropout_is_torchs_own_with_another_generator():
@@ -106,26 +79,3 @@ def test_states_are_restored_and_seeds_begin_again():
         assert torch.equal(draw(own), seeded(4, lambda: torch.rand(3)))
         own.set_states(states, "cpu")
         assert torch.equal(draw(own), expected)
-
-
-def test_threads_that_build_networks_leave_no_mode_of_torch_behind():
-    """torch.compile has no effect while a mode seems to be active."""
-    inside, waits = threading.Event(), threading.Event()
-
-    def first():
-        with local_generators(0), generator_mode_lock, GeneratorMode():
-            inside.set()
-            waits.wait(timeout=0.2)  # for the second, unless it is kept out
-
-    def second():
-        inside.wait(timeout=30)
-        with local_generators(0), generator_mode_lock, GeneratorMode():
-            waits.set()
-            threads[0].join(timeout=30)
-
-    threads = [threading.Thread(target=first), threading.Thread(target=second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not is_in_torch_dispatch_mode()

@@ -263,9 +263,7 @@ def test_a_scheme_repairs_predictions(scheme, expected):
 def test_y_must_follow_the_scheme():
     tagger = TokenClassifier(LogisticRegression(), scheme="IOB2")
     broken = [*TAGS[:3], ["B-place", "O", "I-person", "O"], TAGS[4]]
-    with pytest.raises(
-        ValueError, match=r"row 3 of y, tag 2 is 'I-person', but in IOB2 it must"
-    ):
+    with pytest.raises(ValueError, match="row 3 of y, tag 2 is 'I-person'"):
         tagger.fit(embedded(), broken)
     with pytest.raises(ValueError, match="'scheme' parameter"):
         clone(tagger).set_params(scheme="IOB").fit(embedded(), TAGS)

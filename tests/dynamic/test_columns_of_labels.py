@@ -153,7 +153,7 @@ def test_warm_start_and_held_out_data(X, y):
     model = DynamicMetaClassifier(warm_start=True, **SMALL).fit(X, y)
     assert "valid_acc" in model.history_[0]
     model.fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
-    with pytest.raises(ValueError, match="must have 3 columns of labels"):
+    with pytest.raises(ValueError, match="must have 3 columns, as in fit"):
         model.fit(X, y[["size", "third"]])
 
 

@@ -217,19 +217,6 @@ def test_a_callback_may_end_training(embedded, labels):
     assert model.predict(embedded).shape == (60,)
 
 
-def test_a_single_projected_source_without_weights_is_the_source():
-    embedded = make_embedded(levels=("type",))
-    options = SMALL | {"projection_dim": None, "activation": None}
-    model = DynamicMetaEmbedding("uniform", mixer="published", **options)
-    out = model.fit(embedded, np.arange(60) % 2).transform(embedded)
-    known = embedded.blocks[0].known
-    used = np.unique(embedded.tokens.codes)
-    np.testing.assert_array_equal(
-        out.blocks[0].values[used],
-        (embedded.blocks[0].values * known[:, None])[used],
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

@@ -70,25 +70,34 @@ def test_weights_are_scalars_or_vectors(levels, gate, kind, n_weights):
     weights = gated(vectors @ weight.T + bias, known, gate)
     assert weights.shape[2] == n_weights
     expected = (weights * vectors).sum(axis=1)
-    mixed = mixer.mix(batch_of(embedded))
-    np.testing.assert_allclose(mixed.vectors.detach(), expected, atol=1e-4)
-    np.testing.assert_allclose(mixed.weights.detach(), weights.mean(2), atol=1e-5)
+    mixed, shown = mixer(batch_of(embedded))
+    np.testing.assert_allclose(mixed.detach(), expected, atol=1e-4)
+    np.testing.assert_allclose(shown.detach(), weights.mean(2), atol=1e-5)
 
 
-def test_weights_per_dimension_choose_a_source_per_dimension():
-    embedded = make_embedded()
-    mixer = mixer_of(embedded)
-    vectors, known = projected(mixer, embedded)
-    with torch.no_grad():
-        mixer.score.weight.zero_()
-        mixer.score.weight[:3, 0], mixer.score.weight[3:, 0] = 99.0, -99.0
-    mixed = mixer.mix(batch_of(embedded)).vectors.detach()
-    differ = known.all(1) & (np.abs(vectors[:, 0, 0] - vectors[:, 1, 0]) > 0.1)
-    largest = vectors[:, :, 0].argmax(1)
-    rows = np.arange(len(vectors))
-    for part, source in (slice(3), largest), (slice(3, None), 1 - largest):
-        expected = vectors[rows, source, part]
-        np.testing.assert_allclose(mixed[differ, part], expected[differ], atol=1e-2)
+def test_context_attention_runs_over_time_and_not_over_sources():
+    embedded = make_embedded(levels=("type", "token", "type"))
+    mixer = mixer_of(embedded, "context", mixer="published")
+    reference = torch.nn.LSTM(6, 2, bidirectional=True)
+    recurrence = mixer.recurrence
+    for name, parameter in recurrence.forward_lstm.named_parameters():
+        getattr(reference, name).data.copy_(parameter.data)
+    for name, parameter in recurrence.backward_lstm.named_parameters():
+        getattr(reference, f"{name}_reverse").data.copy_(parameter.data)
+    batch = batch_of(embedded)
+    projected = mixer.project(batch)
+    projected = [v[i] for v, i in zip(projected, batch.index, strict=True)]
+    scores = mixer.scores(projected, batch.grid).squeeze(2)
+    offsets = embedded.tokens.offsets
+    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        if start == end:
+            continue
+        for source in range(3):
+            states, _ = reference(projected[source][start:end])
+            expected = mixer.score(states).squeeze(1)
+            torch.testing.assert_close(
+                scores[start:end, source], expected, atol=1e-5, rtol=1e-4
+            )
 
 
 @pytest.mark.parametrize("attention", ["task", "uniform"])
@@ -98,8 +107,8 @@ def test_weights_of_a_task_and_of_a_sum_are_scalars(attention):
         mixer_of(embedded, attention, mixer=kind)
         for kind in ("published", "standardized")
     )
-    one, other = (mixer.mix(batch_of(embedded)) for mixer in mixers)
-    assert torch.equal(one.vectors, other.vectors)
+    one, other = (mixer(batch_of(embedded)) for mixer in mixers)
+    assert torch.equal(one[0], other[0])
 
 
 @pytest.mark.parametrize("levels", [("type", "type"), ("token", "sequence")])

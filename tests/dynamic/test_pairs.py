@@ -15,7 +15,6 @@ from sk_metaembed import (
     CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRegressor,
     DynamicMetaTagger,
     FunctionEmbedding,
     PairEncoder,
@@ -24,7 +23,6 @@ from sk_metaembed import (
     Tokenizer,
 )
 from sk_metaembed.dynamic.nets._network import joined
-from sk_metaembed.dynamic.training._predict import data_for, run_sequences
 
 from .conftest import make_embedded
 
@@ -64,67 +62,22 @@ def swapped(pairs):
     return SequencePairs(pairs.sequences[order])
 
 
-def twice(pairs):
-    """Return pairs whose sides are both the first side."""
-    order = np.r_[:N, :N]
-    return SequencePairs(pairs.sequences[order])
-
-
-def vectors_of(model, pairs):
-    """Return what goes into the head, by side: u, v, their difference and product."""
-    net, data = model.net_, data_for(model, pairs)
-    dim = net.module_.encoder.dim
-    vectors = run_sequences(
-        net, data, lambda batch: joined(net.module_.encode(batch)), 4 * dim
-    )
-    return np.split(vectors, 4, axis=1)
-
-
 def test_joined_is_both_their_difference_and_their_product():
     u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 5.0]])
     assert joined(torch.cat([u, v])).tolist() == [[1, -2, 3, 5, 2, 7, 3, -10]]
 
 
-@pytest.mark.parametrize("levels", LEVELS, ids=str)
-@pytest.mark.parametrize(
-    ("attention", "encoder"), [("word", "bilstm-max"), ("context", "mean")]
-)
-def test_sides_are_encoded_as_they_are_alone(levels, attention, encoder, labels):
-    pairs = make_pairs(levels)
-    model = DynamicMetaClassifier(attention, encoder=encoder, **SMALL)
-    model.fit(pairs, labels)
-    u, v, difference, product = vectors_of(model, pairs)
-    net = model.net_
-    for side, expected in ((pairs.first, u), (pairs.second, v)):
-        data = data_for(model, side)
-        alone = run_sequences(net, data, net.module_.encode, u.shape[1])
-        np.testing.assert_allclose(alone, expected, atol=1e-5)
-    np.testing.assert_allclose(difference, abs(u - v), atol=1e-5)
-    np.testing.assert_allclose(product, u * v, atol=1e-5)
-    back = vectors_of(model, swapped(pairs))
-    for mine, other in zip(back, (v, u, difference, product), strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-5)
-    nothing = vectors_of(model, twice(pairs))[2]
-    np.testing.assert_allclose(nothing, 0, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", [DynamicMetaClassifier, DynamicMetaRegressor])
-def test_a_pair_gives_the_same_alone_in_any_order_and_after_a_copy(pairs, kind):
+def test_a_pair_gives_the_same_alone_in_any_order_and_after_a_copy(pairs):
     y = np.arange(N) % 3
-    model = kind(**SMALL).fit(pairs, y)
-    method = "predict" if kind is DynamicMetaRegressor else "predict_proba"
-    everything = getattr(model, method)(pairs)
-    assert len(everything) == N
+    model = DynamicMetaClassifier(**SMALL).fit(pairs, y)
+    everything = model.predict_proba(pairs)
     order = np.random.default_rng(0).permutation(N)
-    shuffled = getattr(model, method)(pairs[order])
+    shuffled = model.predict_proba(pairs[order])
     np.testing.assert_allclose(shuffled, everything[order], atol=1e-5)
-    for i in range(5):
-        one = getattr(model, method)(pairs[[i]])
-        np.testing.assert_allclose(one, everything[[i]], atol=1e-5)
-    copied = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(getattr(copied, method)(pairs), everything)
-    again = clone(model).fit(pairs, y)
-    np.testing.assert_array_equal(getattr(again, method)(pairs), everything)
+    one = model.predict_proba(pairs[[3]])
+    np.testing.assert_allclose(one, everything[[3]], atol=1e-5)
+    for again in (pickle.loads(pickle.dumps(model)), clone(model).fit(pairs, y)):
+        np.testing.assert_array_equal(again.predict_proba(pairs), everything)
 
 
 def test_the_net_learns_whether_sides_are_alike():
@@ -135,17 +88,7 @@ def test_the_net_learns_whether_sides_are_alike():
     source = FunctionEmbedding(one_hot)
     pipe = make_pipeline(
         PairEncoder(source),
-        DynamicMetaClassifier(
-            encoder="mean",
-            projection_dim=8,
-            hidden_dims=(16,),
-            lr=0.02,
-            max_epochs=60,
-            early_stopping=False,
-            embedding_dropout=0,
-            head_dropout=0,
-            random_state=0,
-        ),
+        DynamicMetaClassifier(hidden_dims=(16,), lr=0.02, random_state=0),
     ).fit(rows, y)
     assert pipe.score(rows, y) > 0.95
 
@@ -183,8 +126,15 @@ def test_mixed_words_of_pairs_go_on_to_pooling(pairs, labels):
     assert rest.transform(mixed).shape == (N, 32)
 
 
-def test_vectors_of_pairs_are_those_of_the_sides(pairs, labels):
-    model = DynamicMetaEmbedding(output="sequence", encoder="bilstm-max", **SMALL)
+@pytest.mark.parametrize(
+    ("levels", "attention"),
+    [*((levels, "word") for levels in LEVELS), (LEVELS[0], "context")],
+    ids=str,
+)
+def test_vectors_of_pairs_are_those_of_the_sides(levels, attention, labels):
+    pairs = make_pairs(levels)
+    options = {"output": "sequence", "encoder": "bilstm-max", **SMALL}
+    model = DynamicMetaEmbedding(attention, **options)
     out = model.fit_transform(pairs, labels)
     assert out.shape == (N, 48)
     u, v, difference, product = np.split(out, 4, axis=1)
@@ -194,9 +144,6 @@ def test_vectors_of_pairs_are_those_of_the_sides(pairs, labels):
     np.testing.assert_allclose(back[0], v, atol=1e-5)
     frame = model.set_output(transform="pandas").transform(pairs)
     assert frame.columns[[0, -1]].tolist() == ["u__dynamic0", "product__dynamic11"]
-    empty = pairs.first.tokens.lengths == 0
-    assert empty.any()
-    assert not u[empty].any()
 
 
 def test_trainable_sources_read_raw_pairs():

@@ -78,14 +78,6 @@ def test_encoder_and_pooling_agree(attention, mode, level):
     np.testing.assert_allclose(vectors, pooled, atol=1e-5)
 
 
-@pytest.mark.parametrize("encoder", POOLS)
-@pytest.mark.parametrize("attention", ["task", "word", "uniform"])
-def test_words_that_no_source_knows_are_as_if_absent(attention, encoder):
-    X, more = embedded(rows()), embedded(among_unknown(rows()))
-    model = fitted(X, attention, encoder=encoder, output="sequence")
-    np.testing.assert_allclose(model.transform(more), model.transform(X), atol=1e-5)
-
-
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):

@@ -47,19 +47,6 @@ def test_shuffled_epochs_differ_and_have_the_same_words():
     ]
 
 
-def test_skipped_batches_leave_the_others_as_they_are():
-    whole = stream(2, 3, seed=0)
-    list(whole)
-    expected = list(whole)[2:]
-    resumed = stream(2, 3, seed=0)
-    resumed.epoch, resumed.skip = 1, 2
-    actual = list(resumed)
-    assert len(actual) == len(expected) > 0
-    for (one, _), (other, _) in zip(actual, expected, strict=True):
-        for name in ("inputs", "targets", "rows", "is_first", "characters"):
-            assert torch.equal(getattr(one, name), getattr(other, name))
-
-
 def test_a_word_spelled_like_a_mark_is_unknown():
     (row,) = targets_of_rows(stream(1, 9, rows=[["<S>", "a"]]))
     assert row == ([2, 3, 1], [3, 2, 0])

@@ -49,15 +49,6 @@ def test_scoring_monitor_scores_each_epoch(kind):
     assert alone.score(rows) == model.score(rows)
 
 
-def test_the_progress_bar_shows_epochs(capsys):
-    model = ElmoLanguageModel(**SMALL).set_callbacks(callback.ProgressBar())
-    model.fit(sentences(9), X_val=sentences(3)).partial_fit(sentences(3))
-    shown = capsys.readouterr().out
-    assert "ElmoLanguageModel" in shown
-    assert "100%" in shown
-    assert model.n_iter_ == 3
-
-
 def test_a_callback_may_end_training_on_the_best_weights():
     model = ElmoLanguageModel(**{**SMALL, "max_epochs": 9}).set_callbacks(StopAfter(3))
     model.fit(sentences(30), X_val=sentences(9, seed=1))
@@ -66,15 +57,6 @@ def test_a_callback_may_end_training_on_the_best_weights():
     assert model.perplexity(sentences(9, seed=1)) == pytest.approx(
         min(recorded), rel=1e-5
     )
-
-
-def test_all_epochs_are_printed(capsys):
-    model = ElmoLanguageModel(**SMALL, verbose=1)
-    model.fit(sentences(30), X_val=sentences(10, seed=1))
-    lines = capsys.readouterr().out.strip().splitlines()
-    assert len(lines) == 2 + model.n_iter_
-    assert "train_forward" in lines[0]
-    assert "valid_backward" in lines[0]
 
 
 class Record(Callback):

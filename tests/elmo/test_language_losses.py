@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+from sk_metaembed import ElmoLanguageModel
 from sk_metaembed.elmo._lm_modules import make_softmax
 from sk_metaembed.elmo._options import read_options
 
@@ -73,16 +73,6 @@ def test_perplexity_is_that_of_the_saved_arrays(shape, tmp_path):
     np.testing.assert_allclose(
         model.score_samples(ROWS), -losses.mean(axis=1), rtol=1e-5
     )
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_saved_model_embeds_like_the_language_model(shape, tmp_path):
-    model = ElmoLanguageModel(**small(shape))
-    files = model.fit(sentences(20)).save(tmp_path)
-    oracle = Oracle(model.options_, arrays_of(files[1]))
-    blocks = ElmoEmbedding(*files).fit_transform([ROWS[0]]).blocks
-    for block, layer in zip(blocks, oracle.sentence(ROWS[0]), strict=True):
-        np.testing.assert_allclose(block.values, layer, atol=1e-5)
 
 
 def test_held_out_losses_are_float32():

@@ -57,13 +57,6 @@ def test_it_learns_the_grammar(trained):
     assert trained.n_words_ == 480
 
 
-def test_the_best_epoch_is_kept(trained):
-    recorded = min(epoch["valid_perplexity"] for epoch in trained.history_)
-    assert trained.perplexity(sentences(20, seed=1)) == pytest.approx(
-        recorded, rel=1e-5
-    )
-
-
 def test_perplexity_of_rows_and_directions(trained):
     rows = [*sentences(7, seed=3), ["the"], [], ["unheard", "of", "cat"]]
     forward, backward, both = (
@@ -223,14 +216,6 @@ def test_partial_fit_starts_and_continues():
     assert actual == sorted(actual, reverse=True)
     assert model.n_iter_ == 3
     assert model.net_.optimizer_.param_groups[0]["lr"] == SMALL["lr"]
-
-
-def test_a_file_equals_a_list_of_its_lines(tmp_path):
-    file = tmp_path / "corpus.txt"
-    file.write_text("\n".join(map(" ".join, sentences(20))) + "\n\n", "utf-8")
-    model = ElmoLanguageModel(**SMALL).fit(file)
-    assert model.n_words_ == 120
-    assert model.perplexity(file) == model.perplexity(sentences(20))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""Compare the results of a device with those of the CPU, and plant faults in them."""
+"""Compare the results of a device with those of the CPU."""
 
 from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 # Relative to the largest value of an array. Gradients are sums over a batch, and the
 # loss curve of several steps depends on all steps before.
@@ -12,10 +11,6 @@ FLOAT32 = {"value": 3e-5, "gradient": 2e-4, "step": 1e-2, "trained": 1e-4}
 # Of the norm of the difference; an entry near zero may have any relative error.
 # Gradients of biases are small differences of large numbers.
 BFLOAT16 = {"value": 0.04, "gradient": 0.3, "trained": 0.1}
-# The rounding of one operation: what must pass, and what must be found. The first
-# fault is that of TensorFloat-32, whose products have 10 bits.
-ROUNDING = {"float32": 2.0**-22, "bfloat16": 2.0**-9}
-FAULT = {"float32": 2.0**-11, "bfloat16": 0.5}
 
 
 def differences(expected, actual, dtype):
@@ -85,55 +80,3 @@ def exact_products():
     finally:
         for backend, value in zip(backends, before, strict=True):
             backend.allow_tf32 = value
-
-
-class NoisyDevice(TorchDispatchMode):
-    """A device whose operations have a relative error, for the CPU to play.
-
-    Parameters
-    ----------
-    size : float
-        Largest relative error of each entry of each result.
-    """
-
-    def __init__(self, size):
-        super().__init__()
-        self.size = size
-        self.generator = torch.Generator().manual_seed(0)
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        result = operation(*args, **(kwargs or {}))
-        schema = operation._schema
-        name = schema.name.split("::")[1]
-        if name in _EXACT:
-            return result
-        aliases = [value.alias_info for value in (*schema.arguments, *schema.returns)]
-        if any(alias is not None and not alias.is_write for alias in aliases):
-            return result  # a view
-        if schema.is_mutable:
-            if name.startswith(_PRODUCTS):
-                result.mul_(self._factor(result))
-            return result
-        if isinstance(result, tuple | list):
-            return type(result)(self._noisy(part) for part in result)
-        return self._noisy(result)
-
-    def _noisy(self, value):
-        if not torch.is_tensor(value) or value.layout != torch.strided:
-            return value  # oneDNN's layout has no such operations
-        if not value.is_floating_point() or value.device.type != "cpu":
-            return value
-        if value.numel() < 2:
-            return value
-        # A mask of the lowest number must not become infinite.
-        return torch.where(value.abs() < 1e30, value * self._factor(value), value)
-
-    def _factor(self, value):
-        noise = torch.rand(value.shape, generator=self.generator)
-        return (1 + self.size * (2 * noise - 1)).to(value.dtype)
-
-
-_EXACT = {"_to_copy", "clone", "empty", "empty_like", "new_empty", "cat", "stack"}
-_EXACT |= {"index", "index_select", "gather", "masked_fill", "where", "embedding"}
-_EXACT |= {"amax", "max", "scatter_reduce", "abs", "clamp"}  # compared later
-_PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")

@@ -52,9 +52,3 @@ def test_rows_are_measured_and_failures_reported(gpu, monkeypatch, tmp_path, cap
     assert run(gpu, monkeypatch, "--only", "bare|BiLSTM") == 0
     assert run(gpu, monkeypatch, "--minutes", 0) == 0
     assert capsys.readouterr().out.count("skipped: no time was left") == 4
-
-
-def test_a_row_that_takes_too_long_ends(gpu):
-    with pytest.raises(TimeoutError, match="took more than 0 s"), gpu.time_limit(0.05):
-        while True:
-            pass

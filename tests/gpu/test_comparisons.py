@@ -1,4 +1,4 @@
-"""The comparisons of devices themselves: rounding passes, and faults are found."""
+"""Tests of the comparisons of devices, and of steps that must not wait for a GPU."""
 
 from contextlib import nullcontext
 
@@ -14,28 +14,7 @@ from sk_metaembed.elmo._corpus import RowsCorpus
 from ..elmo.grammar import SMALL
 from . import cases
 from .cases import CASES
-from .compare import FAULT, ROUNDING, NoisyDevice, differences, exact_products
-
-# The others are compared by the test marked slow.
-QUICK = ["context", "crf", "language model", "averaged"]
-
-
-def slow(name):
-    return pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
-
-
-@pytest.mark.parametrize("name", [slow(name) for name in CASES])
-def test_rounding_passes_and_less_precise_products_are_found(name):
-    case = CASES[name]
-    for package in case.needs:
-        pytest.importorskip(package)
-    expected = case.compute("cpu", "float32")
-    with NoisyDevice(ROUNDING["float32"]):
-        actual = case.compute("cpu", "float32")
-    assert not differences(expected, actual, "float32")
-    with NoisyDevice(FAULT["float32"]):
-        actual = case.compute("cpu", "float32")
-    assert differences(expected, actual, "float32")
+from .compare import differences
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -54,23 +33,6 @@ def test_a_fault_in_any_array_is_found(dtype):
     broken = {**actual, name: np.where(np.eye(*actual[name].shape), np.nan, 0.5)}
     assert differences(expected, broken, dtype) == [f"{name}: not finite"]
     assert "names differ" in differences(expected, {}, dtype)[0]
-
-
-def test_labels_and_shapes_are_compared():
-    labels = {"value tags": np.array(["a", "b"] * 50)}
-    other = {"value tags": np.array(["a", "b"] * 49 + ["a", "c"])}
-    assert not differences(labels, labels, "float32")
-    assert differences(labels, other, "float32") == ["value tags: only 99.0% are equal"]
-    assert not differences(labels, other, "bfloat16")
-    assert differences(labels, {"value tags": np.zeros(100)}, "float32")
-
-
-def test_tensor_float_32_is_switched_off_and_on_again():
-    torch.backends.cudnn.allow_tf32 = before = True
-    with exact_products():
-        assert not torch.backends.cuda.matmul.allow_tf32
-        assert not torch.backends.cudnn.allow_tf32
-    assert torch.backends.cudnn.allow_tf32 == before
 
 
 MODELS = {

@@ -7,8 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
-import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -94,24 +92,6 @@ def test_the_random_state_of_torch_does_not_change(device):
     source.fit_transform(cases.tokens())
     for one, other in zip(before, states(), strict=True):
         assert torch.equal(one, other)
-
-
-def test_two_threads_train_like_one(device):
-    results = {}
-
-    def train(seed):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            results[seed] = fitted(device, random_state=seed)
-
-    with exact_products():
-        threads = [threading.Thread(target=train, args=(seed,)) for seed in (0, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for seed in (0, 1):
-            assert_same(results[seed], fitted(device, random_state=seed))
 
 
 ALONE = """

@@ -246,21 +246,6 @@ def test_immutable(value):
         value.anything = 1
 
 
-@both
-@pytest.mark.parametrize("rows", [[], [[]], [[], []]])
-def test_empty_and_tiny_input(make, rows):
-    whole = make(rows)
-    assert len(whole) == len(list(whole)) == len(whole.to_list()) == len(rows)
-    assert len(whole[:0]) == 0
-    assert whole[[]] == whole[:0]
-    assert [len(part) for part in whole.to_list()] == [0] * len(rows)
-    array, mask = whole.to_padded()
-    assert array.shape[:2] == mask.shape == (len(rows), 0)
-    assert str(len(rows)) in repr(whole)
-    assert "<table>" in whole._repr_html_()
-    assert pickle.loads(pickle.dumps(whole)) == whole
-
-
 def test_repr_and_html():
     embedded = embed([["<b>", "&"], ["x"] * 30])
     assert repr(embedded.tokens) == "TokenSequences(2 sequences, 32 tokens, 3 types)"
@@ -326,17 +311,11 @@ def test_blocks_of_an_embedding():
         8,
         5,
     ]
+    assert embed(ROWS, ["type"] * 2).aligned_blocks()[0].level == "type"
+    with pytest.raises(ValueError, match="cannot be broadcast to level"):
+        embedded.broadcast(embedded.blocks[1], "type")
     with pytest.raises(KeyError, match="No block is named 'x'; the names"):
         embedded.block("x")
-
-
-def test_blocks_of_one_level_stay_there():
-    for level in ("type", "token", "sequence"):
-        embedded = embed(ROWS, [level] * 2)
-        assert embedded.aligned_blocks() == embedded.blocks
-        assert embedded.level == level
-    with pytest.raises(ValueError, match="cannot be broadcast to level"):
-        embedded.broadcast(embedded.blocks[0], "type")
 
 
 @pytest.mark.parametrize(

@@ -47,28 +47,3 @@ def test_page_is_escaped_and_self_contained(embedded, level):
         assert outside not in page
     assert "mathjax_ignore" in page
     page.encode()
-
-
-_MEASURE = """
-const cells = [...document.querySelectorAll('.skme-data td, .skme-data .t')];
-const box = document.querySelector('.skme-data');
-return {
-  colours: [...new Set(cells.map(c => getComputedStyle(c).color))],
-  words: [...document.querySelectorAll('.t')].slice(0, 3).map(w => w.textContent),
-  captions: [...document.querySelectorAll('caption')].map(c => c.textContent),
-  wide: document.documentElement.scrollWidth > innerWidth,
-  requests: performance.getEntriesByType('resource').length,
-};
-"""
-
-
-@pytest.mark.parametrize("colours", [("#fff", "#111"), ("#000", "#fff")])
-def test_in_a_browser_it_reads_on_dark_and_on_light(embedded, browser, colours):
-    style = "<body style='color:{};background:{}'>".format(*colours)
-    result = browser(style + embedded._repr_html_(), _MEASURE, width=600)
-    value = {"#fff": 255, "#000": 0}[colours[0]]
-    assert result["colours"] == [f"rgb({value}, {value}, {value})"]
-    assert result["words"] == ["<script>", "$a$", r"'\n'"]
-    assert result["captions"] == ["Blocks", "The first 5 of 6"]
-    assert not result["wide"]
-    assert result["requests"] == 0

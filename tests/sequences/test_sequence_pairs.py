@@ -12,7 +12,6 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
-from sk_metaembed._core._arrays import pair_features
 from sk_metaembed.sequences._sequence_pairs import read_pairs
 
 ROWS = [(["a", "dog"], ["a", "cat"]), (["hi"], []), (["a"], ["dog", "dog"])]
@@ -142,10 +141,6 @@ def test_token_lists_are_read_as_they_are():
     assert read_pairs(pairs)[0] is pairs.sequences
 
 
-def test_no_rows_give_no_pairs():
-    assert read_pairs([])[0] == read_pairs(np.empty((0, 2), dtype=object))[0] == []
-
-
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
@@ -178,9 +173,3 @@ def test_no_rows_give_no_pairs():
 def test_input_other_than_pairs_is_refused(X, error, message):
     with pytest.raises(error, match=message):
         read_pairs(X)
-
-
-def test_features_of_pairs():
-    u, v = np.array([[1.0, -2.0]]), np.array([[3.0, 5.0]])
-    assert pair_features(u, v).tolist() == [[1, -2, 3, 5, 2, 7, 3, -10]]
-    assert pair_features(u, v, ["product", "u"]).tolist() == [[3, -10, 1, -2]]

@@ -54,22 +54,6 @@ def keeps(row, scheme):
     return convert_tags([row], to=scheme)[0] == row
 
 
-@pytest.mark.parametrize(
-    ("scheme", "tags", "length"), [("IOB2", IOB2, 3), ("IOBES", IOBES, 3)]
-)
-def test_what_a_scheme_allows_is_what_it_writes(scheme, tags, length):
-    rows = sequences(tags, length)
-    for row, written in zip(rows, convert_tags(rows, to=scheme), strict=True):
-        sequence = TokenSequences.from_lists([["O"], row, []])
-        if row == written:
-            check_scheme(sequence, scheme)
-        else:
-            with pytest.raises(ValueError, match="row 1 of y, tag"):
-                check_scheme(sequence, scheme)
-        spans = tags_to_spans(sequence, scheme)
-        assert row != written or spans.valid.all()
-
-
 def test_spans_end_with_their_sentence():
     assert read([["B-x"], ["I-x"], [], ["I-x"]]) == [
         [(0, 1, "x")],

@@ -6,16 +6,10 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sk_metaembed import Tokenizer
 from sk_metaembed.sequences import _split, _text_scan
-from sk_metaembed.sequences._characters import word_rule
 from sk_metaembed.sequences._late import is_late
-from sk_metaembed.sequences._text_scan import TextScan
-
-from ..draws import QUICK
 
 TEXTS = ["To be, or NOT to be:", "", "naïve CAFÉ", "that's the question" * 3, "\n"]
 
@@ -36,31 +30,6 @@ def unsplit(monkeypatch):
 def plain():
     """The same, split at once."""
     return Tokenizer().transform
-
-
-@pytest.mark.parametrize("lowercase", [True, False])
-@QUICK
-@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=9), data=st.data())
-def test_spans_are_the_words_of_the_prepared_texts(lowercase, texts, data):
-    def prepare(texts):
-        return _split.prepare_texts(texts, lowercase=lowercase)
-
-    scan = TextScan(as_objects(texts), word_rule(True), prepare)
-    chunks = scan.chunks(data.draw(st.integers(1, 60)))
-    words, counts = [], []
-    for first, last in chunks:
-        spans = scan.tokens(first, last)
-        raw = spans.buffer.tobytes()
-        words += [
-            raw[a:b].decode("utf-8", "surrogatepass")
-            for a, b in zip(spans.starts, spans.ends, strict=True)
-        ]
-        counts += spans.counts.tolist()
-        if spans.is_lowercase:
-            assert all(word == word.lower() for word in words[-len(spans.starts) :])
-    expected = _split.split_words(prepare(texts), word_rule(True))
-    assert words == [word for row in expected for word in row]
-    assert counts == list(map(len, expected))
 
 
 READS = {

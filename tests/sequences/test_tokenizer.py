@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_metaembed import (
@@ -155,12 +154,6 @@ def test_parameters_may_change_between_calls():
     assert clone(step.set_params(lowercase=True)).transform(["To"])[0] == ["to"]
 
 
-def test_names_and_output_settings_reach_through():
-    pipe = make_pipeline(Tokenizer(), Tokenizer()).set_output(transform="pandas")
-    assert pipe.fit_transform(["a b"]) == TokenSequences.from_lists([["a", "b"]])
-    assert pipe.get_feature_names_out().tolist() == ["tokens"]
-
-
 def both_ways(tokenizer, texts, monkeypatch):
     """Transform in plain Python and compiled, in chunks so small that they merge."""
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: False)
@@ -201,11 +194,6 @@ CORPUS = [
 def test_compiled_and_plain_agree(punctuation, monkeypatch):
     tokenizer = Tokenizer(punctuation=punctuation)
     assert_identical(*both_ways(tokenizer, CORPUS, monkeypatch))
-
-
-@pytest.mark.parametrize("texts", [[""], ["", ""], [" "], ["a"], ["a", "a"], ["é"]])
-def test_compiled_on_tiny_input(texts, monkeypatch):
-    assert_identical(*both_ways(Tokenizer(punctuation=True), texts, monkeypatch))
 
 
 def test_long_input_goes_through_the_compiled_passes():

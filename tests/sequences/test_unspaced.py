@@ -10,14 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sk_metaembed import (
-    FastTextEmbedding,
-    LSAEmbedding,
-    Pooling,
-    PretrainedEmbedding,
-    Tokenizer,
-    WordVectors,
-)
+from sk_metaembed import LSAEmbedding, Pooling, Tokenizer
 
 # Turn the lights on, or stop the music, in different words.
 COMMANDS = {
@@ -26,12 +19,7 @@ COMMANDS = {
         ["停止播放音乐", "请把音乐停止", "停止这首歌", "请停止音乐", "音乐停止播放"],
     ),
     "ja": (
-        [
-            "電気をつけて",
-            "リビングの電気をつけてください",
-            "照明をつけて",
-            "電気つけて",
-        ],
+        ["電気をつけて", "リビングの電気をつけてください", "照明をつけて"],
         ["音楽を止めて", "この音楽を止めてください", "曲を止めて", "音楽止めて"],
     ),
     "th": (
@@ -94,37 +82,12 @@ def test_own_splitting_and_later_texts_do_not_warn():
         Tokenizer().fit(Tokenizer().transform(texts))
 
 
-def test_series_with_missing_texts_warn_too():
-    pd = pytest.importorskip("pandas")
-    texts = pd.Series(["音楽を止めてください", None], index=["a", "b"])
-    with pytest.warns(UserWarning, match="音楽を止めてください"):
-        tokens = Tokenizer(missing="empty").fit_transform(texts)
-    assert tokens.index.tolist() == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        LSAEmbedding(n_components=4, random_state=0),
-        FastTextEmbedding(16, min_count=1, min_n=1, max_n=2, epochs=5, random_state=0),
-        "vectors",
-    ],
-    ids=["lsa", "fasttext", "vectors"],
-)
-def test_from_texts_to_classes(source, tmp_path):
+def test_from_texts_to_classes():
     texts, y = data("zh")
-    tokenizer = Tokenizer(tokenizer=bigrams)
-    if source == "vectors":
-        words = tokenizer.transform(texts).types.tolist()
-        vectors = np.random.default_rng(0).normal(size=(len(words), 16))
-        store = WordVectors.from_arrays(words, vectors, cache_dir=tmp_path)
-        source = PretrainedEmbedding(store)
+    source = LSAEmbedding(n_components=4, random_state=0)
     classifier = make_pipeline(StandardScaler(), LogisticRegression(C=1000))
-    pipe = make_pipeline(tokenizer, source, Pooling(), classifier)
-    pipe.fit(texts, y)
-    assert pipe.score(texts, y) == 1
-    alone = np.concatenate([pipe[:-1].transform([text]) for text in texts])
-    np.testing.assert_allclose(alone, pipe[:-1].transform(texts), atol=1e-6)
+    pipe = make_pipeline(Tokenizer(tokenizer=bigrams), source, Pooling(), classifier)
+    assert pipe.fit(texts, y).score(texts, y) == 1
 
 
 def test_forms_of_the_same_text_have_the_same_tokens():

@@ -82,13 +82,6 @@ def test_batches_have_equally_many_rows_of_each_class_and_reach_all():
     assert seen[:30].max() <= 2
 
 
-def test_more_classes_than_fit_take_turns():
-    labels = np.repeat(np.arange(10), 3)
-    batches = list(islice(balanced_batches(labels, 8, np.random.RandomState(0)), 5))
-    assert {len(np.unique(labels[batch])) for batch in batches} == {4}
-    assert set(labels[np.concatenate(batches)]) == set(range(10))
-
-
 def test_copies_count_once():
     expected = source(n_steps=3).fit(X, Y).losses_
     copies = source(n_steps=3).fit([*X, *X[:3]], [*Y, *Y[:3]]).losses_

@@ -15,12 +15,6 @@ from sk_metaembed import (
     TransformerEmbedding,
     WordVectors,
 )
-from sk_metaembed.sources._sentences import (
-    OriginalText,
-    overlapping,
-)
-from sk_metaembed.sources.cache._sentence_cache import sentence_digest
-from sk_metaembed.sources.transformer._alignment import Aligner
 
 from .. import tiny_bert
 from .test_transformer_alignment import Slow, byte_level
@@ -80,7 +74,9 @@ def test_sentence_vectors_are_those_of_sentence_transformers():
 
 def test_the_whole_text_unchanged_at_the_sequence_level(pair):
     mean, cls = (
-        TransformerEmbedding(pair, output=output).fit_transform(TEXTS).blocks[0]
+        TransformerEmbedding(pair, output=output)
+        .fit_transform(TEXTS)
+        .block(f"{output}2")
         for output in ("mean", "cls")
     )
     assert mean.known.tolist() == [True, False, True, True, True]
@@ -104,23 +100,6 @@ def test_words_are_those_of_the_model_s_own_tokenizer(pair, subword):
         assert len(tokens[i]) == len(expected)
         if expected:
             np.testing.assert_allclose(embedded[i], expected, atol=1e-5)
-
-
-def test_overlaps_by_exhaustion():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        ends = np.cumsum(rng.integers(0, 4, 12))
-        pieces = np.column_stack([np.r_[0, ends[:-1]], ends])
-        starts = rng.integers(-1, ends[-1] + 1, 9)
-        spans = np.column_stack([starts, starts + rng.integers(1, 6, 9)])
-        spans[starts < 0] = -1
-        expected = [
-            (p, t)
-            for t, (a, b) in enumerate(spans)
-            for p, (c, d) in enumerate(pieces)
-            if a >= 0 and c < d and c < b and d > a
-        ]
-        assert list(zip(*overlapping(spans, pieces), strict=True)) == expected
 
 
 def test_a_piece_may_be_of_several_words():
@@ -159,16 +138,6 @@ def test_windows_of_texts(pair, max_length):
         )
 
 
-def test_words_beyond_the_first_window_are_cut_with_a_warning(pair):
-    source = TransformerEmbedding(pair, max_length=8, truncate=True)
-    tokens = Tokenizer().transform([LONG, "The king"])
-    with pytest.warns(UserWarning, match="1 of 2 sequences are longer than 8 pieces"):
-        (block,) = source.fit_transform(tokens).blocks
-    offsets = pair[1](LONG, return_offsets_mapping=True, add_special_tokens=False)
-    stop = offsets["offset_mapping"][5][1]
-    np.testing.assert_array_equal(block.known, tokens.spans()[:, 0] < stop)
-
-
 def test_a_cache_keeps_texts_and_token_lists_apart(pair, tmp_path):
     source = TransformerEmbedding(pair, cache=tmp_path)
     texts = Tokenizer().transform(TEXTS)
@@ -197,25 +166,9 @@ def test_equal_texts_are_computed_once_however_they_were_split(
         assert len(passes) == n
 
 
-def test_digests_of_texts_and_of_token_lists_differ():
-    spans = np.array([[0, 2], [3, 5]], dtype=np.int32).tobytes()
-    sentences = [
-        ("to be",),
-        ("to", "be"),
-        OriginalText("to be"),
-        OriginalText("to be", b""),
-        OriginalText("to be", spans),
-    ]
-    assert len({sentence_digest(s) for s in sentences}) == len(sentences)
-    assert sentence_digest(OriginalText("to be", spans).at_level("sequence")) == (
-        sentence_digest(OriginalText("to be"))
-    )
-
-
 def test_slow_tokenizers_read_tokens_for_words_and_texts_as_a_whole(pair):
     network, tokenizer = pair
     slow = network, Slow(tokenizer)
-    assert not Aligner(slow[1]).has_offsets
     lists = Tokenizer().transform(TEXTS).to_list()
     words = TransformerEmbedding(slow)
     result, expected = words.fit_transform(TEXTS), words.fit_transform(lists)

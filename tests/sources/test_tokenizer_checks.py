@@ -5,8 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
+from transformers import BertTokenizer, T5Tokenizer
 
-from sk_metaembed import DynamicMetaClassifier, FineTuned, TransformerEmbedding
+from sk_metaembed import TransformerEmbedding
 from sk_metaembed.sources.transformer._alignment import Aligner
 from sk_metaembed.sources.transformer._tokenizer_checks import (
     are_readable,
@@ -18,14 +19,6 @@ from .test_transformer_alignment import Slow
 SENTENCES = [["good", "king"], ["the", "film"], ["bad"]]
 
 
-def foreign(n=2):
-    """Return a tokenizer that knows some pieces, and none of the sentences'."""
-    from transformers import BertTokenizer
-
-    words = [*tiny_bert.SPECIAL, *(f"東{i}" for i in range(n))]
-    return BertTokenizer(vocab={word: i for i, word in enumerate(words)})
-
-
 @pytest.mark.parametrize("left", [[], ["tokenizer_config.json"]])
 def test_a_folder_without_a_tokenizer(tmp_path, left):
     tiny_bert.save(tmp_path)
@@ -34,9 +27,6 @@ def test_a_folder_without_a_tokenizer(tmp_path, left):
             file.unlink()
     with pytest.raises(FileNotFoundError, match="has a model but no tokenizer: no tok"):
         TransformerEmbedding(tmp_path).fit(SENTENCES)
-    tuned = FineTuned(TransformerEmbedding(tmp_path))
-    with pytest.raises(FileNotFoundError, match="has a model but no tokenizer"):
-        DynamicMetaClassifier(trainable=tuned, max_epochs=1).fit(SENTENCES, [1, 0, 0])
     tiny_bert.tokenizer().save_pretrained(tmp_path)
     assert TransformerEmbedding(tmp_path).fit(SENTENCES).coverage_["tokens"] == 1
 
@@ -50,23 +40,22 @@ def test_a_folder_whose_tokenizer_cannot_be_built(tmp_path):
         TransformerEmbedding(tmp_path).fit(SENTENCES)
 
 
-@pytest.mark.parametrize("as_pair", [True, False])
-def test_a_tokenizer_far_smaller_than_the_vocabulary(tmp_path, as_pair):
-    network, tokenizer = tiny_bert.network(vocab_size=3000), tiny_bert.tokenizer()
-    model = (network, tokenizer)
-    if not as_pair:
-        network.save_pretrained(tmp_path)
-        tokenizer.save_pretrained(tmp_path)
-        model = tmp_path
+def test_a_tokenizer_far_smaller_than_the_vocabulary():
+    model = tiny_bert.network(vocab_size=3000), tiny_bert.tokenizer()
     message = "BertTokenizer has 92 pieces, but the model's vocabulary has 3,000"
     with pytest.raises(ValueError, match=message):
         TransformerEmbedding(model).fit(SENTENCES)
 
 
-@pytest.mark.parametrize("kind", ["fast", "slow"])
-def test_words_of_the_unknown_piece_are_counted_with_a_warning(kind):
-    tokenizer = foreign() if kind == "fast" else Slow(foreign())
-    source = TransformerEmbedding((tiny_bert.network(), tokenizer), static=True)
+def foreign():
+    """Return a tokenizer that knows some pieces, and none of the sentences'."""
+    words = [*tiny_bert.SPECIAL, "東0", "東1"]
+    return BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+
+
+@pytest.mark.parametrize("make", [foreign, lambda: Slow(foreign())])
+def test_words_of_the_unknown_piece_are_counted_with_a_warning(make):
+    source = TransformerEmbedding((tiny_bert.network(), make()), static=True)
     message = (
         r"5 of 5 tokens of the training fold, such as 'good', 'king', 'the', 'film', "
         r"'bad', are unknown to (BertTokenizer|Slow)"
@@ -80,8 +69,6 @@ def test_words_of_the_unknown_piece_are_counted_with_a_warning(kind):
 
 
 def test_the_mark_of_a_space_does_not_make_a_word_known():
-    from transformers import T5Tokenizer
-
     vocabulary = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -9.0), ("\u2581", -3.0)]
     vocabulary += [("\u2581good", -2.0), ("bad", -2.0)]
     tokenizer = T5Tokenizer(vocab=vocabulary, extra_ids=0)
@@ -93,8 +80,6 @@ def test_the_mark_of_a_space_does_not_make_a_word_known():
 
 
 def test_words_count_as_the_texts_spell_them():
-    from transformers import BertTokenizer
-
     words = [*tiny_bert.SPECIAL, "GOOD", "Film"]
     cased = BertTokenizer(
         vocab={word: i for i, word in enumerate(words)}, do_lower_case=False

@@ -98,24 +98,6 @@ def test_static_block_is_the_embedding_table(pair):
     np.testing.assert_array_equal(block.known, [True, True, False, False, True])
 
 
-@pytest.mark.parametrize("output", ["cls", "mean"])
-def test_whole_sentences(pair, output):
-    source = TransformerEmbedding(pair, (1, 2), output=output)
-    embedded = source.fit_transform(SENTENCES)
-    assert [block.name for block in embedded.blocks] == [f"{output}1", f"{output}2"]
-    network, tokenizer = pair
-    values, known = embedded.blocks[0].values, embedded.blocks[0].known
-    for i, words in enumerate(SENTENCES):
-        assert known[i] == bool(words)
-        expected = np.zeros(8)
-        if words:
-            batch = tokenizer([words], is_split_into_words=True, return_tensors="pt")
-            with torch.no_grad():
-                states = network(**batch, output_hidden_states=True).hidden_states
-            expected = HOW["first" if output == "cls" else "mean"](states[1][0].numpy())
-        np.testing.assert_allclose(values[i], expected, atol=1e-5)
-
-
 def test_a_prefix_is_context_without_a_row(pair):
     source = TransformerEmbedding(pair, prompt="query: ")
     words = SENTENCES[1]
@@ -158,7 +140,7 @@ def test_values_too_large_for_half_precision_raise(tmp_path):
     tiny_bert.tokenizer().save_pretrained(tmp_path)
     assert TransformerEmbedding(tmp_path).fit(SENTENCES)
     assert TransformerEmbedding(tmp_path, dtype="bfloat16").fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"hidden state 2, computed in float16"):
+    with pytest.raises(ValueError, match=r"Layer 'layer2' of .* NaN or inf"):
         TransformerEmbedding(tmp_path, dtype="float16").fit(SENTENCES)
 
 

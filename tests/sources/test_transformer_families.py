@@ -178,7 +178,9 @@ def test_pieces_of_the_text_are_assigned_to_its_words(kind):
     tokenizer = TOKENIZERS[kind]()
     words = ["The", "kin", "a", "king", "東", "1", "b"]
     aligner = Aligner(tokenizer)
-    (pieces,) = aligner.encode([words])
+    pieces, spaced = aligner.encode([words, ["", *words, ""]])
+    assert spaced.ids.tolist() == pieces.ids.tolist()
+    assert (spaced.words - 1).tolist() == pieces.words.tolist()
     whole = tokenizer(" ".join(words))
     left, right = aligner.frame.left, aligner.frame.right
     ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
@@ -186,17 +188,6 @@ def test_pieces_of_the_text_are_assigned_to_its_words(kind):
     for i, word in enumerate(words):
         own = pieces.ids[pieces.at[pieces.words == i]]
         assert tokenizer.decode(own).strip() == word
-    inside = aligner.encode_words(["kin"])[0].tolist()
-    assert inside == pieces.ids[pieces.at[pieces.words == words.index("kin")]].tolist()
-
-
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_empty_words_have_no_piece(kind):
-    aligner = Aligner(TOKENIZERS[kind]())
-    encoded = aligner.encode([["", "kin", "", "a", ""], ["", ""], ["kin", "a"]])
-    words = [set(pieces.words.tolist()) for pieces in encoded]
-    assert words == [{1, 3}, set(), {0, 1}]
-    assert encoded[0].ids.tolist() == encoded[2].ids.tolist()
 
 
 @pytest.mark.parametrize(
@@ -218,20 +209,6 @@ def test_token_lists_have_the_pieces_of_separate_words(make):
     assert pieces.ids.tolist() == expected["input_ids"][0]
     assert pieces.at.tolist() == list(range(len(pieces.ids)))
     assert pieces.words.tolist() == expected.word_ids(0)
-
-
-def test_long_input_with_byte_level_and_slow_tokenizers():
-    vocabulary = {"vocab_size": 400}
-    for kind, family, size in [("GPT-2", "GPT2", GPT2), ("ByT5", "T5", T5)]:
-        config = getattr(transformers, f"{family}Config")(**size, **vocabulary)
-        model = getattr(transformers, f"{family}Model")(config)
-        tokenizer = TOKENIZERS[kind]()
-        source = TransformerEmbedding((model, tokenizer), static=True, max_length=9)
-        words = ["kin", "", "a", "king", "longer-than-the-window", "b"]
-        contextual, static = source.fit_transform([words]).blocks
-        known = [word != "" for word in words]
-        assert contextual.known.tolist() == static.known.tolist() == known
-        assert source.n_long_ == 1
 
 
 @pytest.mark.filterwarnings("ignore")  # torch moves quantisation elsewhere

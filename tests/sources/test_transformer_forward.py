@@ -121,11 +121,6 @@ def test_a_tokenizer_may_cut_texts_on_the_left(pair):
     np.testing.assert_allclose(block.values[0], states.mean(0), atol=1e-5)
 
 
-def test_windows_are_reported_if_verbose(pair, capsys):
-    TransformerEmbedding(pair, max_length=7, verbose=1).fit([LONG, ["good"]])
-    assert "1 of 2 sequences are longer than 7 pieces" in capsys.readouterr().out
-
-
 def test_out_of_memory_halves_the_batch():
     done, runner = [], BatchRunner(1000)
 

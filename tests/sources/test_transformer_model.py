@@ -17,7 +17,7 @@ from transformers import AutoModel
 from sk_metaembed import EmbeddingCache, TransformerEmbedding
 from sk_metaembed.sources._fingerprint import reopen_model
 from sk_metaembed.sources.transformer import _model as models
-from sk_metaembed.sources.transformer._network import Network, piece_limit
+from sk_metaembed.sources.transformer._network import Network
 
 from .. import tiny_bert
 
@@ -75,29 +75,6 @@ def test_nothing_is_loaded_before_fit_nor_by_a_warm_cache(folder, tmp_path, pass
     assert warm._model is not source._model
     assert warm._model._network is None
     assert EmbeddingCache(tmp_path / "cache").info().entries == 6
-
-
-def test_folds_and_candidates_compute_a_sentence_once(folder, tmp_path, passes):
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import Pipeline
-
-    from sk_metaembed import ConcatMetaEmbedding, Pooling
-
-    texts = [f"{a} {b} film" for a in ("good", "bad", "warm") for b in ("was", "very")]
-    pipe = Pipeline(
-        [
-            ("bert", TransformerEmbedding(folder, "all", cache=tmp_path / "cache")),
-            ("meta", ConcatMetaEmbedding()),
-            ("pool", Pooling()),
-            ("clf", LogisticRegression()),
-        ]
-    )
-    grid = {"clf__C": [0.1, 1], "pool__mode": ["mean", "max"]}
-    GridSearchCV(pipe, grid, cv=3).fit(texts, [0, 1] * 3)
-    assert len(passes) == 6
-    GridSearchCV(pipe, grid, cv=3).fit(texts, [0, 1] * 3)
-    assert len(passes) == 6
 
 
 def test_options_that_change_vectors_are_part_of_the_key(folder):
@@ -316,33 +293,6 @@ def test_code_of_a_model_is_run_only_if_trusted(folder):
     before = trusting.fingerprint_
     (folder / "own.py").write_text(CODE.replace("FACTOR", "3"))
     assert trusting.fit(SENTENCES).fingerprint_ != before
-
-
-class Config:
-    def __init__(self, **options):
-        self.__dict__.update(options)
-
-
-@pytest.mark.parametrize(
-    ("config", "longest", "limit"),
-    [
-        ({"max_position_embeddings": 512}, 10**30, 512),
-        ({"max_position_embeddings": 512}, 256, 256),
-        ({}, 10**30, None),
-        ({"max_position_embeddings": -1}, None, None),
-        (
-            {
-                "max_position_embeddings": 514,
-                "pad_token_id": 1,
-                "model_type": "xlm-roberta",
-            },
-            10**30,
-            512,
-        ),
-    ],
-)
-def test_piece_limit_of_a_model(config, longest, limit):
-    assert piece_limit(Config(**config), Config(model_max_length=longest)) == limit
 
 
 @pytest.mark.parametrize("family", ["Roberta", "IBert", "Data2VecText", "MarkupLM"])

@@ -1,16 +1,13 @@
 """``dtype="auto"`` and weights in oneDNN's layout."""
 
 import pickle
-import threading
-from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed import EmbeddingCache, TransformerEmbedding, load, save
-from sk_metaembed._training import _onednn
+from sk_metaembed import TransformerEmbedding, load, save
 from sk_metaembed._training._onednn import PackedLayer, pack_weight
 from sk_metaembed.sources.transformer import _precision
 from sk_metaembed.sources.transformer._model import ModelSpec, shared_model
@@ -57,12 +54,7 @@ def test_the_trial_decides(trial, speedup, closeness, expected):
     assert source.fingerprint_ == same.fingerprint_
     assert source._model is same._model
     assert source.transform(ROWS) == same.transform(ROWS)
-
-
-def test_a_model_is_tried_once(trial):
-    source = auto()
     clone(source).fit(ROWS)
-    auto(layers="all")
     assert trial["count"] == 1
 
 
@@ -76,16 +68,6 @@ def test_the_choice_is_part_of_a_saved_source(trial, tmp_path):
         assert copy.transform(ROWS) == source.transform(ROWS)
     assert trial["count"] == 1
     assert clone(source).fit(ROWS).dtype_ == "float32"
-
-
-def test_precisions_do_not_share_entries_of_a_cache(trial, tmp_path):
-    first = auto(cache=tmp_path)
-    n_entries = EmbeddingCache(tmp_path).info().entries
-    _precision._chosen.clear()
-    trial["speedup"] = 0.5
-    second = auto(cache=tmp_path)
-    assert EmbeddingCache(tmp_path).info().entries == 2 * n_entries
-    assert first.transform(ROWS) != second.transform(ROWS)
 
 
 def test_without_bfloat16_nothing_is_tried(trial, monkeypatch):
@@ -134,23 +116,3 @@ def test_models_from_files_are_packed_and_pairs_are_not(tmp_path):
         np.testing.assert_allclose(ours.values, torchs.values, atol=2e-5)
     trained = source._model.private_module()
     assert not any(isinstance(m, PackedLayer) for m in trained.modules())
-
-
-def test_no_pass_runs_while_layers_are_tried(monkeypatch):
-    network = shared_model(ModelSpec(tiny_bert.folder())).new_network("float32")
-    network._packs = True
-    trying, may_end = threading.Event(), threading.Event()
-
-    def pack_layers(module, trial, equal):
-        trying.set()
-        assert may_end.wait(30)
-
-    monkeypatch.setattr(_onednn, "pack_layers", pack_layers)
-    rows = [np.array([1, 2, 3])]
-    with ThreadPoolExecutor(2) as pool:
-        passes = [pool.submit(network.hidden_states, rows, None, 0) for _ in range(2)]
-        assert trying.wait(30)
-        assert not wait(passes, timeout=0.2).done
-        may_end.set()
-        first, second = (done.result()[-1] for done in passes)
-    assert torch.equal(first, second)

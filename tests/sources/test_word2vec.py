@@ -146,7 +146,7 @@ def test_nothing_to_train_on(source):
 
 def test_long_sequences_are_not_cut():
     long = [f"w{i % 30}" for i in range(25_000)]
-    sentences = list(Sentences(TokenSequences.from_lists([long, [], ["a"]])))
+    sentences = list(Sentences([TokenSequences.from_lists([long, [], ["a"]])]))
     assert [word for words in sentences for word in words] == [*long, "a"]
     assert max(map(len, sentences)) == 10_000
 

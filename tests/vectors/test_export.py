@@ -59,15 +59,6 @@ def test_round_trip(fmt, tmp_path):
     assert set(os.listdir(tmp_path)) <= {path.name, "cache"}
 
 
-@pytest.mark.parametrize("fmt", GENSIM)
-def test_gensim_reads_it(fmt, tmp_path):
-    export_vectors(TABLE, WORDS, tmp_path / "any", format=fmt)
-    kv = GENSIM[fmt](str(tmp_path / "any"))
-    results = {word: kv[word] for word in kv.index_to_key}
-    assert_same(results, TABLE)
-    assert kv.most_similar("tea", topn=1)
-
-
 @pytest.mark.parametrize("fmt", ["word2vec-text", "word2vec-binary", "glove"])
 def test_compressed(fmt, tmp_path):
     path = tmp_path / f"{FORMATS[fmt]}.gz"
@@ -109,22 +100,6 @@ def test_unusual_words_and_values_round_trip_or_raise(fmt, tmp_path):
             assert_same(read(path), table)
 
     check()
-
-
-def test_numbers_take_the_fewest_digits(tmp_path):
-    values = RNG.integers(0, 2**32, size=20_000, dtype=np.uint32).view(np.float32)
-    values = values[np.isfinite(values) & (np.abs(values) > 1.2e-38)]
-    powers = [2.0**k for k in range(-149, 128)] + [0.0, 1e-44, 3.4028235e38]
-    values = np.float32([*values, *powers, *np.negative(powers)])
-    export_vectors({"a": values}, ["a"], tmp_path / "a.glove")
-    written = (tmp_path / "a.glove").read_text().split()[1:]
-    assert np.array(written, float).astype(np.float32).tobytes() == values.tobytes()
-    shortest = [np.format_float_scientific(value, unique=True) for value in values]
-    assert list(map(digits, written)) == list(map(digits, shortest))
-
-
-def digits(text):
-    return len(text.split("e")[0].replace(".", "").strip("-0"))
 
 
 def test_unknown_words_are_reported(tmp_path):
@@ -265,30 +240,3 @@ def test_export_of_a_pipeline(tmp_path):
     for word, row in result.items():
         np.testing.assert_array_equal(row, pipe.transform([[word]])[0][0])
     assert list(result) == [*WORDS, "unseen"]
-
-
-def test_export_of_keyed_vectors_and_stores(tmp_path):
-    kv = KeyedVectors(7)
-    kv.add_vectors(WORDS, np.array(list(TABLE.values())))
-    wv = WordVectors.from_keyed_vectors(kv)
-    export_vectors(kv, kv.index_to_key, tmp_path / "a.bin")
-    export_vectors(wv, wv.words, tmp_path / "b.bin")
-    assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "b.bin").read_bytes()
-    assert_same(read(tmp_path / "a.bin"), TABLE)
-
-
-def test_spacy_reads_it(tmp_path):
-    spacy_vectors = pytest.importorskip(
-        "spacy.vectors", reason="spacy is not installed"
-    )
-    strings = pytest.importorskip("spacy.strings").StringStore(WORDS)
-    export_vectors(TABLE, WORDS, tmp_path / "a.vec")
-    wv = WordVectors.open(tmp_path / "a.vec")
-    keys = [strings[word] for word in wv.words]
-    vectors = spacy_vectors.Vectors(
-        strings=strings, data=np.array(wv.vectors), keys=keys
-    )
-    for word, vector in TABLE.items():
-        np.testing.assert_array_equal(vectors[strings[word]], vector)
-    result, _, _ = vectors.most_similar(wv.vectors[:3].copy(), n=1)
-    assert [strings[key] for key in result[:, 0]] == WORDS[:3]

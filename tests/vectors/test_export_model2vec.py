@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -199,16 +198,6 @@ def test_sources_of_whole_texts_raise(tmp_path):
     pipe = make_pipeline(union, AverageMetaEmbedding(), Pooling())
     with pytest.raises(ValueError, match="sources of words alone"):
         export(pipe.fit(["the cat sleeps", "a cat", "the cat"]), tmp_path / "m")
-
-
-def test_predictors_and_tables(tmp_path):
-    steps = pipeline(Pooling())
-    pipe = make_pipeline(*steps, LogisticRegression()).fit(TEXTS, [0, 1] * 3)
-    export(pipe, tmp_path / "a")
-    export(pipe[:-1], tmp_path / "b")
-    assert np.array_equal(load(tmp_path / "a")[1], load(tmp_path / "b")[1])
-    export(TABLE, tmp_path / "c")
-    assert np.array_equal(load(tmp_path / "c")[1], [*TABLE.values()])
 
 
 def test_unknown_words_count_only_if_kept(tmp_path):

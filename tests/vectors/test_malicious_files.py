@@ -89,6 +89,9 @@ META = {
     "no fingerprint": {"fingerprint": None},
     "files": {"files": 3},
     "repairs": {"repairs": None},
+    "version": {"version": 99},
+    "missing": {"files": {"vectors.npy": 136, "more.npy": 9}},
+    "size": {"files": {"vectors.npy": 9}},
 }
 
 
@@ -98,7 +101,7 @@ def test_forged_meta_data(name, tmp_path):
     file = tmp_path / "s" / "meta.json"
     meta = json.loads(file.read_text()) | {"fingerprint": name} | META[name]
     file.write_text(json.dumps(meta))
-    with pytest.raises(ValueError, match="the store is corrupt"):
+    with pytest.raises(ValueError, match="Delete the directory"):
         WordVectors.open(tmp_path / "s")
 
 

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from skorch.callbacks import Callback
 from torch import nn
 from torch.autograd.function import once_differentiable
 
@@ -325,8 +324,8 @@ class TaggingNet(MixingNet):
 
     def forward(self, batch):
         """Return the `TagScores` of a batch."""
-        mixed, grid = self.mix(batch), batch.grid
-        states = self.encoder(self.dropout(mixed.vectors), grid)
+        (mixed, _), grid = self.mix(batch), batch.grid
+        states = self.encoder(self.dropout(mixed), grid)
         chain = self.chain and self.chain()
         return TagScores(self.head(states).float(), chain, grid)
 
@@ -411,46 +410,20 @@ class TagLoss(nn.Module):
         return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
 
 
-class ValidTags(Callback):
-    """Record ``valid_acc`` or ``valid_f1`` of the held-out sentences.
+def decode_batch(outputs, batch, tags):
+    """Return true and predicted tags, weights and sentence lengths as arrays."""
+    parts = tags, decoded(outputs), batch.weights, outputs.grid.lengths
+    return [part.cpu().numpy() for part in parts]
+
+
+def score_tags(parts, classes, scheme):
+    """Return span F1, or the accuracy of tags without scheme, from `decode_batch`.
 
     Tokens have their weights, and a span that of its first token.
-
-    Parameters
-    ----------
-    classes : ndarray of str, shape (n_classes,)
-    scheme : {"IOB2", "IOBES", "BIOES"} or None
-        None for the accuracy of single tags.
     """
-
-    def __init__(self, classes, scheme):
-        self.classes = classes
-        self.scheme = scheme
-
-    def on_epoch_begin(self, net, **kwargs):
-        """Discard the results of the last epoch."""
-        self.parts_ = []
-
-    def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
-        """Decode a batch of the held-out part."""
-        if training or y_pred is None:
-            return
-        sentences, tags = batch
-        parts = tags, decoded(y_pred), sentences.weights, y_pred.grid.lengths
-        self.parts_.append([part.cpu().numpy() for part in parts])
-
-    def on_epoch_end(self, net, **kwargs):
-        """Write the score into the history."""
-        right, predicted, weights, lengths = map(
-            np.concatenate, zip(*self.parts_, strict=True)
-        )
-        self.parts_ = []
-        weights = weights.astype(np.float64)
-        if self.scheme is not None:
-            f1 = weighted_span_f1(
-                right, predicted, weights, lengths, self.classes, self.scheme
-            )
-            net.history.record("valid_f1", f1)
-            return
-        total = max(weights.sum(), 1e-12)
-        net.history.record("valid_acc", float((right == predicted) @ weights / total))
+    joined = map(np.concatenate, zip(*parts, strict=True))
+    right, predicted, weights, lengths = joined
+    weights = weights.astype(np.float64)
+    if scheme is not None:
+        return weighted_span_f1(right, predicted, weights, lengths, classes, scheme)
+    return float((right == predicted) @ weights / max(weights.sum(), 1e-12))

@@ -5,8 +5,6 @@ With the standardized vectors :math:`v_i` of a token's sources, projections
 vector is :math:`f(\sum_i w_i \odot p_i)`.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import nn
 
@@ -34,20 +32,6 @@ def gate_weights(scores, known, gate):
         return torch.sigmoid(scores) * known
     scores = scores.masked_fill(~known, torch.finfo(scores.dtype).min)
     return torch.softmax(scores, dim=1) * known
-
-
-class Mixed(NamedTuple):
-    """Output of the mixer for the tokens of a batch.
-
-    Attributes
-    ----------
-    vectors : tensor of shape (n_tokens, dim)
-    weights : tensor of shape (n_tokens, n_sources)
-        Means over the dimensions.
-    """
-
-    vectors: torch.Tensor
-    weights: torch.Tensor
 
 
 class Mixer(nn.Module):
@@ -96,18 +80,18 @@ class Mixer(nn.Module):
             self.score = nn.Linear(2 * _CONTEXT_DIM, n_weights)
 
     def forward(self, batch):
-        """Return the mixed vectors of a batch's tokens, (n_tokens, dim)."""
-        return self.mix(batch).vectors
+        """Return the mixed vectors of a batch's tokens, and their weights.
 
-    def mix(self, batch):
-        """Return the `Mixed` tokens of a batch."""
+        Vectors have shape (n_tokens, dim). Weights have shape (n_tokens, n_sources);
+        they are means over the dimensions.
+        """
         sources, known, index = self.project(batch), batch.known, batch.index
         if batch.shares_rows and self.attention != "context":
             mixed, weights = self.mix_rows(sources, torch.stack(known, dim=1))
-            return Mixed(mixed[index[0]], weights[index[0]])
+            return mixed[index[0]], weights[index[0]]
         tokens = [v[i] for v, i in zip(sources, index, strict=True)]
         known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
-        return Mixed(*self.mix_rows(tokens, known, batch.grid))
+        return self.mix_rows(tokens, known, batch.grid)
 
     def project(self, batch):
         """Return the projections of each source, a list of (n_rows, dim)."""
@@ -194,14 +178,14 @@ class MixingNet(nn.Module):
         self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
 
     def mix(self, batch):
-        """Return the `Mixed` tokens of a batch."""
+        """Return the mixed vectors of a batch's tokens, and their weights."""
         if batch.pieces:
             pairs = zip(self.trained, batch.pieces, strict=True)
             outputs = [
                 p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
             ]
             batch = batch.completed([vectors for each in outputs for vectors in each])
-        return self.mixer.mix(batch)
+        return self.mixer(batch)
 
 
 class Standardization(nn.Module):

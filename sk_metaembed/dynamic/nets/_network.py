@@ -1,7 +1,6 @@
-"""The networks of the Dynamic* estimators: encoder and head, with the losses."""
+"""The network of sequences: encoder and head, with its losses and accuracies."""
 
 import torch
-from skorch.callbacks import Callback
 from torch import nn
 
 from ._encoders import ByteDropout, make_encoder
@@ -49,7 +48,7 @@ class DynamicMetaNet(MixingNet):
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        return self.encoder(self.dropout(self.mix(batch).vectors), batch.grid)
+        return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
 
     def forward(self, batch):
         """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns."""
@@ -80,51 +79,6 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
         layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
         dim = hidden
     return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
-
-
-def accuracies(outputs, labels):
-    """Return the accuracy of each row, float32 (n_rows,), a mean over columns."""
-    if not isinstance(outputs, tuple):
-        return (outputs.argmax(dim=1) == labels).float()
-    best = torch.stack([part.argmax(dim=1) for part in outputs], dim=1)
-    return (best == labels).float().mean(dim=1)
-
-
-class ValidAccuracy(Callback):
-    """Record ``valid_acc``, the weighted accuracy on the held-out part.
-
-    With several columns of labels it is their mean.
-    """
-
-    # Not skorch's EpochScoring, which would predict the held-out part a second time.
-
-    def on_epoch_begin(self, net, **kwargs):
-        """Start counting."""
-        self.counts_ = []
-
-    def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
-        """Count a batch of the held-out part."""
-        if training or y_pred is None:
-            return
-        sequences, labels = batch
-        hits = accuracies(y_pred, labels)
-        # Left on the device: fetching the sums of a batch would wait for a GPU.
-        counts = (hits * sequences.weights).sum(), sequences.weights.sum()
-        self.counts_.append(torch.stack(counts))
-
-    def on_epoch_end(self, net, **kwargs):
-        """Write the share into the history."""
-        right, total = torch.stack(self.counts_).cpu().double().sum(dim=0).tolist()
-        self.counts_ = []
-        net.history.record("valid_acc", right / max(total, 1e-12))
-
-    def on_train_end(self, net, **kwargs):
-        """Discard the counts of an interrupted epoch.
-
-        The callback is pickled with the net, and no machine without a GPU could load
-        tensors of one.
-        """
-        self.counts_ = []
 
 
 class Heads(nn.Module):
@@ -195,3 +149,24 @@ _LOSSES = {
     "binary-cross-entropy": _binary_cross_entropy,
     "squared-error": _squared_error,
 }
+
+
+def accuracies(outputs, labels):
+    """Return the accuracy of each row, float32 (n_rows,), a mean over columns."""
+    if not isinstance(outputs, tuple):
+        return (outputs.argmax(dim=1) == labels).float()
+    best = torch.stack([part.argmax(dim=1) for part in outputs], dim=1)
+    return (best == labels).float().mean(dim=1)
+
+
+def count_right(outputs, batch, labels):
+    """Return the weights of correct rows and of all rows, on the device."""
+    # Fetching the sums of each batch would wait for a GPU.
+    right = accuracies(outputs, labels) * batch.weights
+    return torch.stack([right.sum(), batch.weights.sum()])
+
+
+def share_right(counts):
+    """Return the weighted accuracy, from `count_right` of each batch."""
+    right, total = torch.stack(counts).cpu().double().sum(dim=0).tolist()
+    return right / max(total, 1e-12)

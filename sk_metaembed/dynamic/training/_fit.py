@@ -9,7 +9,7 @@ from skorch.callbacks import EarlyStopping, LRScheduler
 
 from ..._training._callbacks import FitTaskReporter, StopOnRequest, run_epochs
 from ..._training._device import resolve_device
-from ..._training._random import GeneratorMode, generator_mode_lock, local_generators
+from ..._training._random import local_generators, swap_default_generators
 from ._data import SequenceData, SequenceDataset
 from ._skorch_net import make_net
 
@@ -120,7 +120,7 @@ def _train_net(model, net, train_set, valid_set, epochs, tasks):
     with local_generators(seed):
         if net is None:
             net = new
-            with generator_mode_lock, GeneratorMode():
+            with swap_default_generators("cpu"):
                 net.initialize()
             net.module_.mixer.set_standards(train_set)
         else:

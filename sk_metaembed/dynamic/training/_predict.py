@@ -146,50 +146,34 @@ def attention_frame(net, data, names, *, pairs):
     pairs : bool
         Whether the second half of the sequences are the second sides of pairs.
     """
-    values, level = run_positions(net, data, 1, len(names))
-    frame = _weights_frame(data.tokens, names, values, level)
-    return _by_pair(frame, len(data) // 2) if pairs else frame
-
-
-def _by_pair(frame, n_pairs):
-    """Return rows of all first, then all second sides by pair, with a column side."""
-    if "side" in frame:
-        raise ValueError(
-            "The source name 'side' is also the name of a column of this table of "
-            "pairs. Rename the source, for example in EmbeddingUnion."
-        )
-    rows = frame["sequence"].to_numpy()
-    sides = np.where(rows < n_pairs, "first", "second")
-    frame = frame.assign(sequence=rows % max(n_pairs, 1))
-    frame.insert(1, "side", sides)
-    return frame.sort_values("sequence", kind="stable", ignore_index=True)
-
-
-def _weights_frame(tokens, names, values, level):
-    """Return one row per token, with a column per source, from (n_rows, n_sources)."""
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
             "attention_weights returns a pandas DataFrame: pip install pandas."
         ) from error
-    taken = {"sequence", "position", "token"} & set(names)
+    taken = {"sequence", "position", "token", *(["side"] if pairs else [])} & {*names}
     if taken:
         raise ValueError(
             f"The source name {taken.pop()!r} is also the name of a column of this "
             "table. Rename the source, for example in EmbeddingUnion."
         )
-    columns = dict(zip(names, values.T, strict=True))
+    values, level = run_positions(net, data, 1, len(names))
+    tokens = data.tokens
     if level == "sequence":
-        return pd.DataFrame({"sequence": np.arange(len(tokens)), **columns})
-    if level == "type":
-        columns = {name: column[tokens.codes] for name, column in columns.items()}
-    rows = tokens.segment_ids()
-    return pd.DataFrame(
-        {
+        columns = {"sequence": np.arange(len(tokens))}
+    else:
+        rows = tokens.segment_ids()
+        columns = {
             "sequence": rows,
             "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
             "token": tokens.types[tokens.codes],
-            **columns,
         }
-    )
+        values = values[tokens.codes] if level == "type" else values
+    frame = pd.DataFrame({**columns, **dict(zip(names, values.T, strict=True))})
+    if not pairs:
+        return frame
+    n_pairs, rows = len(data) // 2, frame["sequence"]
+    frame.insert(1, "side", np.where(rows < n_pairs, "first", "second"))
+    frame["sequence"] = rows % max(n_pairs, 1)
+    return frame.sort_values("sequence", kind="stable", ignore_index=True)

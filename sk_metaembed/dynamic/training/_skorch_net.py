@@ -2,6 +2,7 @@
 
 import math
 from contextlib import nullcontext
+from numbers import Integral, Real
 
 import numpy as np
 import torch
@@ -14,9 +15,10 @@ from skorch.callbacks import (
 )
 from skorch.utils import noop
 
+from ..._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from ..._training._callbacks import cloned_callbacks
 from ..._training._random import swap_default_generators
-from .._parameters import NETWORK, read_train_options
+from .._parameters import NETWORK
 from ._data import BucketLoader
 
 # Parameters that may differ when training continues, and that a saved net keeps.
@@ -37,6 +39,41 @@ class StopWhenDiverged(Callback):
                     "gradient_clip, and check the vectors for very large values "
                     "(preprocess='unit')."
                 )
+
+
+class HeldOutScore(Callback):
+    """Record a score of the held-out part.
+
+    skorch's EpochScoring would compute the outputs of the held-out part once more.
+
+    Parameters
+    ----------
+    collect : callable
+        Returns what the score needs of a batch, from outputs, batch and targets.
+    score : callable
+        Returns the score, from the list of what `collect` has returned.
+    """
+
+    def __init__(self, name, collect, score):
+        self.name, self.collect, self.score = name, collect, score
+
+    def on_epoch_begin(self, net, **kwargs):
+        """Discard the results of an epoch that was interrupted."""
+        self.parts_ = []
+
+    def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
+        """Collect the results of a batch."""
+        if not training and y_pred is not None:
+            self.parts_.append(self.collect(y_pred, *batch))
+
+    def on_epoch_end(self, net, **kwargs):
+        """Write the score into the history."""
+        net.history.record(self.name, self.score(self.parts_))
+        self.parts_ = []
+
+    def on_train_end(self, net, **kwargs):
+        """Discard tensors of a GPU, which another machine could not load."""
+        self.parts_ = []
 
 
 class SavedOptimizer(torch.optim.Optimizer):
@@ -217,6 +254,31 @@ def _read_losses(history, name):
             batch[name] = loss
 
 
+_TRAIN_CONSTRAINTS = {
+    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+    "lr_patience": [Interval(Integral, 0, None, closed="left")],
+    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
+    "dtype": [StrOptions({"float32", "bfloat16"})],
+}
+
+
+def read_train_options(model):
+    """Return the parameter `train_options` with its defaults filled in."""
+    options = {**model._train_options, **(model.train_options or {})}
+    unknown = [key for key in options if key not in _TRAIN_CONSTRAINTS]
+    if unknown:
+        raise ValueError(
+            f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
+            f"{sorted(_TRAIN_CONSTRAINTS)}."
+        )
+    # To Python a bool is a number.
+    shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
+    owner = f"{type(model).__name__}'s train_options"
+    validate_parameter_constraints(_TRAIN_CONSTRAINTS, shown, owner)
+    return options
+
+
 def make_net(model, device, monitor=None, seed=None):
     """Return a net for an estimator; nothing is initialized yet.
 
@@ -233,7 +295,7 @@ def make_net(model, device, monitor=None, seed=None):
     -------
     SequenceNet
     """
-    parts, score = model._torch_parts()
+    parts, *score = model._torch_parts()
     options = read_train_options(model)
     network = {
         "trained": model._trained,
@@ -278,7 +340,7 @@ def _callbacks(model, options, monitor, score):
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [(monitor, score)]
+        callbacks += [(monitor, HeldOutScore(monitor, *score))]
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += cloned_callbacks(model.callbacks)
     if monitor is not None:

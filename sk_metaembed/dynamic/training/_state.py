@@ -36,7 +36,6 @@ def net_of(model, plain, tensors):
         plain,
         tensors,
         ignore=tuple(f"module/trained.{i}." for i in files),
-        draws=bool(opened),
     )
     del net.is_loading_
     return net

@@ -101,7 +101,7 @@ class EmbeddingCache:
     >>> from sk_metaembed.sources.cache._sentence_cache import SentenceCache
     >>> folder = tempfile.TemporaryDirectory()
     >>> with SentenceCache(folder.name, "some model") as store:
-    ...     store.put_many([store.key(["to"], layer=-1)], [(np.eye(1), [True])])
+    ...     store.put_many(store.keys([["to"]], layer=-1), [(np.eye(1), [True])])
     >>> cache = EmbeddingCache(folder.name)
     >>> cache.info().entries, list(cache.info().sources)
     (1, ['some model'])

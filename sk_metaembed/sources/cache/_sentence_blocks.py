@@ -118,8 +118,6 @@ def sentence_blocks(
     for part in slices:
         part = part if handle is None else _read(handle, rows, part)
         _compute(handle, rows, part, compute)
-    if handle is not None:
-        handle.report()
     return [
         Block(layer.name, values, layer.level, known)
         for layer, (values, known) in zip(layers, rows.results, strict=True)

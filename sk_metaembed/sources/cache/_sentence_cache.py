@@ -9,7 +9,6 @@ an entry stored under the wrong key is detected.
 import sqlite3
 import struct
 import warnings
-import weakref
 import zlib
 from array import array
 from contextlib import nullcontext, suppress
@@ -52,8 +51,6 @@ class SentenceCache:
 
     Raises
     ------
-    ValueError
-        For another dtype.
     NotADirectoryError, PermissionError, OSError
         If the directory cannot be created, or is read-only and holds no cache. A
         read-only cache is read; a warning says that new vectors are not stored.
@@ -64,7 +61,7 @@ class SentenceCache:
     >>> import numpy as np
     >>> folder = tempfile.TemporaryDirectory()
     >>> with SentenceCache(folder.name, "model 1") as cache:
-    ...     key = cache.key(("to", "be"), layer=-1)
+    ...     [key] = cache.keys([("to", "be")], layer=-1)
     ...     cache.get_many([key])
     ...     cache.put_many([key], [(np.eye(2), np.array([True, True]))])
     ...     cache.get_many([key])[0][0]
@@ -75,21 +72,14 @@ class SentenceCache:
     """
 
     def __init__(self, directory, fingerprint, dtype="float32"):
-        if dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {dtype!r}.")
         self.directory = Path(directory).expanduser()
         self.fingerprint, self.dtype = fingerprint, dtype
-        self._corrupt, self._n_reported = set(), 0
+        self._corrupt = set()
         self._reading = self._writing = True
         self._replaced_file = False
         writable = check_directory(self.directory)
         self._store = CacheStore(self.directory, fingerprint, write=writable)
-        self._finish = weakref.finalize(self, _close, self._store)
         self._guarded("open", self._store.limit)
-
-    def key(self, sentence, layer):
-        """Return the key, bytes, of one sentence; see `keys`."""
-        return self.keys([sentence], layer)[0]
 
     def keys(self, sentences, layer):
         """Return the keys of sentences, token lists or OriginalText, at one layer."""
@@ -115,11 +105,6 @@ class SentenceCache:
         }
         return entries
 
-    @property
-    def n_corrupt(self):
-        """Number of entries so far that differ from what was written."""
-        return len(self._corrupt)
-
     def put_many(self, keys, entries):
         """Store entries; once this returns they survive a killed process.
 
@@ -143,20 +128,17 @@ class SentenceCache:
         if self._writing and items:
             self._guarded("write", self._store.put, items)
 
-    def report(self):
-        """Warn about corrupt entries, if there are more than at the last call."""
-        n, self._n_reported = self.n_corrupt - self._n_reported, self.n_corrupt
+    def close(self):
+        """Close the store; warn if entries were corrupt."""
+        with suppress(sqlite3.Error):
+            self._store.close()
+        n, self._corrupt = len(self._corrupt), set()
         if n:
             _warn(
                 f"Sentence cache {self.directory}: {n} "
                 f"{'entry is' if n == 1 else 'entries are'} corrupt (the checksum does "
                 "not match), treated as missing and computed again."
             )
-
-    def close(self):
-        """Close the store; may be called again."""
-        self._finish()
-        self._reading = self._writing = False
 
     def __enter__(self):
         return self
@@ -216,11 +198,6 @@ def open_cache(directory, fingerprint, dtype):
     if directory is None:
         return nullcontext()
     return SentenceCache(directory, fingerprint, dtype)
-
-
-def _close(store):
-    with suppress(sqlite3.Error):
-        store.close()
 
 
 def _warn(message):
@@ -286,7 +263,11 @@ def round_entry(values, known, dtype):
                 f"The vectors reach {np.abs(values).max():.4g}, more than {dtype} can "
                 "represent: store them as float32."
             )
-        raise ValueError(f"The vectors to store as {dtype} contain NaN or infinity.")
+        raise ValueError(
+            "The vectors contain NaN or infinity. float16 is too narrow for some "
+            "networks, such as T5: use dtype='bfloat16' or 'float32'. In float32 the "
+            "weights are corrupt."
+        )
     return rounded, np.asarray(known, dtype=bool)
 
 

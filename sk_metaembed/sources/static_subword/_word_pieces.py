@@ -4,6 +4,7 @@ from string import punctuation
 
 import numpy as np
 
+from ...sequences._indexing import gather_spans
 from ._pieces import Pieces
 
 # These work character by character, so a tokenizer may read each word by itself.
@@ -62,7 +63,7 @@ class WordPieces:
         starts, ends, counts = loops.find_ascii_tokens(data, text_ends, self._kinds, 1)
         hashes = loops.hash_spans(data, starts, ends)
         codes, firsts = loops.code_spans(data, starts, ends, hashes)
-        words = loops.gather_spans(data, starts[firsts], ends[firsts], ord(" "))
+        words, _ = gather_spans(data, starts[firsts], ends[firsts], ord(" "))
         lists = self._split(words.tobytes().decode().split(" ")[:-1])
         if whole:  # each in place of a single word
             added = np.arange(len(lists), len(lists) + len(whole))

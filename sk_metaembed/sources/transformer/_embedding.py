@@ -130,8 +130,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
         TokenSequences is used as it is.
     verbose : int, default=0
-        If positive, show a progress bar and report sequences that are too long for one
-        window.
+        If positive, show a progress bar.
 
     Attributes
     ----------
@@ -325,13 +324,16 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         model = self._model = open_model(self)
         self.dtype_ = model.dtype
-        states, dim = network_shape(model.config, lambda: model.network)
+        with model.lock:
+            states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
         self.output_ = _resolve_output(self, model)
-        if self.output_ == "sentence":
-            parts = self._fit_sentence(model, dim)
-        else:
-            parts = self._fit_layers(model, dim)
+        is_sentence = self.output_ == "sentence"
+        fit = self._fit_sentence if is_sentence else self._fit_layers
+        parts = fit(model, dim)
+        limit = model.sentence_limit if is_sentence else model.limit
+        limits = [n for n in (self.max_length, limit) if n is not None]
+        self.max_length_ = min(limits, default=None)
         window = [self.max_length_, self._truncate]
         self.fingerprint_ = fingerprint_of(
             {"version": _VERSION, "model": model.fingerprint, "window": window} | parts
@@ -354,8 +356,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
         self._spec = OutputSpec(self.layers_, self.output_, self.subword, dim)
         self._static, self._truncate = self.static, bool(self.truncate)
-        limits = [n for n in (self.max_length, model.limit) if n is not None]
-        self.max_length_ = min(limits) if limits else None
         return {"text": self.prompt_, "subword": self.subword}
 
     def _fit_sentence(self, model, dim):
@@ -376,8 +376,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         dim = min(n for n in (modules.dim(dim), kept) if n is not None)
         self._spec = OutputSpec(self.layers_, "sentence", self.subword, dim)
         self._static, self._truncate = False, self.truncate in (None, True)
-        limits = [n for n in (self.max_length, model.sentence_limit) if n is not None]
-        self.max_length_ = min(limits) if limits else None
         return {"sentence": True, "prompt": self.prompt_, "dim": dim}
 
     def _learn(self, tokens, y):
@@ -388,9 +386,10 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     def _load_network(self):
         """Load the network of a fitted source before its first use."""
         if self.cache is None and hasattr(self, "_model"):
-            network = self._model.network
-            if self.layers_:
-                network.prepare()
+            with self._model.lock:
+                network = self._model.network
+                if self.layers_:
+                    network.prepare()
 
     def _readable_types(self, tokens):
         return readable_types(tokens, self._model, self._model.aligner(self.prompt_))
@@ -415,8 +414,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         model, spec = self._model, self._spec
         budget = self._budget(model.device_type)
         others = ()
-        is_sentence = spec.output == "sentence"
-        if self.cache is not None and self.cache_layers == "all" and not is_sentence:
+        stores_all = self.cache is not None and self.cache_layers == "all"
+        if stores_all and self.output_ != "sentence":
             every = range(self.n_hidden_states_)
             others = tuple(layer for layer in every if layer not in spec.layers)
         reader = self._reader(tokens)
@@ -475,30 +474,25 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             )
 
     def _report_long(self, tokens):
-        if not (self._truncate or self.verbose):
+        """Warn of the texts that are cut."""
+        if not self._truncate:
             return
         beyond = self._beyond(tokens)
         n_long, n_pieces = int((beyond > 0).sum()), int(beyond.sum())
         if not n_long:
             return
-        message = (
+        if self.truncate is None and not _is_first((self.fingerprint_, "long")):
+            return
+        result = "and the words there are not known"
+        if self.output_ == "sentence":
+            result = "as sentence-transformers does"
+        warnings.warn(
             f"TransformerEmbedding: {n_long} of {len(tokens)} sequences are longer "
-            f"than {self.max_length_} pieces"
+            f"than {self.max_length_} pieces: {n_pieces} pieces at their ends are cut "
+            f"off, {result}. Use truncate=False for windows.",
+            UserWarning,
+            stacklevel=2,
         )
-        if self._truncate:
-            if self.truncate is None and not _is_first((self.fingerprint_, "long")):
-                return
-            result = "and the words there are not known"
-            if self._spec.output == "sentence":
-                result = "as sentence-transformers does"
-            warnings.warn(
-                f"{message}: {n_pieces} pieces at their ends are cut off, {result}. "
-                "Use truncate=False for windows.",
-                UserWarning,
-                stacklevel=2,
-            )
-        else:
-            print(f"{message}; they are embedded in overlapping windows.")  # noqa: T201
 
 
 def open_model(source):

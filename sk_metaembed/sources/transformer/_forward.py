@@ -144,11 +144,7 @@ class ForwardPass:
             sizes = send(pieces.sizes, device)
             flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
             vectors = [pool_pieces(f[places].float(), sizes, spec.mode) for f in flat]
-        arrays = [layer.cpu().numpy() for layer in vectors]
-        for layer, array in zip(spec.layers, arrays, strict=True):
-            if not np.isfinite(array).all():
-                raise _overflow(layer, self.model.dtype)
-        return rows, arrays
+        return rows, [layer.cpu().numpy() for layer in vectors]
 
 
 class PooledPieces(NamedTuple):
@@ -224,15 +220,6 @@ def check_dimensions(states, spec):
             f"{spec.dim}. Only layers of that dimension can be used. A cache stores "
             "all layers, unless cache_layers='selected'."
         )
-
-
-def _overflow(layer, dtype):
-    return ValueError(
-        f"TransformerEmbedding: hidden state {layer}, computed in {dtype}, has NaN or "
-        "infinity. float16 is too narrow for some networks, such as T5: use "
-        "dtype='bfloat16' or 'float32'. In float32 the weights are corrupt. A cache "
-        "stores all layers, unless cache_layers='selected'."
-    )
 
 
 class Window(NamedTuple):

@@ -2,7 +2,6 @@
 
 import inspect
 import random
-import threading
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
@@ -19,7 +18,6 @@ from ._tokenizer_checks import (
 
 _LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
 _WORDS_PER_BATCH = 50_000
-_packing = threading.Lock()
 
 
 class Network:
@@ -84,10 +82,7 @@ class Network:
         -------
         tuple of tensor of shape (n_rows, longest, dim)
         """
-        import torch
-
-        self.prepare()
-        with torch.inference_mode(), self._evaluation_mode():
+        with self._inference():
             return self.states(rows, types, pad)
 
     def last_states(self, rows, types, pad, *, layers=False):
@@ -111,8 +106,7 @@ class Network:
         """
         import torch
 
-        self.prepare()
-        with torch.inference_mode(), self._evaluation_mode():
+        with self._inference():
             options, shape = self._arguments(rows, types, pad)
             output = self.body(**options, output_hidden_states=layers, return_dict=True)
         state = getattr(output, "last_hidden_state", None)
@@ -158,11 +152,8 @@ class Network:
         {"any", "alike", "none"}
             A batch may contain any rows, rows of equal length only, or a single row.
         """
-        import torch
-
-        self.prepare()
         if pad not in self._policies:
-            with torch.inference_mode(), self._evaluation_mode():
+            with self._inference():
                 self._policies[pad] = self._tried_policy(pad)
         return self._policies[pad]
 
@@ -192,19 +183,25 @@ class Network:
     def prepare(self):
         """Store the weights of linear layers in oneDNN's layout, which is faster.
 
-        Before the first pass; the input table alone needs none.
+        Before the first pass; the input table alone needs none. Callers hold the lock
+        of the model: no other thread may compute with layers that are being tried.
         """
-        # No other thread may compute with layers that are being tried.
-        with _packing:
-            packs, self._packs = self._packs and self.device.type == "cpu", False
-            if packs:
-                from ..._training._onednn import pack_layers
+        packs, self._packs = self._packs and self.device.type == "cpu", False
+        if packs:
+            from ..._training._onednn import pack_layers
 
-                trial = partial(self.states, [self.trial_row()], None, 0)
-                pack_layers(self.module, trial, _first_rows_equal)
+            trial = partial(self.states, [self.trial_row()], None, 0)
+            pack_layers(self.module, trial, _first_rows_equal)
 
-    def _evaluation_mode(self):
-        return nullcontext() if self._private else _evaluation_mode(self.module)
+    @contextmanager
+    def _inference(self):
+        """Compute without dropout and gradients."""
+        import torch
+
+        self.prepare()
+        mode = nullcontext() if self._private else _evaluation_mode(self.module)
+        with torch.inference_mode(), mode:
+            yield
 
     def _padded(self, rows, types, pad):
         """Return the network's arguments, arrays of shape (n_rows, longest)."""
