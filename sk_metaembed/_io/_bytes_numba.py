@@ -107,6 +107,15 @@ def hash_bytes(buffer, start, end):
 
 
 @inlined_njit
+def same_bytes(a, a_start, b, b_start, size):
+    """Return whether two spans of a size hold the same bytes."""
+    for i in range(size):  # noqa: SIM110 (numba has no generators)
+        if a[a_start + i] != b[b_start + i]:
+            return False
+    return True
+
+
+@inlined_njit
 def code_point(buffer, i):
     """Return the code point at a byte of UTF-8, and its length in bytes."""
     lead = np.int64(buffer[i])

@@ -67,7 +67,8 @@ class BPTTBatches(torch.utils.data.IterableDataset):
     Parameters
     ----------
     corpus : RowsCorpus or StreamCorpus
-    vocabulary : Vocabulary
+    vocabulary : list of str
+        The words of the softmax.
     max_characters, batch_size, n_steps : int
     device : torch.device
     seed : int, default=None
@@ -97,7 +98,8 @@ class BPTTBatches(torch.utils.data.IterableDataset):
     ):
         self._corpus, self._seed, self._device = corpus, seed, device
         self._batch_size, self._n_steps = batch_size, n_steps
-        self._vocabulary, self._max_characters = vocabulary, max_characters
+        self._ids = {word: k for k, word in enumerate(vocabulary)}
+        self._max_characters = max_characters
         self._n_rows = n_rows
         self.epoch = self.skip = 0
 
@@ -108,7 +110,7 @@ class BPTTBatches(torch.utils.data.IterableDataset):
         skip, self.skip = self.skip, 0
         self.epoch += 1
         # A new table per epoch: batches must not depend on earlier epochs.
-        words = _WordTable(self._vocabulary, self._max_characters)
+        words = _WordTable(self._ids, self._max_characters)
         slots = _BatchSlots(self._rows(rng), words, self._batch_size)
         for k in count():
             arrays = slots.next(self._n_steps)
@@ -134,8 +136,8 @@ class BPTTBatches(torch.utils.data.IterableDataset):
 class _WordTable:
     """Distinct words seen so far in an epoch, each with a code."""
 
-    def __init__(self, vocabulary, max_characters):
-        self._ids, self._max_characters = vocabulary.ids, max_characters
+    def __init__(self, ids, max_characters):
+        self._ids, self._max_characters = ids, max_characters
         self._unknown = self._ids[UNKNOWN]
         self._codes, self._words = {}, [None] * N_MARKS
         self._targets = list(range(N_MARKS))

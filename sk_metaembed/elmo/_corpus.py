@@ -135,25 +135,6 @@ BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
 SPECIAL = (BEGIN, END, UNKNOWN)
 
 
-class Vocabulary(NamedTuple):
-    """The words of a softmax: those of `SPECIAL`, then words by frequency.
-
-    Parameters
-    ----------
-    words : list of str
-    ids : dict of str to int
-        Position of each word in `words`.
-    """
-
-    words: list
-    ids: dict
-
-    @classmethod
-    def from_words(cls, words):
-        """Return the vocabulary of words that include those of `SPECIAL`."""
-        return cls(words, {word: k for k, word in enumerate(words)})
-
-
 class CorpusCount(NamedTuple):
     """Counts of one pass over a corpus.
 
@@ -179,10 +160,10 @@ def count_words(corpus):
 
 
 def make_vocabulary(count, min_count):
-    """Return the Vocabulary of a corpus: `SPECIAL`, then words by frequency.
+    """Return the words of a softmax: those of `SPECIAL`, then words by frequency.
 
     >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
-    >>> make_vocabulary(count, 2).words
+    >>> make_vocabulary(count, 2)
     ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
     """
     check_count(count)
@@ -190,20 +171,15 @@ def make_vocabulary(count, min_count):
     usable = {
         w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w
     }
-    if not usable:
-        raise ValueError(
-            f"no word of the corpus can be predicted: all {len(count.words)} "
-            f"words are spelled like the marks {SPECIAL} or contain a line break."
-        )
     frequent = [word for word, n in usable.items() if n >= min_count]
-    frequent.sort(key=lambda word: (-count.words[word], word))
     if not frequent:
-        most = max(usable.values())
         raise ValueError(
-            f"no word of the corpus occurs min_count={min_count} times; the "
-            f"most frequent word occurs {most} times. Use a smaller min_count."
+            "no word of the corpus can be predicted. The most frequent word occurs "
+            f"{max([0, *usable.values()])} times, and min_count={min_count}; words with "
+            f"a line break and the marks {SPECIAL} do not count. Use a smaller "
+            "min_count, or another corpus."
         )
-    return Vocabulary.from_words([*SPECIAL, *frequent])
+    return [*SPECIAL, *sorted(frequent, key=lambda word: (-usable[word], word))]
 
 
 def check_count(count, min_distinct=2):

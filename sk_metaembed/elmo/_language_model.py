@@ -17,7 +17,6 @@ from .._core._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
     RowsCorpus,
-    Vocabulary,
     check_count,
     count_words,
     make_vocabulary,
@@ -466,10 +465,9 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         else:
             self.options_ = saved.options
         if saved is None or saved.words is None:
-            vocabulary = make_vocabulary(count, self.min_count)
+            self.vocabulary_ = make_vocabulary(count, self.min_count)
         else:
-            vocabulary = Vocabulary.from_words(saved.words)
-        self._vocabulary, self.vocabulary_ = vocabulary, vocabulary.words
+            self.vocabulary_ = saved.words
 
     def _new_net(self, saved):
         from ._lm_training import new_net
@@ -499,9 +497,9 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         except FloatingPointError:
             self.__dict__.pop("net_", None)  # its weights are not finite
             raise
-        ids, words = self._vocabulary.ids, counts[0].words
-        self.n_words_ = counts[0].n_words
-        self.coverage_ = sum(n for w, n in words.items() if w in ids) / self.n_words_
+        known, self.n_words_ = {*self.vocabulary_}, counts[0].n_words
+        n_known = sum(n for word, n in counts[0].words.items() if word in known)
+        self.coverage_ = n_known / self.n_words_
         self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
         context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
         return self

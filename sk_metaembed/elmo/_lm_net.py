@@ -128,9 +128,14 @@ class RecordPerplexity(Callback):
             self.sums_["train"], self.restored = list(self.restored), None
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
-        """Add a batch to the sums."""
+        """Add a batch to the sums; raise an error if its loss is not finite."""
         sums = self.sums_["train" if training else "valid"]
         losses = y_pred.detach().sum(dim=1, dtype=torch.float64).tolist()
+        if not math.isfinite(sum(losses)):
+            raise FloatingPointError(
+                f"training diverged in epoch {len(net.history)}: the losses of a batch "
+                f"are {losses}. Use a smaller lr."
+            )
         for k, value in enumerate((*losses, y_pred.shape[1])):
             sums[k] += value
 
@@ -161,21 +166,8 @@ def perplexities(forward, backward, n_words):
         "backward": backward / n_words,
         "perplexity": (forward + backward) / (2 * n_words),
     }
-    # Overflow is reported by StopWhenDiverged.
     with np.errstate(over="ignore"):
         return {name: float(np.exp(loss)) for name, loss in losses.items()}
-
-
-class StopWhenDiverged(Callback):
-    """Raises an error when the loss is not finite."""
-
-    def on_batch_end(self, net, training=False, loss=None, **kwargs):
-        """Check the loss of a batch."""
-        if not math.isfinite(loss.item()):
-            raise FloatingPointError(
-                f"training diverged in epoch {len(net.history)}: "
-                f"the loss is {loss.item()}. Use a smaller lr."
-            )
 
 
 def check_finite(net):

@@ -15,7 +15,6 @@ from ._lm_net import (
     LanguageNet,
     LRSchedule,
     RecordPerplexity,
-    StopWhenDiverged,
     WriteCheckpoints,
     check_finite,
     read_matching_checkpoint,
@@ -82,18 +81,20 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, is_constant, ta
     tasks : FitTaskReporter
     """
     count = counts[0]
-    device, state = torch.device(net.device), None
+    state = None
     if checkpoint is not None:
-        state = read_matching_checkpoint(*checkpoint, device)
+        state = read_matching_checkpoint(*checkpoint, net.device)
         seed = seed if state is None else state["seed"]
     batch_size = min(model.batch_size, count.n_rows)
-    batches = _batches(model, corpora, counts, seed, device, batch_size)
+    sizes = batch_size, model.n_steps
+    train_set = _batches(model, net, corpora[0], *sizes, seed, count)
+    valid_set = corpora[1] and _batches(model, net, corpora[1], *sizes, count=counts[1])
     n_words = count.n_words + count.n_rows
     n_steps = epochs * (n_words // (batch_size * model.n_steps) + 1)
     rates = LRSchedule(model.lr, None if is_constant else n_steps)
     counter, keeper = RecordPerplexity(), KeepBestWeights()
     clipping = GradientNormClipping(_MAX_GRADIENT_NORM)
-    callbacks = [StopWhenDiverged(), rates, counter, keeper, clipping]
+    callbacks = [rates, counter, keeper, clipping]
     with local_generators(seed):
         if checkpoint is not None:
             file, identity = checkpoint
@@ -101,35 +102,32 @@ def train(model, net, corpora, counts, seed, epochs, checkpoint, is_constant, ta
             callbacks.append(writer)
         if state is not None:
             writer.restore(net, state)
-            batches[0].epoch, batches[0].skip = state["n_epochs"], state["n_batches"]
+            train_set.epoch, train_set.skip = state["n_epochs"], state["n_batches"]
             epochs -= state["n_epochs"]
         # The user's run after all that record state: one of them may end the process.
         callbacks += [*cloned_callbacks(model.callbacks), tasks]
         if epochs > 0:
-            _run(net, batches, epochs, callbacks, StopOnRequest(tasks))
+            stop = StopOnRequest(tasks)
+            _run(net, train_set, valid_set, epochs, callbacks, stop)
     keeper.load_best(net)
     check_finite(net)
 
 
-def _batches(model, corpora, counts, seed, device, batch_size):
-    """Return the training batches, shuffled, and the validation batches or None."""
-    return [
-        corpus
-        and BPTTBatches(
-            corpus,
-            model._vocabulary,
-            model.options_.max_characters,
-            batch_size,
-            model.n_steps,
-            device,
-            order_seed,
-            count and count.n_rows,
-        )
-        for corpus, order_seed, count in zip(corpora, (seed, None), counts, strict=True)
-    ]
+def _batches(model, net, corpus, batch_size, n_steps, seed=None, count=None):
+    """Return the batches of a corpus, shuffled if there is a seed."""
+    return BPTTBatches(
+        corpus,
+        model.vocabulary_,
+        model.options_.max_characters,
+        batch_size,
+        n_steps,
+        torch.device(net.device),
+        seed,
+        count and count.n_rows,
+    )
 
 
-def _run(net, batches, epochs, callbacks, stop):
+def _run(net, train_set, valid_set, epochs, callbacks, stop):
     """Train with callbacks, or (name, callback) pairs, for this run only."""
     named = [c if isinstance(c, tuple) else (type(c).__name__, c) for c in callbacks]
     for _, callback in named:
@@ -137,7 +135,8 @@ def _run(net, batches, epochs, callbacks, stop):
     # The log is printed once all values are recorded, and before training stops.
     *own, log = net.callbacks_
     try:
-        run_epochs(net, [*own, *named, log, ("stop", stop)], *batches, epochs)
+        callbacks = [*own, *named, log, ("stop", stop)]
+        run_epochs(net, callbacks, train_set, valid_set, epochs)
     finally:
         net.carried_ = None
 
@@ -145,14 +144,7 @@ def _run(net, batches, epochs, callbacks, stop):
 def row_losses(model, corpus, batch_size):
     """Return summed losses, (2, n_rows), and numbers of targets, (n_rows,), of rows."""
     net = model.net_
-    batches = BPTTBatches(
-        corpus,
-        model._vocabulary,
-        model.options_.max_characters,
-        batch_size,
-        _EVAL_STEPS,
-        torch.device(net.device),
-    )
+    batches = _batches(model, net, corpus, batch_size, _EVAL_STEPS)
     losses, n_words, n_rows = np.zeros((2, 0)), np.zeros(0, np.int64), 0
     states = None
     net.module_.eval()

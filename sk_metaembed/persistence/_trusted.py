@@ -79,10 +79,7 @@ OBJECTS = {
 }
 # Named tuples: created by their constructor, which only stores its arguments.
 TUPLES = {
-    "sk_metaembed.elmo": (
-        "ElmoOptions",
-        "Vocabulary",
-    ),
+    "sk_metaembed.elmo": ("ElmoOptions",),
     "sk_metaembed.meta": (
         "Layer",
         "SharedRows",

@@ -5,8 +5,8 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
-from .._io._bytes_numba import code_point, hash_bytes
-from .._io._numba import cached_njit, inlined_njit
+from .._io._bytes_numba import code_point, hash_bytes, same_bytes
+from .._io._numba import cached_njit
 from ._characters import BOUNDARY
 
 
@@ -94,14 +94,6 @@ def hash_spans(buffer, starts, ends):
     return hashes
 
 
-@inlined_njit
-def _same(buffer, other, start, end):
-    shift = np.int64(other) - start
-    while start < end and buffer[start + shift] == buffer[start]:
-        start += 1
-    return start == end
-
-
 @cached_njit
 def _slots(records, n_types, capacity):
     """Return an open-addressed table of rows of `records`, -1 in free slots."""
@@ -143,8 +135,12 @@ def code_spans(buffer, starts, ends, hashes):
                 and records[row, 1] == length
                 and (
                     length <= np.uint64(8)
-                    or _same(
-                        buffer, np.int64(records[row, 2]), starts[span], ends[span]
+                    or same_bytes(
+                        buffer,
+                        np.int64(records[row, 2]),
+                        buffer,
+                        starts[span],
+                        ends[span] - starts[span],
                     )
                 )
             ):

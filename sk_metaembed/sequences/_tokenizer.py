@@ -17,6 +17,7 @@ from .._core._decorators import fit_context
 from .._core._sklearn import StrOptions
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
+from ._row_errors import plain_tokens
 from ._split import prepare_texts, split_texts, words_splitter
 from ._text_spans import locate_in_order, locate_matches
 from ._token_sequences import TokenSequences
@@ -344,18 +345,12 @@ def _split_by_function(function, texts):
 
 def _call(function, text, i):
     tokens = function(text)
-    expected = "It must return a list (or tuple) of str."
     if not isinstance(tokens, list | tuple):
         raise TypeError(
-            f"tokenizer returned {type(tokens).__name__} for row {i}. " + expected
+            f"tokenizer returned {type(tokens).__name__} for row {i}. It must return a "
+            "list (or tuple) of str."
         )
-    for j, token in enumerate(tokens):
-        if not isinstance(token, str):
-            raise TypeError(
-                f"tokenizer returned {type(token).__name__} ({token!r}) as "
-                f"token {j} of row {i}. {expected}"
-            )
-    return [str(token) for token in tokens]
+    return plain_tokens(tokens, f"the output of tokenizer for row {i}")
 
 
 def warn_unspaced(texts):

@@ -216,8 +216,6 @@ class FunctionEmbedding(BaseEmbedding):
                 if handle is not None:
                     pairs = [self._pair(results[i], sentences[i]) for i in batch]
                     handle.put_many([keys[i] for i in batch], pairs)
-            if handle is not None:
-                handle.report()
         return [results[i] for i in range(len(sentences))]
 
     @contextmanager

@@ -6,7 +6,7 @@ a Python object.
 
 import numpy as np
 
-from .._io._bytes_numba import hash_bytes, low_bytes, prefetch
+from .._io._bytes_numba import hash_bytes, low_bytes, prefetch, same_bytes
 from .._io._numba import cached_njit, inlined_njit
 
 _POWERS = 10.0 ** np.arange(23)
@@ -14,14 +14,6 @@ _EXACT = np.uint64(2**53)
 _ERROR = 2.0**-49
 LONGEST = 255  # length of a word in the table, which longer words have too
 _AHEAD = 16  # words between the request of a slot and its use
-
-
-@inlined_njit
-def _same(a, a_start, b, b_start, size):
-    for i in range(size):  # noqa: SIM110 (numba has no generators)
-        if a[a_start + i] != b[b_start + i]:
-            return False
-    return True
 
 
 @inlined_njit
@@ -49,7 +41,7 @@ def _probe(hashed, buf, start, end, blob, offsets, slots):
             first, last = offsets[row], offsets[row + 1] - 1
             if first < 0 or last < first or last > len(blob):
                 return at, np.int64(-2)
-            if last - first == length and _same(buf, start, blob, first, length):
+            if last - first == length and same_bytes(buf, start, blob, first, length):
                 return at, row
         at = (at + np.uint64(1)) & mask
     return at, np.int64(-2)

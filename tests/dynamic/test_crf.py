@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed.dynamic.nets import _crf
 from sk_metaembed.dynamic.nets._crf import (
     FORBIDDEN,
     Chain,
@@ -239,21 +238,3 @@ def test_it_stays_in_float32_under_autocast():
         losses = tag_losses(scores, chain, grid, scores.argmax(dim=1))
     assert result.dtype == losses.dtype == torch.float32
     torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-6)
-
-
-def test_devices_without_float64_have_the_results_of_the_cpu(monkeypatch):
-    chain, scores = chain_of(3), scores_of(LENGTHS, 3).requires_grad_()
-    grid, tags = grid_of(LENGTHS), torch.arange(sum(LENGTHS)) % 3
-
-    def results():
-        losses = tag_losses(scores, chain, grid, tags)
-        (grad,) = torch.autograd.grad(losses.sum(), scores)
-        paths = best_tags(scores, chain, grid)
-        return losses, grad, tag_probabilities(scores, chain, grid), paths
-
-    expected = results()
-    answers = iter([False, True] * 3)
-    monkeypatch.setattr(_crf, "has_float64", lambda device: next(answers))
-    for own, other in zip(results(), expected, strict=True):
-        torch.testing.assert_close(own, other, rtol=0, atol=0)
-    assert next(answers, None) is None

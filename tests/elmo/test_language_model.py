@@ -223,7 +223,7 @@ def test_partial_fit_starts_and_continues():
     [
         ([], {}, "the corpus is empty: it has 0 rows"),
         ([["a", "a"]], {}, "only one distinct word, 'a', in 1 rows"),
-        ([["a", "b"]], {"min_count": 2}, "the most frequent word occurs 1 times"),
+        ([["a", "b"]], {"min_count": 2}, "The most frequent word occurs 1 times"),
         (
             [["a", "b"]],
             {"architecture": {"filters": ((60, 2),)}},

@@ -73,7 +73,7 @@ def test_a_step_of_a_language_model_reads_no_number(monkeypatch):
     module = model.fit(sentences).net_.module_.to("meta").train()
     corpus = RowsCorpus(cases.TokenSequences.from_lists(sentences))
     options = model.options_.max_characters, 4, 5, torch.device("meta"), 0
-    batches = BPTTBatches(corpus, model._vocabulary, *options)
+    batches = BPTTBatches(corpus, model.vocabulary_, *options)
     states = None
     for (batch, _), _ in zip(batches, range(2), strict=False):
         losses, states = module(batch, states)

@@ -78,8 +78,8 @@ def test_callable_gets_the_prepared_text():
         ("ab", r"returned str for row 1\. It must return a list"),
         (None, "returned NoneType for row 1"),
         (iter("ab"), "returned str_ascii_iterator for row 1|iterator for row 1"),
-        (["a", 3], r"returned int \(3\) as token 1 of row 1"),
-        ([b"a"], r"returned bytes \(b'a'\) as token 0 of row 1"),
+        (["a", 3], r"row 1, token 1 is of type int \(3\)"),
+        ([b"a"], r"row 1, token 0 is of type bytes \(b'a'\)"),
     ],
 )
 def test_callable_must_return_lists_of_str(returned, message):

@@ -115,18 +115,6 @@ def test_missing_hooks_are_named():
         EmptyWords().fit(ROWS)
 
 
-class TooFewRows(BaseEmbedding):
-    """Forgets the last word."""
-
-    def _embed(self, tokens):
-        return Block("few", np.ones((tokens.n_types - 1, 2)), "type")
-
-
-def test_rows_must_fit_the_tokens():
-    with pytest.raises(ValueError, match="'few'.*must have 2 rows, one per type"):
-        TooFewRows().fit([["a", "b"]])
-
-
 class LooseEmbedding(DigitsEmbedding):
     """A table that was not thought about: float64, with a hole."""
 

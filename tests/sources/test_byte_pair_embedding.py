@@ -106,23 +106,6 @@ def test_unknown_words_have_no_known_piece():
     assert not strange.known[:2].any() and strange.known[[2, 3, 5, 6, 7]].all()
 
 
-def test_many_words_are_split_in_parts(monkeypatch):
-    source = trained().fit(TEXTS)
-    words = [f"w{i}alking" for i in range(50)]
-    expected = source.byte_pairs_.split(words)
-    monkeypatch.setattr("sk_metaembed.sources._byte_pairs._WORDS", 7)
-    assert source.byte_pairs_.split(words) == expected
-
-
-def test_pieces_depend_neither_on_the_order_of_words_nor_on_the_process():
-    words = np.array([a + b + c for a in "xyz" for b in "klm" for c in "ab"])
-    order = np.random.default_rng(0).permutation(len(words))
-    for rows in (np.arange(len(words)), order):
-        pairs = BytePairs.learn(words[rows], np.full(len(words), 2), 16)
-        merged = pairs.pieces[len("abklmxyz▁") :]
-        assert merged == ["▁x", "▁y", "▁z", "ka", "kb", "la", "lb"]
-
-
 def test_errors():
     with pytest.raises(ValueError, match="no word is left") as raised:
         BytePairEmbedding().fit(["a b", "c d"])

@@ -1,7 +1,5 @@
 """Contextual vectors made static are plain means, whatever the batches."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -88,6 +86,10 @@ def test_unknown_occurrences_are_not_counted(name):
     for size in (1, 7, 1000):
         wv = contextual_to_static(source, CORPUS, block=name, batch_size=size)
         assert_is(wv, *expected)
+    wv = contextual_to_static(source, CORPUS, block=name, min_count=10)
+    assert set(wv.words) == {word for word, n in expected[1].items() if n >= 10}
+    with pytest.raises(ValueError, match="the maximum is"):
+        contextual_to_static(source, CORPUS, block=name, min_count=1000)
 
 
 def test_a_source_without_context_gives_its_own_vectors():
@@ -119,17 +121,6 @@ def test_the_corpus_is_streamed():
     again = contextual_to_static(source, TokenSequences.from_lists(CORPUS))
     np.testing.assert_array_equal(wv.words, again.words)
     np.testing.assert_allclose(wv.vectors, again.vectors, rtol=1e-5, atol=1e-6)
-
-
-def test_min_count_counts_known_occurrences():
-    source = Partly().fit(CORPUS)
-    _, counts = direct_means(source, CORPUS, "low")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        wv = contextual_to_static(source, CORPUS, block="low", min_count=10)
-        assert set(wv.words) == {word for word, n in counts.items() if n >= 10}
-        with pytest.raises(ValueError, match="the maximum is"):
-            contextual_to_static(source, CORPUS, block="low", min_count=1000)
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,6 @@ def test_fit_computes_nothing_unless_something_is_learned(output, dims, monkeypa
     [
         ({"output": "lstm_outputs3"}, r"output must be .*'lstm_outputs2'.* 2 LSTM"),
         ({"mix_weights": [1, 2]}, "mix_weights must be 3 finite numbers"),
-        ({"mix_weights": ["a", 2, 3]}, "mix_weights must be 3 finite numbers"),
         ({"stateful": True, "cache": "folder"}, "cannot be cached"),
         ({"device": "abacus"}, "ElmoEmbedding: device='abacus' is not a torch device"),
         ({"gamma": np.inf}, "'gamma' parameter"),

@@ -3,9 +3,6 @@
 import builtins
 import hashlib
 import json
-import threading
-from functools import partial
-from http.server import HTTPServer, SimpleHTTPRequestHandler
 
 import h5py
 import numpy as np
@@ -17,6 +14,7 @@ from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._options import read_options
 from sk_metaembed.elmo._weight_files import read_weights
 
+from ..file_server import FileServer
 from ..tiny_elmo import OPTIONS, files, random_weights
 
 
@@ -71,14 +69,11 @@ def test_options_for_training_have_fewer_keys(model):
     ("keys", "values", "mentioned"),
     [
         ((), {"char_cnn": ...}, "'char_cnn' is missing in"),
-        ((), {"lstm": ...}, "'lstm' is missing"),
         ((), {"bidirectional": False}, "'bidirectional'"),
-        (("lstm",), {"dim": ...}, "'lstm.dim'"),
         (("lstm",), {"dim": 0}, "'lstm.dim'"),
         (("lstm",), {"n_layers": 2.0}, "'lstm.n_layers'"),
         (("lstm",), {"cell_clip": -3}, "'lstm.cell_clip'"),
         (("char_cnn",), {"embedding": 16}, "'char_cnn.embedding.dim'"),
-        (("char_cnn",), {"filters": []}, "'char_cnn.filters'"),
         (("char_cnn",), {"filters": [[1, 2, 3]]}, "'char_cnn.filters'"),
         (("char_cnn",), {"filters": [[51, 2]]}, "50 characters of a word"),
         (("char_cnn",), {"activation": "selu"}, "'char_cnn.activation'"),
@@ -91,7 +86,7 @@ def test_strange_options_are_named(model, keys, values, mentioned):
     assert_refused(model, ValueError, str(model[0]), mentioned)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe{}", b"PK\x03\x04"])
+@pytest.mark.parametrize("data", [b"{", b"\xff\xfe{}"])
 def test_options_that_are_not_json(model, data):
     model[0].write_bytes(data)
     assert_refused(model, ValueError, str(model[0]), "JSON")
@@ -105,7 +100,7 @@ def test_files_that_are_not_there(model, which):
     assert_refused(model, FileNotFoundError, str(model[which]))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+@pytest.mark.parametrize("share", [0.0, 0.5])
 def test_truncated_weights(model, share):
     data = model[1].read_bytes()
     model[1].write_bytes(data[: int(share * len(data))])
@@ -115,12 +110,6 @@ def test_truncated_weights(model, share):
 def test_weights_of_another_format(model):
     model[1].write_text("<html>not found</html>" * 100)
     assert_refused(model, ValueError, str(model[1]), "in another format")
-
-
-def test_missing_arrays(model):
-    with h5py.File(model[1], "a") as file:
-        del file["CNN_high_1/W_carry"]
-    assert_refused(model, ValueError, str(model[1]), "'CNN_high_1/W_carry'", "1 of the")
 
 
 def test_arrays_of_another_kind(model):
@@ -147,10 +136,8 @@ def test_numbers_that_are_not_finite(model):
     ("keys", "values", "mentioned"),
     [
         (("lstm",), {"dim": 7}, "has shape (8, 24)"),
-        (("lstm",), {"n_layers": 1}, "Cell1"),
         (("lstm",), {"n_layers": 3}, "Cell2"),
         (("char_cnn",), {"n_highway": 1}, "CNN_high_1"),
-        (("char_cnn",), {"filters": [[1, 3], [2, 4]]}, "W_cnn_2"),
         (("char_cnn",), {"filters": [[1, 3], [2, 4], [4, 5]]}, "CNN/W_cnn_2"),
     ],
 )
@@ -174,81 +161,25 @@ def test_missing_h5py_names_the_extra(monkeypatch):
         ElmoEmbedding(*paths).fit([["a"]])
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder, counts, and truncates answers to requests with ?cut."""
-
-    requests: list = []
-
-    def do_GET(self):
-        self.requests.append(self.path)
-        if self.path.endswith("?cut"):
-            self.send_response(200)
-            self.send_header("Content-Length", "1000")
-            self.end_headers()
-            self.wfile.write(b"0" * 10)
-        else:
-            super().do_GET()
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture
-def site(model, tmp_path, monkeypatch):
-    """Serve the model's folder on this machine, and return its URL."""
+def test_urls_are_downloaded_once_and_checked(model, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
-    Quiet.requests = []
-    server = HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=model[0].parent))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-def urls(site, model):
+    server = FileServer()
+    server.files = {f"/{path.name}": path.read_bytes() for path in model}
+    plain = [f"{server.url}/{path.name}" for path in model]
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in model]
-    return [
-        f"{site}/{path.name}#sha256={digest}"
-        for path, digest in zip(model, digests, strict=True)
-    ]
-
-
-def test_urls_are_fetched_once(site, model):
+    urls = [f"{u}#sha256={d}" for u, d in zip(plain, digests, strict=True)]
     expected = ElmoEmbedding(*model).fit_transform([["a", "word"]])
-    step = ElmoEmbedding(*urls(site, model))
     for _ in range(2):
-        assert step.fit_transform([["a", "word"]]) == expected
-    assert sorted(Quiet.requests) == ["/options.json", "/weights.hdf5"]
-
-
-def test_a_url_without_checksum_tells_it(site, model):
-    plain = [url.partition("#")[0] for url in urls(site, model)]
-    digest = urls(site, model)[1].partition("#")[2]
+        assert ElmoEmbedding(*urls).fit_transform([["a", "word"]]) == expected
+    assert sorted(server.requests) == ["/options.json", "/weights.hdf5"]
     with pytest.warns(UserWarning, match="without a checksum") as record:
         ElmoEmbedding(*plain).fit([["a"]])
-    assert digest in str(record[1].message)
-
-
-def test_a_file_with_another_checksum_is_rejected(site, model, tmp_path):
-    options, weights = urls(site, model)
-    wrong = weights[:-1] + ("0" if weights[-1] != "0" else "1")
+    assert digests[1] in str(record[1].message)
+    wrong = f"{plain[1]}#sha256={digests[0]}"
     with pytest.raises(ValueError, match=r"expected .* It was deleted"):
-        ElmoEmbedding(options, wrong).fit([["a"]])
-    selected = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert len(selected) == 1
-    assert selected[0].endswith("-options.json")
-
-
-@pytest.mark.parametrize("place", ["/nowhere.json", "/options.json?cut"])
-def test_a_url_that_does_not_answer(site, model, place, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"cannot be downloaded .* its path"):
-        ElmoEmbedding(site + place, str(model[1])).fit([["a"]])
-    selected = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert not any(name.endswith("options.json") for name in selected)
-
-
-def test_a_checksum_that_is_none(site, model):
+        ElmoEmbedding(urls[0], wrong).fit([["a"]])
     with pytest.raises(ValueError, match="must be sha256= and"):
-        ElmoEmbedding(f"{site}/options.json#md5=1", str(model[1])).fit([["a"]])
+        ElmoEmbedding(f"{plain[0]}#md5=1", urls[1]).fit([["a"]])
+    with pytest.raises(FileNotFoundError, match=r"cannot be downloaded .* its path"):
+        ElmoEmbedding(f"{server.url}/nowhere.json", urls[1]).fit([["a"]])
+    server.close()

@@ -7,7 +7,6 @@ from sk_metaembed import (
     PretrainedEmbedding,
     Word2VecEmbedding,
 )
-from sk_metaembed.sources._word_base import random_vectors
 
 UNKNOWN = [["the", "zork"], ["blorb", "zork"]]
 
@@ -52,15 +51,6 @@ def test_a_policys_vector_takes_part_like_any_other(store, policy):
     np.testing.assert_allclose(Pooling().fit_transform(embedded), means, atol=1e-6)
     average = AverageMetaEmbedding(normalize=False).fit_transform(embedded)
     assert np.array_equal(average.blocks[0].values, embedded.blocks[0].values)
-
-
-def test_random_vectors_are_uniform():
-    values = random_vectors([str(i) for i in range(4000)], 8, 1.0) / np.sqrt(3)
-    counts, _ = np.histogram(values, bins=10, range=(-1, 1))
-    assert counts.sum() == values.size
-    assert counts.max() / counts.min() < 1.15
-    correlation = np.corrcoef(values.T)[np.triu_indices(8, 1)]
-    assert np.abs(correlation).max() < 0.08
 
 
 def test_error_names_words_and_places(store):

@@ -51,20 +51,6 @@ def test_coverage(store, texts):
     assert fitted.coverage_ == {"types": 0.8, "tokens": 10 / 12}
 
 
-def test_values_are_the_store_rows(store, texts):
-    embedded = PretrainedEmbedding(store).fit_transform(texts)
-    block = embedded.block("pretrained")
-    values, known = store.vectors_for(
-        [t.replace("D", "d") for t in block_types(embedded)]
-    )
-    assert np.array_equal(block.values, values)
-    assert np.array_equal(block.known, known)
-
-
-def block_types(embedded):
-    return embedded.tokens.types.tolist()
-
-
 def test_float16_store_stays_float16(store, texts):
     source = PretrainedEmbedding(store, dtype="float16", preprocess="center")
     block = source.fit_transform(texts).blocks[0]

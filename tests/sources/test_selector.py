@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
@@ -80,17 +79,9 @@ def test_the_record_tells_what_each_step_did():
     assert third["sources"] == tuple(selector.sources_)
     assert set(second["scores"]) == {"noise", "dim", "other"}
     assert all(step["accepted"] for step in selector.history_)
-
-
-def test_the_record_is_shown_as_a_table():
-    pytest.importorskip("pandas")
-    X, y = planted()
-    table = SourceSelector(end()).fit(X, y).frame()
-    assert table.index.tolist() == [1, 2]
-    assert table["source"].tolist() == ["clear", "dim"]
-    assert table["n_sources"].tolist() == [1, 2]
-    assert table.loc[2, "sources"] == ("dim", "clear")
-    assert table["mean_score"].between(0.5, 1).all()
+    table = selector.frame()
+    assert table.index.tolist() == table["n_sources"].tolist() == [1, 2, 3]
+    assert table.loc[2, ["source", "sources"]].tolist() == ["dim", ("dim", "clear")]
 
 
 def test_a_tolerance_ends_the_search():
@@ -102,30 +93,17 @@ def test_a_tolerance_ends_the_search():
     assert refused["mean_score"] - selector.history_[0]["mean_score"] < 0.2
 
 
-def test_a_negative_tolerance_removes_what_costs_little():
-    X, y = planted()
-    selector = SourceSelector(end(), tol=-0.05, direction="backward").fit(X, y)
-    assert "clear" in selector.sources_
-    assert selector.n_sources_ < 3
-    scores = [step["mean_score"] for step in selector.history_ if step["accepted"]]
-    assert (np.diff(scores) >= -0.05).all()
-
-
 @pytest.mark.parametrize(
     ("number", "tol", "direction"),
     [
         ("auto", None, "forward"),
         ("auto", None, "backward"),
-        ("auto", 1e-3, "forward"),
         ("auto", 0.05, "forward"),
-        ("auto", 1e-3, "backward"),
         ("auto", -0.03, "backward"),
         (1, None, "forward"),
         (3, 0.5, "backward"),
-        (0.75, None, "forward"),
         (0.75, None, "backward"),
         (1.0, None, "forward"),
-        (1.0, None, "backward"),
     ],
 )
 def test_it_agrees_with_sequential_feature_selection(number, tol, direction):
@@ -161,17 +139,13 @@ def layered():
     return X.with_blocks(blocks), y
 
 
-def test_layers_of_a_source_are_selected_as_a_group():
+def test_layers_are_selected_as_a_group_or_one_by_one():
     X, y = layered()
     selector = SourceSelector(end(), n_sources_to_select=1).fit(X, y)
     assert selector.source_names_in_.tolist() == ["a", "b", "c"]
     assert selector.sources_ == ["b"]
     assert selector.blocks_ == ["b__0", "b__1"]
     assert selector.transform(X).names == ("b__0", "b__1")
-
-
-def test_layers_are_selected_one_by_one():
-    X, y = layered()
     selector = SourceSelector(end(), by="block").fit(X, y)
     assert selector.sources_ == selector.blocks_ == ["b__0", "c"]
 
@@ -193,12 +167,7 @@ def test_labels_are_optional_if_no_step_uses_them():
     options = {"n_sources_to_select": 1, "cv": KFold(2)}
     assert SourceSelector(Spread(), **options).fit(X).sources_ == ["clear"]
 
-    def least(estimator, X, y=None):
-        return -estimator.score(X)
-
-    selector = SourceSelector(Spread(), scoring=least, **options).fit(X)
-    assert selector.sources_ != ["clear"]
-    assert not selector.__sklearn_tags__().target_tags.required
+    assert not SourceSelector(Spread()).__sklearn_tags__().target_tags.required
 
 
 def test_a_score_that_is_no_number_is_the_lowest():
@@ -243,11 +212,7 @@ def test_feature_names_are_those_of_selected_blocks():
         ({"n_sources_to_select": 4}, "=4 must be smaller than .* sources in X, 4"),
         ({"n_sources_to_select": 9, "by": "block"}, "number of blocks in X, 4"),
         ({"n_sources_to_select": 0}, "'n_sources_to_select' parameter"),
-        ({"n_sources_to_select": 1.5}, "'n_sources_to_select' parameter"),
         ({"tol": -0.1}, "tol must be nonnegative in forward selection; got -0.1"),
-        ({"direction": "sideways"}, "'direction' parameter"),
-        ({"by": "layer"}, "'by' parameter"),
-        ({"scoring": "no such score"}, "'scoring' parameter"),
         ({"cv": 40}, "n_splits=40"),
     ],
 )
@@ -265,7 +230,3 @@ def test_wrong_input_raises():
         SourceSelector(end()).fit(["a text"] * N, y)
     with pytest.raises(TypeError, match="'score' method"):
         SourceSelector(ConcatMetaEmbedding()).fit(X, y)
-    with pytest.raises(NotFittedError):
-        SourceSelector(end()).get_support()
-    with pytest.raises(NotFittedError):
-        SourceSelector(end()).frame()

@@ -59,19 +59,6 @@ def test_keys_differ_where_vectors_can(tmp_path):
     assert len(set(keys)) == len(keys) == 45
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("shape", [(3, 4), (0, 4), (4,)])
-def test_entries_are_read_as_written(tmp_path, dtype, shape):
-    values = np.random.default_rng(0).standard_normal(shape)
-    known = np.arange(len(values)) % 2 == 0 if len(shape) == 2 else True
-    with SentenceCache(tmp_path, "m", dtype) as cache:
-        cache.put_many([b"key"], [(values, known)])
-        got, mask = cache.get_many([b"key"])[0]
-    assert got.dtype == dtype
-    np.testing.assert_array_equal(got, values.astype(dtype))
-    np.testing.assert_array_equal(mask, known)
-
-
 def test_a_fingerprint_depends_on_weights_and_options():
     import torch
 
@@ -122,11 +109,6 @@ def test_float16_rounds_computed_vectors_too(tmp_path):
     ("returned", "match"),
     [
         ([], "for 'to be' it returned nothing"),
-        ([[]], "2 layers per sentence; for 'to be' it returned 0"),
-        (
-            [[(np.ones((1, 3)), [True]), (np.ones(2), True)]],
-            "Layer '0' of 'to be' .2 tok",
-        ),
         (
             [[(np.ones((2, 3)), [1, 1]), (np.ones(3), True)]],
             "Layer 'pooled'.*dimension 2",
@@ -200,25 +182,15 @@ def test_an_entry_under_the_wrong_key_is_detected(tmp_path):
         cache._corrupt.clear()
 
 
-@pytest.mark.parametrize(
-    ("values", "known"),
-    [
-        (np.ones((1, 3)), [True]),  # would be broadcast to both tokens
-        (np.ones((2, 4)), [True] * 2),
-        (np.ones(3), True),
-    ],
-)
-def test_an_entry_of_another_shape_is_computed_again(tmp_path, values, known):
+def test_an_entry_of_another_shape_is_computed_again(tmp_path):
     """Its checksum is right: it does not belong to a sentence of this source."""
     with SentenceCache(tmp_path, "m") as cache:
         bare, _ = run(cache)
-        [key] = cache.keys([("to", "be")], LAYERS[0].name)
-        assert cache.get_many([key])[0][0].shape == (2, 3)
-        cache.put_many([key], [(values, known)])
+        keys = cache.keys([("to", "be")], LAYERS[0].name)
+        cache.put_many(keys, [(np.ones((1, 3)), [True])])  # not of both tokens
         result, computed = run(cache)
         assert computed == [("to", "be")]
         equal(result, bare)
-        assert run(cache)[1] == []
 
 
 @pytest.mark.parametrize(

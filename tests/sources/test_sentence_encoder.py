@@ -1,6 +1,5 @@
 """output="sentence" computes what the files of a sentence encoder say."""
 
-import copy
 import json
 import pickle
 import shutil
@@ -398,27 +397,23 @@ def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
     source = TransformerEmbedding(folder, cache=cache)
     first = source.fit_transform(TEXTS)
     assert len(seen) == EmbeddingCache(cache).info().entries == len(TEXTS)
-    path = save(source, tmp_path / "source.skm")
     bundle = save(source, tmp_path / "bundle.skm", bundle=True)
     others = [
-        clone(source).fit(TEXTS),
-        copy.deepcopy(source),
         pickle.loads(pickle.dumps(source)),
-        load(path),
         load(bundle),
+        clone(source).fit(TEXTS),
     ]
     for other in others:
         assert other.transform(TEXTS) == first
     assert len(seen) == len(TEXTS)
-    for other in (others[2], others[4]):
-        other.set_params(cache=None)
-        np.testing.assert_allclose(
-            other.transform(TEXTS).blocks[0].values, first.blocks[0].values, atol=1e-6
-        )
+    for other in others:
+        rows = other.set_params(cache=None).transform(TEXTS).blocks[0].values
+        np.testing.assert_allclose(rows, first.blocks[0].values, atol=1e-6)
     place = folder / "2_Dense" / "config.json"
-    content = json.loads(place.read_text())
-    content["activation_function"] = "torch.nn.modules.linear.Identity"
-    place.write_text(json.dumps(content))
+    identity = "torch.nn.modules.linear.Identity"
+    place.write_text(
+        place.read_text().replace("torch.nn.modules.activation.Tanh", identity)
+    )
     changed = TransformerEmbedding(folder, cache=cache).fit_transform(TEXTS)
     assert changed != first
     with pytest.raises(ValueError, match="weights, options or tokenizer changed"):
@@ -454,7 +449,7 @@ class TestAgainstSentenceTransformers:
 
         check()
 
-    def test_a_router_and_a_mean_of_layers(self, tmp_path):
+    def test_a_router(self, tmp_path):
         folder = tiny.save_router(tmp_path / "router")
         model = self.model(folder)
         for task, encode in (
@@ -465,11 +460,6 @@ class TestAgainstSentenceTransformers:
             for place in (folder, model):
                 rows = embed(place, prompt_name=task)
                 np.testing.assert_allclose(rows, expected, atol=1e-5)
-        for family in ("Bert", "Qwen3"):
-            steps = [tiny.layer_pooling(), MEAN]
-            folder = tiny.save(tmp_path / family, family, steps)
-            expected = self.model(folder).encode(TEXTS)
-            np.testing.assert_allclose(embed(folder), expected, atol=1e-5)
 
     def test_the_object_is_used_and_saved_by_reference(self, tmp_path):
         saved = {**PROMPTS, "default_prompt_name": "query"}

@@ -57,15 +57,7 @@ def quantized(n_pieces, dtype, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "limit"),
-    [
-        ("float32", 512),
-        ("float32", None),
-        ("float32", 5),
-        ("float16", 5),
-        ("float64", 5),
-        ("int8", 5),
-    ],
+    ("dtype", "limit"), [("float32", 512), ("float16", None), ("int8", 5)]
 )
 def test_model2vec(compiled, tmp_path, dtype, limit):
     model2vec = pytest.importorskip("model2vec")
@@ -221,15 +213,6 @@ def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
     )
 
 
-def test_both_ways_have_the_same_bits(monkeypatch):
-    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(TEXTS)
-    results = []
-    for answer in (True, False):
-        monkeypatch.setattr(_model, "use_compiled", lambda _, answer=answer: answer)
-        results.append(source.transform(TEXTS).blocks[0].values)
-    assert np.array_equal(*results)
-
-
 @pytest.mark.parametrize("make", [tiny_static.wordpiece, tiny_static.byte_bpe])
 def test_files_with_defaults_left_out(tmp_path, make):
     # As in the files of RoBERTa, GPT-2 and MiniLM, of old versions of tokenizers.
@@ -271,26 +254,10 @@ def test_whole_texts_are_not_split_into_tokens(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "tensors",
-    [
-        {"mapping": np.arange(200, dtype="f4")},
-        {"mapping": np.arange(200)[:, None]},
-        {"weights": np.ones((200, 1), "f4")},
-    ],
-)
-def test_tensors_of_other_shapes(tmp_path, tensors):
-    tiny_static.save(tmp_path, table=np.ones((200, 2), "f4"), **tensors)
-    with pytest.raises(ValueError, match="expected one number per piece"):
-        StaticSubwordEmbedding(tmp_path).fit(["film"])
-
-
-@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("config.json", '{"max_length": -1}', "max_length=-1; expected a positive int"),
-        ("config.json", '{"max_length": "9"}', "max_length='9'; expected"),
         ("config.json", "[]", "config.json is corrupt"),
-        ("config.json", "{", "config.json is corrupt"),
         ("modules.json", '{"type": "StaticEmbedding"}', "modules.json is corrupt"),
         ("modules.json", '[{"type": 1}]', "modules.json is corrupt"),
     ],
@@ -382,16 +349,9 @@ def test_errors(tmp_path):
     fails(ValueError, "different models")
     tiny_static.save(folder, table=small, mapping=ids)
     fails(ValueError, "points beyond the 5 rows")
+    tiny_static.save(folder, table=np.ones((200, 2), "f4"), mapping=ids.astype("f4"))
+    fails(ValueError, "expected one number per piece")
+    tiny_static.save(folder, table=np.ones((200, 2), bool))
+    fails(ValueError, "unsupported dtype BOOL")
     (folder / "model.safetensors").write_bytes(b"\xff" * 30)
     fails(ValueError, "model.safetensors is corrupt")
-
-
-@pytest.mark.parametrize("change", [{"data_offsets": [0, 1 << 40]}, {"dtype": "BOOL"}])
-def test_corrupt_tensors(tmp_path, change):
-    folder = tiny_static.save(tmp_path)
-    tensor = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16], **change}
-    header = json.dumps({"embeddings": tensor}).encode()
-    data = len(header).to_bytes(8, "little") + header + bytes(16)
-    (folder / "model.safetensors").write_bytes(data)
-    with pytest.raises(ValueError, match="corrupt|unsupported dtype"):
-        StaticSubwordEmbedding(folder).fit(["film"])

@@ -244,11 +244,3 @@ def test_pieces_of_original_texts_are_assigned_to_their_tokens(kind):
         return
     assert (np.diff(pieces.words) >= 0).all()
     assert set(pieces.words.tolist()) == set(range(tokens.n_tokens))
-    # Where the text is its tokens, they are the pieces of token lists.
-    words = ["a", "kin", "king", "b"]
-    plain = Tokenizer().transform([" ".join(words)])
-    (after,) = aligner.encode([OriginalText(" ".join(words), plain.spans().tobytes())])
-    (before,) = aligner.encode([tuple(words)])
-    assert after.ids.tolist() == before.ids.tolist()
-    np.testing.assert_array_equal(after.at, before.at)
-    np.testing.assert_array_equal(after.words, before.words)

@@ -115,14 +115,6 @@ def test_words_below_min_count_are_unknown():
 
 
 @both
-def test_random_state(source):
-    first, second = (source.fit(CORPUS).vectors_ for _ in range(2))
-    assert np.array_equal(first, second)
-    params = {**source.get_params(), "random_state": 4}
-    assert not np.array_equal(first, type(source)(**params).fit(CORPUS).vectors_)
-
-
-@both
 def test_pickle_keeps_no_training_state(source):
     source = source.fit(CORPUS)
     data = pickle.dumps(source)

@@ -20,7 +20,6 @@ that no sum is zero. Each sentence is read from its own end, so no padding has t
 masked.
 """
 
-from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,24 +57,8 @@ class Chain(NamedTuple):
     ends: torch.Tensor
 
 
-def has_float64(device):
-    """Return whether a type of device has float64, in which the CRF is computed."""
-    return device.type != "mps"
-
-
-def on_cpu(*parts):
-    """Return tensors, and what consists of them, on the CPU; gradients flow back."""
-    return [_on_cpu(part) for part in parts]
-
-
-def _on_cpu(part):
-    if torch.is_tensor(part):
-        return part.cpu()
-    if isinstance(part, Grid):
-        return replace(
-            part, **{f.name: _on_cpu(getattr(part, f.name)) for f in fields(part)}
-        )
-    return part if part is None else type(part)(*map(_on_cpu, part))
+# Kinds of devices on which scores of tags are moved to the CPU.
+_WITHOUT_FLOAT64 = {"mps"}
 
 
 class _Lookahead(NamedTuple):
@@ -117,9 +100,6 @@ def tag_losses(scores, chain, grid, tags):
     """
     if len(scores) == 0:
         return scores.sum(dim=1)
-    if not has_float64(scores.device):
-        parts = on_cpu(scores, chain, grid, tags)
-        return tag_losses(*parts).to(scores.device)
     return _TagLosses.apply(scores, *chain, grid, tags)
 
 
@@ -161,8 +141,6 @@ def tag_probabilities(scores, chain, grid):
     """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
     if len(scores) == 0:
         return scores
-    if not has_float64(scores.device):
-        return tag_probabilities(*on_cpu(scores, chain, grid)).to(scores.device)
     ahead = _lookahead(scores, chain, grid)
     given = torch.zeros_like(ahead.before)
     given.flatten(0, 1)[grid.backward_position, -1] = _is_first(grid).double()
@@ -175,8 +153,6 @@ def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
         return grid.segments
-    if not has_float64(scores.device):
-        return best_tags(*on_cpu(scores, chain, grid)).to(scores.device)
     # In float64, because the sums of a long sentence are large. Sentences are the last
     # axis, along which processors compute in parallel.
     steps = scores.T.double()[:, grid.backward_index].unbind(dim=1)
@@ -326,8 +302,14 @@ class TaggingNet(MixingNet):
         """Return the `TagScores` of a batch."""
         (mixed, _), grid = self.mix(batch), batch.grid
         states = self.encoder(self.dropout(mixed), grid)
-        chain = self.chain and self.chain()
-        return TagScores(self.head(states).float(), chain, grid)
+        scores, chain = self.head(states).float(), self.chain and self.chain()
+        if scores.device.type in _WITHOUT_FLOAT64:
+            scores, chain = (
+                scores.cpu(),
+                chain and Chain(*(part.cpu() for part in chain)),
+            )
+            grid = Grid.of(grid.lengths.cpu().numpy(), torch.from_numpy)
+        return TagScores(scores, chain, grid)
 
     def decode(self, batch):
         """Return the best tags, int64 of shape (n_tokens, 1)."""
@@ -403,6 +385,7 @@ class TagLoss(nn.Module):
     def forward(self, outputs, tags, weights):
         """Return the scalar loss; `weights` has one number per token."""
         scores, chain, grid = outputs
+        tags, weights = tags.to(scores.device), weights.to(scores.device)
         if self.kind == "crf":
             losses = tag_losses(scores, chain, grid, tags)
         else:

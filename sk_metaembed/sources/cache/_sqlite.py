@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 
 def is_corruption(error):
     """Return whether an SQLite error says that the file itself is corrupt."""
-    return _code(error) in _CORRUPT
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _CORRUPT
 
 
 def needs_new_file(error):
@@ -59,11 +59,8 @@ def needs_new_file(error):
     Besides corruption: a full disk, where SQLite cannot delete either, and missing
     tables.
     """
-    return _code(error) in (*_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_ERROR)
-
-
-def _code(error):
-    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    others = sqlite3.SQLITE_FULL, sqlite3.SQLITE_ERROR
+    return is_corruption(error) or error.sqlite_errorcode & 0xFF in others
 
 
 def cache_files(directory):
@@ -133,7 +130,8 @@ def connect(file, *, write=True):
         return _connect_read_only(file)
     connection = _open(file, "mode=rwc")
     try:
-        # Of a new file. Entries take several pages, which are written one by one.
+        # Has an effect on new files only. Entries take several pages, which are written
+        # one by one.
         connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_write_ahead(connection)

@@ -89,7 +89,7 @@ class Aligner:
         if as_text:
             return self._whole(sentences)
         if self.has_offsets:
-            return self._by_characters([self._text(s) for s in sentences])
+            return self._by_characters(sentences)
         return self._word_by_word(sentences)
 
     def encode_words(self, words):
@@ -97,25 +97,19 @@ class Aligner:
         pieces = self.encode([("a", word) for word in words])
         return [p.ids[p.at[p.words == 1]] for p in pieces]
 
-    def _text(self, sentence):
-        """Return a text, the length of its prefix, and the spans of its words."""
-        if isinstance(sentence, OriginalText):
-            text = self.prefix + encodable(sentence.text)
-            return text, len(self.prefix), sentence.spans
-        prefix = "".join(word + " " for word in self.prefix.split())
-        text, spans = _joined(sentence)
-        return prefix + encodable(text), len(prefix), spans
-
-    def _by_characters(self, texts):
-        encoded = _encode(
-            self.tokenizer, [text for text, _, _ in texts], return_offsets_mapping=True
-        )
+    def _by_characters(self, sentences):
+        pairs = [
+            (s.text, s.spans) if isinstance(s, OriginalText) else _joined(s)
+            for s in sentences
+        ]
+        texts = [self.prefix + encodable(text) for text, _ in pairs]
+        encoded = _encode(self.tokenizer, texts, return_offsets_mapping=True)
         result = []
-        for (text, n_before, spans), ids, offsets in zip(
-            texts, encoded["input_ids"], encoded["offset_mapping"], strict=True
+        for text, (_, spans), ids, offsets in zip(
+            texts, pairs, encoded["input_ids"], encoded["offset_mapping"], strict=True
         ):
             offsets = np.array(offsets, dtype=np.int64).reshape(-1, 2)
-            offsets = _with_next(text, offsets) - n_before
+            offsets = _with_next(text, offsets) - len(self.prefix)
             behind = offsets[:, 1] > 0
             n_prefix = int(behind.argmax()) if behind.any() else len(ids)
             ids = np.array(ids, dtype=np.int64)
@@ -136,22 +130,19 @@ class Aligner:
         return result
 
     def _word_by_word(self, sentences):
-        prefix = self.prefix.split()
         texts = [
-            self._with_spaces([encodable(word) for word in (*prefix, *sentence)])
-            for sentence in sentences
+            self._with_spaces([encodable(w) for w in words]) for words in sentences
         ]
         distinct = list(dict.fromkeys(w for words in texts for w in words if w))
         rows = _encode(self.tokenizer, distinct)["input_ids"] if distinct else []
         pieces = {"": [], **dict(zip(distinct, rows, strict=True))}
-        result = []
+        n_prefix, result = len(self._prefix_ids), []
         for words in texts:
-            sizes = [len(pieces[word]) for word in words]
-            ids = [id_ for word in words for id_ in pieces[word]]
-            n_prefix = sum(sizes[: len(prefix)])
-            owners = np.arange(len(words) - len(prefix)).repeat(sizes[len(prefix) :])
-            at = np.arange(n_prefix, len(ids))
-            result.append(Pieces(np.array(ids, dtype=np.int64), n_prefix, at, owners))
+            owners = np.arange(len(words)).repeat([len(pieces[word]) for word in words])
+            ids = np.array([id_ for word in words for id_ in pieces[word]], np.int64)
+            at = np.arange(n_prefix, n_prefix + len(ids))
+            ids = np.concatenate([self._prefix_ids, ids])
+            result.append(Pieces(ids, n_prefix, at, owners))
         return result
 
     def _with_spaces(self, words):

@@ -505,11 +505,7 @@ def open_model(source):
             "'sk_metaembed[transformers]'."
         ) from error
     if not isinstance(source.model, str | os.PathLike):
-        if is_encoder(source.model):
-            _check_defaults(source)
-            return loaded_encoder(source.model, source.prompt_name)
-        _check_pair(source)
-        return loaded_model(*source.model)
+        return _open_loaded(source)
     spec = ModelSpec(
         os.path.expanduser(os.fspath(source.model)),
         source.revision,
@@ -528,25 +524,18 @@ def open_model(source):
     return shared_model(spec)
 
 
-def _check_pair(source):
-    """Raise an error unless `model` is a pair and options of loading are not set."""
-    if hasattr(source.model, "state_dict"):
-        raise TypeError(
-            f"TransformerEmbedding: model is a {type(source.model).__name__} without a "
-            "tokenizer. Pass both, model=(model, tokenizer), as transformers loads "
-            "them, or pass the model's folder or its name on the Hugging Face hub."
-        )
-    if not is_pair(source.model):
-        types = [type(part).__name__ for part in source.model]
+def _open_loaded(source):
+    """Return the handle on a SentenceTransformer or (model, tokenizer)."""
+    model = source.model
+    is_sentence = is_encoder(model)
+    if not is_sentence and not is_pair(model):
+        parts = model if isinstance(model, tuple | list) else [model]
+        found = [type(part).__name__ for part in parts]
         raise TypeError(
             "TransformerEmbedding: model must be a folder, a name on the Hugging Face "
-            f"hub, or (model, tokenizer) as transformers loads them; got {types}."
+            "hub, a SentenceTransformer, or (model, tokenizer) as transformers loads "
+            f"them; got {found}."
         )
-    _check_defaults(source)
-
-
-def _check_defaults(source):
-    """Raise ValueError if options of loading are set for a loaded model."""
     defaults = {"revision": None, "device": "auto", "dtype": "float32"}
     changed = [
         name for name, value in defaults.items() if getattr(source, name) != value
@@ -557,6 +546,9 @@ def _check_defaults(source):
             f"device, so {changed} must have their default values. Prepare the model "
             "itself, for example with model.to('cuda'), or pass its folder or name."
         )
+    if is_sentence:
+        return loaded_encoder(model, source.prompt_name)
+    return loaded_model(*model)
 
 
 def _resolve_output(source, model):

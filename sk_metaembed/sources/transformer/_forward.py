@@ -61,18 +61,13 @@ class ForwardPass:
 
     def __call__(self, sentences):
         """Yield a list of (values, known) per sentence, for each layer."""
+        import torch
+
         of_words = self.spec.output == "words"
         with self.model.lock:
             head = self.model.head if self.spec.output == "sentence" else None
-            encoded = self.aligner.encode(sentences, as_text=not of_words)
             policy = self.model.network.batching_policy(self.model.padding_id)
-        windows = [
-            window
-            for i, pieces in enumerate(encoded)
-            for window in windows_of(
-                i, pieces, self.aligner.frame, self.limit, truncate=self.truncate
-            )
-        ]
+            windows = self._windows(sentences)
         owners = np.array([w.sentence for w in windows], dtype=np.int64)
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
         starts = np.r_[0, np.cumsum(sizes)]
@@ -88,19 +83,21 @@ class ForwardPass:
                 rows, pooled = self._pooled(
                     [windows[k] for k in batch], firsts[batch], head
                 )
-            if not values:
-                shapes = [(n_rows, vectors.shape[1]) for vectors in pooled]
-                values.extend(np.zeros(shape, np.float32) for shape in shapes)
+            if not values:  # those of texts stay on a GPU, which need not be waited for
+                values.extend(
+                    v.new_zeros(n_rows, v.shape[1], device="cpu" if of_words else None)
+                    for v in pooled
+                )
             for layer, vectors in zip(values, pooled, strict=True):
-                layer[rows] = vectors
+                layer[torch.from_numpy(rows)] = vectors.to(layer.device)
             known[rows] = True
             if self._progress is not None:
                 self._progress(int(shares[batch].sum()))
 
         self._runner.run([len(w.ids) for w in windows], forward, policy)
         if not values:
-            shape = n_rows, self.spec.dim
-            values = [np.zeros(shape, np.float32) for _ in self.spec.layers]
+            values = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
+        values = [layer.cpu().numpy() for layer in values]
         if of_words:
             for start, stop in pairwise(starts.tolist()):
                 yield [(layer[start:stop], known[start:stop]) for layer in values]
@@ -115,8 +112,19 @@ class ForwardPass:
         for i, is_known in enumerate(known.tolist()):
             yield [(layer[i], is_known) for layer in values]
 
+    def _windows(self, sentences):
+        as_text, frame = self.spec.output != "words", self.aligner.frame
+        encoded = self.aligner.encode(sentences, as_text=as_text)
+        return [
+            window
+            for i, pieces in enumerate(encoded)
+            for window in windows_of(
+                i, pieces, frame, self.limit, truncate=self.truncate
+            )
+        ]
+
     def _pooled(self, windows, firsts, head):
-        """Return the rows that a batch of windows fills, and vectors per layer."""
+        """Return the rows that a batch of windows fills, and a tensor per layer."""
         import torch
 
         from ..._training._device import send
@@ -144,7 +152,7 @@ class ForwardPass:
             sizes = send(pieces.sizes, device)
             flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
             vectors = [pool_pieces(f[places].float(), sizes, spec.mode) for f in flat]
-        return rows, [layer.cpu().numpy() for layer in vectors]
+        return rows, vectors
 
 
 class PooledPieces(NamedTuple):
@@ -277,7 +285,7 @@ def _capacity(limit, frame, pieces):
 def _window(sentence, pieces, frame, chosen, span):
     """Return the window of a span of pieces.
 
-    `chosen` tells which pieces of words are taken from this window.
+    `chosen` flags the pieces of words that are taken from this window.
     """
     start, stop = span
     n_prefix, head = pieces.n_prefix, len(frame.left) + pieces.n_prefix

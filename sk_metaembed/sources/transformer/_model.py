@@ -17,6 +17,7 @@ import json
 import os
 import threading
 from copy import deepcopy
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -74,7 +75,6 @@ class _Handle:
         self.lock = threading.RLock()
         self.tokenizer, self.config = tokenizer, config
         self._aligners = {}
-        self._modules = self._head = None
         check_size(tokenizer, config)
 
     @property
@@ -98,26 +98,12 @@ class _Handle:
                 self._aligners[prompt] = Aligner(self.tokenizer, prompt)
             return self._aligners[prompt]
 
-    @property
-    def modules(self):
-        """The SentenceModules; None if the model is no sentence encoder.
-
-        Raises ValueError if there is an unknown module.
-        """
-        with self.lock:
-            if self._modules is None and self.has_modules:
-                self._modules = self._read_modules()
-            return self._modules
-
-    @property
+    @cached_property
     def head(self):
-        """The SentenceHead on the network's device, created once."""
+        """The SentenceHead on the network's device."""
         from ._sentence_modules import SentenceHead
 
-        with self.lock:
-            if self._head is None:
-                self._head = SentenceHead(self.modules, self.network.device)
-            return self._head
+        return SentenceHead(self.modules, self.network.device)
 
     @property
     def sentence_limit(self):
@@ -142,6 +128,16 @@ class TransformerModel(_Handle):
     config : transformers config
     fingerprint : str
         Digest of weights, modules, configuration, tokenizer and precision.
+    dtype : str
+        Name of the precision of the network.
+    device_type : str
+        Device of the network, "cpu" or "cuda".
+    has_modules : bool
+        Whether the files are those of a sentence encoder.
+    prompts : dict of str to str
+        The encoder's prompts by name.
+    tasks : tuple of str
+        The routes of the encoder's Router, empty without one.
     lock : RLock
     """
 
@@ -150,6 +146,9 @@ class TransformerModel(_Handle):
     def __init__(self, spec, root, encoder, files):
         self.spec, self._root, self._encoder = spec, root, encoder
         self._folder = _backbone(root, encoder)
+        self.dtype, self.device_type = spec.dtype, spec.device.partition(":")[0]
+        self.has_modules, self.prompts = encoder is not None, read_prompts(root)
+        self.tasks = () if encoder is None else encoder.tasks
         config = load_config(self._folder, spec)
         super().__init__(load_tokenizer(self._folder, spec), config)
         self._network = None
@@ -166,22 +165,9 @@ class TransformerModel(_Handle):
             | {"dtype": spec.dtype, "modules": modules}
         )
 
-    @property
-    def has_modules(self):
-        """Whether the files are those of a sentence encoder."""
-        return self._encoder is not None
-
-    @property
-    def prompts(self):
-        """The encoder's prompts by name."""
-        return read_prompts(self._root)
-
-    @property
-    def tasks(self):
-        """The routes of the encoder's Router, empty without one."""
-        return () if self._encoder is None else self._encoder.tasks
-
-    def _read_modules(self):
+    @cached_property
+    def modules(self):
+        """The SentenceModules; raises ValueError if one is not known."""
         return read_modules(self._root, self._encoder)
 
     @property
@@ -197,20 +183,10 @@ class TransformerModel(_Handle):
         module = load_network(self._folder, self.spec._replace(dtype=dtype))
         return Network(module, self.config, private=True)
 
-    @property
-    def dtype(self):
-        """Name of the precision of the network; loads nothing."""
-        return self.spec.dtype
-
     def private_module(self):
         """Return a torch module that is not shared: frozen, float32, on the CPU."""
         spec = self.spec._replace(device="cpu", dtype="float32")
         return load_network(self._folder, spec)
-
-    @property
-    def device_type(self):
-        """Device of the network, "cpu" or "cuda"; loads nothing."""
-        return self.spec.device.partition(":")[0]
 
     def _reference(self):
         """Return the content by which a saved file refers to the model."""
@@ -238,7 +214,7 @@ def shared_model(spec):
     Raises FileNotFoundError if there is no such model, or files are missing.
     """
     if os.path.isdir(spec.model):
-        root = Path(spec.model).absolute()
+        root = Path(os.path.abspath(spec.model))
         spec = spec._replace(model=str(root))
     elif looks_like_path(spec.model):
         raise FileNotFoundError(

@@ -9,12 +9,7 @@ import numpy as np
 
 from ._forward import pool_pieces
 from ._sentence_files import tokenizer_options
-from ._tokenizer_checks import (
-    are_readable,
-    check_vocabulary_files,
-    has_vocabulary,
-    no_tokenizer,
-)
+from ._tokenizer_checks import are_readable, has_vocabulary, no_tokenizer
 
 _LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
 _WORDS_PER_BATCH = 50_000
@@ -397,6 +392,7 @@ def load_tokenizer(folder, spec):
     """Return the model's tokenizer; raise FileNotFoundError if there is none."""
     from transformers import AutoTokenizer
 
+    has_files = has_vocabulary(folder)
     what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
     try:
         with _named_errors(folder, what):
@@ -407,13 +403,16 @@ def load_tokenizer(folder, spec):
                 local_files_only=True,
                 **options,
             )
-            if lower_case:
-                _lower_case(tokenizer)
     except ValueError as error:
-        if has_vocabulary(folder):
+        if has_files:
             raise
         raise no_tokenizer(folder) from error
-    check_vocabulary_files(tokenizer, folder)
+    # transformers makes an empty tokenizer if there are no files. CANINE, ByT5 and
+    # Perceiver read characters or bytes and need none.
+    if not has_files and getattr(tokenizer, "vocab_files_names", None):
+        raise no_tokenizer(folder)
+    if lower_case:
+        _lower_case(tokenizer)
     return tokenizer
 
 

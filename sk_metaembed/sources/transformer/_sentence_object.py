@@ -99,22 +99,14 @@ class LoadedEncoder(LoadedModel):
     has_modules = True
 
     def __init__(self, module, tokenizer, modules, tasks, task):
-        self._given = modules
+        self.modules, self.prompts = modules, modules.prompts
         super().__init__(module, tokenizer)
         self.tasks, self._task = tasks, task if tasks else None
         self._files_handle = None
 
-    @property
-    def prompts(self):
-        """The encoder's prompts by name."""
-        return self._given.prompts
-
-    def _read_modules(self):
-        return self._given
-
     def _computed_fingerprint(self):
         network = super()._computed_fingerprint()
-        return fingerprint_of({"network": network, "modules": self._given.fingerprint})
+        return fingerprint_of({"network": network, "modules": self.modules.fingerprint})
 
     def by_reference(self):
         """Return the TransformerModel of the files that the encoder was loaded from.

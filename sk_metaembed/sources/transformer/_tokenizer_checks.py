@@ -13,7 +13,7 @@ import numpy as np
 from ._alignment import text_of
 from ._forward import n_cut
 
-# Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
+# Usual names of vocabulary files.
 _VOCABULARIES = (
     *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
     *("*.codes", "tekken.json"),
@@ -27,13 +27,10 @@ _EXAMPLES = 5
 _MAX_GROWTH = 11  # NFKC turns one byte into at most so many
 
 
-def has_vocabulary(folder, names=()):
-    """Return whether a folder has a vocabulary file, of a usual name or of `names`."""
+def has_vocabulary(folder):
+    """Return whether a folder has a vocabulary file with one of the usual names."""
     files = {path.name for path in Path(folder).iterdir()} - {_SETTINGS}
-    return any(
-        name in names or any(fnmatch(name, usual) for usual in _VOCABULARIES)
-        for name in files
-    )
+    return any(fnmatch(name, usual) for usual in _VOCABULARIES for name in files)
 
 
 def no_tokenizer(folder):
@@ -43,14 +40,6 @@ def no_tokenizer(folder):
         "tokenizer.json, vocab.txt or similar. Save the model's own tokenizer there "
         "too, by tokenizer.save_pretrained(folder), or pass (model, tokenizer)."
     )
-
-
-def check_vocabulary_files(tokenizer, folder):
-    """Raise FileNotFoundError if transformers made an empty tokenizer without files."""
-    # CANINE, ByT5 and Perceiver read characters or bytes and need no file.
-    names = set((getattr(tokenizer, "vocab_files_names", None) or {}).values())
-    if names and not has_vocabulary(folder, names):
-        raise no_tokenizer(folder)
 
 
 def check_size(tokenizer, config):
