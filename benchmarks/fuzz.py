@@ -49,7 +49,7 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.persistence._archive as archive
     import sk_metaembed.persistence._load as saved_file
     import sk_metaembed.persistence._save as saving
-    import sk_metaembed.persistence._schema as schema_file
+    import sk_metaembed.persistence._structure as structure_file
     import sk_metaembed.pooling
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
     import sk_metaembed.sources.cache._sqlite as cache_store
@@ -65,11 +65,10 @@ HDF5 = {"projection_dim": 2, "cell_dim": 2, "filters": ((1, 2),), "char_dim": 2}
 HDF5 |= {"n_layers": 1, "n_highway": 1}
 
 
-# Values for edited schemas: loaders, modules and names that would execute code.
-VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", "1e999"]
-VALUES += ["arrays/0.npy"]
-VALUES += ["FunctionNode", "TypeNode", "ObjectNode", "DictNode", "NdArrayNode"]
-VALUES += ["ConstructorFromReduceNode", "sk_metaembed.persistence", "Placeholder"]
+# Values for edited nodes: kinds, modules and names that would execute code.
+VALUES = [None, 0, "", [], {}, "os", "system", "builtins", "eval", 1e308, "<U9", "O"]
+VALUES += ["function", "type", "object", "dict", "array", "opaque", "named tuple"]
+VALUES += [{"ref": number} for number in range(-1, 5)]
 
 
 def vectors(data):
@@ -155,27 +154,26 @@ def checkpoint(data):
 
 
 def saved(data):
-    """Edit the schema of a saved estimator, three bytes per edit, and seal it."""
+    """Edit the nodes of a saved estimator, three bytes per edit, and seal it."""
     parts = dict(saved_members())
-    schema = json.loads(parts[schema_file.STRUCTURE])
+    nodes = json.loads(parts[structure_file.STRUCTURE])
     for where, what, other in zip(data[::3], data[1::3], data[2::3], strict=False):
-        places = [p for node in schema_file.iter_nodes(schema) for p in places_of(node)]
+        places = [place for node in nodes for place in places_of(node)]
         inside, key = places[where % len(places)]
         there, name = places[other % len(places)]
         value = [*VALUES, there[name]][what % (len(VALUES) + 1)]
         inside[key] = copy.deepcopy(value)
-    parts[schema_file.STRUCTURE] = json.dumps(schema).encode()
+    parts[structure_file.STRUCTURE] = json.dumps(nodes).encode()
     archive.write_saved_file(WORK / "e.skm", parts, {})
     saved_file.load(WORK / "e.skm")
 
 
 def places_of(node):
-    """Return the places of a schema node that contain values."""
-    if "__loader__" not in node or len(node) < 2:
-        return []
-    inner = node.get("content")
-    more = inner if isinstance(inner, dict) else {}
-    return [(node, key) for key in [*node]] + [(more, key) for key in [*more]]
+    """Return the places of a node that contain values."""
+    content = node[1] if isinstance(node[1], dict) else {}
+    lists = [part for part in content.values() if isinstance(part, list)]
+    inner = [(part, i) for part in lists for i in range(len(part))]
+    return [(node, 0), (node, 1), *((content, key) for key in content), *inner]
 
 
 @cache

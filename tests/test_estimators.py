@@ -186,7 +186,6 @@ VARIED = (
     "check_unknown_rows",
     "check_levels",
     "check_missing_rows",
-    "check_determinism",
     "check_fit_transform",
     "check_copies_of_fitted",
     "check_one_source",

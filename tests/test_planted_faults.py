@@ -313,7 +313,6 @@ class Deaf(Source):
         (Nameless(), "check_refuses_unembedded"),
         (Greedy(), "check_containers"),
         (Stringly(), "check_refuses_bad_rows"),
-        (Unsorted(), "check_determinism"),
         (Unsorted(), "feed_words-check_fit_idempotent"),
         (GlobalState(), "check_global_random_state"),
         (Overwriting(), "feed_words-check_dont_overwrite_parameters"),

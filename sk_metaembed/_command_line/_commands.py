@@ -25,7 +25,7 @@ from .. import (
 from ..inspection import compare_sources
 from ..inspection._table_candidates import find_kinds
 from ..persistence import UntrustedError
-from ..persistence._errors import check_packages, check_parent, file_path
+from ..persistence._errors import check_parent, file_path
 from . import _data
 from ._report import report_html
 
@@ -36,7 +36,6 @@ _PREDICT_ROWS = 5000
 def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
     start = time.perf_counter()
-    check_packages("skops", "safetensors")
     output = options.output or _data.split_suffix(options.table)[0] + ".skm"
     output = _writable(output, "--output")
     report = _writable(options.report, "--report") if options.report else None

@@ -175,8 +175,8 @@ def make_vocabulary(count, min_count):
     if not frequent:
         raise ValueError(
             "no word of the corpus can be predicted. The most frequent word occurs "
-            f"{max([0, *usable.values()])} times, and min_count={min_count}; words with "
-            f"a line break and the marks {SPECIAL} do not count. Use a smaller "
+            f"{max([0, *usable.values()])} times, and min_count={min_count}; words "
+            f"with a line break and the marks {SPECIAL} do not count. Use a smaller "
             "min_count, or another corpus."
         )
     return [*SPECIAL, *sorted(frequent, key=lambda word: (-usable[word], word))]

@@ -4,11 +4,10 @@ Other rooms are used only through the methods that describe a handle or a net.
 """
 
 from .._core._public_module import set_public_module
-from ._codecs import Placeholder
 from ._errors import SavedFileError, UntrustedError
 from ._load import load
 from ._save import save
 
 __all__ = ["SavedFileError", "UntrustedError", "load", "save"]
 
-set_public_module(globals(), Placeholder)
+set_public_module(globals())

@@ -24,7 +24,7 @@ from ._errors import SavedFileError, raise_corrupt
 FORMAT, VERSION = "sk_metaembed estimator", 1
 MANIFEST = "manifest.json"
 _MAX_MANIFEST_SIZE = 1 << 26  # bytes
-_PACKAGES = ("scikit-learn", "numpy", "torch", "skops")
+_PACKAGES = ("scikit-learn", "numpy", "torch")
 _NAME = re.compile(r"(?:[\w-][\w.-]*/){0,5}[\w-][\w.-]*", re.ASCII)
 _CHUNK = 1 << 20
 _ENCRYPTED = 1
@@ -197,34 +197,22 @@ class SavedFile:
 
     def read(self, name):
         """Return a member's bytes."""
-        chunks = []
-        self._verify(name, chunks.append)
-        return b"".join(chunks)
-
-    @contextlib.contextmanager
-    def open(self, name):
-        """Verify the checksum of a member and yield it as a binary file."""
-        self._verify(name, lambda chunk: None)
-        with self._opened(name) as file:
-            yield file
+        data = bytearray()
+        self._verify(name, data.extend)
+        return data
 
     def extract(self, name, path):
         """Write a member to a path."""
         with open(path, "xb") as out:
             self._verify(name, out.write)
 
-    @contextlib.contextmanager
-    def _opened(self, name):
-        if name not in self._seals:
-            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
-        readable = raise_corrupt(f"{self.label}, {name!r}")
-        with readable, self._zip.open(self._infos[name]) as file:
-            yield file
-
     def _verify(self, name, consume):
         """Pass a member to `consume` in chunks; raise if its checksum is wrong."""
+        if name not in self._seals:
+            raise SavedFileError(f"{self.label}: the member {name!r} is missing.")
         digest = hashlib.sha256()
-        with self._opened(name) as file:
+        readable = raise_corrupt(f"{self.label}, {name!r}")
+        with readable, self._zip.open(self._infos[name]) as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
                 consume(chunk)

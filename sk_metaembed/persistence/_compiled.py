@@ -8,25 +8,19 @@ its like compare it with `n_features_in_`, which must be the tree's, and those o
 gradient boosting do not, so its trees do.
 """
 
-import sys
 from importlib import import_module
 
 import numpy as np
 
-from ._codecs import MalformedEntryError, Placeholder, array_entry, entry
+from ._codecs import MalformedEntryError, array_entry, entry
 
-_TREE = "sklearn.tree._tree.Tree"
 _BITSET_WORDS = 8  # of 32 bits, for 256 categories
 
 
-def encode_compiled(value, where, copy):
-    """Return a Placeholder for a tree or spline, or NotImplemented."""
-    encode = _ENCODERS.get(_full_name(value))
-    return NotImplemented if encode is None else encode(value)
-
-
-def _full_name(value):
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+def encode_compiled(value):
+    """Return kind and content of a tree, spline or loss, else None."""
+    encode = _ENCODERS.get(f"{type(value).__module__}.{type(value).__qualname__}")
+    return None if encode is None else encode(value)
 
 
 def _encode_tree(tree):
@@ -34,23 +28,21 @@ def _encode_tree(tree):
     nodes = state["nodes"]
     # Without the bytes between the fields, which are not initialized.
     packed = nodes.astype([(name, nodes.dtype[name]) for name in nodes.dtype.names])
-    arrays = {"nodes": packed, "values": state["values"]}
-    return Placeholder("tree", n_features=n_features, n_classes=n_classes, **arrays)
+    arrays = {"nodes": packed, "values": state["values"], "n_classes": n_classes}
+    return "tree", {"n_features": n_features, **arrays}
 
 
 def _decode_tree(content):
     from sklearn.tree._tree import Tree
 
-    n_features, n_classes = (
-        _tree_inputs(content),
-        array_entry(content, "n_classes", np.intp),
-    )
+    n_features = entry(content, "n_features", int)
+    n_classes = array_entry(content, "n_classes", np.intp)
     nodes, values = array_entry(content, "nodes"), entry(content, "values", np.ndarray)
     left, right = nodes["left_child"], nodes["right_child"]
     depth = _check_nodes(left, right, left == -1, nodes["feature"], n_features)
     inner = nodes[left != -1]
-    if len(n_classes) < 1 or n_classes.min() < 1:
-        raise MalformedEntryError("a tree has an output without values")
+    if n_features < 1 or len(n_classes) < 1 or n_classes.min() < 1:
+        raise MalformedEntryError("a tree has no features or an output without values")
     if values.shape != (len(nodes), len(n_classes), n_classes.max()):
         raise MalformedEntryError(f"a tree has values of shape {values.shape}")
     _check_numbers(inner["threshold"], values)
@@ -58,13 +50,6 @@ def _decode_tree(content):
     arrays = {"nodes": nodes, "values": values}
     tree.__setstate__({"max_depth": depth, "node_count": len(nodes), **arrays})
     return tree
-
-
-def _tree_inputs(content):
-    n_features = entry(content, "n_features", int)
-    if n_features < 1:
-        raise MalformedEntryError(f"a tree has {n_features} features")
-    return n_features
 
 
 def _check_nodes(left, right, is_leaf, features, n_features):
@@ -97,7 +82,7 @@ def _check_numbers(thresholds, values):
 
 
 def _encode_boosted(tree):
-    return Placeholder("boosted tree", **{name: vars(tree)[name] for name in _BOOSTED})
+    return "boosted tree", {name: vars(tree)[name] for name in _BOOSTED}
 
 
 _BOOSTED = ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
@@ -122,14 +107,9 @@ def _decode_boosted(content):
 
 
 def _encode_spline(spline):
-    return Placeholder(
-        "spline",
-        t=np.array(spline.t),
-        c=np.array(spline.c),
-        k=int(spline.k),
-        axis=int(spline.axis),
-        extrapolate=spline.extrapolate,
-    )
+    arrays = {"t": np.array(spline.t), "c": np.array(spline.c)}
+    numbers = {"k": int(spline.k), "axis": int(spline.axis)}
+    return "spline", {**arrays, **numbers, "extrapolate": spline.extrapolate}
 
 
 def _decode_spline(content):
@@ -167,23 +147,22 @@ _LOSSES = {
 def _encode_loss(loss):
     constructor, arguments, *_ = loss.__reduce__()
     parameters = arguments if isinstance(constructor, type) else ()
-    numbers = np.array(parameters, dtype=np.float64)
-    return Placeholder("loss", name=type(loss).__name__, parameters=numbers)
+    return "loss", {"loss": type(loss).__name__, "parameters": list(parameters)}
 
 
 def _decode_loss(content):
-    name = entry(content, "name", str)
+    name = entry(content, "loss", str)
     module = next((m for m, names in _LOSSES.items() if name in names), None)
     if module is None:
         raise MalformedEntryError(f"there is no loss {name!r}")
-    parameters = array_entry(content, "parameters", np.float64)
-    return getattr(import_module(module), name)(*parameters.tolist())
+    parameters = map(float, entry(content, "parameters", list))
+    return getattr(import_module(module), name)(*parameters)
 
 
-_BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+_BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor"
 _ENCODERS = {
-    _TREE: _encode_tree,
-    _BOOSTING: _encode_boosted,
+    "sklearn.tree._tree.Tree": _encode_tree,
+    f"{_BOOSTING}.TreePredictor": _encode_boosted,
     "sk_metaembed.persistence._checked_tree.CheckedTreePredictor": _encode_boosted,
     "scipy.interpolate._bsplines.BSpline": _encode_spline,
     **{f"{m}.{name}": _encode_loss for m, names in _LOSSES.items() for name in names},
@@ -195,43 +174,3 @@ DECODERS = {
     "spline": _decode_spline,
     "loss": _decode_loss,
 }
-
-
-def unchecked_types(owner, parts):
-    """Return names of types whose compiled code reads trees that are not checked.
-
-    `owner` is an object of a structure, and `parts` are those it refers to. Raises
-    MalformedEntryError for an estimator that would pass another width to its tree.
-    """
-    names = set()
-    trees = [p for p in parts if isinstance(p, Placeholder) and p.kind == "tree"]
-    if trees and not _is_tree_estimator(owner):
-        names.add(_TREE)
-    elif trees:
-        _check_tree_estimator(owner)
-    gb = sys.modules.get("sklearn.ensemble._gb")
-    # Writes to as many columns as its array of trees has, whatever its first model is.
-    if (
-        gb
-        and isinstance(owner, gb.BaseGradientBoosting)
-        and "estimators_" in vars(owner)
-    ):
-        names.add(_full_name(owner))
-    return names
-
-
-def _is_tree_estimator(owner):
-    classes = sys.modules.get("sklearn.tree._classes")
-    return classes is not None and isinstance(owner, classes.BaseDecisionTree)
-
-
-def _check_tree_estimator(owner):
-    attributes = vars(owner)
-    tree = attributes.get("tree_")
-    n_features = _tree_inputs(tree.content) if isinstance(tree, Placeholder) else None
-    hidden = sorted(attributes.keys() & {*dir(type(owner))})
-    if entry(attributes, "n_features_in_", int) != n_features or hidden:
-        raise MalformedEntryError(
-            f"a {type(owner).__name__} for another number of features than its tree, "
-            f"or with the attributes {hidden} in place of methods"
-        )

@@ -1,10 +1,9 @@
-"""Errors of `save` and `load`, and checks of their path and packages."""
+"""Errors of `save` and `load`, and checks of their path."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,9 +109,11 @@ def untrusted(types, functions, options):
     """Return the error for lists of names that are not trusted."""
     found = []
     if types:
+        is_booster = {name.partition(".")[0] for name in types} & _BOOSTERS
         found.append(
             f"objects of types that are not trusted: {', '.join(types)}. Creating and "
-            f"using them can run code outside this library.{_reasons(types)}"
+            "using them can run code outside this library."
+            f"{_BOOSTER_RISK if is_booster else ''}"
         )
     if functions:
         found.append(f"functions to be imported and called: {', '.join(functions)}.")
@@ -127,17 +128,6 @@ def untrusted(types, functions, options):
         f"comes from and what this does, pass trusted={names!r}.",
         names,
     )
-
-
-def _reasons(types):
-    reasons = {}
-    with suppress(ImportError):  # loading does not require skops
-        from skops.io.exceptions import UNTRUSTED_TYPE_REASONS as reasons
-
-    why = "".join(f" {reasons[name]}" for name in types if name in reasons)
-    if {name.partition(".")[0] for name in types} & _BOOSTERS:
-        why += _BOOSTER_RISK
-    return why
 
 
 def file_path(path, caller):
@@ -171,15 +161,3 @@ def check_parent(path, caller):
             f"{caller}: cannot write {path.name!r}: there is no directory "
             f"{str(folder)!r}. Create it or pass a different path."
         )
-
-
-def check_packages(*names):
-    """Raise ImportError with a hint on installation unless all modules import."""
-    for name in names:
-        try:
-            import_module(name)
-        except ImportError as error:
-            raise ImportError(
-                f"Saving and loading require {name.partition('.')[0]}: pip install "
-                "'sk_metaembed[files]'."
-            ) from error

@@ -7,37 +7,33 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 
 import numpy as np
 
-from ._codecs import MalformedEntryError, Placeholder, entry
+from ._codecs import MalformedEntryError, UnsavableError, entry
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type(np.mean))
 
 
-def encode_function(value, where, copy):
-    """Return a Placeholder for a function, partial or scorer, else NotImplemented.
+def encode_function(value):
+    """Return kind and content of a function, partial or scorer, else None.
 
-    Raises TypeError for a function that cannot be imported by its name.
+    Raises UnsavableError for a function that cannot be imported by its name.
     """
     if type(value) is partial:
-        return Placeholder(
-            "partial",
-            function=copy(value.func, where),
-            args=copy(list(value.args), where),
-            kwargs=copy(dict(value.keywords), where),
-        )
+        content = {"function": value.func, "args": list(value.args)}
+        return "partial", {**content, "kwargs": value.keywords}
     scorer = _scorer_name(value)
     if scorer is not None:
-        return Placeholder("scorer", name=scorer)
+        return "scorer", {"scorer": scorer}
     if isinstance(value, MethodType):
-        raise TypeError(
-            f"{where} is {value.__func__.__qualname__}, a bound method; only functions "
-            "of modules can be saved. Define a function at the top level of a module "
-            "that calls it."
+        raise UnsavableError(
+            f"is {value.__func__.__qualname__}, a bound method; only functions of "
+            "modules can be saved. Define a function at the top level of a module that "
+            "calls it."
         )
     if not isinstance(value, _FUNCTIONS):
-        return NotImplemented
+        return None
     module, name = _module_of(value), getattr(value, "__qualname__", value.__name__)
-    _check_importable(value, module, name, where)
-    return Placeholder("function", module=module, name=name)
+    _check_importable(value, module, name)
+    return "function", {"module": module, "name": name}
 
 
 def _module_of(function):
@@ -46,22 +42,22 @@ def _module_of(function):
     return function.__module__ or "builtins"
 
 
-def _check_importable(function, module, name, where):
-    what = f"{where} is the function {name!r} of {module}"
+def _check_importable(function, module, name):
+    what = f"is the function {name!r} of {module}"
     hint = "Define it at the top level of a module that can be imported."
     if "<lambda>" in name:
-        raise TypeError(
-            f"{where} is a lambda, which cannot be imported by name; code is not "
-            f"saved. {hint}"
+        raise UnsavableError(
+            f"is a lambda, which cannot be imported by name; code is not saved. {hint}"
         )
     if module == "__main__":
-        raise TypeError(f"{what}, the running script, which cannot be imported. {hint}")
-    try:
-        imported = import_object(module, name)
-    except (ImportError, AttributeError):
-        imported = None
-    if imported is not function:
-        raise TypeError(f"{what}, which cannot be imported by that name. {hint}")
+        raise UnsavableError(
+            f"{what}, the running script, which cannot be imported. {hint}"
+        )
+    found = None
+    with suppress(ImportError, AttributeError):
+        found = import_object(module, name)
+    if found is not function:
+        raise UnsavableError(f"{what}, which cannot be imported by that name. {hint}")
 
 
 def import_object(module, name):
@@ -72,30 +68,30 @@ def import_object(module, name):
     return target
 
 
-def function_name(content):
+def full_name(content):
     """Return the name by which a function or class is trusted."""
     return f"{entry(content, 'module', str)}.{entry(content, 'name', str)}"
 
 
-def imported(content):
-    """Return the object of a trusted name; importing its module runs the module."""
-    return import_object(entry(content, "module", str), entry(content, "name", str))
+def imported_class(content, base=object):
+    """Return a trusted class, a subclass of `base`; its module is imported."""
+    cls = import_object(content["module"], content["name"])
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise MalformedEntryError(f"{full_name(content)} is not a class of its kind")
+    return cls
 
 
-def decode_function(content):
-    """Return a trusted function."""
-    function = imported(content)
+def _decode_function(content):
+    function = import_object(content["module"], content["name"])
     if isinstance(function, type) or not callable(function):
-        raise MalformedEntryError(f"{function_name(content)} is not a function")
+        raise MalformedEntryError(f"{full_name(content)} is not a function")
     return function
 
 
-def decode_partial(content):
-    """Return a partial of a trusted function."""
-    function = entry(content, "function", *_FUNCTIONS, partial)
-    return partial(
-        function, *entry(content, "args", list), **entry(content, "kwargs", dict)
-    )
+def _decode_partial(content):
+    function = entry(content, "function", *_FUNCTIONS, np.ufunc, partial)
+    args, kwargs = entry(content, "args", list), entry(content, "kwargs", dict)
+    return partial(function, *args, **kwargs)
 
 
 def _scorer_name(value):
@@ -114,8 +110,14 @@ def _scorers():
     return {name: (type(scorer), vars(scorer)) for name, scorer in scorers.items()}
 
 
-def decode_scorer(content):
-    """Return the scorer that scikit-learn has under a name."""
+def _decode_scorer(content):
     from sklearn.metrics import get_scorer
 
-    return get_scorer(entry(content, "name", str))
+    return get_scorer(entry(content, "scorer", str))
+
+
+DECODERS = {
+    "function": _decode_function,
+    "partial": _decode_partial,
+    "scorer": _decode_scorer,
+}

@@ -1,14 +1,12 @@
 """Classes and functions that files may contain without the caller's trust, by name.
 
 A class is listed once a review has shown that creating an instance from any attributes
-runs nothing: it opens no file, imports nothing and calls nothing from the file. Types
-that skops trusts (estimators of scikit-learn, arrays, plain values) follow its rules,
-applied to one name at a time: ``skops.io`` builds its lists on import, by importing all
-of scikit-learn and torch. `tests/persistence/test_trusted.py` compares the rules with
-those lists, and these lists with what estimators need.
+runs nothing: it opens no file, imports nothing and calls nothing from the file. All
+estimators that scikit-learn and the rooms export are trusted.
 """
 
 import inspect
+from collections import OrderedDict
 from functools import cache
 from importlib import import_module
 
@@ -23,7 +21,6 @@ ROOMS = (
 # Other classes that are created without calling the constructor: attributes are set
 # directly.
 OBJECTS = {
-    "sk_metaembed.persistence": ("Placeholder",),
     "sk_metaembed.dynamic": (
         *("ColumnsTarget", "IndicatorTarget", "LabelTarget", "NumberTarget"),
         *("TagTarget", "TrainedSources"),
@@ -36,6 +33,17 @@ OBJECTS = {
         *("StackedPredictions", "TableClassifier", "TableRegressor"),
         "TableVectorizer",
     ),
+    # Held by fitted gradient boosting and linear models.
+    "sklearn._loss.link": (
+        *("HalfLogitLink", "IdentityLink", "Interval"),
+        *("LogitLink", "LogLink", "MultinomialLogit"),
+    ),
+    "sklearn._loss.loss": (
+        *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss"),
+        *("HalfMultinomialLoss", "HalfPoissonLoss", "HalfSquaredError"),
+        *("HuberLoss", "PinballLoss"),
+    ),
+    "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
     "polars.datatypes.classes": ("Datetime",),
     "sklearn.metrics._scorer": (
         "_MultimetricScorer",
@@ -77,6 +85,11 @@ OBJECTS = {
     "skrub._utils": ("LRUDict",),
     "skrub.selectors._base": ("All", "And", "Cols", "Filter", "Sub"),
 }
+# Held by what scikit-learn 1.6 fits: columns, and metadata that are requested.
+_OF_OLD_VERSIONS = {
+    "sklearn.compose._column_transformer": ("_RemainderColsList",),
+    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
+}
 # Named tuples: created by their constructor, which only stores its arguments.
 TUPLES = {
     "sk_metaembed.elmo": ("ElmoOptions",),
@@ -94,12 +107,6 @@ TUPLES = {
         "Student",
     ),
 }
-# Dictionaries: created empty, then filled.
-MAPPINGS = {"sklearn.utils._bunch": ("Bunch",)}
-
-# skops creates one from an empty array, which holds no objects.
-DTYPES = {"numpy": ("dtype",)}
-
 # Functions that fitted estimators hold: they convert an array (gradient boosting) or
 # return whether a column is of a kind (TableVectorizer).
 FUNCTIONS = {
@@ -117,53 +124,15 @@ def names_of(classes):
     return {f"{module}.{name}" for module, names in classes.items() for name in names}
 
 
-# By the only node type that may create them.
-BY_LOADER = {
-    "ObjectNode": names_of(OBJECTS),
-    "TupleNode": names_of(TUPLES),
-    "DictNode": names_of(MAPPINGS),
-    "DTypeNode": names_of(DTYPES),
-}
-TYPES = sorted(set().union(*BY_LOADER.values()))
-
-_PLAIN = {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
-_CONTAINERS = {f"builtins.{name}" for name in ("list", "set", "map", "tuple")}
-_SCALARS = {
-    f"{kind.__module__}.{kind.__name__}"
-    for kind in np.sctypeDict.values()
-    if kind.__module__ == "numpy"
-}
-# Held by fitted gradient boosting and linear models.
-_PARTS = {
-    "sklearn._loss.link": (
-        *("HalfLogitLink", "IdentityLink", "Interval"),
-        *("LogitLink", "LogLink", "MultinomialLogit"),
-    ),
-    "sklearn._loss.loss": (
-        *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss"),
-        *("HalfMultinomialLoss", "HalfPoissonLoss", "HalfSquaredError"),
-        *("HuberLoss", "PinballLoss"),
-    ),
-    "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
-}
-# Held by what scikit-learn 1.6 fits: columns, and metadata that are requested.
-OF_OLD_VERSIONS = {
-    "sklearn.compose._column_transformer": ("_RemainderColsList",),
-    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
-}
-_BY_DEFAULT = {
-    "DictNode": {"builtins.dict", "collections.OrderedDict"},
-    "ListNode": {"builtins.list"},
-    "TupleNode": {"builtins.tuple"},
-    "SliceNode": {"builtins.slice"},
-    "TypeNode": _PLAIN | _CONTAINERS | _SCALARS,
-    "ObjectNode": names_of(_PARTS | OF_OLD_VERSIONS),
-    "NdArrayNode": {"numpy.ndarray"} | _SCALARS,
-    "MaskedArrayNode": {"numpy.ma.MaskedArray"},
-}
-# Node types that call a constructor: trusted names are not added to these.
-ONLY = {
-    "SliceNode": _BY_DEFAULT["SliceNode"],
+_PLAIN = (bool, int, float, str, list, tuple, set, dict, OrderedDict)
+_SCALARS = [kind for kind in np.sctypeDict.values() if kind.__module__ == "numpy"]
+# By the kind of node that may name them; those of the kind "opaque" need trust.
+NAMES = {
+    "object": names_of(OBJECTS | _OF_OLD_VERSIONS),
+    "named tuple": names_of(TUPLES),
+    "type": {f"{kind.__module__}.{kind.__name__}" for kind in (*_PLAIN, *_SCALARS)},
+    "function": FUNCTIONS,
+    "opaque": set(),
 }
 # Parts of scikit-learn that are not public or import other libraries.
 _EXCLUDED = {
@@ -171,17 +140,10 @@ _EXCLUDED = {
 }
 
 
-def is_trusted(loader, module, name):
-    """Return whether a node of a type may name a class or function by default."""
-    full = f"{module}.{name}"
-    if loader == "JsonNode":  # creates no object of the class it names
-        return True
-    if loader == "ObjectNode" and is_estimator(module, name):
-        return True
-    if loader == "FunctionNode":
-        return ufunc(module, name) is not None
-    listed = BY_LOADER.get(loader, ()), _BY_DEFAULT.get(loader, ())
-    return any(full in names for names in listed)
+def is_trusted(kind, module, name):
+    """Return whether a node may name a class or function without the caller's trust."""
+    is_listed = f"{module}.{name}" in NAMES[kind]
+    return is_listed or (kind == "object" and is_estimator(module, name))
 
 
 @cache
@@ -206,14 +168,3 @@ def is_estimator(module, name):
         and (cls.__module__, cls.__name__) == (module, name)
         and not inspect.isabstract(cls)
     )
-
-
-def ufunc(module, name):
-    """Return a ufunc of numpy or scipy.special, or None for any other name.
-
-    Only the package of `module` counts, since ufuncs do not store their module.
-    """
-    modules = {"numpy": "numpy", "scipy": "scipy.special"}
-    public = modules.get(module.partition(".")[0])
-    function = getattr(import_module(public), name, None) if public else None
-    return function if isinstance(function, np.ufunc) else None

@@ -1,7 +1,6 @@
 """Checks that outputs depend on their own row alone, are finite and keep the index."""
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 
 from ..sequences import EmbeddedSequences, TokenSequences
 from ._checks_data import (
@@ -15,16 +14,14 @@ from ._checks_data import (
     is_predictor,
     output_values,
     outputs,
-    paired,
     require,
     row_tokens,
     seeded,
     takes_columns,
-    targets,
     token_lists,
     unpaired,
 )
-from ._checks_pipeline import text_pipeline
+from ._checks_pipeline import text_pipeline, text_rows
 
 
 def _fitted_forms(estimator):
@@ -143,16 +140,6 @@ def row_checks(estimator):
     yield from (check_edge_case_rows, check_no_rows, check_output_kind)
 
 
-def _columns(estimator):
-    """Return columns of texts and row numbers, and the names of those with texts."""
-    texts = [" ".join(row) for row in token_lists()]
-    columns = {"text": texts}
-    if takes_columns(estimator):
-        first, second = zip(*paired(texts), strict=True)
-        columns = {"text": list(first), "other": list(second)}
-    return {**columns, "number": np.arange(len(texts), dtype=float)}, list(columns)
-
-
 def _indices(pandas, n_rows):
     """Return row numbers and a pandas index for each kind of selection, by name."""
     rng = np.random.default_rng(0)
@@ -170,26 +157,18 @@ def _indices(pandas, n_rows):
     }
 
 
-def _with_numbers(estimator, names):
-    """Return a ColumnTransformer of the step's columns and the row's number."""
-    texts = names[0] if len(names) == 1 else names
-    steps = [("text", text_pipeline(estimator), texts), ("n", "passthrough", [-1])]
-    return ColumnTransformer(steps)
-
-
 def check_row_index(estimator):
-    """Check that pandas rows keep their index, alone and in a ColumnTransformer."""
+    """Check that pandas rows keep their index."""
     pandas = import_or_skip("pandas")
-    columns, names = _columns(estimator)
-    frame, y = pandas.DataFrame(columns), targets(estimator)
-    texts = frame[names[0]] if len(names) == 1 else frame[names]
+    rows, y = text_rows(estimator)
+    texts = pandas.DataFrame(rows) if takes_columns(estimator) else pandas.Series(rows)
     alone = text_pipeline(estimator).set_output(transform="pandas").fit(texts, y)
     expected = alone.transform(texts).to_numpy()
     container = _container_step(estimator, texts, y)
     fresh = text_pipeline(estimator).set_output(transform="pandas")
     result = fresh.fit_transform(texts.iloc[::-1], y[::-1])
     require(result.index.equals(texts.index[::-1]), "fit_transform lost the index.")
-    for what, (rows, labels) in _indices(pandas, len(frame)).items():
+    for what, (rows, labels) in _indices(pandas, len(texts)).items():
         part = texts.set_axis(labels).iloc[rows]
         result = alone.transform(part)
         require(result.index.equals(part.index), f"{what}: the index is lost.")
@@ -199,15 +178,6 @@ def check_row_index(estimator):
                 part.index.equals(container.transform(part).index),
                 f"{what}: the container that transform returns lost the index.",
             )
-    both = _with_numbers(estimator, names).set_output(transform="pandas")
-    both.fit(frame, y)
-    for what, (rows, labels) in _indices(pandas, len(frame)).items():
-        part = frame.set_axis(labels).iloc[rows]
-        result = both.transform(part)
-        what = f"{what}, in a ColumnTransformer"
-        require(result.index.equals(part.index), f"{what}: the index is lost.")
-        assert_same(result.iloc[:, -1].to_numpy(), rows.astype(float), what)
-        assert_same(result.iloc[:, :-1].to_numpy(), expected[rows], what)
 
 
 def _container_step(estimator, texts, y):
@@ -218,22 +188,7 @@ def _container_step(estimator, texts, y):
     return step if hasattr(step.transform(texts), "index") else None
 
 
-def check_rows_polars(estimator):
-    """Check that rows of polars frames stay aligned with other columns."""
-    polars = import_or_skip("polars")
-    columns, names = _columns(estimator)
-    frame, y = polars.DataFrame(columns), targets(estimator)
-    alone = text_pipeline(estimator)
-    texts = frame[names[0]] if len(names) == 1 else frame[names]
-    expected = alone.fit(texts, y).transform(texts)
-    rows = np.random.default_rng(0).permutation(len(frame))[:9]
-    both = _with_numbers(estimator, names).set_output(transform="polars")
-    result = both.fit(frame, y).transform(frame[rows]).to_numpy()
-    assert_same(result[:, -1], rows.astype(float), "numbers of rows")
-    assert_same(result[:, :-1], expected[rows], "texts beside numbers")
-
-
 def index_checks(estimator):
-    """Yield the checks of data frames that apply to the estimator."""
+    """Yield the check of the index if it applies to the estimator."""
     if not is_predictor(estimator) and hasattr(estimator, "transform"):
-        yield from (check_row_index, check_rows_polars)
+        yield check_row_index

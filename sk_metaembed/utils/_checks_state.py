@@ -9,7 +9,6 @@ import sys
 import joblib
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import get_tags
 
 from ._checks_data import (
     as_input,
@@ -55,16 +54,6 @@ def _copies(step):
         "joblib": joblib.load(file),
         "deepcopy": copy.deepcopy(step),
     }
-
-
-def check_determinism(estimator):
-    """Check that two fits with one seed give the same output, in every input form."""
-    if get_tags(estimator).non_deterministic:
-        return
-    for form, X in input_forms(estimator).items():
-        first = outputs(fitted(estimator, X), X)
-        second = outputs(fitted(estimator, X), X)
-        assert_same(second, first, f"two fits with one random_state, {form}")
 
 
 def check_refit(estimator):
@@ -139,7 +128,7 @@ def check_n_jobs(estimator):
 
 def state_checks(estimator):
     """Yield the checks of state that apply to the estimator."""
-    yield from (check_copies_of_unfitted, check_copies_of_fitted, check_determinism)
+    yield from (check_copies_of_unfitted, check_copies_of_fitted)
     yield from (check_refit, check_input_unchanged, check_global_random_state)
     if hasattr(estimator, "transform"):
         yield check_fit_transform

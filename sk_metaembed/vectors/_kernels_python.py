@@ -1,4 +1,6 @@
-"""The search of `_kernels_numba` in Python, for too few words to load numba."""
+"""Loops of `_kernels_numba` in Python, for too few words to load numba."""
+
+import numpy as np
 
 _MASK_32, _MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
@@ -48,3 +50,32 @@ def find_rows(buf, starts, blob, offsets, slots, rows):
     # Reading single entries is faster from a memoryview than from an array.
     store = memoryview(blob), memoryview(offsets), memoryview(slots)
     rows[:] = [_row(word, *store) for word in words]
+
+
+def ngram_buckets(buf, starts, ends, min_n, max_n, n_buckets, indptr, ids):
+    """Hash the n-grams of every ``<word>`` into ``ids``, which may be longer."""
+    total = 0
+    for row, word in enumerate(_words(buf, starts, ends)):
+        text = f"<{word.decode('utf-8', 'surrogatepass')}>"
+        characters = [c.encode("utf-8", "surrogatepass") for c in text]
+        last = len(characters) - 1
+        for first in range(last + 1):
+            hashed = 2166136261  # FNV-1a
+            for n, character in enumerate(characters[first : first + max_n], 1):
+                for byte in character:
+                    signed = byte | 0xFFFFFF00 if byte > 127 else byte  # as fastText
+                    hashed = (hashed ^ signed) * 16777619 & _MASK_32
+                # "<" and ">" alone are no n-grams.
+                if n >= min_n and not (n == 1 and first in (0, last)):
+                    ids[total] = hashed % n_buckets
+                    total += 1
+        indptr[row + 1] = total
+
+
+def add_means(ids, indptr, table, own, out):
+    """Add the table rows of each word to ``out`` and divide by their number."""
+    for row, total in enumerate(out):
+        own_ids = ids[indptr[row] : indptr[row + 1]]
+        for i in own_ids:  # one after the other, as the compiled loop rounds
+            total += table[i]
+        total /= np.float32(max(len(own_ids) + own, 1))

@@ -12,6 +12,16 @@ from ..sequences._indexing import gather_spans
 
 MAX_NGRAM = 999  # characters
 _SECONDS = 3e-6  # for a word in Python
+_NGRAM_SECONDS = 3e-5
+
+
+def loops_for(n_words, seconds=_SECONDS):
+    """Return the module of loops over bytes: compiled only if there are many words."""
+    if use_compiled(seconds * n_words):
+        from . import _kernels_numba as loops
+    else:
+        from . import _kernels_python as loops
+    return loops
 
 
 class PackedWords(NamedTuple):
@@ -148,13 +158,9 @@ def build_index(packed):
 
 def find(queries, packed, slots):
     """Return the int32 row of each query, -1 if absent; bytes are compared."""
-    if use_compiled(_SECONDS * queries.n_words):
-        from ._kernels_numba import find_rows
-    else:
-        from ._kernels_python import find_rows
     rows = np.empty(queries.n_words, np.int32)
     store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
-    find_rows(queries.blob, queries.offsets, *store, rows)
+    loops_for(len(rows)).find_rows(queries.blob, queries.offsets, *store, rows)
     return _checked(rows)
 
 
@@ -205,13 +211,12 @@ def ngram_ids(packed, min_n, max_n, n_buckets):
     indptr : ndarray of int64, shape (n_words + 1,)
         Word ``i`` has ``ids[indptr[i] : indptr[i + 1]]``.
     """
-    from ._kernels_numba import ngram_buckets
-
     starts, ends = packed.offsets[:-1].copy(), packed.offsets[1:] - 1
     indptr = np.zeros(packed.n_words + 1, np.int64)
     ids = np.empty(_most_ngrams(ends - starts + 2, min_n, max_n), np.int64)
     words = packed.blob, starts, ends
-    ngram_buckets(*words, min_n, max_n, n_buckets, indptr, ids)
+    loops = loops_for(packed.n_words, _NGRAM_SECONDS)
+    loops.ngram_buckets(*words, min_n, max_n, n_buckets, indptr, ids)
     return ids[: indptr[-1]], indptr
 
 
@@ -227,10 +232,9 @@ def mean_ngrams(packed, table, min_n, max_n, out, own=False):
 
     With ``own``, each row of ``out`` is the word's own vector and part of the mean.
     """
-    from ._kernels_numba import add_means
-
     ids, indptr = ngram_ids(packed, min_n, max_n, len(table))
     if table.dtype != np.float32:  # numba has no float16: widen the rows in use
         used, ids = np.unique(ids, return_inverse=True)
         table = table[used].astype(np.float32)
-    add_means(ids, indptr, np.asarray(table), int(own), out)
+    loops = loops_for(len(out), _NGRAM_SECONDS)
+    loops.add_means(ids, indptr, np.asarray(table), int(own), out)

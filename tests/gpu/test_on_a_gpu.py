@@ -121,12 +121,9 @@ def test_what_was_trained_on_a_gpu_loads_without_one(device, tmp_path):
     files = [tmp_path / name for name in names]
     files[0].write_text(ALONE)
     files[1].write_bytes(pickle.dumps(trained))
-    try:
-        save(trained, files[4])
-        with exact_products():
-            assert_same(load(files[4]), expected)
-    except ImportError:  # skops is not installed
-        files.pop()
+    save(trained, files[4])
+    with exact_products():
+        assert_same(load(files[4]), expected)
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": paths}
     script = [sys.executable, *map(str, files)]

@@ -5,9 +5,7 @@ import io
 import json
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from sk_metaembed.persistence._codecs import Placeholder
-
-MANIFEST, STRUCTURE = "manifest.json", "structure.json"
+MANIFEST, STRUCTURE, ARRAYS = "manifest.json", "structure.json", "arrays.bin"
 
 
 def members(data):
@@ -38,40 +36,31 @@ def resealed(parts):
     return {**parts, MANIFEST: json.dumps(manifest).encode()}
 
 
-def schema_of(parts):
+def nodes_of(parts):
     return json.loads(parts[STRUCTURE])
 
 
-def with_schema(parts, schema):
-    """Return the members with another schema and its checksum."""
-    return resealed({**parts, STRUCTURE: json.dumps(schema).encode()})
+def with_nodes(parts, nodes):
+    """Return the members with another structure and its checksum."""
+    return resealed({**parts, STRUCTURE: json.dumps(nodes).encode()})
 
 
-def attributes(schema):
-    """Return the part of a schema that holds the attributes of an estimator."""
-    return schema["content"]["content"]
+def add(nodes, kind, **content):
+    """Insert a node before the last one; return a reference to it."""
+    nodes.insert(-1, [kind, content])
+    return {"ref": len(nodes) - 2}
 
 
-def node(loader, module, name, **more):
-    return {"__loader__": loader, "__module__": module, "__class__": name, **more}
+def set_attribute(nodes, name, value):
+    """Set an attribute of the last node, the estimator."""
+    content = nodes[-1][1]
+    if name not in content["names"]:
+        content["names"].append(name)
+        content["values"].append(None)
+    content["values"][content["names"].index(name)] = value
 
 
-def json_node(value):
-    return node("JsonNode", "builtins", "str", content=json.dumps(value), is_json=True)
-
-
-def tuple_node(*parts):
-    return node("TupleNode", "builtins", "tuple", content=list(parts))
-
-
-def dict_node(content):
-    types = [node("TypeNode", "builtins", "str") for _ in content]
-    keys = node("ListNode", "builtins", "list", content=types)
-    return node("DictNode", "builtins", "dict", content=content, key_types=keys)
-
-
-def placeholder(kind, **content):
-    """Return the node of a Placeholder."""
-    attributes = {"kind": json_node(kind), "content": dict_node(content)}
-    name = Placeholder.__module__, Placeholder.__name__
-    return node("ObjectNode", *name, content=dict_node(attributes))
+def named(kind, name, **content):
+    """Return a node that names a class or function."""
+    module, _, name = name.rpartition(".")
+    return [kind, {"module": module, "name": name, **content}]

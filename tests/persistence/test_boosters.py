@@ -121,17 +121,13 @@ def test_early_stopping_is_kept(library, params, best, tmp_path):
 
 def test_models_must_be_classes_of_their_libraries(tmp_path):
     parts = forge.members(save(Tokenizer(), tmp_path / "m.skm").read_bytes())
-    schema = forge.schema_of(parts)
-    message = {"module": forge.json_node("builtins"), "name": forge.json_node("dict")}
-    message["state"] = forge.dict_node({})
-    root = {**forge.placeholder("booster", **message), "protocol": schema["protocol"]}
+    state = ["dict", {"type": "dict", "keys": [], "values": []}]
+    nodes = [state, forge.named("opaque", "builtins.dict", state={"ref": 0})]
     path = tmp_path / "forged.skm"
-    path.write_bytes(forge.zipped(forge.with_schema(parts, root)))
+    path.write_bytes(forge.zipped(forge.with_nodes(parts, nodes)))
     with pytest.raises(UntrustedError, match="builtins.dict"):
         load(path)
-    with pytest.raises(
-        SavedFileError, match="builtins.dict is not a model of lightgbm"
-    ):
+    with pytest.raises(SavedFileError, match="dict is not a class of"):
         load(path, trusted=["builtins.dict"])
 
 

@@ -82,18 +82,18 @@ def test_several_outputs(tmp_path):
 
 def planted(monkeypatch, kind, edit):
     """Save trees or splines after `edit`, a function of the content of each."""
-    monkeypatch.setattr("sk_metaembed.persistence._save.required_trust", lambda *a: ())
+    monkeypatch.setattr("sk_metaembed.persistence._save.required_trust", lambda *a: [])
     for name, encode in _compiled._ENCODERS.items():
 
         def forged(value, encode=encode):
-            new = encode(value)
-            if new.kind == kind:
+            new_kind, content = encode(value)
+            if new_kind == kind:
                 copies = {
                     name: part.copy() if isinstance(part, np.ndarray) else part
-                    for name, part in new.content.items()
+                    for name, part in content.items()
                 }
-                new.content = {**copies, **(edit(copies) or {})}
-            return new
+                content = {**copies, **(edit(copies) or {})}
+            return new_kind, content
 
         monkeypatch.setitem(_compiled._ENCODERS, name, forged)
 
@@ -144,7 +144,7 @@ NODE_FAULTS = {
     "no outputs": (lambda c: {"n_classes": c["n_classes"][:0]}, "without values"),
     "no classes": (lambda c: {"n_classes": 0 * c["n_classes"]}, "without values"),
     "no array": (lambda c: {"n_classes": [3]}, "'n_classes' is list"),
-    "no features": (lambda c: {"n_features": 0}, "has 0 features"),
+    "no features": (lambda c: {"n_features": 0}, "number of features"),
     "fewer features": (lambda c: {"n_features": 2}, "another number of features"),
 }
 

@@ -26,7 +26,8 @@ from sk_metaembed import (
 
 from ..test_estimators import vectors
 
-HEAVY = {"torch", "gensim", "numba", "transformers", "matplotlib", "dask", "skops"}
+HEAVY = {"torch", "gensim", "numba", "transformers", "matplotlib", "dask"}
+HEAVY |= {"safetensors", "skops"}
 TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad", "Ünseen", ""] * 2
 # A long text has more words than are looked up at once in a few titles.
 SERVED = [*TEXTS, " ".join(f"good{i} film" for i in range(3000))]
@@ -96,12 +97,6 @@ def test_a_small_fit_loads_no_more_than_scikit_learn():
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     frames = {"pandas", "pyarrow", "polars"}
     assert not {*HEAVY, *frames} & set(done.stdout.split())
-
-
-def test_files_are_read_where_skops_is_not_installed(tmp_path):
-    path = save(make_pipeline(Tokenizer(), Pooling()), tmp_path / "pipe.skm")
-    code = "import sys; sys.modules['skops'] = None\nfrom sk_metaembed import load\n"
-    subprocess.run([sys.executable, "-c", f"{code}load({str(path)!r})"], check=True)
 
 
 def test_arrays_are_in_memory_once(tmp_path):

@@ -5,8 +5,6 @@ A crash would end the process, so the models are loaded and used in another one:
     python -m tests.persistence.test_mutated_models SEED SECONDS
 """
 
-import io
-import json
 import random
 import subprocess
 import sys
@@ -27,7 +25,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from sk_metaembed import load, save
-from sk_metaembed.persistence._schema import iter_nodes
 
 from . import forge
 
@@ -55,58 +52,41 @@ def models():
     return [model.fit(X, y) for model in (boosting, forest, isolation, splines)]
 
 
-def mutated_array(data, rng):
-    """Return the bytes of an array file with a bit, a number or its length changed."""
+def mutated_arrays(data, rng):
+    """Return the bytes of the arrays with a bit or a number changed."""
     data = bytearray(data)
-    start = 10 + int.from_bytes(data[8:10], "little")
-    if len(data) == start:
-        return bytes(data)
-    if rng.random() < 0.2:
-        array = np.load(io.BytesIO(data))
-        out = io.BytesIO()
-        cut = (
-            (array[:1], array[::2], array[::-1], array[None]) if array.ndim else [array]
-        )
-        np.save(out, rng.choice(cut))
-        return out.getvalue()
     if rng.random() < 0.5:
-        data[rng.randrange(start, len(data))] ^= 1 << rng.randrange(8)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
     else:
-        at = start + 8 * rng.randrange((len(data) - start + 7) // 8)
-        data[at : at + 8] = rng.choice(WORDS)[: len(data) - at]
+        at = 8 * rng.randrange(len(data) // 8)
+        data[at : at + 8] = rng.choice(WORDS)
     return bytes(data)
 
 
-def mutate_schema(schema, rng):
+def mutate_nodes(nodes, rng):
     """Replace a value, or remove, move or rename a part."""
-    nodes = list(iter_nodes(schema))
-    node = rng.choice(nodes)
-    content = node.get("content")
-    if node["__loader__"] == "JsonNode":
-        node["content"] = json.dumps(rng.choice(VALUES))
-    elif isinstance(content, list) and content:
-        content[rng.randrange(len(content))] = rng.choice(nodes)
-    elif isinstance(content, dict) and content and "__loader__" not in content:
-        name = rng.choice([*content, *NAMES])
-        content.pop(name, None)
-        if rng.random() < 0.7:
-            content[name] = rng.choice(nodes)
+    number = rng.randrange(len(nodes))
+    kind, content = nodes[number]
+    values = (*VALUES, *({"ref": rng.randrange(number)} for _ in range(9) if number))
+    name = rng.choice([*content])
+    if isinstance(content[name], list) and content[name] and name != "names":
+        content[name][rng.randrange(len(content[name]))] = rng.choice(values)
+    elif kind == "object" and content["names"]:
+        name = rng.choice([*content["names"], *NAMES])
+        content["names"][rng.randrange(len(content["names"]))] = name
+    else:
+        content[name] = rng.choice(values)
 
 
 def mutated(parts, rng):
     parts = dict(parts)
+    nodes = forge.nodes_of(parts)
     for _ in range(rng.choice((1, 1, 2, 4))):
         if rng.random() < 0.6:
-            name = rng.choice([name for name in parts if name.endswith(".npy")])
-            parts[name] = mutated_array(parts[name], rng)
+            parts[forge.ARRAYS] = mutated_arrays(parts[forge.ARRAYS], rng)
         else:
-            schema = forge.schema_of(parts)
-            mutate_schema(schema, rng)
-            try:
-                parts[forge.STRUCTURE] = json.dumps(schema).encode()
-            except ValueError:  # a part of itself
-                continue
-    return forge.zipped(forge.resealed(parts))
+            mutate_nodes(nodes, rng)
+    return forge.zipped(forge.with_nodes(parts, nodes))
 
 
 def run(seed, seconds, folder):

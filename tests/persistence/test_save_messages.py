@@ -36,7 +36,7 @@ class Inner(Outer):
 @pytest.mark.parametrize(
     "value",
     [threading.Lock(), Counter({1: 2}), {"a": [{"b": threading.Lock()}]}],
-    ids=["no pickle either", "not of skops", "deep inside"],
+    ids=["no pickle either", "not supported", "deep inside"],
 )
 def test_a_refusal_names_step_and_attribute(value, tmp_path):
     inner, fitted = Foreign(value), Foreign()

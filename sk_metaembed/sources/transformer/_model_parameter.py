@@ -20,16 +20,19 @@ class ModelParameterMixin:
         new.model = self.model
         return new
 
+    def _saved_attributes(self):
+        """Return the attributes that files contain."""
+        place = {"model": encoder_place(self.model)} if is_encoder(self.model) else {}
+        return {**vars(self), **place}
+
     def __getstate__(self):
-        state = super().__getstate__()
+        state = {**super().__getstate__(), **self._saved_attributes()}
         if is_pair(self.model):
             # The fitted model's own pair, if it is the same: a pickle then has it once.
             portable = getattr(getattr(self, "_model", None), "portable", None)
             if portable is None or portable.pair != tuple(self.model):
                 portable = LoadedPair(*self.model)
-            state = {**state, "model": portable}
-        elif is_encoder(self.model):
-            state = {**state, "model": encoder_place(self.model)}
+            state["model"] = portable
         return state
 
     def __setstate__(self, state):

@@ -1,0 +1,109 @@
+"""What a structure requires trust for, read from its nodes: no object is created."""
+
+from ._codecs import MalformedEntryError, entry
+from ._functions import full_name, imported_class
+from ._trusted import NAMES, is_estimator, is_trusted
+
+_TREE = "sklearn.tree._tree.Tree"
+# Parameters that let an estimator run code that comes with a model or a pickle;
+# scikit-learn keeps pickles in the folder that `memory` names.
+_UNSAFE_OPTIONS = ("trusted", "trust_remote_code", "memory")
+
+
+def required_trust(nodes, trusted=()):
+    """Return the names of types, functions and options that require trust, three sets.
+
+    `trusted` are names that are trusted already. Raises MalformedEntryError for an
+    estimator that would pass another width to its tree.
+    """
+    types, functions, options = set(), set(), set()
+    for kind, content in nodes:
+        if kind in NAMES:
+            name = full_name(content)
+            if not is_trusted(kind, content["module"], content["name"]):
+                (functions if kind == "function" else types).add(name)
+        types |= _unchecked_types(nodes, kind, content, {*trusted} - types)
+        options |= _unsafe_options(nodes, kind, content)
+    return [names - {*trusted} for names in (types, functions, options)]
+
+
+def references(value):
+    """Return the numbers of the nodes that a value of a content refers to."""
+    values = value if isinstance(value, list) else [value]
+    return [part["ref"] for part in values if isinstance(part, dict)]
+
+
+def _unchecked_types(nodes, kind, content, trusted):
+    """Return names of types whose compiled code reads trees that are not checked."""
+    names = content["names"] if kind == "object" else ()
+    parts = [nodes[i] for value in content.values() for i in references(value)]
+    trees = [part for part_kind, part in parts if part_kind == "tree"]
+    if not trees and "estimators_" not in names:
+        return set()
+    bases = set()
+    if kind == "object":
+        name = full_name(content)
+        if name in trusted or is_estimator(content["module"], content["name"]):
+            cls = imported_class(content)
+            bases = {f"{base.__module__}.{base.__name__}" for base in cls.__mro__}
+    if trees and "sklearn.tree._classes.BaseDecisionTree" not in bases:
+        return {_TREE}
+    if trees:
+        _check_tree_estimator(cls, nodes, content)
+    # Writes to as many columns as its array of trees has, whatever its first model is.
+    return {name} if "sklearn.ensemble._gb.BaseGradientBoosting" in bases else set()
+
+
+def _check_tree_estimator(cls, nodes, content):
+    attributes = dict(zip(content["names"], content["values"], strict=True))
+    (tree,) = references(attributes.get("tree_")) or [0]
+    n_features = nodes[tree][1].get("n_features")
+    hidden = sorted(attributes.keys() & {*dir(cls)})
+    if entry(attributes, "n_features_in_", int) != n_features or hidden:
+        raise MalformedEntryError(
+            f"a {cls.__name__} for another number of features than its tree, or with "
+            f"the attributes {hidden} in place of methods"
+        )
+
+
+def _unsafe_options(nodes, kind, content):
+    """Return options that allow code to run, as in ``trust_remote_code=True``."""
+    if kind == "dict":
+        return _unsafe_choices(nodes, content)
+    if kind == "object":
+        content = dict(zip(content["names"], content["values"], strict=True))
+    given = {name: content.get(name) for name in _UNSAFE_OPTIONS}
+    # Numbers and arrays could be true as well.
+    return {
+        f"{name}={_described(nodes, value)}"
+        for name, value in given.items()
+        if value is not None and value is not False
+    }
+
+
+def _unsafe_choices(nodes, content):
+    """Return what a search would set, as in ``{"embed__trusted": [True]}``."""
+    choices = set()
+    keys, values = entry(content, "keys", list), entry(content, "values", list)
+    for key, value in zip(keys, values, strict=True):
+        if isinstance(key, dict) and nodes[key["ref"]][0] == "text":
+            key = nodes[key["ref"]][1].get("text")
+        name = key.rpartition("__")[2] if isinstance(key, str) else ""
+        if name not in _UNSAFE_OPTIONS or not isinstance(value, dict):
+            continue
+        kind, values = nodes[value["ref"]]
+        if kind in ("list", "tuple"):
+            values = [_described(nodes, item) for item in entry(values, "items", list)]
+            if any(item is not None and item is not False for item in values):
+                choices.add(f"{key}={values}")
+        elif kind not in ("scalar", "text", "object"):
+            choices.add(f"{key}={_described(nodes, value)}")
+    return choices
+
+
+def _described(nodes, value):
+    """Return an atom, or the kind or type of another value."""
+    if not isinstance(value, dict):
+        return value
+    kind, content = nodes[value["ref"]]
+    return content.get("name", kind)
