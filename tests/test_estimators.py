@@ -148,7 +148,6 @@ VARIANTS = [
     sk.AverageMetaEmbedding(weights=[1.0, 2.0], normalize=False),
     sk.ProcrustesMetaEmbedding(impute_missing=False, weights=[1.0, 2.0]),
     sk.SourceImputer("neighbors", n_neighbors=3),
-    sk.BlockPCA(None),
     sk.GCCAMetaEmbedding(regularization=0, normalize=False),
     sk.SVDMetaEmbedding(whiten=False),
     sk.OneToNMetaEmbedding(4, impute_missing=True, weights=[1.0, 2.0]),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
@@ -69,11 +68,11 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
     Raises
     ------
     TypeError
-        If a side is missing or not a text, sides of texts and of token lists are mixed,
-        or the encoder does not return numbers. The message names row and side.
+        If a side is missing or not a text, or sides of texts and of token lists are
+        mixed. The message names row and side.
     ValueError
         If the number of columns is not two, `features` are unknown, the encoder needs
-        labels, or its output is not finite or does not have one row per text.
+        labels, or its output does not have one row of finite numbers per text.
 
     See Also
     --------
@@ -351,26 +350,14 @@ def _fitted_steps(encoder):
 
 def _as_vectors(output, n_rows):
     """Return an encoder's output as float32, dense or CSR (n_rows, dim), checked."""
-    values = output.tocsr() if sparse.issparse(output) else np.asarray(output)
-    if values.dtype.kind not in "fiub":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                "the encoder must return numbers, tokens or word vectors; "
-                f"got {type(output).__name__} of dtype {values.dtype}."
-            ) from error
-    if values.ndim != 2 or values.shape[0] != n_rows or not values.shape[1]:
+    options = {"accept_sparse": "csr", "dtype": np.float32, "ensure_min_samples": 0}
+    try:
+        with np.errstate(over="ignore"):  # refused as infinity
+            values = check_array(output, **options)
+        check_consistent_length(values, range(n_rows))
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            "the encoder must return one row of numbers per text, an "
-            f"array of shape ({n_rows}, dim); got shape {values.shape}."
-        )
-    with np.errstate(over="ignore"):  # refused below, as infinity
-        values = values.astype(np.float32, copy=False)
-    numbers = values.data if sparse.issparse(values) else values
-    if not np.isfinite(numbers).all():
-        raise ValueError(
-            "the encoder returned NaN or infinity for some texts. Check "
-            "its steps, for example for a division by the length of an empty text."
-        )
+            "the encoder must return one row of finite numbers per text, an array of "
+            f"shape ({n_rows}, dim). {error}"
+        ) from error
     return values

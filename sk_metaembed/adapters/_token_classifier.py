@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
+from .._core._sample_weights import weight_params
 from .._core._sklearn import HasMethods, Interval, StrOptions, _check_sample_weight
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -151,7 +152,7 @@ class TokenClassifier(
         y : list of lists of str, array of such lists, or TokenSequences
             One tag per token.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of all tokens of each sentence, if the classifier accepts weights.
+            Weight of all tokens of each sentence, for each step that accepts weights.
 
         Returns
         -------
@@ -270,21 +271,11 @@ class TokenClassifier(
         return token_features(X, self._fitted_window, positions)
 
     def _weight_params(self, X, sample_weight):
-        """Return the fit parameters that give each token its sentence's weight."""
+        """Return the parameters of fit that give each token its sentence's weight."""
         if sample_weight is None:
             return {}
         weights = _check_sample_weight(sample_weight, X)
-        weights = np.repeat(weights, X.tokens.lengths)
-        name, last = "sample_weight", self.estimator
-        if hasattr(last, "steps") and not has_fit_parameter(last, name):
-            step, last = last.steps[-1]
-            name = f"{step}__{name}"
-        if not has_fit_parameter(last, "sample_weight"):
-            raise ValueError(
-                "sample_weight was passed, but "
-                f"{type(last).__name__} does not support it."
-            )
-        return {name: weights}
+        return weight_params(self.estimator, np.repeat(weights, X.tokens.lengths))
 
 
 def token_features(X, window, positions):

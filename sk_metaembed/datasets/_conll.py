@@ -15,8 +15,6 @@ from .._io._compression import MAX_RATIO, detect_compression, is_decompression_b
 from ..sequences import TokenSequences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core._typing import StrPath
 
 _BLOCK = 1 << 22
@@ -27,7 +25,7 @@ _RESERVED = ("data", "target", "groups")
 
 def load_conll(
     path: StrPath,
-    columns: Sequence[str | None] | Mapping[str, int] = ("tokens", "tags"),
+    columns: Mapping[str, int] | None = None,
     *,
     separator: str | None = None,
     comment: str | None = None,
@@ -42,11 +40,10 @@ def load_conll(
     ----------
     path : str or path-like
         The file, which may be compressed by gzip, bzip2 or xz.
-    columns : sequence of str or None, or dict of str to int, default=("tokens", "tags")
-        The name of every column, with None for columns to skip; or the names and
-        indices of some, negative from the right. One name must be "tokens".
-        For CoNLL-2003 pass ``("tokens", "pos", "chunks", "tags")`` or
-        ``{"tokens": 0, "tags": -1}``.
+    columns : dict of str to int, default=None
+        Names and indices of the columns to read, negative from the right. One name must
+        be "tokens". None means ``{"tokens": 0, "tags": -1}``, the first and the last
+        column; for the parts of speech of CoNLL-2003 add ``"pos": 1``.
     separator : str, default=None
         Separator of columns. None means tabs if the file contains any, else one or
         more spaces.
@@ -109,7 +106,8 @@ def load_conll(
     >>> bunch.target.tolist()
     [['O', 'B-place'], ['B-person']]
     """
-    names, places, width = _read_columns(columns)
+    columns = {"tokens": 0, "tags": -1} if columns is None else columns
+    names = _check_names(columns)
     if return_X_y and "tags" not in names:
         raise ValueError(f'return_X_y=True needs a column "tags"; got {names}.')
     text = _decode(path, encoding)
@@ -118,53 +116,70 @@ def load_conll(
         separator = "\t"
     rows: list[list[list[str]]] = []
     groups: list[int] = []
-    document = 0
-    sentence: list[list[str]] = []
-    for number, line in enumerate(lines, 1):
-        if comment is not None and line.startswith(comment):
-            continue
-        if line.startswith(_DOCUMENT) or not line.strip():
-            if sentence:
-                rows.append(sentence)
-                groups.append(document)
-                sentence = []
-            # Sentences before the first mark are a document too.
-            document += line.startswith(_DOCUMENT) and bool(rows)
-            continue
-        fields = _split(line, separator)
-        width = width or len(fields)
-        if len(fields) != width or not all(fields[p] for p in places if p < width):
-            raise _line_error(path, number, line, width, names)
-        sentence.append(_select(fields, places, path, number))
-    if sentence:
-        rows.append(sentence)
+    places = None
+    for document, sentence in _sentences(lines, comment):
+        rows.append([])
         groups.append(document)
+        for number, line in sentence:
+            fields, place = _split(line, separator), f"{path}, line {number}"
+            if places is None:
+                width, places = len(fields), _places(columns, len(fields), place)
+            if len(fields) != width or not all(fields[i] for i in places):
+                raise ValueError(
+                    f"{place}: expected {plural(width, 'column')}, as in the lines "
+                    f"before, none of them empty; got {short_repr(line)}."
+                )
+            rows[-1].append([fields[i] for i in places])
     if not rows:
         raise ValueError(f"{path} contains no sentence.")
     bunch = _bunch(names, rows, groups)
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-def _read_columns(columns):
-    """Return names and indices of columns, and their total number (None: any)."""
-    if isinstance(columns, Mapping):
-        names, places, width = list(columns), list(columns.values()), None
-    elif isinstance(columns, str):
-        raise ValueError(f"columns must be a list of names or a dict; got {columns!r}.")
-    else:
-        columns = list(columns)
-        places = [i for i, name in enumerate(columns) if name is not None]
-        names = [columns[i] for i in places]
-        width = len(columns)
-    if not all(isinstance(p, int) for p in places):
-        raise ValueError(f"The values of columns must be int; got {places}.")
-    invalid = [n for n in names if not isinstance(n, str) or n in _RESERVED]
-    if invalid or "tokens" not in names or len(set(names)) < len(names):
+def _sentences(lines, comment):
+    """Yield the document and the numbered lines of each sentence."""
+    document, sentence, is_first = 0, [], True
+    for number, line in enumerate([*lines, ""], 1):
+        if comment is not None and line.startswith(comment):
+            continue
+        is_mark = line.startswith(_DOCUMENT)
+        if line.strip() and not is_mark:
+            sentence.append((number, line))
+            continue
+        if sentence:
+            yield document, sentence
+            sentence, is_first = [], False
+        # Sentences before the first mark are a document too.
+        document += is_mark and not is_first
+
+
+def _check_names(columns):
+    """Return the names of columns, or raise a ValueError if they are invalid."""
+    if not isinstance(columns, Mapping):
         raise ValueError(
-            f'The names in columns must be unique, with "tokens" and without any of '
-            f"{_RESERVED}; got {names}."
+            f"columns must be a dict of names to indices; got {columns!r}."
         )
-    return names, places, width
+    invalid = [n for n in columns if not isinstance(n, str) or n in _RESERVED]
+    if invalid or "tokens" not in columns:
+        raise ValueError(
+            f'The names in columns must include "tokens" and none of {_RESERVED}; got '
+            f"{[*columns]}."
+        )
+    if not all(isinstance(place, int) for place in columns.values()):
+        raise ValueError(f"The values of columns must be int; got {columns}.")
+    return [*columns]
+
+
+def _places(columns, width, place):
+    """Return the indices of columns, counted from 0, in a file of some width."""
+    inside = [index for index in columns.values() if -width <= index < width]
+    places = [index % width for index in inside]
+    if len({*places}) < len(columns):
+        raise ValueError(
+            f"{place}: has {plural(width, 'column')}, but columns selects {columns}, "
+            "counted from 0, negative from the right, and all different."
+        )
+    return places
 
 
 def _decode(path, encoding):
@@ -208,26 +223,6 @@ def _split(line, separator):
         # Not at no-break spaces and the like, which occur within tokens.
         return [field for field in line.strip("\t").split(" ") if field]
     return [field.strip(" ") for field in line.split(separator)]
-
-
-def _line_error(path, number, line, width, names):
-    fields = plural(width, "column")
-    return ValueError(
-        f"{path}, line {number}: expected {fields}, none of them empty; got "
-        f"{short_repr(line)}. columns selects {names}; name every column of the file, "
-        'with None for those to skip, or give the indices of some: {"tokens": 0, '
-        '"tags": -1}.'
-    )
-
-
-def _select(fields, places, path, number):
-    try:
-        return [fields[place] for place in places]
-    except IndexError:
-        raise ValueError(
-            f"{path}, line {number}: has {plural(len(fields), 'column')}, but columns "
-            f"selects the indices {places}, counted from 0."
-        ) from None
 
 
 def _bunch(names, rows, groups):

@@ -77,23 +77,17 @@ def _project(vectors):
     return positions[first[members.ravel()]], shares
 
 
-def _check_length(name, values, labels):
-    """Raise a ValueError that lists the occurrences unless the lengths are equal."""
-    if values is None or len(values) == len(labels):
-        return
-    listed = ", ".join(map(repr, labels[:10])) + ", ..." * (len(labels) > 10)
-    raise ValueError(
-        f"got {len(values)} {name} for {len(labels)} occurrences: {listed}. "
-        f"Pass {name} of the same length, in this order."
-    )
-
-
 def _check_senses(senses, labels):
-    """Return senses as a sortable array (n,); raise a ValueError on missing ones."""
+    """Return senses as a sortable array (n,); none may be missing."""
     if senses is None:
         return None
-    _check_length("senses", senses, labels)
     senses = list(senses)
+    if len(senses) != len(labels):
+        listed = ", ".join(map(repr, labels[:10])) + ", ..." * (len(labels) > 10)
+        raise ValueError(
+            f"got {len(senses)} senses for {len(labels)} occurrences: {listed}. Pass "
+            "a sense for each, in this order."
+        )
     missing = [i for i, sense in enumerate(senses) if is_missing(sense)]
     if missing:
         raise ValueError(
@@ -330,8 +324,6 @@ class SenseProjectionDisplay(BaseDisplay):
         rows = find_occurrences(embedded.tokens, words)
         contexts = context_labels(embedded.tokens, rows)
         vectors = occurrence_vectors(embedded, blocks, rows, contexts)
-        _check_length("senses", senses, contexts)
-        _check_length("labels", labels, contexts)
         labels = contexts if labels is None else labels
         return cls.from_vectors(vectors, labels, senses=senses, **options)
 

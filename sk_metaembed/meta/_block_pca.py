@@ -30,16 +30,14 @@ class BlockPCA(BlocksTransformer):
     ----------
     n_components : int, default=30
         Number of principal components to keep of each source, limited to its dimension
-        and its number of known sequences. None keeps the dimensions, centered and
-        scaled.
+        and its number of known sequences.
 
     Attributes
     ----------
     means_ : dict of str to ndarray of float32, shape (dim,)
         Mean of each source's known sequence vectors.
     components_ : dict of str to ndarray of float32, shape (n_components, dim)
-        Principal directions of each source divided by its scale, or the inverse scale,
-        of shape (), if `n_components` is None.
+        Principal directions of each source divided by its scale.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `transform` requires the same.
     dims_ : dict of str to int
@@ -57,8 +55,8 @@ class BlockPCA(BlocksTransformer):
     m) \rVert^2` over the training data. Each source therefore has a total variance of
     1, regardless of its dimension. Vectors of words are averaged first, as by
     `Pooling`. A sequence that a source does not know becomes zeros, the mean. A source
-    that knows no training sequence, for example in one fold, returns zeros; with
-    `n_components` it has a single dimension.
+    that knows no training sequence, for example in one fold, returns a single dimension
+    of zeros.
 
     Examples
     --------
@@ -77,10 +75,10 @@ class BlockPCA(BlocksTransformer):
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_components: int | None = 30) -> None:
+    def __init__(self, n_components: int = 30) -> None:
         self.n_components = n_components
 
     def _blocks(self, X):
@@ -110,10 +108,7 @@ class BlockPCA(BlocksTransformer):
             known = block.values[block.known].astype(np.float32, copy=False)
             mean, components = principal_components(known, self.n_components)
             self.means_[block.name], self.components_[block.name] = mean, components
-        self.dims_ = {
-            name: len(components) if components.ndim else self.dims_in_[name]
-            for name, components in self.components_.items()
-        }
+        self.dims_ = {name: len(each) for name, each in self.components_.items()}
 
     def _outputs(self, blocks):
         return [self._project_block(block) for block in blocks]
@@ -123,11 +118,8 @@ class BlockPCA(BlocksTransformer):
         values = np.zeros((block.n_rows, self.dims_[block.name]), dtype=np.float32)
         for rows in chunks(block.n_rows):
             centered = block.values[rows] - mean
-            if components.ndim:
-                # With a matrix product, rounding would depend on the other rows.
-                values[rows] = np.einsum("ij,kj->ik", centered, components)
-            else:
-                values[rows] = centered * components
+            # With a matrix product, rounding would depend on the other rows.
+            values[rows] = np.einsum("ij,kj->ik", centered, components)
         values[~block.known] = 0
         return Block(block.name, values, "sequence", block.known)
 
@@ -135,17 +127,14 @@ class BlockPCA(BlocksTransformer):
 def principal_components(values, n_components):
     """Return the mean, (dim,), and scaled principal directions of vectors, (n, dim).
 
-    The directions are (n_components, dim), at most the rank; the inverse scale, of
-    shape (), if `n_components` is None. Without vectors, all are zero.
+    The directions are (n_components, dim), at most the rank. Without vectors, all are
+    zero.
     """
     if not len(values):
         mean = np.zeros(values.shape[1], dtype=np.float32)
-        return mean, mean[None] if n_components else np.float32(0)
+        return mean, mean[None]
     mean = values.mean(axis=0, dtype=np.float64)
     centered = values - mean
-    if n_components is None:
-        variance = centered.var(axis=0).sum()
-        return mean.astype(np.float32), _inverse_scale(variance)
     variances, directions = np.linalg.eigh(centered.T @ centered / len(values))
     order = np.argsort(variances)[::-1][:n_components]
     # Rounding leaves variances of about eps where there is none.
@@ -154,10 +143,6 @@ def principal_components(values, n_components):
     order = order if len(order) else np.argsort(variances)[-1:]
     chosen = directions[:, order]
     chosen = (chosen * column_signs(chosen)).T
-    scale = _inverse_scale(variances[order].sum())
+    variance = variances[order].sum()
+    scale = 1 / np.sqrt(variance) if variance > 0 else 1.0  # vectors may be all equal
     return mean.astype(np.float32), (chosen * scale).astype(np.float32)
-
-
-def _inverse_scale(variance):
-    """Return one over the standard deviation, 1 for vectors that are all equal."""
-    return np.float32(1 / np.sqrt(variance) if variance > 0 else 1.0)

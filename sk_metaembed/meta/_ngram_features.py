@@ -87,10 +87,6 @@ def _lowered(tokens):
     """Return a TokenSequences whose types are in lower case."""
     places = {}
     codes = [places.setdefault(word.lower(), len(places)) for word in tokens.types]
-    if len(places) == tokens.n_types and all(
-        map(str.__eq__, places, tokens.types.tolist())
-    ):
-        return tokens
     codes = np.array(codes, dtype=np.int32)[tokens.codes]
     types = np.array([*places], dtype=object)
     return TokenSequences(types, codes, tokens.offsets)

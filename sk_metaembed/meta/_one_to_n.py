@@ -193,7 +193,6 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         shifted = [scale * intercept + mean for intercept, mean in shifted]
         self.intercepts_ = dict(zip(names, _float32(shifted), strict=True))
         self.coefs_ = dict(zip(names, _float32(scaled), strict=True))
-        self._encoders = {}
 
     def _center(self, blocks, rows):
         """Return centered vectors over their common scale, the means, and the scale."""
@@ -247,14 +246,13 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
 
     def _encoder(self, knowing, weights):
         """Return the closed-form matrix of each source that knows a row."""
-        pattern = tuple(knowing.tolist())
-        if pattern and pattern not in self._encoders:
-            coefs = [np.float64(matrix) for matrix in self.coefs_.values()]
-            decoders = Decoders(coefs, [np.zeros(matrix.shape[1]) for matrix in coefs])
-            joined = encoder(pattern, decoders, weights, self.penalty_)
-            ends = np.cumsum([coefs[i].shape[1] for i in pattern])[:-1]
-            self._encoders[pattern] = _float32(np.split(joined[1:], ends))
-        return self._encoders.get(pattern, [])
+        if not len(knowing):
+            return []
+        coefs = [np.float64(matrix) for matrix in self.coefs_.values()]
+        decoders = Decoders(coefs, [np.zeros(matrix.shape[1]) for matrix in coefs])
+        joined = encoder(knowing, decoders, weights, self.penalty_)
+        ends = np.cumsum([coefs[i].shape[1] for i in knowing])[:-1]
+        return _float32(np.split(joined[1:], ends))
 
 
 def _float32(arrays):

@@ -2,7 +2,8 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils.validation import has_fit_parameter
+
+from .._core._sample_weights import weight_params
 
 _LEAST_PROBABILITY = 1e-6
 
@@ -81,18 +82,3 @@ def refuse_pairs_of_classes(model):
                 "decision values must have one column per class, but "
                 f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
             )
-
-
-def weight_params(model, sample_weight):
-    """Return the parameters of fit that pass weights to all steps that take them."""
-    steps = model.steps if hasattr(model, "steps") else [(None, model)]
-    names = [
-        f"{name}__sample_weight" if name else "sample_weight"
-        for name, step in steps
-        if has_fit_parameter(step, "sample_weight")
-    ]
-    if not names:
-        raise ValueError(
-            f"sample_weight was passed, but {type(model).__name__} does not support it."
-        )
-    return dict.fromkeys(names, sample_weight)

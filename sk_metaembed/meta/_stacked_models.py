@@ -28,8 +28,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from .._core._sample_weights import weight_params
 from ._ngram_features import CharacterFeatures, WordFeatures
-from ._stacked_decisions import PerLabel, decisions, weight_params
+from ._stacked_decisions import PerLabel, decisions
 from ._stacked_targets import expected, losses, predicted
 
 # Inverse penalties for rows of unit length, from strong to weak.

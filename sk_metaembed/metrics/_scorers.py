@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,28 +26,14 @@ _CHECKS: dict[Any, Any] = {
 }
 
 
-class _Scorer:
-    """Base of scorers: what scikit-learn requires in addition to the call."""
-
-    def _accept_sample_weight(self):
-        return False
-
-    def __repr__(self):
-        options = ", ".join(f"{k}={v!r:.40}" for k, v in self.options.items())
-        return f"{type(self).__name__}({self._repr_params()}{options})"
-
-    def _repr_params(self):
-        return ""
-
-
-class UnsupervisedScorer(_Scorer):
+@dataclass(eq=False)
+class UnsupervisedScorer:
     """Scorer of embeddings without labels: the mean of a score over sets of data."""
 
-    def __init__(self, score_func, sets, average, options):
-        self.score_func = score_func
-        self.sets = sets
-        self.average = average
-        self.options = options
+    score_func: Callable[..., float]
+    sets: dict[str, tuple[Any, ...]] = field(repr=False)
+    average: bool
+    options: dict[str, Any] = field(repr=False)  # may contain a vocabulary
 
     def __call__(self, estimator, X=None, y=None):
         """Return the score of a fitted estimator; X and y are ignored."""
@@ -57,22 +44,23 @@ class UnsupervisedScorer(_Scorer):
         mean = float(np.mean(list(scores.values())))
         return mean if self.average else {**scores, "mean": mean}
 
-    def _repr_params(self):
-        sizes = {name: len(data[0]) for name, data in self.sets.items()}
-        name = self.score_func.__name__
-        return f"{name}, n_rows={sizes}, average={self.average}, "
+    def _accept_sample_weight(self):  # scikit-learn asks scorers in a dict
+        return False
 
 
-class SpanScorer(_Scorer):
+@dataclass(eq=False)
+class SpanScorer:
     """Scorer of taggers by span F1; ``options`` are of `span_f1_score`."""
 
-    def __init__(self, options):
-        self.options = options
+    options: dict[str, Any]
 
     def __call__(self, estimator, X, y):
         """Return the score of a fitted tagger on sentences and their tags."""
         tokens = X if self.options["level"] == "surface" else None
         return span_f1_score(y, estimator.predict(X), tokens=tokens, **self.options)
+
+    def _accept_sample_weight(self):
+        return False
 
 
 @names_errors

@@ -15,9 +15,7 @@ _N_COMPONENTS = [10, 30, 100]
 
 
 @names_errors
-def search_space(
-    pipeline: BaseEstimator, *, max_sources: int | None = None
-) -> dict[str, list[Any]]:
+def search_space(pipeline: BaseEstimator) -> dict[str, list[Any]]:
     """Return the parameters of a text pipeline to search over.
 
     These are the sources of each `EmbeddingUnion`, `tfidf` of a stack, and the sources,
@@ -29,9 +27,6 @@ def search_space(
     pipeline : estimator
         The result of `make_text_pipeline` or `make_table_pipeline`, or another
         Pipeline.
-    max_sources : int, default=None
-        Number of sources in the largest subsets, as for `source_subsets`. None includes
-        all 2 ** n - 1 subsets of n sources.
 
     Returns
     -------
@@ -46,7 +41,8 @@ def search_space(
 
     See Also
     --------
-    source_subsets : The subsets of sources.
+    source_subsets : The subsets of sources, for example of at most two: replace the
+        values of ``active`` for many sources.
 
     Examples
     --------
@@ -74,7 +70,7 @@ def search_space(
         parts[""] = pipeline
     space: dict[str, list[Any]] = {}
     for name, part in parts.items():
-        found = _choices(part, max_sources, any(map(_is_union, parts.values())))
+        found = _choices(part, any(map(_is_union, parts.values())))
         prefix = f"{name}__" if name else ""
         space |= {f"{prefix}{key}": values for key, values in found.items()}
     if not space:
@@ -91,21 +87,16 @@ def _is_union(part):
     return isinstance(part, EmbeddingUnion)
 
 
-def _choices(part, max_sources, has_union):
+def _choices(part, has_union):
     """Return the values to try of each parameter of one part of a pipeline."""
     if isinstance(part, TextMetaEncoder):
         return {
-            "active": _subsets(part.source_names, max_sources),
+            "active": source_subsets(part.source_names),
             "n_components": list(_N_COMPONENTS),
             "cv": [None, "auto" if part.cv is None else part.cv],
         }
     if _is_union(part):
         names = [name for name, _ in part.sources]
-        return {"active": _subsets(names, max_sources)} if len(names) > 1 else {}
+        return {"active": source_subsets(names)} if len(names) > 1 else {}
     is_stack = isinstance(part, StackedMetaClassifier | StackedMetaRegressor)
     return {"tfidf": [True, False]} if is_stack and has_union else {}
-
-
-def _subsets(names, max_sources):
-    largest = None if max_sources is None else min(max_sources, len(names))
-    return source_subsets(names, max_size=largest)

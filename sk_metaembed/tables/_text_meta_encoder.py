@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.pipeline import Pipeline
 
-_MOST_COMPONENTS = 100  # kept of "words" and "chars"
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 
@@ -67,8 +66,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         meta-embedding that learns from y must be cross-fitted:
         ``DynamicMetaEmbedding(cv=5)``.
     n_components : int, default=30
-        Number of dimensions to keep of each source. None keeps all; "words" and "chars"
-        have 100.
+        Number of dimensions to keep of each source.
     cv : "auto", int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions that are added, for which `fit` needs y.
         None adds none. "auto" lets `StackedMetaClassifier` or `StackedMetaRegressor`
@@ -142,7 +140,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         "sources": [list, tuple, None],
         "active": [str, "array-like", None],
         "combine": [HasMethods(["fit", "transform"]), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object", StrOptions({"auto"})],
         "target_type": [StrOptions({"auto", "continuous"})],
         "cardinality_threshold": [Interval(Integral, 0, None, closed="left")],
@@ -156,7 +154,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         *,
         active: str | Sequence[str] | None = None,
         combine: Any = None,
-        n_components: int | None = 30,
+        n_components: int = 30,
         cv: Literal["auto"] | Any = None,
         target_type: Literal["auto", "continuous"] = "auto",
         cardinality_threshold: int = 40,
@@ -221,9 +219,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         """
         from sklearn.pipeline import FeatureUnion, Pipeline
 
-        n_own = self.n_components or _MOST_COMPONENTS
+        size, seed = self.n_components, self.random_state
         own = [
-            (name, LSAEmbedding(n_own, char_ngrams=n, random_state=self.random_state))
+            (name, LSAEmbedding(size, char_ngrams=n, random_state=seed))
             for name, n in _CHAR_NGRAMS.items()
         ]
         given = [

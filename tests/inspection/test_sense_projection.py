@@ -245,7 +245,7 @@ def test_frame_has_one_row_per_block_and_occurrence(embedded):
             {"senses": ["a", None, "b"]},
             "1 senses are missing.*sense of 'the bank'",
         ),
-        ("bank", {"labels": ["a"] * 4}, "4 labels for 3 occurrences"),
+        ("bank", {"labels": ["a"] * 4}, "4 labels for 3 vectors"),
         ("bank", {"n_cols": 0}, "n_cols must be 1 or more; got 0"),
         ("bank", {"ax": []}, "0 axes for 3 panels"),
         ("bank", {"blocks": []}, "at least one block"),

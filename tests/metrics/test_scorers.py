@@ -158,24 +158,13 @@ def test_analogy_scorer_checks_its_arguments():
             make_scorer(analogy_score, questions, vocabulary=vocabulary)
 
 
-@pytest.mark.parametrize(
-    ("scorer", "shown"),
-    [
-        (
-            make_scorer(word_similarity_score, SETS),
-            r"n_rows={'first': 80, 'second': 70}",
-        ),
-        (
-            make_scorer(analogy_score, [WORDS[:4]], vocabulary=WORDS, missing="wrong"),
-            "analogy_score, n_rows={'score': 1}, average=True, vocabulary=",
-        ),
-    ],
-)
-def test_pickle_and_repr_of_scorers(pipeline, scorer, shown):
+def test_pickle_and_repr_of_a_scorer(pipeline):
+    scorer = make_scorer(word_similarity_score, SETS)
     pipeline.steps.append(("pool", Pooling()))
     fitted = pipeline.fit(WORDS)
     assert pickle.loads(pickle.dumps(scorer))(fitted) == scorer(fitted)
-    assert shown in repr(scorer)
+    assert repr(scorer).startswith("UnsupervisedScorer(score_func=<function word_sim")
+    assert len(repr(scorer)) < 200
 
 
 def test_invalid_data():

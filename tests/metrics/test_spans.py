@@ -182,7 +182,7 @@ def test_a_scorer_finds_the_words_of_each_fold():
     np.testing.assert_allclose(scores["surface"], 2 * 1 / (1 + 3))
     scorer = make_span_f1_scorer(level="surface", labels=["x"])
     assert pickle.loads(pickle.dumps(scorer))(tagger, X, y) == pytest.approx(2 / 3)
-    assert "level='surface'" in repr(scorer)
+    assert "'level': 'surface'" in repr(scorer)
     for wrong in ({"average": None}, {"level": "word"}, {"labels": "x"}):
         with pytest.raises(ValueError, match=rf"_score.*: {[*wrong][0]} must be"):
             make_span_f1_scorer(**wrong)
