@@ -15,8 +15,8 @@ from sk_metaembed import (
 )
 
 from .. import tiny_bert
-from .test_transformer_alignment import Slow, byte_level
 from .test_transformer_embedding import HOW, counted_passes
+from .test_transformer_families import Slow, byte_level
 
 TEXTS = [
     "Don't stop, it's a 3.5% rise!",
@@ -104,7 +104,7 @@ def test_a_piece_may_be_of_several_words():
     """A byte-level tokenizer glues what the Tokenizer splits."""
     from transformers import GPT2Config, GPT2Model
 
-    tokenizer = byte_level()
+    tokenizer = byte_level("GPT2Tokenizer")
     network = GPT2Model(
         GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=2)
     ).eval()

@@ -223,21 +223,19 @@ def test_a_corrupt_file_is_set_aside(tmp_path, how):
         bare, _ = run(cache)
         fill(cache, 200)
     file = current_file(tmp_path)
-    size = file.stat().st_size
-    if how == "cut":
-        os.truncate(file, size // 2 + 100)
-    elif how == "garbled":
-        with open(file, "r+b") as content:
-            content.seek(4096)
-            content.write(np.random.default_rng(0).bytes(size - 4096))
-    else:
-        file.write_text("something else " * 100)
-    with pytest.warns(
-        UserWarning, match="is corrupt .* a new file was created"
-    ) as caught:
-        cache = SentenceCache(tmp_path, "m")
+    content = file.read_bytes()
+    corrupt = {
+        "cut": content[: len(content) // 2 + 100],
+        "garbled": content[:4096] + content[4096:][::-1],
+        "no database": b"something else " * 100,
+    }
+    file.write_bytes(corrupt[how])
+    message = "is corrupt .* a new file was created"
+    with (
+        pytest.warns(UserWarning, match=message) as caught,
+        SentenceCache(tmp_path, "m") as cache,
+    ):
         result, computed = run(cache)
-        cache.close()
     assert len(caught) == 1
     assert len(computed) == 3
     equal(result, bare)
@@ -258,19 +256,13 @@ def test_the_oldest_entries_go_first(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         first = fill(cache, 20, dim=2500)
         second = fill(cache, 20, start=20, dim=2500)
-        assert all(cache.get_many(first))
         fill(cache, 20, dim=2500)  # written again, so no longer the oldest
         for start in range(40, 100, 10):
             last = fill(cache, 10, start=start, dim=2500)
         assert all(cache.get_many([*first, *last]))
         assert not any(cache.get_many(second)[:10])
-        for start in range(100, 200, 10):
-            last = fill(cache, 10, start=start, dim=2500)
-        assert not any(cache.get_many(first))
-        assert all(cache.get_many(last))
-        assert EmbeddingCache(tmp_path).info().bytes < limit
+    assert EmbeddingCache(tmp_path).info().bytes < limit
     assert current_file(tmp_path).stat().st_size < 1.5 * limit
-    assert EmbeddingCache(tmp_path).info().limit == limit
 
 
 def wait_for(pipe, count):

@@ -14,7 +14,7 @@ from sk_metaembed.sources.transformer._tokenizer_checks import (
 )
 
 from .. import tiny_bert
-from .test_transformer_alignment import Slow
+from .test_transformer_families import Slow
 
 SENTENCES = [["good", "king"], ["the", "film"], ["bad"]]
 

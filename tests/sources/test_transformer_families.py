@@ -118,6 +118,56 @@ def test_invalid_layers_raise():
         TransformerEmbedding(shrinking).fit_transform(ROWS)
 
 
+AWKWARD = ["The", "king's", "", "café", "東京", "\u200b", "goodgood"]
+
+
+class Slow:
+    """A tokenizer in Python, of the kind that has no `word_ids`."""
+
+    is_fast = False
+
+    def __init__(self, tokenizer):
+        self._tokenizer = tokenizer
+
+    def __getattr__(self, name):
+        if name in ("_tokenizer", "backend_tokenizer"):
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+    def __len__(self):
+        return len(self._tokenizer)
+
+    def __call__(self, text, text_pair=None, **options):
+        assert "is_split_into_words" not in options
+        return dict(self._tokenizer(text, text_pair, **options))
+
+
+def test_slow_tokenizers_embed_like_fast_ones():
+    network, bert = tiny_bert.network(), tiny_bert.tokenizer()
+    rows = [AWKWARD, ["king"], []]
+    options = {"layers": "all", "static": True, "prompt": "query:"}
+    fast = TransformerEmbedding((network, bert), **options).fit_transform(rows)
+    slow = TransformerEmbedding((network, Slow(bert)), **options).fit_transform(rows)
+    for a, b in zip(fast.blocks, slow.blocks, strict=True):
+        np.testing.assert_array_equal(a.known, b.known)
+        np.testing.assert_allclose(a.values, b.values, atol=1e-5)
+
+
+def test_lone_surrogates_do_not_raise():
+    source = TransformerEmbedding((tiny_bert.network(), tiny_bert.tokenizer()))
+    assert source.fit_transform([["\ud800", "good"]]).blocks[0].known[1]
+
+
+def test_a_tokenizer_without_pieces_raises():
+    class Mute(Slow):
+        def __call__(self, text, text_pair=None, **options):
+            return {"input_ids": [] if isinstance(text, str) else [[] for _ in text]}
+
+    source = TransformerEmbedding((tiny_bert.network(), Mute(tiny_bert.tokenizer())))
+    with pytest.raises(ValueError, match="Mute returns no pieces for any of"):
+        source.fit([["good"]])
+
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
 
 
