@@ -126,10 +126,10 @@ def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
     source = TransformerEmbedding(pair).fit([LONG])
     whole = type(source._model.network).hidden_states
 
-    def small(self, rows, types, pad):
+    def small(self, rows, types):
         if len(rows) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return whole(self, rows, types, pad)
+        return whole(self, rows, types)
 
     monkeypatch.setattr(type(source._model.network), "hidden_states", small)
     with pytest.warns(UserWarning, match="Continuing with at most") as caught:

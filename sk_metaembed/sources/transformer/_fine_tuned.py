@@ -131,11 +131,6 @@ class FineTuneSpec:
         source._report_long(tokens)
         return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
-    @property
-    def padding_id(self):
-        """Id that pads shorter sequences of a batch."""
-        return self.source._model.padding_id
-
     def __eq__(self, other):
         return isinstance(other, FineTuneSpec) and self._key == other._key
 

@@ -127,10 +127,10 @@ class FineTunedModule(nn.Module):
     def __init__(self, spec):
         super().__init__()
         self.spec = spec
-        self.network = spec.source._model.private_module()
-        self._network = Network(self.network, self.network.config)
-        self._pad = spec.padding_id
-        self._policy = self._network.batching_policy(self._pad)
+        model = spec.source._model
+        self.network = model.private_module()
+        self._network = Network(self.network, self.network.config, model.padding_id)
+        self._policy = self._network.batching_policy
         train = add_lora if spec.method == "lora" else unfreeze
         train(self._network, spec)
         self.register_load_state_dict_pre_hook(_with_frozen)
@@ -164,7 +164,7 @@ class FineTunedModule(nn.Module):
     def _states(self, batch, chunk):
         ids = [batch.ids[i] for i in chunk]
         types = None if batch.types is None else [batch.types[i] for i in chunk]
-        states = self._network.states(ids, types, self._pad)
+        states = self._network.states(ids, types)
         check_dimensions(states, self.spec.source._spec)
         return states
 

@@ -66,7 +66,7 @@ class ForwardPass:
         of_words = self.spec.output == "words"
         with self.model.lock:
             head = self.model.head if self.spec.output == "sentence" else None
-            policy = self.model.network.batching_policy(self.model.padding_id)
+            policy = self.model.network.batching_policy
             windows = self._windows(sentences)
         owners = np.array([w.sentence for w in windows], dtype=np.int64)
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
@@ -132,18 +132,17 @@ class ForwardPass:
         frame, spec, network = self.aligner.frame, self.spec, self.model.network
         ids = [w.ids for w in windows]
         types = [w.types for w in windows] if frame.typed else None
-        inputs = ids, types, self.model.padding_id
         if head is not None:
             config = self.model.config
             # sentence-transformers passes them on only if the model returns them.
             layers = head.mixes_layers and getattr(config, "output_hidden_states", 0)
             n_prompt = 0 if head.include_prompt else self.aligner.n_prompt
-            states = network.last_states(*inputs, layers=bool(layers))
+            states = network.last_states(ids, types, layers=bool(layers))
             with torch.inference_mode():
                 vectors = [head.pool(*states, n_prompt)]
             rows = firsts
         else:
-            states = network.hidden_states(*inputs)
+            states = network.hidden_states(ids, types)
             check_dimensions(states, spec)
             device, length = states[0].device, states[0].shape[1]
             pieces = pooled_pieces(windows, firsts, spec.output, frame.cls)

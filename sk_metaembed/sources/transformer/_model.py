@@ -181,7 +181,7 @@ class TransformerModel(_Handle):
     def new_network(self, dtype):
         """Return a Network in some precision, loaded from the files."""
         module = load_network(self._folder, self.spec._replace(dtype=dtype))
-        return Network(module, self.config, private=True)
+        return Network(module, self.config, self.padding_id, private=True)
 
     def private_module(self):
         """Return a torch module that is not shared: frozen, float32, on the CPU."""
@@ -256,7 +256,7 @@ class LoadedModel(_Handle):
         super().__init__(tokenizer, module.config)
         self.module = module
         self.portable = LoadedPair(module, tokenizer)
-        self.network = Network(module, self.config)
+        self.network = Network(module, self.config, self.padding_id)
         self._versions = _versions(module)
         self.fingerprint = self._computed_fingerprint()
 

@@ -3,7 +3,7 @@
 import inspect
 import random
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class Network:
         With or without a head; an encoder, a decoder or both.
     config : object
         Its configuration.
+    pad : int
+        Id that pads shorter sequences of a batch.
     private : bool, default=False
         Whether the module belongs to this object alone. It then stays in evaluation
         mode, and on a CPU its weights can be stored in a faster layout.
@@ -36,14 +38,13 @@ class Network:
         Whether it accepts an attention mask.
     """
 
-    def __init__(self, module, config, *, private=False):
-        self.module = module
+    def __init__(self, module, config, pad, *, private=False):
+        self.module, self._pad = module, pad
         self.body = _body_of(module, config)
         self._parameters = names = set(inspect.signature(self.body.forward).parameters)
         # A forward method without input_ids is a wrapper that passes all arguments on.
         self.takes_mask = "attention_mask" in names or "input_ids" not in names
         self._limit = piece_limit(config)
-        self._policies = {}
         self._private = self._packs = private
 
     @property
@@ -61,7 +62,7 @@ class Network:
             )
         return table.detach()
 
-    def hidden_states(self, rows, types, pad):
+    def hidden_states(self, rows, types):
         """Return all hidden states of a batch, without dropout and gradients.
 
         Parameters
@@ -70,24 +71,22 @@ class Network:
             Piece ids of each sequence.
         types : list of ndarray of int, or None
             Their token types. None passes no types, for models that do not expect them.
-        pad : int
-            Id that pads shorter sequences.
 
         Returns
         -------
         tuple of tensor of shape (n_rows, longest, dim)
         """
         with self._inference():
-            return self.states(rows, types, pad)
+            return self.states(rows, types)
 
-    def last_states(self, rows, types, pad, *, layers=False):
+    def last_states(self, rows, types, *, layers=False):
         """Return the last hidden states of a batch, as the model returns them.
 
         Some networks, such as ModernBERT, normalize them after the last layer.
 
         Parameters
         ----------
-        rows, types, pad : list, list or None, int
+        rows, types : list, list or None
             As for `hidden_states`.
         layers : bool, default=False
             Whether to return all hidden states too.
@@ -102,7 +101,7 @@ class Network:
         import torch
 
         with self._inference():
-            options, shape = self._arguments(rows, types, pad)
+            options, shape = self._arguments(rows, types)
             output = self.body(**options, output_hidden_states=layers, return_dict=True)
         state = getattr(output, "last_hidden_state", None)
         if state is None or tuple(state.shape[:2]) != shape:
@@ -115,17 +114,17 @@ class Network:
         states = self._checked(output, shape) if layers else None
         return state, mask, options["input_ids"], states
 
-    def states(self, rows, types, pad):
+    def states(self, rows, types):
         """Return all hidden states in the current mode of the module and of torch."""
-        options, shape = self._arguments(rows, types, pad)
+        options, shape = self._arguments(rows, types)
         output = self.body(**options, output_hidden_states=True, return_dict=True)
         return self._checked(output, shape)
 
-    def _arguments(self, rows, types, pad):
+    def _arguments(self, rows, types):
         """Return the body's arguments, and the shape of ids."""
         from ..._training._device import send
 
-        arrays = self._padded(rows, types, pad)
+        arrays = self._padded(rows, types)
         shape = arrays["input_ids"].shape
         options = {
             name: send(array.astype(np.int64), self.device)
@@ -135,8 +134,9 @@ class Network:
             options["use_cache"] = False
         return options, shape
 
-    def batching_policy(self, pad):
-        """Return which rows may share a batch without changing each other's vectors.
+    @cached_property
+    def batching_policy(self):
+        """Which rows may share a batch without changing each other's vectors.
 
         The policy is found once, by a trial. Some networks have no mask, or padding
         changes the other pieces, for example by a convolution. In others, all rows of
@@ -147,15 +147,13 @@ class Network:
         {"any", "alike", "none"}
             A batch may contain any rows, rows of equal length only, or a single row.
         """
-        if pad not in self._policies:
-            with self._inference():
-                self._policies[pad] = self._tried_policy(pad)
-        return self._policies[pad]
+        with self._inference():
+            return self._tried_policy()
 
-    def trial_row(self, n_pieces=14, pad=None):
-        """Return ids of pieces to try the network with, an array without `pad`."""
+    def trial_row(self, n_pieces=14):
+        """Return ids of pieces to try the network with, an array without padding."""
         n_ids = self.n_ids or 20
-        row = [i % n_ids for i in range(1, n_pieces + 1) if i != pad]
+        row = [i % n_ids for i in range(1, n_pieces + 1) if i != self._pad]
         return np.array(row)[: self._limit]
 
     @property
@@ -164,15 +162,15 @@ class Network:
         table = input_table(self.module)
         return None if table is None else len(table)
 
-    def _tried_policy(self, pad):
-        long = self.trial_row(pad=pad)
+    def _tried_policy(self):
+        long = self.trial_row()
         short = long[: len(long) // 3 + 1]
-        alone = self.states([short], None, pad)
+        alone = self.states([short], None)
         if self.takes_mask and _first_rows_equal(
-            alone, self.states([short, long], None, pad)
+            alone, self.states([short, long], None)
         ):
             return "any"
-        pair = self.states([short, long[-len(short) :]], None, pad)
+        pair = self.states([short, long[-len(short) :]], None)
         return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def prepare(self):
@@ -185,7 +183,7 @@ class Network:
         if packs:
             from ..._training._onednn import pack_layers
 
-            trial = partial(self.states, [self.trial_row()], None, 0)
+            trial = partial(self.states, [self.trial_row()], None)
             pack_layers(self.module, trial, _first_rows_equal)
 
     @contextmanager
@@ -198,11 +196,11 @@ class Network:
         with torch.inference_mode(), mode:
             yield
 
-    def _padded(self, rows, types, pad):
+    def _padded(self, rows, types):
         """Return the network's arguments, arrays of shape (n_rows, longest)."""
         sizes = np.array([len(row) for row in rows])
         inside = np.arange(sizes.max()) < sizes[:, None]
-        arrays = {"input_ids": np.full(inside.shape, pad)}
+        arrays = {"input_ids": np.full(inside.shape, self._pad)}
         arrays["input_ids"][inside] = np.concatenate(rows)
         self.check_pieces(arrays["input_ids"])
         if self.takes_mask:
@@ -257,7 +255,7 @@ def network_shape(config, get_network):
     dim = getattr(text, "hidden_size", None)
     if isinstance(layers, int) and isinstance(dim, int):
         return layers + 1, dim
-    states = get_network().hidden_states([np.ones(1, int)], None, 0)
+    states = get_network().hidden_states([np.ones(1, int)], None)
     return len(states), states[-1].shape[-1]
 
 

@@ -31,7 +31,7 @@ def choose_dtype(spec):
     with _lock:
         if key not in _chosen:
             networks = [model.new_network(name) for name in ("float32", "bfloat16")]
-            speedup, cosine = compare(*networks, model.padding_id)
+            speedup, cosine = compare(*networks)
             better = speedup >= _MIN_SPEEDUP and cosine >= _MIN_COSINE
             _chosen[key] = "bfloat16" if better else "float32"
         return _chosen[key]
@@ -45,7 +45,7 @@ def computes_bfloat16(device):
     return device == "cpu" and is_supported is not None and is_supported()
 
 
-def compare(exact, other, pad):
+def compare(exact, other):
     """Return how much faster another Network is, and how close its vectors are.
 
     Closeness is the mean cosine of the pieces' vectors, in the layer where it is
@@ -60,7 +60,7 @@ def compare(exact, other, pad):
     for _ in range(1 + _N_ROUNDS):  # the first one allocates memory
         for i, network in enumerate((exact, other)):
             begin = time.perf_counter()
-            results = network.hidden_states(rows, None, pad)
+            results = network.hidden_states(rows, None)
             states[i] = [state.float().cpu() for state in results]  # waits for a GPU
             seconds[i].append(time.perf_counter() - begin)
     cosine = torch.nn.functional.cosine_similarity
