@@ -172,6 +172,6 @@ def test_networks_are_loaded_unless_a_cache_may_replace_them(cached, tmp_path):
     clear_handles()
     given = load(path)
     for name in ("bert", "elmo"):
-        assert (given[name]._model._network is None) is cached
+        assert (given.named_sources_[name]._model._network is None) is cached
     for one, other in zip(values(given.transform(ROWS)), expected, strict=True):
         np.testing.assert_array_equal(one, other)
