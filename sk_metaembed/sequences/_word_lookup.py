@@ -39,14 +39,9 @@ def lookup_vectors(embedding, words):
         holds anything but vectors of one length.
     """
     words = list(words)
-    if hasattr(embedding, "transform") and not isinstance(embedding, type):
-        output = embedding.transform(_one_word_sequences(words))
+    output = estimator_output(embedding, _one_word_sequences(words))
+    if output is not None:
         return _output_rows(output, words, embedding)
-    if hasattr(embedding, "predict") and not isinstance(embedding, type):
-        tokens = _one_word_sequences(words)
-        output = features_within(embedding, tokens)
-        if output is not tokens:
-            return _output_rows(output, words, embedding)
     if hasattr(embedding, "vectors_for"):
         return _store_rows(embedding, words)
     if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
@@ -84,6 +79,18 @@ def lookup_known(embedding, words):
             name = f"{branch}.{block.name}" if len(branches) > 1 else block.name
             known[name] = word_rows(embedded, block)[1]
     return known or {"": lookup_vectors(embedding, words)[1]}
+
+
+def estimator_output(estimator, tokens):
+    """Return an estimator's features of tokens, None if it is no estimator."""
+    if isinstance(estimator, type):
+        return None
+    if hasattr(estimator, "transform"):
+        return estimator.transform(tokens)
+    if hasattr(estimator, "predict"):
+        output = features_within(estimator, tokens)
+        return None if output is tokens else output
+    return None
 
 
 def _output_rows(embedded, words, estimator):

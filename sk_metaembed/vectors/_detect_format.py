@@ -210,10 +210,10 @@ def _with_header(path, header, rest, start):
         raise ValueError(f"{path}: the header states 0 words; the file is empty.")
     _check_dim(path, dim)
     row = rest.partition(b"\n")[0]
-    text = _trailing_numbers(row) >= dim or not _CONTROL.search(rest[: 4 * dim + 512])
     # Float32 values without control characters can look like text in a short sample.
-    if text and _trailing_numbers(row) < dim and not _is_utf8(row):
-        text = False
+    is_utf8 = row.decode(errors="ignore").encode() == row
+    has_no_control = not _CONTROL.search(rest[: 4 * dim + 512])
+    text = _trailing_numbers(row) >= dim or (is_utf8 and has_no_control)
     return Format("text" if text else "binary", dim, n_rows, start, 1)
 
 
@@ -223,14 +223,6 @@ def _check_dim(path, dim):
             f"{path}: vectors must have 1 to {MAX_DIM:,} dimensions; got {dim}. The "
             f"first line is corrupt, or this is not a word-vector file."
         )
-
-
-def _is_utf8(row):
-    try:
-        row.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _headerless_dim(sample, is_whole):

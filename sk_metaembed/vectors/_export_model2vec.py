@@ -27,7 +27,8 @@ from ..sequences._characters import (
     run_rule,
     word_rule,
 )
-from ..sequences._pipeline_steps import features_within, find_step
+from ..sequences._pipeline_steps import find_step
+from ..sequences._word_lookup import estimator_output
 from ._cache import publish
 
 _FILES = {"config.json", "model.safetensors", "modules.json", "tokenizer.json"}
@@ -69,9 +70,10 @@ def check_is_mean(embedding, words, matrix, known):
     rng = np.random.default_rng(0)
     rows = [rng.choice(np.flatnonzero(known), n) for n in range(_CHECKED)]
     sequences = [[words[i] for i in row] for row in rows]
-    output = _output(embedding, TokenSequences.from_lists(sequences))
-    if output is None:
+    output = estimator_output(embedding, TokenSequences.from_lists(sequences))
+    if output is None or isinstance(output, EmbeddedSequences | TokenSequences):
         return
+    output = output.toarray() if hasattr(output, "tocsr") else output
     means = [matrix[row].mean(axis=0) if len(row) else 0 * matrix[0] for row in rows]
     error = np.abs(np.asarray(output) - means).max(axis=1)
     bad = np.flatnonzero(~(error <= 1e-4 * np.abs(matrix).max()))
@@ -83,19 +85,6 @@ def check_is_mean(embedding, words, matrix, known):
             "then only linear steps that do not center, and sources of words alone; or "
             "pass the steps before Pooling, for the mean of their word vectors."
         )
-
-
-def _output(embedding, tokens):
-    """Return an estimator's array for sequences, None if it returns something else."""
-    if hasattr(embedding, "transform"):
-        output = embedding.transform(tokens)
-    elif hasattr(embedding, "predict"):
-        output = features_within(embedding, tokens)
-    else:
-        return None
-    if isinstance(output, EmbeddedSequences | TokenSequences):
-        return None
-    return output.toarray() if hasattr(output, "tocsr") else output
 
 
 def write_model2vec(words, matrix, splitting, path, *, overwrite):

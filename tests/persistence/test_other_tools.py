@@ -38,6 +38,8 @@ def test_skops_keeps_a_pipeline_small(pipe, tmp_path):
         result.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
     )
     assert result[1].vectors == pipe[1].vectors
+    # The map of the store is shared.
+    assert np.shares_memory(result[1].vectors.vectors, pipe[1].vectors.vectors)
 
 
 @pytest.fixture

@@ -20,13 +20,17 @@ def spaces(noise=0.1, dim=DIM, seed=0):
     return x, moved
 
 
+def make_stores(folder, x, y, foreign=FOREIGN):
+    """Return the stores of the source and of the target."""
+    return [
+        WordVectors.from_arrays(words, values, cache_dir=folder)
+        for words, values in ((foreign, y), (WORDS, x))
+    ]
+
+
 @pytest.fixture
 def stores(tmp_path):
-    x, y = spaces()
-    return [
-        WordVectors.from_arrays(words, values, cache_dir=tmp_path)
-        for words, values in ((FOREIGN, y), (WORDS, x))
-    ]
+    return make_stores(tmp_path, *spaces())
 
 
 PAIRS = list(zip(FOREIGN, WORDS, strict=True))
@@ -78,10 +82,8 @@ def test_refinement_repairs_a_small_dictionary(stores, tmp_path):
 
 
 def test_without_a_dictionary_identical_words_are_pairs(tmp_path):
-    x, y = spaces()
     foreign = WORDS[:40] + FOREIGN[40:]
-    source = WordVectors.from_arrays(foreign, y, cache_dir=tmp_path)
-    target = WordVectors.from_arrays(WORDS, x, cache_dir=tmp_path)
+    source, target = make_stores(tmp_path, *spaces(), foreign)
     report = align_vectors(source, target, cache_dir=tmp_path)
     assert report.n_seeds == 40
     assert word_translation_score(report.vectors, target, PAIRS[300:]) > 0.95
@@ -92,8 +94,7 @@ def test_dimensions_may_differ(tmp_path, wide, narrow):
     x, y = spaces(noise=0.01)
     cut = [x, y]
     cut[narrow] = cut[narrow][:, : DIM - 2]
-    source = WordVectors.from_arrays(FOREIGN, cut[0], cache_dir=tmp_path)
-    target = WordVectors.from_arrays(WORDS, cut[1], cache_dir=tmp_path)
+    source, target = make_stores(tmp_path, cut[1], cut[0])
     report = align_vectors(source, target, PAIRS, n_refinements=0, cache_dir=tmp_path)
     rotation = report.rotation
     assert rotation.shape == (source.dim, target.dim)
@@ -105,9 +106,8 @@ def test_dimensions_may_differ(tmp_path, wide, narrow):
 def test_vectors_of_zeros_stay_zero(tmp_path):
     x, y = spaces()
     y[7] = 0
-    source = WordVectors.from_arrays(FOREIGN, y, cache_dir=tmp_path)
-    target = WordVectors.from_arrays(WORDS, x, cache_dir=tmp_path)
-    report = align_vectors(source, target, PAIRS, cache_dir=tmp_path)
+    stores = make_stores(tmp_path, x, y)
+    report = align_vectors(*stores, PAIRS, cache_dir=tmp_path)
     assert not report.vectors["f7"].any() and report.vectors["f8"].any()
 
 

@@ -4,6 +4,7 @@ from gensim.models.fasttext import load_facebook_vectors
 from gensim.test.utils import datapath
 
 from sk_metaembed import WordVectors
+from sk_metaembed.vectors import _word_index
 
 UNSEEN = ["zzyzx", "naïveté", "日本語の", "a", "", "e\u0301x", "😀smile", "two words"]
 MODELS = [
@@ -71,3 +72,12 @@ def test_a_model_without_ngrams_has_none():
     )
     with pytest.raises(ValueError, match="has no n-gram vectors"):
         wv.subword_vectors(["a"])
+
+
+@pytest.mark.parametrize("name", ["lee_fasttext.bin", "non_ascii_fasttext.bin"])
+def test_loops_in_python_and_compiled_agree(name, monkeypatch):
+    wv, results = WordVectors.open(datapath(name)), []
+    for compiled in (False, True):
+        monkeypatch.setattr(_word_index, "use_compiled", lambda _, how=compiled: how)
+        results.append(wv.subword_vectors([*UNSEEN, *wv.words[:9]]))
+    np.testing.assert_allclose(*results, rtol=0, atol=1e-6)
