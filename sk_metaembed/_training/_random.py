@@ -42,10 +42,6 @@ class Generators:
             self._by_device[device] = generator
         return self._by_device[device]
 
-    def manual_seed(self, seed):
-        """Restart all generators from another seed."""
-        self._seed, self._by_device = seed, {}
-
     def states(self, device):
         """Return the states of the generators that a net on a device draws from."""
         return [self.on(each).get_state() for each in _devices(device)]

@@ -227,7 +227,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         else:
             self._start(X, y, weights, classes, trained)
         check_classes(classes, self._target)
-        weights = self._weights(y, weights)
+        weights = weights * self._target.weigh(self.class_weight, y)
         if not weights.any():
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."
@@ -249,10 +249,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
 
-    def _weights(self, y, weights):
-        """Return the weights of sequences times those of their labels."""
-        return weights * label_weights(self.class_weight, y, self._target)
-
     def _read_validation(self, X_val, y_val):
         """Return valid held-out sequences, targets and weights, or None."""
         if (X_val is None) != (y_val is None):
@@ -269,7 +265,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             raise ValueError("X_val holds no sequences. Leave it out.")
         with errors_of_input("y_val"):
             y_val = self._read_target(y_val, X_val)
-        return X_val, y_val, np.ones(len(X_val), dtype=np.float32)
+            weights = label_weights(self.class_weight, y_val, self._target)
+        return X_val, y_val, weights.astype(np.float32)
 
     def _draw_seed(self):
         """Return the seed of initial weights, batches and dropout."""

@@ -10,7 +10,7 @@ from ..sequences._tags import (
     tag_classes,
     tags_to_spans,
 )
-from ._targets import PerSequence
+from ._targets import PerSequence, class_weights
 
 
 class TokenRows:
@@ -61,6 +61,12 @@ class TagTarget(PerSequence):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
         codes = encode_tags(y, self.classes.tolist(), name=name)
         return TokenRows(codes, y.offsets)
+
+    def weigh(self, class_weight, y):
+        """Set the weights of tags, and return those of sentences, which are 1."""
+        weights = class_weights(class_weight, self.encode(y).values, self.classes)
+        self.tag_weights = weights.astype(np.float32)
+        return np.ones(len(y))
 
     def spread(self, weights, y):
         """Return the weight of each token, that of its sentence times its tag."""

@@ -15,7 +15,6 @@ from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import TRAIN_OPTIONS, Attention, MixerKind
 from ._tag_targets import TagTarget, allowed_tags
-from ._targets import class_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -354,14 +353,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             )
         monitor = "valid_acc" if self.scheme is None else "valid_f1"
         return TagTarget(y, classes, loss=self.decoder, monitor=monitor)
-
-    def _weights(self, y, weights):
-        """Return the weights of sentences, and set those of the tags."""
-        target = self._target
-        tags, classes = target.encode(y).values, target.classes
-        of_tags = class_weights(self.class_weight, tags, classes)
-        target.tag_weights = of_tags.astype(np.float32)
-        return weights
 
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags

@@ -26,6 +26,10 @@ class PerSequence:
     takes_classes = False
     per_token = False
 
+    def weigh(self, class_weight, y):
+        """Return the weight of each row's label or labels in training."""
+        return label_weights(class_weight, y, self)
+
     def spread(self, weights, y):
         """Return the weights in the loss, here those of the sequences."""
         return weights
@@ -292,14 +296,15 @@ def any_target(y, classes=None, weights=None):
 def label_weights(class_weight, y, target):
     """Return the weight of each row's label or labels, float64 (n_rows,).
 
+    The weights of several columns are multiplied. 1 for rows of tags.
+
     Parameters
     ----------
     class_weight : dict, "balanced", list of dict or None
     y : ndarray
     target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
-        The weights of several columns are multiplied.
     """
-    if class_weight is None:
+    if class_weight is None or target.per_token:
         return np.ones(len(y))
     if not target.is_classification:
         raise ValueError(

@@ -125,7 +125,7 @@ def test_class_weights_are_multiplied_over_columns(X, y):
     given = [{"high": 2.0}, None, {True: 3.0}]
     model.set_params(class_weight=given)
     y = y.to_numpy()
-    weights = model._weights(y, np.ones(60))
+    weights = model._target.weigh(given, y)
     expected = np.where(y[:, 0] == "high", 2.0, 1) * np.where(y[:, 2], 3.0, 1)
     np.testing.assert_allclose(weights, expected, rtol=1e-6)
     for wrong in ({"high": 2.0}, [{"high": 2.0}]):

@@ -286,17 +286,6 @@ def test_a_class_may_be_missing_in_a_fold(embedded, nets):
     assert all(net.classes_.tolist() == ["often", "rare"] for net in nets)
 
 
-def test_label_sets_and_numbers(embedded, labels, nets):
-    y = np.c_[labels == "high", labels == "low"].astype(int)
-    assert crossed().fit_transform(embedded, y).shape == (60, 5)
-    del nets[:]
-    # only the first fold's training rows have a fraction
-    y = np.arange(60.0)
-    y[-1] = 0.5
-    crossed(cv=KFold(3)).fit_transform(embedded, y)
-    assert not any(hasattr(net, "classes_") for net in nets)
-
-
 def test_held_out_sequences_are_those_of_all_nets(embedded, labels, nets):
     X_val, y_val = make_embedded(12, seed=1), ["high", "low"] * 6
     model = crossed(max_epochs=4)

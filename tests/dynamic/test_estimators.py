@@ -133,13 +133,15 @@ def test_weights_of_samples_and_classes_move_the_decision(embedded, labels):
     assert set(model.predict(embedded)) == {"high"}
 
 
-def test_best_weights_are_kept(embedded, labels):
-    model = DynamicMetaClassifier(
-        encoder="mean", **SMALL | {"max_epochs": 40, "lr": 0.3, "n_iter_no_change": 5}
-    )
-    model.fit(embedded[:40], labels[:40], X_val=embedded[40:], y_val=labels[40:])
+@pytest.mark.parametrize("class_weight", [None, {"high": 3.0}])
+def test_best_weights_are_kept(embedded, labels, class_weight):
+    options = SMALL | {"max_epochs": 40, "lr": 0.3, "n_iter_no_change": 5}
+    model = DynamicMetaClassifier(class_weight=class_weight, **options)
+    X, y = embedded[40:], labels[40:]
+    model.fit(embedded[:40], labels[:40], X_val=X, y_val=y)
+    weights = np.where((y == "high") & (class_weight is not None), 3.0, 1.0)
     best = max(model.history_[:, "valid_acc"])
-    assert model.score(embedded[40:], labels[40:]) == pytest.approx(best)
+    assert model.score(X, y, weights) == pytest.approx(best)
 
 
 def test_warm_start_and_partial_fit_go_on(embedded, labels):

@@ -93,16 +93,6 @@ def test_transform_returns_the_reported_mix(layers, y, gate, layer_norm):
     assert not block.values[~block.known].any()
 
 
-def test_it_starts_as_the_mean():
-    X = make_embedded(levels=("token",))
-    X = X.with_blocks([X.blocks[0], X.blocks[0].rename("again")])
-    model = DynamicMetaEmbedding(**MIX | {"lr": 1e-12, "max_epochs": 1})
-    (block,) = model.fit(X, np.arange(60) % 2).transform(X).blocks
-    assert model.layer_weights_ == pytest.approx({"s0": 0.5, "again": 0.5})
-    assert model.gamma_ == pytest.approx(1)
-    np.testing.assert_allclose(block.values, X.blocks[0].values, atol=1e-5)
-
-
 def test_the_pull_makes_weights_equal(layers, y):
     results = [
         spread(DynamicMetaClassifier(**MIX, mix_penalty=penalty).fit(layers, y))

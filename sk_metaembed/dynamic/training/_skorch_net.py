@@ -118,21 +118,12 @@ class SequenceNet(NeuralNet):
         Factor of the squared norm of the scalar mix's scores in the training loss.
     """
 
-    is_loading_ = False  # whether the values of modules and optimizer are loaded next
+    is_loading_ = False  # whether the state of the optimizer is loaded next
 
     def __init__(self, *args, autocast=False, mix_penalty=0.0, **kwargs):
         self.autocast = autocast
         self.mix_penalty = mix_penalty
         super().__init__(*args, **kwargs)
-
-    def initialized_instance(self, instance_or_cls, kwargs):
-        """Create a module, without values if all of them are loaded next."""
-        # Trained sources may have tensors that are not loaded.
-        if not self.is_loading_ or self.module__trained.opened:
-            return super().initialized_instance(instance_or_cls, kwargs)
-        with torch.device("meta"):
-            module = super().initialized_instance(instance_or_cls, kwargs)
-        return module.to_empty(device=self.device)
 
     def initialize_optimizer(self, triggered_directly=None):
         """Create the optimizer, or stand in for that of a loaded net until training."""
