@@ -110,8 +110,6 @@ def _add_fit(parser):
     parser.add_argument(
         "--folds", type=int, default=5, help="of the report (default: 5)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
-    parser.add_argument("--jobs", type=int, help="columns encoded in parallel")
     parser.add_argument(
         "--bundle",
         action="store_true",

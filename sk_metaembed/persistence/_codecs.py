@@ -155,7 +155,9 @@ def _encode_masked(array):
 
 
 def _decode_masked(content):
-    return np.ma.MaskedArray(content["data"], content["mask"])
+    # No lists: those that share parts would become arrays of any size.
+    mask = entry(content, "mask", np.ndarray, np.bool_)
+    return np.ma.MaskedArray(entry(content, "data", np.ndarray), mask)
 
 
 def _encode_text(value):

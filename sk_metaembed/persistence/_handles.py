@@ -94,8 +94,9 @@ def _decode_keyed_vectors(content):
 
     words = entry(content, "words", list)
     vectors = entry(content, "vectors", np.ndarray)
-    if vectors.ndim != 2 or len(vectors) != len(words):
-        raise MalformedEntryError("the numbers of vectors and words differ")
+    is_text = all(type(word) is str for word in words)
+    if vectors.ndim != 2 or len(vectors) != len(words) or not is_text:
+        raise MalformedEntryError("vectors and words do not match")
     buckets = entry(content, "buckets", np.ndarray, type(None))
     if buckets is not None:
         buckets = buckets, *entry(content, "n", list)

@@ -22,7 +22,7 @@ def required_trust(nodes, trusted=()):
             name = full_name(content)
             if not is_trusted(kind, content["module"], content["name"]):
                 (functions if kind == "function" else types).add(name)
-        types |= _unchecked_types(nodes, kind, content, {*trusted} - types)
+        types |= _unchecked_types(nodes, kind, content, trusted)
         options |= _unsafe_options(nodes, kind, content)
     return [names - {*trusted} for names in (types, functions, options)]
 
@@ -56,8 +56,9 @@ def _unchecked_types(nodes, kind, content, trusted):
 
 def _check_tree_estimator(cls, nodes, content):
     attributes = dict(zip(content["names"], content["values"], strict=True))
-    (tree,) = references(attributes.get("tree_")) or [0]
-    n_features = nodes[tree][1].get("n_features")
+    n_features = None
+    for tree in references(attributes.get("tree_")):
+        n_features = nodes[tree][1].get("n_features")
     hidden = sorted(attributes.keys() & {*dir(cls)})
     if entry(attributes, "n_features_in_", int) != n_features or hidden:
         raise MalformedEntryError(

@@ -92,6 +92,7 @@ def calls(canary):
         "loss": ["loss", {"loss": "mkdir", "parameters": place}],
         "dictionary": ["dict", {"type": "os.mkdir", "keys": [], "values": []}],
         "dtype": ["dtype", {"dtype": "O"}],
+        "list for an array": ["masked array", {"data": [1], "mask": False}],
         "kind": ["os.system", {"a": 1}],
     }
 
