@@ -115,18 +115,6 @@ def test_verdicts_give_the_size_and_need_intervals_apart(logic):
     assert [changes[name].moved for name in "abcdef"] == [1, -1, 0, 0, 0, 0]
 
 
-def test_a_move_must_be_seen_twice(logic):
-    def change(ratio, verdict):
-        return logic.Change("a", ratio, 1.0, 0.05, verdict)
-
-    slower = change(1.4, "slower by 40%")
-    less = change(1.2, "slower by 20%")
-    assert logic.confirmed([slower], [less]) == [less]
-    assert logic.confirmed([slower], [change(1.0, "unchanged")])[0].moved == 0
-    assert logic.confirmed([slower], [change(0.7, "faster by 30%")])[0].moved == 0
-    assert logic.confirmed([slower], []) == [slower]
-
-
 def test_only_records_of_the_same_processor_are_compared(logic):
     def taken(processor, *names):
         return {"processor": processor, "ratios": dict.fromkeys(names, [1, 1, 1])}

@@ -327,12 +327,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
-        from .training._predict import data_for, run_sequences
+        from .training._predict import data_for, run
 
         check_is_fitted(self, "net_")
         data, net = data_for(self, self._read(X)), self.net_
         n_outputs = int(np.sum(self._target.n_outputs))
-        return run_sequences(net, data, net.module_.outputs, n_outputs)
+        return run(net, data, net.module_.outputs, n_outputs)
 
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.

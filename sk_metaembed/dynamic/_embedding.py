@@ -512,14 +512,14 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
         from .training._cross_fit import Vectors
-        from .training._predict import run_positions, run_sequences
+        from .training._predict import run, run_mixer
 
         data = self._encoded(X)
         module = self.net_.module_
         if self.output == "sequence":
-            values = run_sequences(self.net_, data, module.encode, module.encoder.dim)
+            values = run(self.net_, data, module.encode, module.encoder.dim)
             return Vectors(values, "sequence", data.known_sequences())
-        values, level = run_positions(self.net_, data, 0, module.mixer.dim)
+        values, level = run_mixer(self.net_, data, 0, module.mixer.dim)
         known = data.known_at(level)
         if level == "type":
             known &= data.tokens.type_counts() > 0  # others were not mixed

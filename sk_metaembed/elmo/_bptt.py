@@ -7,7 +7,7 @@ row therefore gives the same result in any batch, and the model is trained as
 `ElmoEmbedding` runs it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -53,12 +53,6 @@ class Batch:
 
     def __len__(self):
         return self.n_targets
-
-    def to(self, device):
-        """Return the batch on a device."""
-        names = ("inputs", "targets", "rows", "is_first", "characters")
-        parts = {name: getattr(self, name) for name in names}
-        return replace(self, **{n: send(t.numpy(), device) for n, t in parts.items()})
 
 
 class BPTTBatches(torch.utils.data.IterableDataset):
@@ -117,7 +111,7 @@ class BPTTBatches(torch.utils.data.IterableDataset):
             if arrays is None:
                 return
             if k >= skip:
-                yield words.batch(*arrays).to(self._device), None
+                yield words.batch(self._device, *arrays), None
 
     def _rows(self, rng):
         n_rows = 0
@@ -157,7 +151,7 @@ class _WordTable:
         codes.append(1)
         return np.array(codes, dtype=np.int64)
 
-    def batch(self, inputs, next_codes, rows, is_first):
+    def batch(self, device, inputs, next_codes, rows, is_first):
         """Return the Batch of arrays of codes, as `_BatchSlots.next` returns them."""
         distinct, positions = np.unique(inputs, return_inverse=True)
         marks = distinct[distinct < N_MARKS]
@@ -166,11 +160,11 @@ class _WordTable:
         word_ids, word_lengths = character_ids(words, self._max_characters)
         targets = np.array([*self._targets, NO_TARGET])[next_codes]  # code -1: the last
         return Batch(
-            torch.from_numpy(positions.reshape(inputs.shape)),
-            torch.from_numpy(targets),
-            torch.from_numpy(rows),
-            torch.from_numpy(is_first),
-            torch.from_numpy(np.concatenate([ids[marks], word_ids])),
+            send(positions.reshape(inputs.shape), device),
+            send(targets, device),
+            send(rows, device),
+            send(is_first, device),
+            send(np.concatenate([ids[marks], word_ids]), device),
             np.concatenate([lengths[marks], word_lengths]),
             int((targets[0] != NO_TARGET).sum()),
         )

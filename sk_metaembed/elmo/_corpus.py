@@ -28,7 +28,7 @@ def read_corpus(X):
     [['the', 'end']]
     """
     if isinstance(X, os.PathLike):
-        return StreamCorpus(Lines(_files(Path(X))))
+        return StreamCorpus(Lines(text_files(Path(X))))
     if isinstance(X, str):
         raise TypeError(
             f"X must not be a single str; got {X[:60]!r}. Pass a text in a "
@@ -116,7 +116,8 @@ def is_stream(X):
     return not is_collection and not isinstance(X, Iterator)
 
 
-def _files(path):
+def text_files(path):
+    """Return a text file as a list, or those in a folder."""
     path = path.expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*.txt") if p.is_file())

@@ -445,8 +445,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
                 f"{folder} has no vocabulary with a softmax, so the model "
                 "cannot predict words. Call fit with initial= to train one."
             )
-        model._random = check_random_state(model.random_state)
-        model._set_vocabulary(None, saved)
         model.net_ = model._new_net(saved)
         model.history_, model.n_iter_ = model.net_.history, 0
         return model
@@ -454,12 +452,13 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def _first_net(self, count):
         """Return an untrained net for a corpus, and the SavedModel or None."""
         saved = None if self.initial is None else read_language_model(self.initial)
-        self._random = check_random_state(self.random_state)
-        self._set_vocabulary(count, saved)
-        return self._new_net(saved), saved
+        return self._new_net(saved, count), saved
 
-    def _set_vocabulary(self, count, saved):
+    def _new_net(self, saved, count=None):
         """Set options and vocabulary, of the saved model if it has them."""
+        from ._lm_training import new_net
+
+        self._random = check_random_state(self.random_state)
         if saved is None:
             self.options_ = checked_options(self.architecture or {})
         else:
@@ -468,10 +467,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             self.vocabulary_ = make_vocabulary(count, self.min_count)
         else:
             self.vocabulary_ = saved.words
-
-    def _new_net(self, saved):
-        from ._lm_training import new_net
-
         return new_net(self, self._draw_seed(), saved)
 
     def _draw_seed(self):

@@ -78,7 +78,6 @@ class SavedModel(NamedTuple):
         The vocabulary; None without a vocabulary or a softmax.
     softmax : dict of str to ndarray
         Arrays by their parameter names in the module; empty without a softmax.
-    is_adaptive : bool
     file : Path
         File of the weights.
     """
@@ -87,7 +86,6 @@ class SavedModel(NamedTuple):
     weights: dict
     words: list | None
     softmax: dict
-    is_adaptive: bool
     file: Path
 
     @property
@@ -103,7 +101,7 @@ class SavedModel(NamedTuple):
         """The kind of the softmax, None if there is none."""
         if self.words is None:
             return None
-        return "adaptive" if self.is_adaptive else "full"
+        return "full" if self.softmax.keys() <= _FULL.keys() else "adaptive"
 
     def load_into(self, module):
         """Copy the weights into a LanguageModule."""
@@ -153,21 +151,22 @@ def read_language_model(model):
     """
     options_file, file, *vocabulary = _files(model)
     options = read_options(options_file)
-    weights = read_weights(file, options)
-    softmax, is_adaptive = _read_softmax(file) if vocabulary else ({}, False)
+    saved = SavedModel(options, read_weights(file, options), None, {}, file)
+    softmax = _read_softmax(file) if vocabulary else {}
     if not softmax:
-        return SavedModel(options, weights, None, {}, False, file)
-    words = _read_vocabulary(vocabulary[0])
-    if is_adaptive:
-        return SavedModel(options, weights, words, softmax, True, file)
+        return saved
+    saved = saved._replace(words=_read_vocabulary(vocabulary[0]), softmax=softmax)
+    if saved.softmax_kind == "adaptive":
+        return saved
     n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
-    if n_words != {len(words)}:
+    if n_words != {len(saved.words)}:
         raise ValueError(
-            f"ELMo: {vocabulary[0]} has {len(words)} words, but the softmax in {file} "
-            f"has rows for {sorted(n_words)}. Check that both are of the same model."
+            f"ELMo: {vocabulary[0]} has {len(saved.words)} words, but the softmax in "
+            f"{file} has rows for {sorted(n_words)}. Check that both are of the same "
+            "model."
         )
-    words, softmax = _marks_first(words, softmax)
-    return SavedModel(options, weights, words, softmax, False, file)
+    words, softmax = _marks_first(saved.words, softmax)
+    return saved._replace(words=words, softmax=softmax)
 
 
 def _files(model):
@@ -200,21 +199,14 @@ def _marks_first(words, softmax):
 
 
 def _read_softmax(file):
-    """Return the softmax, by parameter name, and whether it is adaptive."""
+    """Return the arrays of the softmax by parameter name, none without a softmax."""
     with open_hdf5(file) as h5:
         names = array_types(h5, file)
         named = {k: name for k, name in _FULL.items() if name in names}
-        if len(named) == 1:
-            (missing,) = set(_FULL.values()) - set(named.values())
-            raise ValueError(
-                f"ELMo: {missing!r} of the softmax is missing in {file}. The file is "
-                "incomplete; use another file."
-            )
-        is_adaptive = not named
-        if is_adaptive:
+        if not named:
             names = [name for name in names if name.startswith(_ADAPTIVE)]
             named = {name.removeprefix(_ADAPTIVE): name for name in names}
-        return {k: read_array(h5, n, file) for k, n in named.items()}, is_adaptive
+        return {k: read_array(h5, name, file) for k, name in named.items()}
 
 
 def _read_vocabulary(file):

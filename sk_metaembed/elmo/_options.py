@@ -79,7 +79,7 @@ LAYOUT = {
     "n_highway": ("char_cnn", "n_highway"),
     "activation": ("char_cnn", "activation"),
 }
-# Of options that a file may lack.
+# Values of options that a file may lack.
 _ABSENT = {
     "cell_clip": None,
     "proj_clip": None,
@@ -105,7 +105,7 @@ def read_options(file):
     ...     _ = file.write_text(text)
     ...     options = read_options(file)
     >>> options.filters, options.cell_clip, options.proj_clip, options.max_characters
-    (((1, 4), (2, 8)), 3.0, None, 50)
+    (((1, 4), (2, 8)), 3, None, 50)
     """
     content = _parse(file)
     if content.get("bidirectional") is False:
@@ -115,10 +115,8 @@ def read_options(file):
     _check_characters(file, content)
     values = {name: _value(file, content, name) for name in LAYOUT}
     values["skip_connections"] = bool(values["skip_connections"])
-    clips = {name: values[name] for name in ("cell_clip", "proj_clip")}
     for name, value in values.items():
         _check(name, value, ".".join(LAYOUT[name]), f"ELMo in {file}")
-    values |= {name: clip and float(clip) for name, clip in clips.items()}
     return _with_filters(ElmoOptions(**values), f"ELMo: 'char_cnn.filters' in {file}")
 
 
@@ -148,24 +146,18 @@ def _check(name, value, shown_name, owner):
 
 def _with_filters(options, name="filters"):
     """Return options with filters as pairs of int, or raise a ValueError."""
-    filters = _filter_pairs(options.filters, options.max_characters)
-    if not filters:
+    most = options.max_characters
+    try:
+        filters = tuple((int(width), int(number)) for width, number in options.filters)
+    except (TypeError, ValueError):
+        filters = ()
+    if not filters or not all(1 <= w <= most and n >= 1 for w, n in filters):
         raise ValueError(
             f"{name} must be pairs of width and number, such as ((1, 32), (2, 64)), "
-            f"with widths up to the {options.max_characters} characters of a word; got "
+            f"with widths up to the {most} characters of a word; got "
             f"{options.filters!r}."
         )
     return options._replace(filters=filters)
-
-
-def _filter_pairs(value, max_characters):
-    """Return filters as a tuple of pairs of int, empty if they are invalid."""
-    try:
-        pairs = tuple((int(width), int(number)) for width, number in value)
-    except (TypeError, ValueError):
-        return ()
-    valid = [1 <= width <= max_characters and number >= 1 for width, number in pairs]
-    return pairs if all(valid) else ()
 
 
 def _parse(file):

@@ -28,17 +28,6 @@ _PACKAGES = ("scikit-learn", "numpy", "torch")
 _NAME = re.compile(r"(?:[\w-][\w.-]*/){0,5}[\w-][\w.-]*", re.ASCII)
 _CHUNK = 1 << 20
 _ENCRYPTED = 1
-# First bytes of pickles, and of the formats joblib compresses them with.
-_PICKLES = (
-    b"\x80",
-    b"x\x01",
-    b"x^",
-    b"x\x9c",
-    b"x\xda",
-    b"\x1f\x8b",
-    b"BZh",
-    b"\xfd7zX",
-)
 
 
 def write_saved_file(path, members, info):
@@ -232,13 +221,10 @@ class SavedFile:
 
 def _check_kind(path):
     with open(path, "rb") as file:
-        start = file.read(4)
-    if start[:2] == b"PK":
-        return
-    if start.startswith(_PICKLES):
+        start = file.read(2)
+    if start != b"PK":
         raise SavedFileError(
-            f"{path} looks like a pickle, which sk_metaembed.load does not read: a "
-            "pickle can run any code when it is loaded. If you trust its author, use "
+            f"{path} was not written by sk_metaembed.save. A pickle, which can run any "
+            "code when it is loaded, is not read: if you trust its author, use "
             "joblib.load or pickle.load, and save the estimator with sk_metaembed.save."
         )
-    raise SavedFileError(f"{path} was not written by sk_metaembed.save.")

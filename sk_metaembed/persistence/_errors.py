@@ -34,8 +34,8 @@ class SavedFileError(ValueError):
     ...     try:
     ...         load(path)
     ...     except SavedFileError as error:
-    ...         print(str(error).rpartition("notes.txt ")[2])
-    was not written by sk_metaembed.save.
+    ...         print(str(error).partition("notes.txt ")[2].partition(". ")[0])
+    was not written by sk_metaembed.save
     """
 
 

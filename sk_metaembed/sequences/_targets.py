@@ -55,7 +55,7 @@ def _as_array(y):
     if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
         y = y.toarray()
     if hasattr(y, "columns") and y.shape[1] > 1:
-        y = _of_columns(read_frame(y))
+        y = np.array(list(zip(*read_frame(y), strict=True)), dtype=object)
     try:
         y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
     except ValueError as error:
@@ -67,14 +67,6 @@ def _as_array(y):
         raise ValueError("the rows of y are sets. " + _BINARIZE)
     if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
         raise ValueError(f"y must have one column or several, got shape {y.shape}.")
-    return y
-
-
-def _of_columns(columns):
-    """Return columns as an object array, (n_rows, n_columns), with their own types."""
-    y = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        y[:, j] = column
     return y
 
 
@@ -100,13 +92,10 @@ def _typed(y):
 
 
 def _missing(y):
-    if y.dtype.kind == "f":
-        gaps = ~np.isfinite(y)
-    elif y.dtype == object:
-        gaps = np.frompyfunc(_is_gap, 1, 1)(y).astype(bool)
-    else:
-        gaps = np.zeros(y.shape, dtype=bool)
-    return gaps
+    if y.dtype == object:
+        gaps = [_is_gap(value) for value in y.ravel().tolist()]
+        return np.array(gaps, dtype=bool).reshape(y.shape)
+    return ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(y.shape, dtype=bool)
 
 
 def _is_gap(value):

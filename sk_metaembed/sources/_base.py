@@ -163,7 +163,7 @@ class BaseEmbedding(
     array(['shape0', 'shape1'], dtype=object)
     """
 
-    # Of parameters that sources have in common: a subclass adds those of its own.
+    # Constraints of the parameters that sources share; a subclass adds its own.
     _common_constraints: dict = {
         "preprocess": [StrOptions(set(get_args(Preprocess))), None],
         "missing": MISSING_CONSTRAINT,
@@ -379,11 +379,6 @@ def shares_known(tokens, known):
     types = np.zeros(tokens.n_types, dtype=bool)
     types[tokens.codes[known]] = True
     return {"types": _share(types), "tokens": _share(known)}
-
-
-def word_coverage(tokens, known):
-    """Return the known shares of types and tokens, from flags per type."""
-    return {"types": _share(known), "tokens": _share(known[tokens.codes])}
 
 
 def _known_tokens(tokens, block):

@@ -50,7 +50,7 @@ class CharacterBatch(NamedTuple):
 
 
 class CharSpec:
-    """What a character network is built from: small, picklable, without weights.
+    """Specification of a character network: small, picklable, without weights.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class CharSpec:
 
     @property
     def _key(self):
-        """What determines the network's architecture, without its initial weights."""
+        """Options that determine the network's architecture."""
         network = self.char_dim, self.filters, self.dropout
         return *network, self.max_chars, self.lowercase, self.vocab_size
 

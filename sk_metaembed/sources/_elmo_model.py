@@ -22,7 +22,7 @@ _handles = HandleCache(maxsize=2)
 
 
 class ElmoSpec(NamedTuple):
-    """What identifies a loaded model."""
+    """Identity of a loaded model."""
 
     options: str
     weights: str
@@ -142,7 +142,7 @@ def from_files(kind, content, folder):
 
 
 class ElmoOutputSpec(NamedTuple):
-    """What `output` returns, and how.
+    """Specification of the returned vectors.
 
     Parameters
     ----------

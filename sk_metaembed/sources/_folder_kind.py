@@ -1,9 +1,9 @@
-"""Which source reads a folder of a model, told by its files."""
+"""Determine the source that reads the folder of a model, from its files."""
 
 import json
 from pathlib import Path
 
-# Of config.json in model2vec: older versions have no type.
+# Keys of config.json in older versions of model2vec, which has no model type.
 _STATIC_KEYS = ("apply_pca", "apply_zipf")
 
 

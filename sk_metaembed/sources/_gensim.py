@@ -1,15 +1,12 @@
-"""Helpers for training with gensim: corpora, log level and progress bars."""
+"""Helpers for training with gensim: corpora and progress bars."""
 
-import logging
 import os
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 
-from .._io._text_lines import read_lines
-from ..elmo._corpus import is_stream
+from ..elmo._corpus import Lines, is_stream, text_files
 from ..sequences import TokenSequences, check_tokens
 from ..sequences._validation import count_missing
 
@@ -47,7 +44,9 @@ class TokenStream:
 
     def __init__(self, X, missing="raise"):
         self._missing = missing
-        self._rows = _Lines(X) if isinstance(X, os.PathLike) else X
+        self._rows = X
+        if isinstance(X, os.PathLike):
+            self._rows = Lines(text_files(Path(X)))
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
@@ -96,22 +95,6 @@ class TokenStream:
             )
 
 
-class _Lines:
-    """Lines of a UTF-8 text file, one text per line."""
-
-    def __init__(self, path):
-        self._path = Path(path).expanduser()
-        if not self._path.is_file():
-            raise FileNotFoundError(
-                f"no such file: {str(self._path)!r}. A path must name a text "
-                "file with one sequence per line; TextStream reads folders, JSON "
-                "lines, Parquet and compressed files."
-            )
-
-    def __iter__(self):
-        return read_lines(self._path)
-
-
 def types_with_counts(counts):
     """Return the words of a ``{word: count}`` dict as one sequence, and the counts."""
     words = np.empty(len(counts), dtype=object)
@@ -133,34 +116,6 @@ class Sentences:
                 for words in tokens[start : start + _ROWS].to_list():
                     for begin in range(0, len(words), _MAX_LENGTH):
                         yield words[begin : begin + _MAX_LENGTH]
-
-
-class _QuietGensim:
-    """Context manager that silences gensim's log below critical messages.
-
-    Threads may enter concurrently; the last one to leave restores the level.
-    """
-
-    def __init__(self):
-        self.lock = Lock()
-        self.n_inside = 0
-
-    def __enter__(self):
-        logger = logging.getLogger("gensim")
-        with self.lock:
-            if not self.n_inside:
-                self.level = logger.level
-                logger.setLevel(max(self.level, logging.CRITICAL))
-            self.n_inside += 1
-
-    def __exit__(self, *error):
-        with self.lock:
-            self.n_inside -= 1
-            if not self.n_inside:
-                logging.getLogger("gensim").setLevel(self.level)
-
-
-quiet_gensim = _QuietGensim()
 
 
 def progress_callbacks(source):

@@ -20,7 +20,7 @@ _CLASSES = {
     "StaticSubwordEmbedding": StaticSubwordEmbedding,
     "PretrainedEmbedding": PretrainedEmbedding,
 }
-# What decides about the class of a model on the hub; small.
+# Small files that determine the class of a model on the hub.
 _DECIDING = ["modules.json", "config.json"]
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
@@ -62,7 +62,7 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     Notes
     -----
     Names that begin like those of gensim-downloader, such as "glove-", are looked up
-    there, and other names on the hub, of which a few small files are downloaded.
+    there, and other names on the hub, from which a few small files are downloaded.
 
     Examples
     --------

@@ -18,7 +18,6 @@ from ..sequences._late import LateBlock, LateRows, is_late
 from ..vectors import WordVectors
 from ._base import Preprocess
 from ._folder_kind import hint_of_folder
-from ._gensim import quiet_gensim
 from ._word_base import OOV, BaseWordEmbedding
 
 if TYPE_CHECKING:
@@ -51,10 +50,9 @@ def resolve_path(path):
     if os.path.exists(file):
         return file
     try:
-        with quiet_gensim:
-            models = sorted(downloader.info()["models"])
-            if path in models:
-                return downloader.load(path, return_path=True)
+        models = sorted(downloader.info()["models"])
+        if path in models:
+            return downloader.load(path, return_path=True)
     except Exception as error:  # gensim and urllib raise many kinds
         raise FileNotFoundError(
             f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader could "

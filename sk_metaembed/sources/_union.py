@@ -51,11 +51,6 @@ def _check_pairs(sources):
 def _check_source(name, source):
     if isinstance(source, str) and source == "drop":
         return
-    if isinstance(source, type):
-        raise TypeError(
-            f"EmbeddingUnion: source {name!r} must be an instance, "
-            f"{source.__name__}(...); got the class."
-        )
     if (
         isinstance(source, EmbeddedInputMixin)
         and not get_tags(source).input_tags.string
@@ -200,7 +195,7 @@ class EmbeddingUnion(
     ('vowels',)
     >>> union.get_feature_names_out()
     array(['vowels__function0'], dtype=object)
-    >>> union["vowels"].dims_
+    >>> union.named_sources_["vowels"].dims_
     {'function': 1}
     """
 
@@ -349,13 +344,6 @@ class EmbeddingUnion(
             for feature in source.get_feature_names_out()
         ]
         return np.array(names, dtype=object)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a source by name, fitted if the union is."""
-        sources = dict(getattr(self, "sources_", self.sources))
-        if name not in sources:
-            raise KeyError(f"No source is named {name!r}; names are {list(sources)}.")
-        return sources[name]
 
     def _read(self, X):
         return used_types(check_tokens(X, missing=self.missing))

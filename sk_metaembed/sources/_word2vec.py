@@ -19,7 +19,6 @@ from ._gensim import (
     TokenStream,
     is_corpus,
     progress_callbacks,
-    quiet_gensim,
     types_with_counts,
 )
 from ._word_base import OOV, BaseWordEmbedding
@@ -199,9 +198,9 @@ class Word2VecEmbedding(BaseWordEmbedding):
         X : TokenSequences, texts or token lists; a stream of them; or a path
             A stream is an iterable that can be read repeatedly and is not a collection,
             such as `TextStream`. It is read once to count words and once per epoch. A
-            path (`pathlib.Path`) names a UTF-8 text file with one sequence per line.
-            The result is the same as for a list of the same rows. A generator is read
-            into memory.
+            path (`pathlib.Path`) names a UTF-8 text file with one sequence per line, or
+            a folder with such .txt files. The result is the same as for a list of the
+            same rows. A generator is read into memory.
         y : ignored
             Nothing is learned from labels.
 
@@ -231,22 +230,21 @@ class Word2VecEmbedding(BaseWordEmbedding):
                 "with hs=False and negative=0 there is no training objective. Set "
                 "negative=5 or hs=True."
             )
-        with quiet_gensim:
-            model = self._make_model(**self._options())
-            model.build_vocab(**corpus, keep_raw_vocab=True)
-            if stream is None:
-                n_rows = len(tokens)
-            else:
-                n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
-                stream.check(*sizes)
-            self._check_vocabulary(model, n_rows or model.corpus_count)
-            model.train(
-                **corpus,
-                total_examples=model.corpus_count,
-                total_words=model.corpus_total_words,
-                epochs=self.epochs,
-                callbacks=progress_callbacks(self),
-            )
+        model = self._make_model(**self._options())
+        model.build_vocab(**corpus, keep_raw_vocab=True)
+        if stream is None:
+            n_rows = len(tokens)
+        else:
+            n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
+            stream.check(*sizes)
+        self._check_vocabulary(model, n_rows or model.corpus_count)
+        model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=self.epochs,
+            callbacks=progress_callbacks(self),
+        )
         if stream is not None:
             stream.check(*sizes)
         self._store(model)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core._sklearn import StrOptions
 from ..sequences import Block, EmbeddedSequences
-from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, word_coverage
+from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]
 _SHOWN = 5  # unknown words in an error message
@@ -93,7 +93,7 @@ def check_all_known(tokens, known):
 
 
 class Lookup(NamedTuple):
-    """Where the vector of each type comes from."""
+    """Source of the vector of each type."""
 
     rows: np.ndarray  # (n_types,) table rows, -1 where absent
     known: np.ndarray  # (n_types,) bool
@@ -188,7 +188,7 @@ class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
         if policy in ("mean", "random"):
             frequent = self._preprocessing.apply(frequent)
         self._oov_policy = OOVPolicy(policy, frequent)
-        self.coverage_ = word_coverage(tokens, lookup.known)
+        self.coverage_ = shares_known(tokens, lookup.known[tokens.codes])
         self.dims_ = {self.block_name: self._table().shape[1]}
         return lookup
 

@@ -191,18 +191,6 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch():
         torch.testing.assert_close(mine, together[2][part], rtol=1e-5, atol=1e-5)
 
 
-def test_what_is_forbidden_is_impossible():
-    chain = forbidding(chain_of(3), [(0, 0), (1, 2)])
-    chain = chain._replace(starts=chain.starts + torch.tensor([FORBIDDEN, 0, 0]))
-    scores = scores_of((6,), 3)
-    scores[:, 0] += 50  # as much as any score would ask for it
-    tags = best_tags(scores, chain, grid_of((6,))).tolist()
-    pairs = set(zip(tags[:-1], tags[1:], strict=True))
-    assert tags[0] != 0
-    assert not pairs & {(0, 0), (1, 2)}
-    assert tag_probabilities(scores, chain, grid_of((6,)))[0, 0] == 0
-
-
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_long_sentences_stay_exact(scale):
     lengths = (500, 3, 500)

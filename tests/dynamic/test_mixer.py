@@ -100,17 +100,6 @@ def test_context_attention_runs_over_time_and_not_over_sources():
             )
 
 
-@pytest.mark.parametrize("attention", ["task", "uniform"])
-def test_weights_of_a_task_and_of_a_sum_are_scalars(attention):
-    embedded = make_embedded()
-    mixers = (
-        mixer_of(embedded, attention, mixer=kind)
-        for kind in ("published", "standardized")
-    )
-    one, other = (mixer(batch_of(embedded)) for mixer in mixers)
-    assert torch.equal(one[0], other[0])
-
-
 @pytest.mark.parametrize("levels", [("type", "type"), ("token", "sequence")])
 def test_standardized_sources_are_those_of_a_standard_scaler(levels):
     embedded = make_embedded(levels=levels, lengths=(1, 9))

@@ -312,20 +312,6 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     assert model.set_params(warm_start=False).fit(*data).net_ is not net
 
 
-def test_dropout_is_on_in_training_alone(data):
-    tokens, y = data
-    model = classifier().fit(tokens, y)
-    network = model.trained_["finetuned"]
-    assert not network.network.training
-    opened = model.trainable.prepare(tokens)
-    batch = opened.pieces(tokens).batch(np.arange(4), torch.from_numpy)
-    still = [network(batch)[0][0] for _ in range(2)]
-    assert torch.equal(*still)
-    network.train()
-    assert network.network.training
-    assert not torch.equal(network(batch)[0][0], still[0])
-
-
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_saved_model_is_a_source_again(data, tmp_path, method):
     if method == "lora":

@@ -60,9 +60,7 @@ def test_another_corpus_has_another_checksum(other):
 
 
 def test_a_corpus_of_marks_is_refused():
-    with pytest.raises(
-        ValueError, match="most frequent word occurs 0 times.* the marks"
-    ):
+    with pytest.raises(ValueError, match="word occurs 0 times.* the marks"):
         ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])
 
 

@@ -20,6 +20,7 @@ from sk_metaembed.sequences import _late, _split
 from sk_metaembed.sequences._late import is_late
 
 from ..draws import QUICK
+from .oracles import LABELS
 
 WORDS = [
     *("a", "b", "paris", "Paris", "to", "be", "TO", "'s", "!", "_", "C", "don't", ""),
@@ -27,8 +28,6 @@ WORDS = [
     *("ﬁ", "fi", "日本", "❤\ufe0f", "😀", "\u0130", "x\ny", "\n", "longer than others"),
     *("internationally", "internationale", "12345678", "123456789"),
 ]
-MODES = ("mean", "sum", "max", "min", "first", "last", "dct", "hierarchical")
-ALL_MODES = (*MODES, "power-means")
 characters = st.sampled_from("aAbBiIİıσΣςéE\u0301 \n.,!'_ﬁℂ日😀\ud800C1")
 pieces = st.one_of(
     st.sampled_from(WORDS),
@@ -97,7 +96,7 @@ def transform(steps, rows, *, unsplit=True):
 def test_bits_are_those_of_single_steps(options, stores):
     sources = [PretrainedEmbedding(store) for store in stores.values()]
     sources.append(PretrainedEmbedding(stores["float32"], case_fallback=False))
-    every = [fitted(Tokenizer(**options), s, Pooling(ALL_MODES)) for s in sources]
+    every = [fitted(Tokenizer(**options), s, Pooling(list(LABELS))) for s in sources]
 
     @QUICK
     @given(rows=texts)
@@ -137,8 +136,6 @@ READS = {
     "values": lambda e: e.blocks[0].values.tolist(),
     "known": lambda e: e.blocks[0].known.tolist(),
     "repr": repr,
-    "facts": lambda e: (len(e), e.names, e.dim, e.level, e.n_rows_at("type")),
-    "block": lambda e: (repr(e.blocks[0]), e.blocks[0].known_share),
 }
 
 

@@ -50,12 +50,8 @@ def frame():
 
 SOURCES = {
     "list": lambda frame, folder: TEXTS,
-    "NaN": lambda frame, folder: [np.nan if t is None else t for t in TEXTS],
-    "pd.NA": lambda frame, folder: [pd.NA if t is None else t for t in TEXTS],
     "token lists": lambda frame, folder: LISTS,
     "jsonl": lambda frame, folder: json_file(folder, TEXTS),
-    "jsonl of lists": lambda frame, folder: json_file(folder, LISTS),
-    "table": lambda frame, folder: pa.table({"text": TEXTS}),
     "table of lists": lambda frame, folder: pa.table({"text": LISTS}),
     "dictionary": lambda frame, folder: pa.table(
         {"text": pa.array(TEXTS).dictionary_encode()}

@@ -89,12 +89,6 @@ def test_columns_in_the_names_of_folders(frame, pipe, tmp_path):
     assert result["id"].tolist() == frame["id"].tolist()
 
 
-def test_a_record_batch(frame, pipe, texts, tmp_path):
-    batch = pa.RecordBatch.from_pandas(frame)
-    transform_in_batches(pipe, batch, tmp_path / "a.npy", column="text")
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), pipe.transform(texts))
-
-
 @pytest.mark.parametrize("kind", ["json", "parquet"])
 def test_output_without_rows_has_columns(kind, pipe, tmp_path):
     source = tmp_path / "in.jsonl"
@@ -163,12 +157,6 @@ def test_no_columns_and_duplicate_columns(pipe, frame, tmp_path):
     assert len(transform_partitions(pipe, lazy, column="text", keep=None).columns) == 6
     result = transform_partitions(pipe, lazy, column="text", keep=["id", "id"])
     assert result.columns.tolist().count("id") == 1
-
-
-def test_error_on_a_missing_column_lists_the_columns(pipe, frame, tmp_path):
-    for source in (frame, pl.from_pandas(frame)):
-        with pytest.raises(ValueError, match=r"no column 'x'; it has .*'id', 'text'\]"):
-            transform_in_batches(pipe, source, tmp_path / "a.npy", column="x")
 
 
 def test_error_on_dask_collections_names_transform_partitions(pipe, frame, tmp_path):

@@ -118,15 +118,6 @@ def test_batches_after_a_corrupt_one_are_computed_again(pipe, texts, whole, out)
         assert is_like(out, whole)
 
 
-def test_nothing_is_left_to_resume(pipe, texts, whole, out):
-    for name in ("data", "journal"):
-        with pytest.raises(Stop):
-            run(pipe, interrupted(texts, 14), out)
-        (parts(out) / name).write_bytes(b"")
-        assert run(pipe, texts, out).resumed == 0
-        assert is_like(out, whole)
-
-
 @pytest.mark.parametrize("name", ["fsync", "replace"])
 def test_killed_around_the_last_rename(name, pipe, texts, whole, out, monkeypatch):
     def stop(*args):
@@ -217,13 +208,6 @@ def test_another_pipeline_or_source_or_option_is_refused(
         with pytest.raises(ValueError, match="has other rows than before among rows"):
             run(pipe, other_rows, out)
     assert run(pipe, texts, out).resumed == 12
-    assert is_like(out, whole)
-
-
-def test_resume_false_starts_over(pipe, texts, whole, out):
-    with pytest.raises(Stop):
-        run(pipe, interrupted(texts[::-1], 14), out)
-    assert run(pipe, texts, out, resume=False).resumed == 0
     assert is_like(out, whole)
 
 

@@ -88,6 +88,7 @@ SOURCES = {
     "list column": lambda texts, folder: pa.table({"text": lists(texts)}),
     "dataset": lambda texts, folder: dataset.dataset(parquet_folder(texts, folder)),
     "reader": lambda texts, folder: reader(texts),
+    "record batch": lambda texts, folder: pa.record_batch({"text": texts}),
     "frame": lambda texts, folder: pd.DataFrame({"text": texts}),
     "polars frame": lambda texts, folder: pl.DataFrame({"text": texts}),
 }

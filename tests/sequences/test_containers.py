@@ -281,17 +281,14 @@ def test_lists_that_are_not_tokens(rows, message):
     ("types", "codes", "offsets", "error", "message"),
     [
         (["a"], [1], [0, 1], ValueError, r"Codes must be in \[0, 1\).*from 1 to 1"),
-        (["a"], [-1], [0, 1], ValueError, "from -1"),
         (["a"], np.array([2**32]), [0, 1], ValueError, "Codes must be in"),
         (["a"], [0.5], [0, 1], TypeError, "codes must be integers, got dtype float64"),
-        (["a"], [0], [0, 1.0], TypeError, "offsets must be integers"),
         (["a"], [0], [0, 2], ValueError, "Offsets must ascend"),
         (["a"], [0], [0, 2, 1], ValueError, "Offsets must ascend"),
         (["a"], [0], [], ValueError, "Offsets must ascend"),
         (["a", "a"], [0], [0, 1], ValueError, "distinct"),
         (["a", 1], [0], [0, 1], TypeError, "Types must be str, got int"),
         ([["a"]], [0], [0, 1], ValueError, "one-dimensional"),
-        (["a"], [[0]], [0, 1], ValueError, "one-dimensional"),
     ],
 )
 def test_layouts_that_do_not_fit(types, codes, offsets, error, message):

@@ -29,7 +29,7 @@ def test_page_shows_numbers_blocks_and_rows(embedded):
     assert "Blocks" not in embedded.tokens._repr_html_()
 
 
-def test_gathering_vectors_is_left_to_whoever_needs_them():
+def test_html_does_not_gather_vectors():
     table = np.ones((10, 5), dtype=np.float32)
     block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
     embedded = EmbeddedSequences(TokenSequences.from_lists([["a", "b", "c"]]), [block])

@@ -17,6 +17,7 @@ from sk_metaembed import (
     Tokenizer,
     Word2VecEmbedding,
 )
+from sk_metaembed.sequences._validation import check_cells
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w)] for w in words], missing="empty")
 MISSING = [None, np.nan, pd.NA, float("nan"), pd.NaT]
@@ -52,7 +53,7 @@ def test_sources_given_texts():
     with pytest.raises(TypeError, match="row 1 is missing"):
         FunctionEmbedding(len).fit(["to", None])
     union = EmbeddingUnion([("length", LENGTHS)], missing="empty").fit(["to", None])
-    assert union.n_missing_ == 1 and union["length"].n_missing_ == 1
+    assert union.n_missing_ == 1 and union.named_sources_.length.n_missing_ == 1
     source = Word2VecEmbedding(4, min_count=1, missing="empty")
     assert source.fit(Stream()).n_missing_ == 3
 
@@ -99,3 +100,13 @@ def test_pairs_of_tokens_know_missing_sides():
     pairs = PairEncoder(Tokenizer(), missing="empty").fit_transform(pairs)
     assert pairs.second.missing.tolist() == [True, False]
     assert pairs[1:].sequences.missing.tolist() == [False, False]
+
+
+def test_missing_cells_are_of_the_kind_of_the_others():
+    columns = [None, "a"], [None, None]
+    cells, absent = check_cells(columns, "xy", missing="empty")
+    assert cells == ["", "a", "", ""]
+    assert absent.tolist() == [True, False, True, True]
+    columns = [None, None], [["a"], np.nan]
+    cells, _ = check_cells(columns, "xy", missing="empty")
+    assert cells == [[], [], ["a"], []]

@@ -13,19 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from sk_metaembed import LSAEmbedding, Pooling, Tokenizer
 
 # Turn the lights on, or stop the music, in different words.
-COMMANDS = {
-    "zh": (
-        ["打开客厅的灯", "请把灯打开", "打开所有的灯", "开灯", "请打开卧室灯"],
-        ["停止播放音乐", "请把音乐停止", "停止这首歌", "请停止音乐", "音乐停止播放"],
-    ),
-    "ja": (
-        ["電気をつけて", "リビングの電気をつけてください", "照明をつけて"],
-        ["音楽を止めて", "この音楽を止めてください", "曲を止めて", "音楽止めて"],
-    ),
-    "th": (
-        ["เปิดไฟ", "ช่วยเปิดไฟห้องนอน", "เปิดไฟทั้งหมด", "เปิดไฟหน่อย"],
-        ["หยุดเพลง", "ช่วยหยุดเพลงนี้", "หยุดเล่นเพลง", "หยุดเพลงหน่อย"],
-    ),
+TEXTS = {
+    "zh": [
+        *("打开客厅的灯", "请把灯打开", "打开所有的灯", "开灯", "请打开卧室灯"),
+        *("停止播放音乐", "请把音乐停止", "停止这首歌", "请停止音乐", "音乐停止播放"),
+    ],
+    "ja": ["リビングの電気をつけてください", "照明をつけて", "音楽を止めて"],
+    "th": ["ช่วยเปิดไฟห้องนอน", "เปิดไฟทั้งหมด", "หยุดเล่นเพลง"],
 }
 # Characters of these scripts, with the marks that follow them in Thai, or other words.
 SCRIPTS = "\u0e00-\u0e7f\u3005\u3040-\u30ff\u3400-\u9fff"
@@ -39,14 +33,8 @@ def bigrams(text):
     return single + [a + b for a, b in zip(single, single[1:], strict=False)]
 
 
-def data(language):
-    on, stop = COMMANDS[language]
-    return [*on, *stop], np.repeat([0, 1], [len(on), len(stop)])
-
-
-@pytest.mark.parametrize("language", COMMANDS)
-def test_default_warns(language):
-    texts, _ = data(language)
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+def test_default_warns(texts):
     with pytest.warns(UserWarning, match=r"no spaces .* as tokenizer"):
         Tokenizer().fit(texts)
 
@@ -54,7 +42,7 @@ def test_default_warns(language):
 @pytest.mark.parametrize(
     "texts",
     [
-        ["打开 客厅 的 灯", "请 把 音乐 停止"],  # split by somebody
+        ["打开 客厅 的 灯", "请 把 音乐 停止"],  # already split
         ["コンピュータ プログラミング", "データベース ネットワーク"],  # loan words
         ["เปิด ไฟ ห้อง นอน", "ช่วย หยุด เพลง นี้"],
         ["Turn on the 灯 please", "Stop the 音楽 now"],
@@ -73,7 +61,7 @@ def test_texts_with_words_do_not_warn(texts):
 
 
 def test_own_splitting_and_later_texts_do_not_warn():
-    texts, _ = data("zh")
+    texts = TEXTS["zh"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Tokenizer(tokenizer=bigrams).fit(texts)
@@ -83,7 +71,7 @@ def test_own_splitting_and_later_texts_do_not_warn():
 
 
 def test_from_texts_to_classes():
-    texts, y = data("zh")
+    texts, y = TEXTS["zh"], np.repeat([0, 1], 5)
     source = LSAEmbedding(n_components=4, random_state=0)
     classifier = make_pipeline(StandardScaler(), LogisticRegression(C=1000))
     pipe = make_pipeline(Tokenizer(tokenizer=bigrams), source, Pooling(), classifier)

@@ -130,10 +130,8 @@ def test_refused(X, message):
     [
         pd.DataFrame({"a": ["x"], "b": ["y"]}),
         pd.DataFrame(index=[0, 1]),
-        pl.DataFrame({"a": ["x"], "b": ["y"]}),
         pa.table({"a": ["x"], "b": ["y"]}),
         np.array([["x", "y"]]),
-        np.array([["x", "y"]], dtype=object),
     ],
     ids=lambda X: type(X).__module__,
 )
@@ -172,12 +170,10 @@ def test_long_values_are_cut_in_messages():
 
 NUMBERS = {
     "list": [1, 2],
-    "column": np.ones((2, 1)),
     "Series": pd.Series([1, 2]),
     "categories": pd.Series([1, 2], dtype="category"),
     "dates": pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])),
     "polars": pl.Series([1.5, 2.5]),
-    "arrow": pa.array([1, 2]),
 }
 
 
@@ -195,9 +191,7 @@ def test_numbers_are_probably_the_wrong_column(X):
     [
         (pd.DataFrame({"price": [1, 2]}), "'price'"),
         (pd.DataFrame([1, 2]), "0"),
-        (pl.DataFrame({"price": [1, 2]}), "'price'"),
         (pa.table({"price": [1, 2]}), "'price'"),
-        (pd.Series([1, 2], name="price"), "'price'"),
         (pl.Series("price", [1, 2]), "'price'"),
     ],
     ids=lambda X: type(X).__module__,

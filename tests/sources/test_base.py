@@ -78,15 +78,6 @@ def test_texts_are_tokenised_as_by_the_tokenizer():
     assert piped.blocks[0].known.tolist() == [True, True, False]
 
 
-def test_no_sequences_and_no_tokens():
-    for rows in ([], [[]], [[], []]):
-        source = DigitsEmbedding()
-        embedded = source.fit_transform(rows)
-        assert embedded.shape == (len(rows),)
-        assert embedded.dim == 10
-        assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
-
-
 def test_blocks_must_stay_the_same():
     source = LayersEmbedding().fit(ROWS)
     source._embed = lambda tokens: Block("other", np.ones((tokens.n_types, 1)), "type")

@@ -1,11 +1,8 @@
 """CharEmbedding: input, masking and training of word vectors from characters."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
 from sk_metaembed import (
     CharEmbedding,
@@ -120,10 +117,6 @@ def test_endings_are_learned_and_hold_for_words_unseen():
     )
     new, labels = words_ending(60, 1)
     assert model.fit(X, y).score(new, labels) >= 0.95
-    same = clone(model).fit(X, y)
-    np.testing.assert_array_equal(same.predict_proba(new), model.predict_proba(new))
-    other = clone(model).set_params(random_state=1).fit(X, y)
-    assert not np.array_equal(other.predict_proba(new), model.predict_proba(new))
 
 
 def test_characters_unseen_say_nothing():
@@ -133,22 +126,6 @@ def test_characters_unseen_say_nothing():
     assert {i for i in range(261) if weight[i].any()} == seen
     tokens = TokenSequences.from_lists([["abc"], ["x"]])[:1]  # "x" is in its types
     assert char().prepare(tokens).unseen[ord("x")]
-
-
-@pytest.mark.parametrize("attention", ["word", "context"])
-def test_sequences_are_the_same_alone_and_pickled(data, attention):
-    tokens, y = data
-    embedded = FunctionEmbedding(lengths).fit_transform(tokens)
-    model = DynamicMetaClassifier(
-        attention, trainable=[("char", char()), ("b", char(char_dim=4))], **OPTIONS
-    ).fit(embedded, y)
-    together = model.predict_proba(embedded)
-    alone = [model.predict_proba(embedded[i : i + 1]) for i in range(len(tokens))]
-    np.testing.assert_allclose(np.concatenate(alone), together, atol=1e-5)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict_proba(embedded), together)
-    frame = model.attention_weights(embedded)
-    assert frame.columns[3:].tolist() == ["function", "char", "b"]
 
 
 def lengths(words):

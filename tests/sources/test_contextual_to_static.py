@@ -71,13 +71,6 @@ def assert_is(wv, means, counts):
     assert frequency == sorted(frequency, reverse=True)
 
 
-def test_the_vectors_are_direct_means():
-    source = FunctionEmbedding(place, level="token").fit(CORPUS)
-    expected = direct_means(source, CORPUS, "function")
-    wv = contextual_to_static(source, CORPUS)
-    assert_is(wv, *expected)
-
-
 @pytest.mark.parametrize("name", ["low", "high"])
 @pytest.mark.filterwarnings("ignore:contextual_to_static:UserWarning")
 def test_unknown_occurrences_are_not_counted(name):

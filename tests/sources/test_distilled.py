@@ -121,12 +121,6 @@ def test_base_is_regressed_first_and_knows_more_words():
     from_mean /= np.linalg.norm(from_mean, axis=1, keepdims=True)
     expected = fitted.mean + from_mean @ fitted.base_coefs
     np.testing.assert_allclose(block.values, expected, atol=1e-5)
-    # A text that base does not know depends on its n-grams alone.
-    less = DistilledEmbedding(teacher(), base=words_of(*WORDS[:9])).fit(texts())
-    tokens = Tokenizer().transform(["the cast"])
-    np.testing.assert_allclose(
-        vectors(less, tokens), less.student_.predict(tokens)[0], atol=1e-6
-    )
 
 
 def test_the_teacher_is_fitted_on_x_alone_and_called_in_fit_alone(monkeypatch):

@@ -109,7 +109,6 @@ def test_sparse_output_is_dense_up_to_a_limit():
 @pytest.mark.parametrize(
     ("make", "error", "match"),
     [
-        (lambda X: np.ones(len(X)), ValueError, r"\(5, dim\); got \(5,\)"),
         (lambda X: np.ones((2, 3)), ValueError, r"\(5, dim\); got \(2, 3\)"),
         (lambda X: np.ones((len(X), 0)), ValueError, "dim"),
         (lambda X: np.full((len(X), 2), np.nan), ValueError, "5 of 5 rows contain NaN"),
@@ -125,8 +124,7 @@ def test_what_is_no_row_of_numbers_is_refused(make, error, match):
 
 @pytest.mark.parametrize(
     "estimator",
-    [TfidfVectorizer(), make_pipeline(CountVectorizer()), HashingVectorizer()],
-    ids=lambda estimator: type(estimator).__name__,
+    [TfidfVectorizer(), make_pipeline(HashingVectorizer())],
 )
 def test_tokens_where_strings_are_needed_get_a_hint(estimator):
     message = "failed on a TokenSequences: .*lower.*Set as_text=True"
@@ -138,8 +136,3 @@ def test_columns_may_not_change_after_fit():
     source = EstimatorEmbedding(Giving(lambda X: np.ones((len(X), len(X))))).fit(TEXTS)
     with pytest.raises(ValueError, match="2 columns, but 5 in fit"):
         source.transform(TEXTS[:2])
-
-
-def test_frames_are_taken():
-    step = Giving(lambda X: pd.DataFrame({"a": range(len(X)), "b": 1.5}))
-    assert values_of(EstimatorEmbedding(step).fit(TEXTS), TEXTS)[3].tolist() == [3, 1.5]

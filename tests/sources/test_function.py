@@ -109,7 +109,6 @@ def test_nothing_known_in_fit():
             "1, for 'be'",
         ),
         (lambda ws: [["x"]] * len(ws), TypeError, "0, for 'to', is not an array"),
-        (lambda ws: [[1j]] * len(ws), TypeError, "0, for 'to', is not an .*complex"),
     ],
 )
 def test_faulty_results_are_named(func, error, message):

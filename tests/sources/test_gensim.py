@@ -82,9 +82,6 @@ def test_memory_holds_a_few_thousand_rows_only():
 
 
 def test_exhausted_streams_are_rejected(path):
-    with pytest.raises(TypeError, match="source is a generator"):
-        TextStream(text for text in TEXTS)
-
     class Once:
         def __init__(self):
             self.rows = iter(TEXTS)
@@ -117,7 +114,7 @@ def test_errors_of_a_stream_are_raised_in_any_pass(tmp_path):
     assert threading.active_count() == n_threads
     with pytest.raises(TypeError, match="row 1 is missing"):
         Word2VecEmbedding(**TINY).fit(Again(["a text", None]))
-    with pytest.raises(FileNotFoundError, match="Word2VecEmbedding: no such file"):
+    with pytest.raises(FileNotFoundError, match="Word2VecEmbedding: no file or folder"):
         Word2VecEmbedding(**TINY).fit(tmp_path / "no.txt")
     (tmp_path / "a.txt").write_bytes(b"tea\ncaf\xe9\n")
     with pytest.raises(ValueError, match=r"a\.txt, line 2: byte 0xe9"):
@@ -126,5 +123,3 @@ def test_errors_of_a_stream_are_raised_in_any_pass(tmp_path):
         Word2VecEmbedding(**TINY).fit(Again([]))
     with pytest.raises(ValueError, match=r"no word is left .* occurs 1 times"):
         Word2VecEmbedding(**TINY).fit(Again(["one two"]))
-    with pytest.raises(ValueError, match="no training objective"):
-        Word2VecEmbedding(**TINY, negative=0).fit(Again(TEXTS))

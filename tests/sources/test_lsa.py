@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sk_metaembed import LSAEmbedding, Tokenizer, TokenSequences
+from sk_metaembed import LSAEmbedding, Tokenizer
 
 WORDS = [
     *("engine", "wing", "damage", "bird", "seen", "no", "dent", "crack", "of", "the"),
@@ -95,8 +95,6 @@ def test_unknown_and_empty_rows_are_zero():
     ("X", "dim"),
     [
         (["engine"], 1),
-        (["engine", "engine engine"], 1),
-        (["engine", "wing"], 2),
         (["engine wing damage", "bird"], 2),
         (["engine", "", "wing", "bird"], 3),
     ],
@@ -119,10 +117,9 @@ def test_punctuation_and_token_lists_are_features_too():
     assert set(spaced.vectorizer_.vocabulary_) == {"new york", "york"}
 
 
-@pytest.mark.parametrize("X", [[""], [[], []], TokenSequences.from_lists([[]])])
-def test_nothing_to_learn_from(X):
+def test_nothing_to_learn_from():
     with pytest.raises(ValueError, match="all training sequences are empty"):
-        LSAEmbedding().fit(X)
+        LSAEmbedding().fit(["", ""])
 
 
 @pytest.mark.parametrize("bad", [(3,), (0, 2), (4, 3), (1.5, 2), (1, 2, 3)])

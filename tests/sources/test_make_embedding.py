@@ -26,10 +26,7 @@ def places(tmp_path):
     older = tiny_static.save(tmp_path / "older", config={"apply_zipf": True})
     return {
         "bert": (tiny_bert.folder(), TransformerEmbedding),
-        "encoder": (
-            encoder,
-            TransformerEmbedding,
-        ),
+        "encoder": (encoder, TransformerEmbedding),
         "pair": ((tiny_bert.network(), tiny_bert.tokenizer()), TransformerEmbedding),
         "model2vec": (tiny_static.save(tmp_path / "m2v"), StaticSubwordEmbedding),
         "older model2vec": (older, StaticSubwordEmbedding),

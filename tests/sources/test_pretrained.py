@@ -45,12 +45,6 @@ def test_case_falls_back_to_lower_only(store):
     assert exact.blocks[0].known.tolist() == [False, False, False, True]
 
 
-def test_coverage(store, texts):
-    fitted = PretrainedEmbedding(store).fit(texts)
-    # Known: the cat sleeps Dog runs Paris café 東京; not: fast nowhere.
-    assert fitted.coverage_ == {"types": 0.8, "tokens": 10 / 12}
-
-
 def test_float16_store_stays_float16(store, texts):
     source = PretrainedEmbedding(store, dtype="float16", preprocess="center")
     block = source.fit_transform(texts).blocks[0]

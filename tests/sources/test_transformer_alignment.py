@@ -14,14 +14,17 @@ class Slow:
     """A tokenizer in Python, of the kind that has no `word_ids`."""
 
     is_fast = False
-    model_max_length = 48
 
     def __init__(self, tokenizer):
         self._tokenizer = tokenizer
-        self.init_kwargs = {}
-        for name in ("cls_token_id", "unk_token_id", "pad_token_id", "get_vocab"):
-            setattr(self, name, getattr(tokenizer, name))
-        self.all_special_ids = tokenizer.all_special_ids
+
+    def __getattr__(self, name):
+        if name in ("_tokenizer", "backend_tokenizer"):
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+    def __len__(self):
+        return len(self._tokenizer)
 
     def __call__(self, text, text_pair=None, **options):
         assert "is_split_into_words" not in options

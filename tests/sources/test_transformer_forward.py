@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from sk_metaembed import TransformerEmbedding
-from sk_metaembed.sources._batching import BatchRunner
 
 from .. import tiny_bert
 from .test_transformer_embedding import HOW
@@ -121,35 +120,21 @@ def test_a_tokenizer_may_cut_texts_on_the_left(pair):
     np.testing.assert_allclose(block.values[0], states.mean(0), atol=1e-5)
 
 
-def test_out_of_memory_halves_the_batch():
-    done, runner = [], BatchRunner(1000)
-
-    def forward(batch):
-        if len(batch) > 7:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        done.extend(batch.tolist())
-
-    with pytest.warns(UserWarning, match="out of GPU memory on a batch of") as caught:
-        runner.run([10] * 50, forward)
-    assert sorted(done) == list(range(50))
-    assert len(caught) == 3  # 50, 25, 12, then 6 at a time
-    assert runner.budget == 60
-    runner.run([10] * 20, forward)
-
-
 def test_out_of_memory_does_not_change_the_vectors(pair, monkeypatch):
-    expected = TransformerEmbedding(pair).fit_transform([LONG, LONG[:5], LONG[2:]])
+    rows = [LONG[: i + 1] for i in range(9)]
+    expected = TransformerEmbedding(pair).fit_transform(rows)
     source = TransformerEmbedding(pair).fit([LONG])
     whole = type(source._model.network).hidden_states
 
     def small(self, rows, types, pad):
-        if len(rows) > 1:
+        if len(rows) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return whole(self, rows, types, pad)
 
     monkeypatch.setattr(type(source._model.network), "hidden_states", small)
-    with pytest.warns(UserWarning, match="Continuing with at most"):
-        embedded = source.transform([LONG, LONG[:5], LONG[2:]])
+    with pytest.warns(UserWarning, match="Continuing with at most") as caught:
+        embedded = source.transform(rows)
+    assert len(caught) == 3  # 9, 4 or 5, 3, then 1 or 2 rows at a time
     np.testing.assert_allclose(
         embedded.blocks[0].values, expected.blocks[0].values, atol=1e-5
     )

@@ -7,22 +7,9 @@ import pytest
 
 from sk_metaembed import PretrainedEmbedding, WordVectors
 
-ENGLISH = [
-    "the",
-    "of",
-    "and",
-    "to",
-    "in",
-    "film",
-    "good",
-    "bad",
-    "plot",
-    "story",
-    "was",
-    "very",
-]
+ENGLISH = ["the", "of", "and", "to", "in", "film", "good", "bad", "plot", "was", "very"]
 GERMAN = ["der", "die", "und", "das", "nicht", "von", "sie", "ist", "des", "auf"]
-TEXTS = ["The story of the plot", "and to in very good film", "the bad film was"]
+TEXTS = ["The plot of the plot", "and to in very good film", "the bad film was"]
 
 
 def store(words, cache_dir):
@@ -33,7 +20,7 @@ def store(words, cache_dir):
 @pytest.mark.parametrize("words", [GERMAN, [f"/c/en/{w}" for w in ENGLISH]])
 def test_words_of_both_are_shown(words, tmp_path):
     source = PretrainedEmbedding(store(words, tmp_path))
-    message = rf"only 0.0% of the 15 .*such as \['{words[0]}.* such as \['the', 'film'"
+    message = rf"only 0.0% of the 15 .*such as \['{words[0]}.* such as \['the', 'plot'"
     with pytest.warns(UserWarning, match=message):
         source.fit(TEXTS)
 
@@ -54,11 +41,3 @@ def test_the_bound_is_one_in_twenty_and_only_fit_warns(tmp_path):
         source.fit([[], []])
     with pytest.warns(UserWarning, match=r"only 4.8% of the 21 training tokens"):
         source.fit([["the", *GERMAN, *GERMAN]])
-
-
-def test_nothing_learned_depends_on_the_warning(tmp_path):
-    source = PretrainedEmbedding(store(GERMAN, tmp_path))
-    with pytest.warns(UserWarning):
-        embedded = source.fit_transform(TEXTS)
-    assert not embedded.blocks[0].known.any()
-    assert source.coverage_ == {"types": 0.0, "tokens": 0.0}

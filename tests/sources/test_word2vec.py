@@ -1,6 +1,5 @@
 """Word2VecEmbedding and FastTextEmbedding against gensim; pickles and errors."""
 
-import logging
 import pickle
 
 import numpy as np
@@ -141,14 +140,6 @@ def test_long_sequences_are_not_cut():
     sentences = list(Sentences([TokenSequences.from_lists([long, [], ["a"]])]))
     assert [word for words in sentences for word in words] == [*long, "a"]
     assert max(map(len, sentences)) == 10_000
-
-
-@both
-def test_gensim_stays_silent(source, capfd):
-    level = logging.getLogger("gensim").level
-    source.fit(CORPUS)
-    assert capfd.readouterr() == ("", "")
-    assert logging.getLogger("gensim").level == level
 
 
 def test_the_row_of_a_lone_surrogate_is_named():

@@ -57,7 +57,7 @@ def test_changed_content_is_noticed(write, conversions):
     touch(path, 30)
     new = WordVectors.open(path)
     assert new["a"].tolist() == [3, 4] and new != old
-    assert old["a"].tolist() == [1, 2]  # whoever holds it keeps it
+    assert old["a"].tolist() == [1, 2]  # an open handle keeps its store
     assert len(conversions) == 2
 
 

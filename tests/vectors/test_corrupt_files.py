@@ -31,12 +31,7 @@ ERRORS = {
         "Supported formats: word2vec",
     ),
     "zip": (b"PK\x03\x04" + bytes(60), "unpack it"),
-    "numpy": (b"\x93NUMPY" + bytes(60), "from_arrays"),
     "web page": (b"<!DOCTYPE html><html>Not found</html>", "looks like a web page"),
-    "LFS pointer": (
-        b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n",
-        "git lfs pull",
-    ),
     "all nan": ("a nan 1\nb 1 inf\n", "all 2 vectors contain NaN"),
     "cut binary": (b"3 2\n" + binary_rows(3)[:-4], "within word 2 .'w2'.*limit=2"),
     "short binary": (b"4 2\n" + binary_rows(3) + bytes(9), "within word 3|states 4"),

@@ -55,7 +55,7 @@ def test_round_trip(fmt, tmp_path):
     assert (report.path, report.format) == (str(path), fmt)
     assert (report.n_words, report.dim) == (8, 7)
     assert_same(read(path), TABLE)
-    # Nothing lies beside it.
+    # No other file is left.
     assert set(os.listdir(tmp_path)) <= {path.name, "cache"}
 
 

@@ -12,10 +12,8 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    AverageMetaEmbedding,
     CommonComponentRemoval,
     FunctionEmbedding,
-    LSAEmbedding,
     Pooling,
     PretrainedEmbedding,
     SVDMetaEmbedding,
@@ -189,15 +187,6 @@ def test_pooling_that_is_no_mean_raises(steps, tmp_path):
     with pytest.raises(ValueError, match="needs the vector of a text to be the mean"):
         export(pipeline(*steps), tmp_path / "m")
     assert "m" not in os.listdir(tmp_path)
-
-
-def test_sources_of_whole_texts_raise(tmp_path):
-    union = make_embedding_union(
-        LSAEmbedding(2), FunctionEmbedding(lambda words: [[len(w), 1] for w in words])
-    )
-    pipe = make_pipeline(union, AverageMetaEmbedding(), Pooling())
-    with pytest.raises(ValueError, match="sources of words alone"):
-        export(pipe.fit(["the cat sleeps", "a cat", "the cat"]), tmp_path / "m")
 
 
 def test_unknown_words_count_only_if_kept(tmp_path):

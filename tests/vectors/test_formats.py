@@ -102,14 +102,6 @@ def test_pickles_are_refused_and_not_run(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_round_trip_through_keyed_vectors():
-    kv = KeyedVectors.load_word2vec_format(datapath("test_glove.txt"), no_header=True)
-    back = WordVectors.from_keyed_vectors(kv).to_keyed_vectors()
-    assert back.index_to_key == kv.index_to_key
-    np.testing.assert_array_equal(back.vectors, kv.vectors)
-    assert back.most_similar("the") == kv.most_similar("the")
-
-
 def test_round_trip_keeps_ngrams(tmp_path):
     ft = FastText(
         common_texts, vector_size=6, min_count=1, bucket=50, workers=1, seed=1

@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 
 def refused(path, match, most=40 * MIB):
-    """See that a file is refused by a sentence, before much memory is taken."""
+    """Check that a file raises an error before much memory is used."""
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=match):
@@ -122,7 +122,7 @@ def test_forged_meta_data(name, tmp_path):
     ],
 )
 def test_forged_arrays(name, array, limit, tmp_path):
-    """Compiled code goes by these numbers: it must not leave the arrays."""
+    """Compiled code relies on these numbers and must stay within the arrays."""
     store = tmp_path / "s"
     rng = np.random.default_rng()
     WordVectors.from_arrays(["a", "b"], rng.random((2, 2)), path=store)
@@ -136,7 +136,7 @@ def test_forged_arrays(name, array, limit, tmp_path):
 
 
 def opened_or_refused(path):
-    """See that bytes of any kind give a store or a sentence, and nothing else."""
+    """Check that any bytes give a store or a ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

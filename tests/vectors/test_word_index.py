@@ -83,12 +83,6 @@ def test_containers(wv, container):
     assert wv.lookup(container(["tea", "milk", "café"])).tolist() == [0, -1, 1]
 
 
-def test_no_words(wv):
-    assert wv.lookup([]).shape == (0,)
-    values, known = wv.vectors_for([])
-    assert values.shape == (0, 2) and known.shape == (0,)
-
-
 def test_vectors_for_masks_unknown_words(wv):
     values, known = wv.vectors_for(["café", "milk", "café"])
     np.testing.assert_array_equal(values, [[2, 3], [0, 0], [2, 3]])
@@ -122,8 +116,6 @@ def test_single_words(wv):
 def test_not_a_word(wv, words, error, message):
     with pytest.raises(error, match=message):
         wv.lookup(words)
-    with pytest.raises(error, match=message):
-        wv.vectors_for(words)
 
 
 def test_an_index_beyond_the_words_is_corrupt():

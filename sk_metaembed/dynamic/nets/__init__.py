@@ -1,1 +1,1 @@
-"""Torch modules of the Dynamic* estimators: mixing, encoders, CRF, ranking."""
+"""Torch modules of the Dynamic* estimators: mixing, encoders, CRF."""

@@ -34,7 +34,7 @@ WRITERS = (
     WandbLogger,
 )
 
-# Of the map between nets, relative to the mean variance of a dimension.
+# Penalty of the map between nets, relative to the mean variance of a dimension.
 _PENALTY = 0.1
 
 

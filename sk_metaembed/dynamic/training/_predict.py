@@ -76,20 +76,32 @@ def data_for(model, X):
     return compute_types(net, data)
 
 
-def run_sequences(net, data, function, dim):
-    """Apply a function of batches to sequences or pairs, float32 (n_sequences, dim)."""
-    results = np.zeros((len(data), dim), dtype=np.float32)
-    for rows, values in net.map_batches(function, _batches(net, data)):
-        results[rows] = values
-    return results
+def run(net, data, function, dim, *, per_token=False):
+    """Apply a function of batches to all rows, or to all of their tokens.
+
+    Parameters
+    ----------
+    net : SequenceNet
+    data : SequenceData
+    function : callable
+        Returns a tensor with one row per sequence or pair of a batch, or per token.
+    dim : int
+    per_token : bool, default=False
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, dim) or (n_tokens, dim)
+    """
+    n_rows = int(data.offsets[-1]) if per_token else len(data)
+    values = np.zeros((n_rows, dim), dtype=np.float32)
+    everything = SequenceDataset(data, np.arange(len(data)))
+    batches = (batch for batch, _ in BucketLoader(everything, net.batch_size))
+    for rows, result in net.map_batches(function, batches):
+        values[span_index(data.offsets, rows)[0] if per_token else rows] = result
+    return values
 
 
-def mixes_per_type(net, data):
-    """Return whether mixed vectors and weights depend on the type of a token only."""
-    return data.is_static and net.module_.mixer.attention != "context"
-
-
-def run_positions(net, data, pick, dim):
+def run_mixer(net, data, pick, dim):
     """Apply the mixer to every type, if that is sufficient, otherwise to every token.
 
     Parameters
@@ -107,31 +119,20 @@ def run_positions(net, data, pick, dim):
         occur are zero.
     level : {"type", "token", "sequence"}
     """
-    mix = net.module_.mix
-    if mixes_per_type(net, data):
-        used = np.flatnonzero(data.tokens.type_counts())
-        parts = np.array_split(used, max(1, -(-len(used) // _TYPES_PER_BATCH)))
-        batches = (data.type_batch(part) for part in parts if len(part))
-        values = np.zeros((data.tokens.n_types, dim), dtype=np.float32)
-        for rows, result in net.map_batches(lambda b: mix(b)[pick], batches):
-            values[rows] = result
-        return values, "type"
-    values = run_tokens(net, data, lambda b: mix(b)[pick], dim)
-    return values, "sequence" if data.level == "sequence" else "token"
 
+    def mix(batch):
+        return net.module_.mix(batch)[pick]
 
-def run_tokens(net, data, function, dim):
-    """Apply a function of batches to every token, float32 (n_tokens, dim)."""
-    values = np.zeros((int(data.offsets[-1]), dim), dtype=np.float32)
-    for rows, result in net.map_batches(function, _batches(net, data)):
-        values[span_index(data.offsets, rows)[0]] = result
-    return values
-
-
-def _batches(net, data):
-    """Return the batches of all sequences; `rows` of each are its sequences."""
-    everything = SequenceDataset(data, np.arange(len(data)))
-    return (batch for batch, _ in BucketLoader(everything, net.batch_size))
+    if not data.is_static or net.module_.mixer.attention == "context":
+        level = "sequence" if data.level == "sequence" else "token"
+        return run(net, data, mix, dim, per_token=True), level
+    used = np.flatnonzero(data.tokens.type_counts())
+    parts = np.array_split(used, max(1, -(-len(used) // _TYPES_PER_BATCH)))
+    batches = (data.type_batch(part) for part in parts if len(part))
+    values = np.zeros((data.tokens.n_types, dim), dtype=np.float32)
+    for rows, result in net.map_batches(mix, batches):
+        values[rows] = result
+    return values, "type"
 
 
 def attention_frame(net, data, names, *, pairs):
@@ -158,7 +159,7 @@ def attention_frame(net, data, names, *, pairs):
             f"The source name {taken.pop()!r} is also the name of a column of this "
             "table. Rename the source, for example in EmbeddingUnion."
         )
-    values, level = run_positions(net, data, 1, len(names))
+    values, level = run_mixer(net, data, 1, len(names))
     tokens = data.tokens
     if level == "sequence":
         columns = {"sequence": np.arange(len(tokens))}

@@ -1,5 +1,7 @@
 """A trained net as plain values and tensors, for files without code."""
 
+from copy import copy
+
 from torch import nn
 
 from ..._training._net_state import available_device, net_state_dict, restore_net
@@ -28,7 +30,8 @@ def net_of(model, plain, tensors):
     net.iterator_train__rng = plain["rng"] or net.iterator_train__rng
     opened = network["trained"].opened
     files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
-    light = _Light([_Empty() if i in files else o for i, o in enumerate(opened)])
+    light = copy(network["trained"])  # without sources that are read from files
+    light.opened = [_Empty() if i in files else o for i, o in enumerate(opened)]
     net.is_loading_ = True
     restore_net(
         net,
@@ -39,16 +42,6 @@ def net_of(model, plain, tensors):
     )
     del net.is_loading_
     return net
-
-
-class _Light:
-    """Trained sources, without those that are read from files."""
-
-    def __init__(self, opened):
-        self.opened = opened
-
-    def __len__(self):
-        return len(self.opened)
 
 
 class _Empty:

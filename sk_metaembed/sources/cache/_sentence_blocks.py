@@ -31,7 +31,6 @@ def sentence_blocks(
     *,
     extra_layers=(),
     slice_tokens=8192,
-    slice_sentences=None,
     memory_limit=None,
     reader=distinct_sentences,
 ):
@@ -56,8 +55,6 @@ def sentence_blocks(
     slice_tokens : int, default=8192
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
-    slice_sentences : int, default=None
-        Maximum number of sentences per call, None for no maximum.
     memory_limit : int, default=None
         Number of bytes beyond which token-level vectors are in temporary files.
     reader : callable, default=distinct_sentences
@@ -108,7 +105,7 @@ def sentence_blocks(
     if handle is not None:
         missing = _read(handle, rows, missing)
     longest_first = missing[np.argsort(-rows.sizes[missing], kind="stable")]
-    slices = list(_slices(rows, longest_first, budget, slice_sentences))
+    slices = list(_slices(rows, longest_first, budget))
     # Every slice is stored as soon as it is computed, so that a killed process loses at
     # most one. The workers of a search start at the same time with the same slices.
     # Each takes them in an order of its own and skips what others have stored in the
@@ -208,11 +205,11 @@ def _keys(handle, rows, numbers, layers):
     ]
 
 
-def _slices(rows, numbers, budget, most=None):
-    """Yield at most `most` numbers together, with at most `budget` tokens."""
+def _slices(rows, numbers, budget):
+    """Yield numbers of sentences with at most `budget` tokens together."""
     part, n_tokens = [], 0
     for number in numbers:
-        if part and (n_tokens + rows.sizes[number] > budget or len(part) == most):
+        if part and n_tokens + rows.sizes[number] > budget:
             yield part
             part, n_tokens = [], 0
         part.append(number)

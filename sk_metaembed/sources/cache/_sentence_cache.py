@@ -112,18 +112,12 @@ class SentenceCache:
         ----------
         keys : sequence of bytes
         entries : sequence of (values, known)
-            Arrays of shape (n_tokens, dim) and (n_tokens,), or (dim,) and a bool for
-            one vector per sentence.
-
-        Raises
-        ------
-        ValueError
-            If values are not finite, or too large for float16.
+            From `round_entry`: arrays of shape (n_tokens, dim) and (n_tokens,), or
+            (dim,) and a bool for one vector per sentence.
         """
-        rounded = [round_entry(*entry, self.dtype) for entry in entries]
         items = [
             (key, encode(key, *entry, self.dtype))
-            for key, entry in zip(keys, rounded, strict=True)
+            for key, entry in zip(keys, entries, strict=True)
         ]
         if self._writing and items:
             self._guarded("write", self._store.put, items)

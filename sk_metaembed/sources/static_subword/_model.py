@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core._arrays import read_only
-from ..._io._compiled import in_threads, use_compiled
+from ..._io._compiled import use_compiled
 from ..._io._handle_cache import HandleCache
 from ..._io._row_sums import sum_rows
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
@@ -23,14 +23,14 @@ from ._pieces import Pieces
 from ._word_pieces import word_pieces
 
 _SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
-_CHUNK = 1 << 22  # characters to read at a time, in threads
+_CHUNK = 1 << 22  # characters to read at a time
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
 _handles = HandleCache(maxsize=2)
 
 
 class StaticSpec(NamedTuple):
-    """What determines the vectors of a model.
+    """Identity of a model.
 
     Attributes
     ----------
@@ -163,15 +163,24 @@ class StaticModel:
     def _check(self, table):
         """Check that each piece has a row; compiled code does not."""
         n_ids, where = self.tokenizer.n_ids, self.files.weights
-        if table.ndim != 2 or not table.size or table.dtype.kind not in "fi":
-            raise ValueError(
-                f"StaticSubwordEmbedding: {where} has a table of shape {table.shape} "
-                f"and dtype {table.dtype}; expected numbers in two dimensions."
-            )
+        for name, values, n_dims, kinds in (
+            (self.files.table, table, 2, "fi"),
+            ("mapping", self._mapping, 1, "i"),
+            ("weights", self._weights, 1, "fi"),
+        ):
+            if values is not None and (
+                not values.size
+                or values.ndim != n_dims
+                or values.dtype.kind not in kinds
+            ):
+                raise ValueError(
+                    f"{where} is corrupt: {name!r} has shape {values.shape} and dtype "
+                    f"{values.dtype}; expected {n_dims} dimensions of numbers."
+                )
         if self.spec.dim is not None and self.spec.dim > table.shape[1]:
             raise ValueError(
-                f"StaticSubwordEmbedding: dim={self.spec.dim}, but the vectors in "
-                f"{where} have {table.shape[1]} dimensions."
+                f"dim={self.spec.dim}, but the vectors in {where} have "
+                f"{table.shape[1]} dimensions."
             )
         if self.files.library == "wordllama" and n_ids > len(table):
             # Ids without a row have the last one.
@@ -180,21 +189,9 @@ class StaticModel:
         n_weights = n_rows if self._weights is None else len(self._weights)
         if min(n_rows, n_weights) < n_ids:
             raise ValueError(
-                f"StaticSubwordEmbedding: the tokenizer has ids up to {n_ids - 1}, but "
-                f"{where} has vectors of {min(n_rows, n_weights)} pieces only. They "
-                "belong to different models."
+                f"the tokenizer has ids up to {n_ids - 1}, but {where} has vectors of "
+                f"{min(n_rows, n_weights)} pieces only, of a different model."
             )
-        for name, values, kinds in (
-            ("mapping", self._mapping, "i"),
-            ("weights", self._weights, "fi"),
-        ):
-            if values is not None and (
-                values.ndim != 1 or values.dtype.kind not in kinds
-            ):
-                raise ValueError(
-                    f"{where} is corrupt: {name!r} has shape {values.shape} and dtype "
-                    f"{values.dtype}; expected one number per piece."
-                )
         rows = self._mapping
         if rows is not None and not 0 <= rows.min() <= rows.max() < len(table):
             raise ValueError(
@@ -257,16 +254,10 @@ class StaticModel:
         values = np.zeros((len(texts), self.dim), np.float32)
         known = np.zeros(len(texts), bool)
 
-        def embed(first, last):
+        for first, last in _spans(texts):
             pieces = read(texts[first:last])
             known[first:last] = np.diff(pieces.offsets) > 0
             self._write_means(pieces, values[first:last])
-
-        spans = _spans(texts)
-        if len(spans) > 1:
-            in_threads(embed, spans)  # imports numba
-        else:
-            embed(0, len(texts))
         return values, known
 
     def _write_means(self, pieces, out):

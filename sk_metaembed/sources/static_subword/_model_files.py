@@ -28,7 +28,7 @@ _EXPECTED = (
 
 
 class StaticFiles(NamedTuple):
-    """Where a model is, and what its library does besides averaging.
+    """Files of a model, and the options of its library.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class WordPieces:
         self._added, self._read = added, read
         normalizer = tokenizer.normalizer
         self._lowercase = bool(normalizer) and normalizer.normalize_str("A") == "a"
-        # Of bytes in UTF-8: 0 no part of a word, 1 part of a word, 2 a word by itself.
+        # Kind of a UTF-8 byte: 0 between words, 1 in a word, 2 a word by itself.
         self._kinds = np.ones(256, dtype=np.uint8)
         self._kinds[list(b" \t\n\r")] = 0
         if isolates:

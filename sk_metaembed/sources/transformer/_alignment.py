@@ -173,7 +173,7 @@ def _has_offsets(tokenizer):
     This needs a fast tokenizer that splits texts at spaces. Some that drop unknown
     characters return too small offsets behind them.
     """
-    if not getattr(tokenizer, "is_fast", False):
+    if not tokenizer.is_fast:
         return False
     text, spans = _joined([_UNKNOWN_WORD, *_PROBE_WORDS])
     offsets = _encode(tokenizer, text, return_offsets_mapping=True)["offset_mapping"]
@@ -210,7 +210,7 @@ def _frame_of(tokenizer):
             "a word cannot be found."
         )
     stop = start + len(inner)
-    cls = getattr(tokenizer, "cls_token_id", None)
+    cls = tokenizer.cls_token_id
     place = ids.index(cls) if cls is not None and cls in ids else None
     if place is not None and place >= stop:
         place -= len(ids)
@@ -220,17 +220,15 @@ def _frame_of(tokenizer):
         type=types[start],
         typed="token_type_ids" in encoded,
         cls=place,
-        cuts_left=getattr(tokenizer, "truncation_side", "right") == "left",
+        cuts_left=tokenizer.truncation_side == "left",
     )
 
 
 def _probe(tokenizer):
-    vocabulary = tokenizer.get_vocab() if hasattr(tokenizer, "get_vocab") else {}
-    for probe in (*_PROBES, *list(vocabulary)[:1000]):
+    special = {*tokenizer.all_special_ids} - {tokenizer.unk_token_id}
+    for probe in (*_PROBES, *list(tokenizer.get_vocab())[:1000]):
         inner = _encode(tokenizer, probe)["input_ids"]
-        special = set(getattr(tokenizer, "all_special_ids", ()))
-        unknown = getattr(tokenizer, "unk_token_id", None)
-        if inner and not special.intersection(inner) - {unknown}:
+        if inner and not special.intersection(inner):
             return probe, list(inner)
     raise ValueError(
         f"TransformerEmbedding: {type(tokenizer).__name__} returns no pieces for any "

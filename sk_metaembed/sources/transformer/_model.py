@@ -334,9 +334,8 @@ def _versions(module):
 
 def _options(config, tokenizer):
     """Return everything but the weights that vectors depend on, as JSON values."""
-    options = config.to_dict() if hasattr(config, "to_dict") else vars(config)
     ignored = {"transformers_version", "_name_or_path", "dtype", "torch_dtype"}
-    options = {name: value for name, value in options.items() if name not in ignored}
+    options = {k: value for k, value in config.to_dict().items() if k not in ignored}
     return {
         "config": json.loads(json.dumps(options, default=str)),
         "tokenizer": _tokenizer_state(tokenizer),
@@ -348,9 +347,8 @@ def _tokenizer_state(tokenizer):
     if backend is not None:
         state = json.loads(backend.to_str())
         return {k: v for k, v in state.items() if k not in ("truncation", "padding")}
-    vocabulary = tokenizer.get_vocab() if hasattr(tokenizer, "get_vocab") else {}
-    settings = getattr(tokenizer, "init_kwargs", {})
-    return [type(tokenizer).__name__, vocabulary, json.dumps(settings, default=str)]
+    settings = json.dumps(tokenizer.init_kwargs, default=str)
+    return [type(tokenizer).__name__, tokenizer.get_vocab(), settings]
 
 
 def from_reference(kind, content):

@@ -15,7 +15,7 @@ class ModelParameterMixin:
         if isinstance(self.model, str | os.PathLike):
             return super().__sklearn_clone__()
         light = copy(self)
-        light.model = _Shared(self.model)
+        light.model = None
         new = super(ModelParameterMixin, light).__sklearn_clone__()
         new.model = self.model
         return new
@@ -39,13 +39,3 @@ class ModelParameterMixin:
         if isinstance(state["model"], LoadedPair):
             state = {**state, "model": state["model"].pair}
         super().__setstate__(state)
-
-
-class _Shared:
-    """A value that deep copies share."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __deepcopy__(self, memo):
-        return self

@@ -250,7 +250,7 @@ def network_shape(config, get_network):
 
     Calls `get_network`, which loads weights, only if the configuration has not both.
     """
-    text = _text_config(config)
+    text = config.get_text_config()
     layers = getattr(text, "num_hidden_layers", None)
     if getattr(text, "is_encoder_decoder", False):
         layers = getattr(text, "encoder_layers", layers)
@@ -263,7 +263,7 @@ def network_shape(config, get_network):
 
 def piece_limit(config, tokenizer=None):
     """Return the maximum number of pieces a model accepts, None for no limit."""
-    text = _text_config(config)
+    text = config.get_text_config()
     positions = getattr(text, "max_position_embeddings", None)
     if positions is not None and _counts_from_padding(text):
         positions -= text.pad_token_id + 1
@@ -283,15 +283,11 @@ def sentence_limit(config, tokenizer, max_length):
     """
     if max_length is None or max_length >= _LARGEST_LIMIT:
         return piece_limit(config, tokenizer)
-    text = _text_config(config)
+    text = config.get_text_config()
     rotates = getattr(text, "rope_parameters", None) or getattr(
         text, "rope_theta", None
     )
     return min(max_length, (None if rotates else piece_limit(config)) or max_length)
-
-
-def _text_config(config):
-    return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 # RoBERTa and related models number positions from behind the padding id.

@@ -47,9 +47,9 @@ def check_size(tokenizer, config):
 
     The threshold is half of the pieces, if padding cannot explain the difference.
     """
-    text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    expected, actual = getattr(text, "vocab_size", None), _n_pieces(tokenizer)
-    if not isinstance(expected, int) or actual is None:
+    expected = getattr(config.get_text_config(), "vocab_size", None)
+    actual = len(tokenizer)
+    if not isinstance(expected, int):
         return
     if actual < expected / 2 and expected - actual > _PADDING:
         raise ValueError(
@@ -59,18 +59,11 @@ def check_size(tokenizer, config):
         )
 
 
-def _n_pieces(tokenizer):
-    if hasattr(tokenizer, "__len__"):
-        return len(tokenizer)
-    return len(tokenizer.get_vocab()) if hasattr(tokenizer, "get_vocab") else None
-
-
 def are_readable(pieces, tokenizer):
     """Return per word, an array of piece ids, whether one is not the unknown piece."""
-    unknown = getattr(tokenizer, "unk_token_id", None)
-    convert = getattr(tokenizer, "convert_tokens_to_ids", lambda mark: unknown)
+    unknown = tokenizer.unk_token_id
     # SentencePiece splits off the mark of a space before an unknown word.
-    nothing = [unknown, *map(convert, ("\u2581", "\u0120"))]
+    nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
     nothing = [id_ for id_ in nothing if id_ is not None]
     return np.array(
         [
