@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pytest
 
 from sk_metaembed.datasets import (
@@ -41,18 +40,6 @@ def test_word_sets_and_analogies_need_no_folder(monkeypatch, name):
     assert bunch.target.shape == (N_PAIRS[name],)
     assert bunch.name == name
     assert load_analogies().questions.shape == (19544, 4)
-
-
-def test_google_has_its_categories():
-    google = load_analogies()
-    names, counts = np.unique(google.categories, return_counts=True)
-    sizes = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    assert list(google.category_names)[:2] == [
-        "capital-common-countries",
-        "capital-world",
-    ]
-    assert (sizes["capital-world"], sizes["family"], len(sizes)) == (4524, 506, 14)
-    assert google.questions[-1].tolist() == ["write", "writes", "work", "works"]
 
 
 @pytest.mark.parametrize(

@@ -386,21 +386,6 @@ def test_input_may_be_tokens_vectors_or_missing():
         explanation = explain(tail, X, method="occlusion")
         assert_close(explanation.words, expected.words)
         assert list(explanation.sources) == ["first", "second"]
-    of_texts = Block("text", rng.normal(size=(60, 2)), "sequence")
-    embedded = pipe[:2].transform(TEXTS)
-    embedded = embedded.with_blocks([*embedded.blocks, of_texts])
-    both = make_pipeline(Pooling("max"), Ridge()).fit(embedded, NUMBERS)
-    explanation = explain(both, embedded[:4])
-    no_words = Tokenizer().transform([""] * 4)
-    none = [np.zeros((0, 5)), np.zeros((0, 3)), of_texts.values[:4]]
-    blocks = [
-        Block(b.name, values, b.level)
-        for b, values in zip(embedded.blocks, none, strict=True)
-    ]
-    expected = both.predict(EmbeddedSequences(no_words, blocks))
-    left = explain(both, embedded[:4], method="occlusion")
-    assert_close(left.base, expected)
-    assert_close(left.words, explanation.words)
     pipe = make_pipeline(Tokenizer(missing="empty"), *(s for _, s in pipe.steps[1:]))
     explanation = explain(pipe.fit(TEXTS, BINARY), ["w1 w2", None])
     assert explanation.tokens.lengths.tolist() == [2, 0]

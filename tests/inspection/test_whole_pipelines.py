@@ -13,8 +13,8 @@ from sklearn.model_selection import (
     GridSearchCV,
     TunedThresholdClassifierCV,
 )
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sk_metaembed import (
     DynamicMetaEmbedding,
@@ -148,15 +148,6 @@ def test_the_branch_with_the_step_gets_its_column(columns):
 def test_texts_alone_are_enough_if_the_estimator_takes_a_table(columns):
     expected = attention_weights(columns, FRAME[:3])
     assert_same_weights(attention_weights(columns, TEXTS[:3]), expected)
-
-
-def test_steps_before_and_around_are_applied():
-    take = FunctionTransformer(lambda frame: frame["text"])
-    union = FeatureUnion([("meta", Pipeline(text_steps())), ("copy", "drop")])
-    pipe = make_pipeline(take, union, LogisticRegression()).fit(FRAME, Y)
-    branch = union.transformer_list[0][1]
-    result = attention_weights(pipe, FRAME[:3])
-    assert_same_weights(result, by_hand(branch, TEXTS[:3]))
 
 
 def test_error_names_several_branches():

@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -124,21 +123,6 @@ def test_training_stops_when_the_loss_converges():
     assert 4 <= meta.n_iter_ < 300
 
 
-@every
-def test_a_word_that_one_source_knows_uses_its_encoder_alone(variant):
-    X = planted()
-    meta = fitted(X, variant)
-    first = values(meta, X)[0]  # s0 lacks it
-    changed = X.blocks[0].values.copy()
-    changed[0] = 7.0  # a policy's value: not to be looked at
-    block = Block("s0", changed, "type", X.blocks[0].known)
-    np.testing.assert_array_equal(
-        values(meta, X.with_blocks([block, X.blocks[1]]))[0], first
-    )
-    again = fitted(X.with_blocks([block, X.blocks[1]]), variant)
-    np.testing.assert_array_equal(values(again, X), values(meta, X))
-
-
 def test_without_noise_a_linear_decoupled_encoder_keeps_its_source():
     X = planted(dims=(5,), missing=0)
     settings = {"noise": 0.0, "max_iter": 400, "tol": 0}
@@ -195,17 +179,6 @@ def test_an_interrupt_in_the_first_epoch_restores_the_estimator(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         meta.fit(X)
     assert meta.transform(X) == before
-
-
-def test_verbose_shows_progress(capsys):
-    fitted(planted())
-    assert "epoch" not in "".join(capsys.readouterr())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tqdm's, where notebooks lack a widget
-        fitted(planted(), verbose=1)
-    shown = "".join(capsys.readouterr())
-    assert "AutoencodedMetaEmbedding" in shown
-    assert "loss=" in shown
 
 
 def test_no_torch_is_needed_to_embed(tmp_path):

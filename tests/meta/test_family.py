@@ -265,22 +265,6 @@ def test_one_source_comes_out_but_for_a_linear_map(combiner):
         np.testing.assert_allclose(actual @ actual.T, expected @ expected.T, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.array([[1.0], [np.nan]], dtype=np.float32),
-        np.array([[1.0], [np.nan]], dtype=np.float16),
-        np.array([[1.0], [-np.inf]], dtype=np.float32),
-        np.float16([[1.0], [6e4]]) + np.float16([[0.0], [np.inf]]),
-        np.array([[1.0], [1e300]]),
-    ],
-    ids=["nan", "half nan", "infinite", "half infinite", "beyond float32"],
-)
-def test_blocks_refuse_nan(values):
-    with pytest.raises(ValueError, match="Block 'x': values must be finite.*row 1"):
-        Block("x", values, "type")
-
-
 @pytest.mark.parametrize("kind", [ConcatMetaEmbedding, AverageMetaEmbedding])
 def test_a_source_of_weight_zero_knows_nothing(kind):
     X = embedded(A, B, known=[PLACE > 2, PLACE > 5])

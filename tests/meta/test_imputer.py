@@ -109,23 +109,6 @@ def test_neighbors_that_point_away_count_only_if_all_do():
 
 
 @both_strategies
-def test_unseen_words_are_filled_without_learning_again(strategy):
-    values, known = planted()
-    X = embed([v[:60] for v in values], known[:, :60])
-    unseen = embed([v[60:] for v in values], known[:, 60:])
-    imputer = SourceImputer(strategy).fit(X)
-    counts = dict(imputer.n_imputed_)
-    filled = imputer.transform(unseen)
-    some = known[:, 60:].any(axis=0)
-    assert all(np.array_equal(block.known, some) for block in filled.blocks)
-    assert imputer.n_imputed_ == counts
-    for block, v, k in zip(filled.blocks, values, known[:, 60:], strict=True):
-        new = some & ~k
-        cosines = np.einsum("ij,ij->i", unit(v[60:][new]), unit(block.values[new]))
-        assert cosines.mean() > 0.7
-
-
-@both_strategies
 def test_nothing_missing_or_one_source_passes_as_it_is(strategy):
     values, known = planted()
     everything = embed(values, np.ones_like(known))

@@ -172,20 +172,6 @@ def test_without_filling_the_average_is_over_who_knows():
     )
 
 
-def test_unseen_words_are_filled_from_the_words_of_fit():
-    truth, sources = planted((6, 6), n_rows=400)
-    seen = embed(*(s[:360] for s in sources))
-    known = np.array([np.ones(40, bool), np.zeros(40, bool)])
-    unseen = embed(*(s[360:] for s in sources), known=known)
-    combiner = ProcrustesMetaEmbedding().fit(seen)
-    half = ProcrustesMetaEmbedding(impute_missing=False).fit(seen)
-    before = {name: r.copy() for name, r in combiner.rotations_.items()}
-    filled, alone = (c.transform(unseen).blocks[0].values for c in (combiner, half))
-    assert not np.allclose(filled, alone, atol=1e-3)
-    assert np.einsum("ij,ij->i", unit(filled), unit(alone)).min() > 0.8
-    assert all(np.array_equal(combiner.rotations_[n], r) for n, r in before.items())
-
-
 def test_weights_are_those_of_the_average():
     _, (a, b) = planted((6, 6), noise=0.2)
     X = embed(a, b)
@@ -211,28 +197,8 @@ def test_few_shared_words(n_shared):
         assert np.array_equal(combiner.rotations_["b"], np.eye(4, 5))
 
 
-@pytest.mark.parametrize("n_rows", [0, 1])
-def test_no_row_and_one(n_rows):
-    X = embed(np.ones((n_rows, 3)), np.ones((n_rows, 2)))
-    assert not values_of(ProcrustesMetaEmbedding(), X).any()
-
-
 def test_convergence_warning():
     rng = np.random.default_rng(10)
     X = embed(*(rng.normal(size=(N_ROWS, 6)) for _ in range(3)))
     with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=2"):
         ProcrustesMetaEmbedding(max_iter=2, tol=0).fit(X)
-
-
-@pytest.mark.parametrize(
-    "params, message",
-    [
-        ({"weights": [0, 0]}, "every weight is 0"),
-        ({"weights": {"z": 1}}, r"unknown sources \['z'\]"),
-        ({"n_neighbors": 0}, "'n_neighbors' parameter"),
-    ],
-)
-def test_faulty_parameters(params, message):
-    _, sources = planted((6, 6))
-    with pytest.raises(ValueError, match=message):
-        ProcrustesMetaEmbedding(**params).fit(embed(*sources))

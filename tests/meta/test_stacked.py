@@ -129,16 +129,6 @@ def test_numbers_are_those_of_cross_val_predict():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_are_out_of_fold_accuracies(n_classes):
-    X, y = planted(n_classes=n_classes)
-    stacked = classifier(linear(), tfidf=False, cv=5).fit(X, LABELS[y])
-    for name, score in stacked.scores_.items():
-        inputs = values(X) if name == "concat" else values(X, name)
-        predicted = cross_val_predict(linear(), inputs, y, cv=folds())
-        assert score == pytest.approx(accuracy_score(y, predicted))
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
 def test_predictions_are_those_of_the_weighted_sum(n_classes):
     X, y = planted(n_classes=n_classes)
     model = classifier().fit(X, LABELS[y])

@@ -111,13 +111,6 @@ def test_case_fallback():
     assert exact.missing_words == ["Jerusalem", "TEA"]
 
 
-def test_frames_and_arrays_of_pairs():
-    import pandas as pd
-
-    for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS), iter(PAIRS)):
-        assert report(VECTORS, pairs).score == report().score
-
-
 @pytest.mark.parametrize(
     ("pairs", "gold", "error", "match"),
     [

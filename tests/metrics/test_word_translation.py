@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import UndefinedMetricWarning
 
-from sk_metaembed import PretrainedEmbedding, WordVectors
+from sk_metaembed import WordVectors
 from sk_metaembed.metrics import word_translation_score
 
 GERMAN = {"Hund": [1.0, 0.1], "Haus": [0.0, 1.0], "gehen": [-1.0, 0.2]}
@@ -66,21 +66,6 @@ def test_vocabulary_limits_the_candidates(tmp_path):
         store, store, pairs, vocabulary=["go", "dog"], return_report=True
     )
     assert (listed.score, listed.n_missing) == (1, 0)
-
-
-def test_estimators_take_a_list(tmp_path):
-    store = WordVectors.from_arrays(
-        list(ENGLISH), list(ENGLISH.values()), cache_dir=tmp_path
-    )
-    source = PretrainedEmbedding(store).fit([["dog", "go"]])
-    words = ["dog", "house", "go"]
-    pairs = [(word, word) for word in words]
-    assert (
-        word_translation_score(source, source, pairs, vocabulary=words, method="cosine")
-        == 1
-    )
-    with pytest.raises(ValueError, match="Pass a list of words"):
-        word_translation_score(source, source, pairs)
 
 
 def test_nothing_to_score_warns():
