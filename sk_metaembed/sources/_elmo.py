@@ -382,12 +382,7 @@ class ElmoEmbedding(BaseEmbedding):
         for i, entry in enumerate(compute(sentence_rows.sentences, states)):
             sentence_rows.scatter(i, entry)
         self._states.put(rows, states)
-        return [
-            Block(layer.name, values, layer.level, known)
-            for layer, (values, known) in zip(
-                layers, sentence_rows.results, strict=True
-            )
-        ]
+        return sentence_rows.blocks()
 
 
 def _split_at_spaces(texts):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._io._temp_memmap import memmap_zeros
+from ..sequences import Block
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,9 @@ class SentenceRows:
         self.groups, self.sentences = reader(tokens, merge_equal=merge_equal)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
         self.bytes_per_token = 4 * sum(layer.dim for layer in self.all_layers)
-        spills = exceeds(tokens, self.layers, memory_limit)
+        dim = sum(layer.dim for layer in self.layers if layer.level == "token")
+        size = 4 * dim * tokens.n_tokens
+        spills = memory_limit is not None and size > memory_limit
         self.results = [self._empty(layer, tokens, spills) for layer in self.layers]
 
     def _empty(self, layer, tokens, spills):
@@ -238,6 +241,13 @@ class SentenceRows:
         else:
             values = np.zeros(shape, np.float32)
         return values, np.zeros(n_rows, bool)
+
+    def blocks(self):
+        """Return one Block per layer."""
+        return [
+            Block(layer.name, values, layer.level, known)
+            for layer, (values, known) in zip(self.layers, self.results, strict=True)
+        ]
 
     def fits(self, number, pair, layer):
         """Return whether values and known have the shapes of a sentence's layer."""
@@ -255,12 +265,6 @@ class SentenceRows:
                 if layer.level == "token":
                     rows = slice(self._offsets[i], self._offsets[i + 1])
                 out[rows], mask[rows] = values, known
-
-
-def exceeds(tokens, layers, memory_limit):
-    """Return whether token-level vectors take more than `memory_limit` bytes."""
-    dim = sum(layer.dim for layer in layers if layer.level == "token")
-    return memory_limit is not None and 4 * dim * len(tokens.codes) > memory_limit
 
 
 def token_bar(source, tokens, reader=distinct_sentences):

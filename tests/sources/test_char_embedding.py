@@ -139,13 +139,6 @@ def test_static_sources_stay_static(data, attention):
     step = DynamicMetaEmbedding(attention, trainable=char(), **OPTIONS)
     (block,) = step.fit_transform(embedded, y).blocks
     assert block.level == ("type" if attention == "word" else "token")
-    alone = DynamicMetaEmbedding(attention, trainable=char(), **OPTIONS)
-    (block,) = alone.fit(tokens, y).transform(tokens[4:6]).blocks
-    # The empty word has no characters, so that no source knows it.
-    empty = list(tokens.types).index("")
-    expected = [empty] if attention == "word" else [0]
-    used = tokens[4:6].type_counts() > 0 if attention == "word" else True
-    assert np.flatnonzero(~block.known & used).tolist() == expected
 
 
 def test_lower_case_and_long_words():

@@ -127,6 +127,8 @@ def test_layers_and_the_outputs_of_the_hub_module(layers):
     values = {name: block.values for name, block in outputs.items()}
     codes = result.tokens.codes
     np.testing.assert_array_equal(values["layer0"], np.tile(values["word_emb"], 2))
+    texts = source().fit_transform(["Don't  stop.\n", ""])
+    assert texts.tokens.to_list() == [["Don't", "stop."], []]
     assert_close(values["word_emb"][codes], rows_of(SENTENCES, layers, 0)[:, :4])
     expected = [rows_of(SENTENCES, layers, k) for k in range(3)]
     assert_close(values["layer1"], expected[1])
@@ -201,14 +203,6 @@ def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     step.transform(SENTENCES * 3)
     assert len(sentences) == 4
     assert sorted(words) == sorted({word for s in SENTENCES for word in s})
-
-
-def test_texts_are_split_at_spaces_and_keep_their_case():
-    step = source(output="elmo").fit(["Don't  stop."])
-    result = step.transform(["Don't  stop.\n", ""])
-    assert result.tokens.to_list() == [["Don't", "stop."], []]
-    same = step.transform([["Don't", "stop."], []])
-    np.testing.assert_array_equal(result.blocks[0].values, same.blocks[0].values)
 
 
 def test_state_is_carried_row_by_row(layers):

@@ -12,7 +12,6 @@ from sk_metaembed import ElmoEmbedding
 from sk_metaembed._io._handle_cache import HandleCache
 from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.elmo._options import read_options
-from sk_metaembed.elmo._weight_files import read_weights
 
 from ..file_server import FileServer
 from ..tiny_elmo import OPTIONS, files, random_weights
@@ -42,15 +41,6 @@ def changed(options, *keys, **values):
         else:
             part[key] = value
     options.write_text(json.dumps(record))
-
-
-def test_what_is_written_is_read_again(model):
-    assert read_options(model[0]) == OPTIONS
-    weights = random_weights(OPTIONS)
-    result = read_weights(model[1], OPTIONS)
-    assert result.keys() == weights.keys()
-    for name, array in weights.items():
-        np.testing.assert_array_equal(result[name], array)
 
 
 def test_options_for_training_have_fewer_keys(model):

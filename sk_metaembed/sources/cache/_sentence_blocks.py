@@ -10,7 +10,6 @@ import random
 import numpy as np
 
 from ..._core._messages import short_repr
-from ...sequences import Block
 from .._sentences import (
     OriginalText,
     SentenceRows,
@@ -115,10 +114,7 @@ def sentence_blocks(
     for part in slices:
         part = part if handle is None else _read(handle, rows, part)
         _compute(handle, rows, part, compute)
-    return [
-        Block(layer.name, values, layer.level, known)
-        for layer, (values, known) in zip(layers, rows.results, strict=True)
-    ]
+    return rows.blocks()
 
 
 def _read(handle, rows, numbers):
