@@ -41,8 +41,8 @@ def search_space(pipeline: BaseEstimator) -> dict[str, list[Any]]:
 
     See Also
     --------
-    source_subsets : The subsets of sources, for example of at most two: replace the
-        values of ``active`` for many sources.
+    source_subsets : Returns subsets of at most `max_size` sources, which can replace
+        those of ``active``.
 
     Examples
     --------
