@@ -1,14 +1,12 @@
 """Downloads from the Hugging Face hub, with errors that say what to pass instead."""
 
 
-def download(name, caller, expected, *, revision=None, **options):
+def download(name, expected, *, revision=None, **options):
     """Return the folder of a model on the hub, downloaded if it is not on this machine.
 
     Parameters
     ----------
     name : str
-    caller : str
-        Begins the error message.
     expected : str
         What a local folder should contain.
     revision : str, default=None
@@ -28,7 +26,7 @@ def download(name, caller, expected, *, revision=None, **options):
         at = "" if revision is None else f" (revision {revision!r})"
         reason = (str(error).strip() or "no reason given").splitlines()[0]
         raise FileNotFoundError(
-            f"{caller}: {name!r}{at} is not a local folder and could not be downloaded "
+            f"{name!r}{at} is not a local folder and could not be downloaded "
             f"from the Hugging Face hub: {type(error).__name__}: {reason.rstrip('.')}. "
             f"Without a network, pass the path of a folder with {expected}, as on "
             f"https://huggingface.co/{name}/tree/{revision or 'main'}."

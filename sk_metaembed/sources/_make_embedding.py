@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from .._core._named_errors import names_errors
 from ..vectors import WordVectors
 from ._folder_kind import source_of_folder
 from ._hub import download, looks_like_path
@@ -25,6 +26,7 @@ _DECIDING = ["modules.json", "config.json"]
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
 
+@names_errors
 def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     """Make the source for a model, with the class that its files require.
 
@@ -98,7 +100,7 @@ def _class_of_path(path):
         if name is None:
             found = sorted(os.listdir(path))[:10]
             raise ValueError(
-                f"make_embedding: the folder {path} has no model of a known kind: no "
+                f"the folder {path} has no model of a known kind: no "
                 "modules.json or config.json, and it is not a store of word vectors. "
                 f"Its files are {found}."
             )
@@ -111,5 +113,5 @@ def _class_of_path(path):
 def _class_on_hub(name):
     # Without a table to read, the type in config.json decides.
     expected = "modules.json or config.json"
-    folder = download(name, "make_embedding", expected, allow_patterns=_DECIDING)
+    folder = download(name, expected, allow_patterns=_DECIDING)
     return source_of_folder(folder) or "TransformerEmbedding"

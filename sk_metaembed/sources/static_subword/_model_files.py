@@ -84,7 +84,6 @@ def find_model(spec, *, download=True):
     files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
     folder = from_hub(
         spec.model,
-        "StaticSubwordEmbedding",
         _EXPECTED,
         revision=spec.revision,
         allow_patterns=[*files, *(f"*/{name}" for name in files)],

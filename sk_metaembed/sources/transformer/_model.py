@@ -392,7 +392,6 @@ def _downloaded(spec):
     patterns += ["*.py"] if spec.trust_remote_code else []
     return download(
         spec.model,
-        "TransformerEmbedding",
         _EXPECTED,
         revision=spec.revision,
         allow_patterns=patterns,
