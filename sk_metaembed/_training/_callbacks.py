@@ -3,9 +3,28 @@
 This module imports skorch and torch, so it must be imported inside functions.
 """
 
+from contextlib import contextmanager
+
 from sklearn.base import clone
 from skorch.callbacks import Callback
 from skorch.helper import predefined_split
+
+
+@contextmanager
+def reported_fit(estimator, X, y, epochs):
+    """Report a fit to scikit-learn's callbacks; yield a `FitTaskReporter` for skorch.
+
+    A net whose training diverged is dropped: its weights are not finite.
+    """
+    task = {"estimator": estimator, "X": X, "y": y}
+    context = estimator._init_callback_context(max_subtasks=epochs)
+    context.call_on_fit_task_begin(**task)
+    try:
+        yield FitTaskReporter(context=context, **task)
+    except FloatingPointError:
+        estimator.__dict__.pop("net_", None)
+        raise
+    context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
 
 
 def run_epochs(net, callbacks, train_set, valid_set, epochs):

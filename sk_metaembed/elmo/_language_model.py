@@ -474,29 +474,20 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     def _train(self, net, data, corpora, counts, checkpoint, epochs, is_constant=False):
         """Train a net and set the fitted attributes; `data` is (X, y) for callbacks."""
-        from .._training._callbacks import FitTaskReporter
+        from .._training._callbacks import reported_fit
         from ._lm_training import train
 
         X, y = data
         if isinstance(corpora[0], RowsCorpus):
             X = corpora[0].tokens  # an iterator is exhausted by now
-        # ScoringMonitor does not score if y is None.
-        task = {"estimator": self, "X": X, "y": () if y is None else y}
-        context = self._init_callback_context(max_subtasks=epochs)
-        context.call_on_fit_task_begin(**task)
-        tasks = FitTaskReporter(context=context, **task)
-        seed = self._draw_seed()
-        try:
+        y, seed = () if y is None else y, self._draw_seed()  # None would not be scored
+        with reported_fit(self, X, y, epochs) as tasks:
             options = seed, epochs, checkpoint, is_constant, tasks
             train(self, net, corpora, counts, *options)
-        except FloatingPointError:
-            self.__dict__.pop("net_", None)  # its weights are not finite
-            raise
-        known, self.n_words_ = {*self.vocabulary_}, counts[0].n_words
-        n_known = sum(n for word, n in counts[0].words.items() if word in known)
-        self.coverage_ = n_known / self.n_words_
-        self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
-        context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
+            known, self.n_words_ = {*self.vocabulary_}, counts[0].n_words
+            n_known = sum(n for word, n in counts[0].words.items() if word in known)
+            self.coverage_ = n_known / self.n_words_
+            self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
         return self
 
     def _fit_identity(self, counts, saved):

@@ -11,7 +11,6 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     ShuffleSplit,
-    StratifiedKFold,
 )
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback, TrainEndCheckpoint
@@ -204,16 +203,6 @@ def test_pairs(nets):
     pooled = Pooling().fit_transform(mixed.first)
     known = np.array([row.any() for row in X.first.to_list()])
     np.testing.assert_allclose(pooled[known], u[known], atol=0.05)
-
-
-HALVES = np.arange(60) < 30
-
-
-@pytest.mark.parametrize(
-    "cv", [2, StratifiedKFold(3), [(HALVES, ~HALVES), (~HALVES, HALVES)]], ids=str
-)
-def test_kinds_of_cv(embedded, labels, cv):
-    assert crossed(cv=cv).fit_transform(embedded, labels).shape == (60, 5)
 
 
 def test_groups_stay_together(embedded, labels):

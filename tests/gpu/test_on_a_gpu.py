@@ -259,12 +259,3 @@ def test_a_source_continues_with_smaller_batches(kind, gpu, tmp_path):
         ):
             halved = source.transform(texts).blocks[-1].values
     assert not differences({"value v": expected}, {"value v": halved}, "float32")
-
-
-def test_tables_stay_on_the_gpu_if_they_fit(gpu, monkeypatch):
-    from sk_metaembed.dynamic.training import _data
-
-    with exact_products():
-        expected = fitted(gpu)
-        monkeypatch.setattr(_data, "fits", lambda array, device: False)
-        assert_same(fitted(gpu), expected)

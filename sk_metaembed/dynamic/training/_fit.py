@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from skorch.callbacks import EarlyStopping, LRScheduler
 
-from ..._training._callbacks import FitTaskReporter, StopOnRequest, run_epochs
+from ..._training._callbacks import StopOnRequest, reported_fit, run_epochs
 from ..._training._device import resolve_device
 from ..._training._random import local_generators, swap_default_generators
 from ._data import SequenceData, SequenceDataset
@@ -44,15 +44,10 @@ def train(model, data, held_out=None, *, is_partial=False):
             train_set, valid_set = _split(model, train_set, data[1])
         if not is_partial:
             epochs = _count_epochs(model, n_rows, stops_early=valid_set is not None)
-        task = {"estimator": model, "X": data[0], "y": data[1]}
-        context = model._init_callback_context(max_subtasks=epochs)
-        context.call_on_fit_task_begin(**task)
-        tasks = FitTaskReporter(**task, context=context)
-        model.net_ = _train_net(model, net, train_set, valid_set, epochs, tasks)
-    except FloatingPointError:
-        # The weights of a resumed net are not finite any more.
-        model.__dict__.pop("net_", None)
-        raise
+        with reported_fit(model, *data[:2], epochs) as tasks:
+            model.net_ = _train_net(model, net, train_set, valid_set, epochs, tasks)
+            model.history_ = model.net_.history
+            model.n_iter_ = len(model.history_)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             f"Out of GPU memory in training with batches of about {model.batch_size} "
@@ -60,9 +55,6 @@ def train(model, data, held_out=None, *, is_partial=False):
             "dtype='bfloat16'; for trained transformers, train fewer layers or use a "
             "smaller max_length."
         ) from error
-    model.history_ = model.net_.history
-    model.n_iter_ = len(model.history_)
-    context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
 
 
 def _data_set(model, device, X, y, weights, name="y"):
