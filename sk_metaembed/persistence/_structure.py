@@ -309,7 +309,8 @@ class Decoder:
             ) from error
         self._end = start + array.nbytes
         if kind == "array":
-            return array
+            # A view would keep the arrays of the whole file in memory.
+            return array.copy(order="K")
         if dtype.kind == "U" or shape:
             raise MalformedEntryError("a scalar is an array or a text")
         return array[()]
