@@ -187,7 +187,7 @@ VARIED = (
     "check_levels",
     "check_missing_rows",
     "check_fit_transform",
-    "check_copies_of_fitted",
+    "check_copies",
     "check_one_source",
 )
 

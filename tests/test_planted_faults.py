@@ -318,7 +318,7 @@ class Deaf(Source):
         (Overwriting(), "feed_words-check_dont_overwrite_parameters"),
         (Remembering(), "check_refit"),
         (Counting(), "feed_words-check_dict_unchanged"),
-        (Unpickled(), "check_copies_of_fitted"),
+        (Unpickled(), "check_copies"),
         (Unchecked(), "check_unfitted"),
         (Dropping(), "check_output_kind"),
         (Wrapping(), "check_set_output(library=pandas)"),

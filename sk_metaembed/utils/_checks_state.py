@@ -8,7 +8,6 @@ import sys
 
 import joblib
 import numpy as np
-from sklearn.base import clone
 
 from ._checks_data import (
     as_input,
@@ -27,22 +26,16 @@ def _data(estimator):
     return as_input(estimator, token_lists()), targets(estimator)
 
 
-def check_copies_of_unfitted(estimator):
-    """Check that copies of an unfitted estimator give the same output after fit."""
+def check_copies(estimator):
+    """Check that copies give the same output, made before or after fit."""
     X, y = _data(estimator)
     step = seeded(estimator)
-    expected = outputs(clone(step).fit(X, y), X)
-    for kind, copied in _copies(step).items():
-        assert_same(outputs(copied.fit(X, y), X), expected, f"{kind}, unfitted")
-
-
-def check_copies_of_fitted(estimator):
-    """Check that copies of a fitted estimator give the same output."""
-    X, _ = _data(estimator)
-    step = fitted(estimator, X)
-    expected = outputs(step, X)
+    unfitted = _copies(step)
+    expected = outputs(step.fit(X, y), X)
     for kind, copied in _copies(step).items():
         assert_same(outputs(copied, X), expected, f"{kind}, fitted")
+        result = outputs(unfitted[kind].fit(X, y), X)
+        assert_same(result, expected, f"{kind}, unfitted")
 
 
 def _copies(step):
@@ -128,8 +121,8 @@ def check_n_jobs(estimator):
 
 def state_checks(estimator):
     """Yield the checks of state that apply to the estimator."""
-    yield from (check_copies_of_unfitted, check_copies_of_fitted)
-    yield from (check_refit, check_input_unchanged, check_global_random_state)
+    yield from (check_copies, check_refit, check_input_unchanged)
+    yield check_global_random_state
     if hasattr(estimator, "transform"):
         yield check_fit_transform
     if any(name.endswith("n_jobs") for name in estimator.get_params()):
