@@ -193,6 +193,13 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         shifted = [scale * intercept + mean for intercept, mean in shifted]
         self.intercepts_ = dict(zip(names, _float32(shifted), strict=True))
         self.coefs_ = dict(zip(names, _float32(scaled), strict=True))
+        self._encoders = {}  # of patterns of known sources, computed when they occur
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if "_encoders" in state:
+            state["_encoders"] = {}
+        return state
 
     def _center(self, blocks, rows):
         """Return centered vectors over their common scale, the means, and the scale."""
@@ -246,13 +253,14 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
 
     def _encoder(self, knowing, weights):
         """Return the closed-form matrix of each source that knows a row."""
-        if not len(knowing):
-            return []
-        coefs = [np.float64(matrix) for matrix in self.coefs_.values()]
-        decoders = Decoders(coefs, [np.zeros(matrix.shape[1]) for matrix in coefs])
-        joined = encoder(knowing, decoders, weights, self.penalty_)
-        ends = np.cumsum([coefs[i].shape[1] for i in knowing])[:-1]
-        return _float32(np.split(joined[1:], ends))
+        pattern = tuple(knowing.tolist())
+        if pattern and pattern not in self._encoders:
+            coefs = [np.float64(matrix) for matrix in self.coefs_.values()]
+            decoders = Decoders(coefs, [np.zeros(matrix.shape[1]) for matrix in coefs])
+            joined = encoder(pattern, decoders, weights, self.penalty_)
+            ends = np.cumsum([coefs[i].shape[1] for i in pattern])[:-1]
+            self._encoders[pattern] = _float32(np.split(joined[1:], ends))
+        return self._encoders.get(pattern, [])
 
 
 def _float32(arrays):

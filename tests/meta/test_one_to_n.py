@@ -1,5 +1,7 @@
 """1TON against its definition: the loss and its exact solution."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
@@ -11,6 +13,7 @@ from sk_metaembed import (
     OneToNMetaEmbedding,
     TokenSequences,
 )
+from sk_metaembed.meta import _one_to_n
 from sk_metaembed.meta._one_to_n_math import (
     Decoders,
     alternate,
@@ -218,3 +221,14 @@ def test_scale_of_the_sources_does_not_matter():
     large = X.with_blocks([Block(b.name, b.values * 1e12, "type") for b in X.blocks])
     meta, other = (fitted(one, normalize=False) for one in (X, large))
     np.testing.assert_allclose(values(meta, X), values(other, large), atol=1e-3)
+
+
+def test_encoders_are_computed_once_and_not_pickled(monkeypatch):
+    X = planted(missing=5)
+    meta = fitted(X, impute_missing=True)
+    size, expected = len(pickle.dumps(meta)), values(meta, X)
+    assert len(pickle.dumps(meta)) == size
+    loaded = pickle.loads(pickle.dumps(meta))
+    np.testing.assert_array_equal(values(loaded, X), expected)
+    monkeypatch.setattr(_one_to_n, "encoder", None)
+    np.testing.assert_array_equal(values(meta, X), expected)

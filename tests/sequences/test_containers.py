@@ -349,3 +349,19 @@ def test_containers_before_a_classifier_raise_with_a_remedy():
     embedded = EmbeddedSequences(tokens, [Block("x", np.eye(2), "type")])
     with pytest.raises(TypeError, match=r"x: type 2d\) cannot be .* Put Pooling"):
         LogisticRegression().fit(embedded, [0, 1])
+
+
+def test_gathered_spans_are_those_of_the_bytes_in_little_memory():
+    rng = np.random.default_rng(0)
+    buffer = rng.integers(0, 255, 400_000).astype(np.uint8)
+    starts = rng.integers(0, 400_000 - 12, 60_000)
+    ends = starts + rng.integers(0, 12, 60_000)
+    ends[0] = starts[0] + 100_000  # longer than a chunk
+    tracemalloc.start()
+    gathered, offsets = gather_spans(buffer, starts, ends, 10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    spans = [buffer[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
+    assert gathered.tobytes() == b"".join(span + b"\n" for span in spans)
+    np.testing.assert_array_equal(np.diff(offsets), [len(s) + 1 for s in spans])
+    assert peak < 12 * len(gathered)
