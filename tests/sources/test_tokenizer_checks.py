@@ -40,6 +40,15 @@ def test_a_folder_whose_tokenizer_cannot_be_built(tmp_path):
         TransformerEmbedding(tmp_path).fit(SENTENCES)
 
 
+def test_a_vocabulary_with_the_name_that_its_class_states(tmp_path):
+    tiny_bert.network().save_pretrained(tmp_path)
+    vocabulary = "\n".join(tiny_bert.tokenizer().get_vocab())
+    (tmp_path / "prophetnet.tokenizer").write_text(vocabulary, encoding="utf-8")
+    settings = {"tokenizer_class": "ProphetNetTokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert TransformerEmbedding(tmp_path).fit(SENTENCES).coverage_["tokens"] == 1
+
+
 def test_a_tokenizer_far_smaller_than_the_vocabulary():
     model = tiny_bert.network(vocab_size=3000), tiny_bert.tokenizer()
     message = "BertTokenizer has 92 pieces, but the model's vocabulary has 3,000"

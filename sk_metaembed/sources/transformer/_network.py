@@ -386,7 +386,6 @@ def load_tokenizer(folder, spec):
     """Return the model's tokenizer; raise FileNotFoundError if there is none."""
     from transformers import AutoTokenizer
 
-    has_files = has_vocabulary(folder)
     what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
     try:
         with _named_errors(folder, what):
@@ -398,12 +397,13 @@ def load_tokenizer(folder, spec):
                 **options,
             )
     except ValueError as error:
-        if has_files:
+        if has_vocabulary(folder):
             raise
         raise no_tokenizer(folder) from error
     # transformers makes an empty tokenizer if there are no files. CANINE, ByT5 and
     # Perceiver read characters or bytes and need none.
-    if not has_files and getattr(tokenizer, "vocab_files_names", None):
+    names = (getattr(tokenizer, "vocab_files_names", None) or {}).values()
+    if names and not has_vocabulary(folder, names):
         raise no_tokenizer(folder)
     if lower_case:
         _lower_case(tokenizer)

@@ -13,7 +13,7 @@ import numpy as np
 from ._alignment import text_of
 from ._forward import n_cut
 
-# Usual names of vocabulary files.
+# Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
 _VOCABULARIES = (
     *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
     *("*.codes", "tekken.json"),
@@ -27,10 +27,11 @@ _EXAMPLES = 5
 _MAX_GROWTH = 11  # NFKC turns one byte into at most so many
 
 
-def has_vocabulary(folder):
-    """Return whether a folder has a vocabulary file with one of the usual names."""
+def has_vocabulary(folder, names=()):
+    """Return whether a folder has a vocabulary file, of a usual name or of `names`."""
     files = {path.name for path in Path(folder).iterdir()} - {_SETTINGS}
-    return any(fnmatch(name, usual) for usual in _VOCABULARIES for name in files)
+    patterns = (*_VOCABULARIES, *names)
+    return any(fnmatch(name, pattern) for pattern in patterns for name in files)
 
 
 def no_tokenizer(folder):
