@@ -257,6 +257,12 @@ def _decode_generator(content):
     name, seed = entry(content, "name", str), entry(content, "seed", dict)
     if name not in _GENERATORS or "pool_size" in seed:
         raise MalformedEntryError(f"the generator {name!r} is not supported")
+    for value in seed.values():  # nested lists could share parts without end
+        parts = value if isinstance(value, list | tuple) else [value]
+        if not all(
+            part is None or isinstance(part, int | np.integer) for part in parts
+        ):
+            raise MalformedEntryError("the seed of a generator is not of integers")
     bits = getattr(np.random, name)(np.random.SeedSequence(**seed))
     bits.state = {**entry(content, "state", dict), "bit_generator": name}
     return np.random.Generator(bits)

@@ -90,15 +90,19 @@ def _unsafe_choices(nodes, content):
         if isinstance(key, dict) and nodes[key["ref"]][0] == "text":
             key = nodes[key["ref"]][1].get("text")
         name = key.rpartition("__")[2] if isinstance(key, str) else ""
-        if name not in _UNSAFE_OPTIONS or not isinstance(value, dict):
+        if name not in _UNSAFE_OPTIONS or value is None or value is False:
             continue
-        kind, values = nodes[value["ref"]]
+        # Words of a vocabulary have numbers, which a search cannot iterate over.
+        kind, choice = nodes[value["ref"]] if isinstance(value, dict) else ("", None)
+        if type(value) in (int, float) or kind == "scalar":
+            continue
+        chosen = _described(nodes, value)
         if kind in ("list", "tuple"):
-            values = [_described(nodes, item) for item in entry(values, "items", list)]
-            if any(item is not None and item is not False for item in values):
-                choices.add(f"{key}={values}")
-        elif kind not in ("scalar", "text", "object"):
-            choices.add(f"{key}={_described(nodes, value)}")
+            items = entry(choice, "items", list)
+            if all(item is None or item is False for item in items):
+                continue
+            chosen = [_described(nodes, item) for item in items]
+        choices.add(f"{key}={chosen}")
     return choices
 
 

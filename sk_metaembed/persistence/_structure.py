@@ -7,8 +7,11 @@ Nodes describe classes by name and attributes: no node can call a function or ch
 the arguments of a constructor, other than those that its kind checks.
 """
 
+import inspect
 import json
 import sys
+from functools import cached_property
+from types import GetSetDescriptorType, MemberDescriptorType
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,6 +41,19 @@ _ALIGNMENT = 16  # bytes
 _OPAQUE = ("lightgbm", "xgboost", "catboost", "sklearn")
 _HEAP_TYPE = 1 << 9  # CPython's flag of types that are defined in Python
 ROOT = "the estimator"
+# Attributes that Python, notebooks and scikit-learn's HTML call or show by themselves.
+_SPECIAL = ("__", "_repr_", "_ipython_", "_doc_link")
+_STORED_DESCRIPTORS = (
+    cached_property,
+    property,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+)
+# Entries whose values are hashed, which reads all that they contain.
+_HASHED = {"set": "items", "frozenset": "items", "dict": "keys"}
+_DEEPEST_HASHED, _MOST_HASHED = 50, 10_000
+_MOST_COPIED = 8  # times the bytes of all arrays
+_FEWEST_VIEWED = 16  # the inverse of an array's share of them
 
 
 class Net:
@@ -251,13 +267,29 @@ def read_nodes(data):
                     raise MalformedEntryError(f"a reference to {other!r}")
         if kind == "object":
             _check_names(content)
+    _check_hashed(nodes)
     return nodes
+
+
+def _check_hashed(nodes):
+    """Raise an error for keys whose hash would take long, or overflow the stack."""
+    depths, sizes = [], []  # of each node with all that it refers to
+    for kind, content in nodes:
+        parts = [part for value in content.values() for part in references(value)]
+        depths.append(1 + max((depths[part] for part in parts), default=0))
+        sizes.append(min(1 + sum(sizes[part] for part in parts), _MOST_HASHED))
+        for part in references(content.get(_HASHED.get(kind))):
+            if depths[part] > _DEEPEST_HASHED or sizes[part] == _MOST_HASHED:
+                raise MalformedEntryError("a key or an item of a set is too large")
 
 
 def _check_names(content):
     names, values = entry(content, "names", list), entry(content, "values", list)
     if len({*names}) != len(values) or not all(type(name) is str for name in names):
         raise MalformedEntryError("the attributes of an object have no names")
+    special = [name for name in names if name.startswith(_SPECIAL)]
+    if special:
+        raise MalformedEntryError(f"an object with the attributes {special}")
 
 
 class Decoder:
@@ -272,6 +304,7 @@ class Decoder:
     def __init__(self, file):
         self.file, self.objects = file, []
         self._arrays, self._end = file.read(ARRAYS), 0
+        self._n_copied = 0
 
     def __call__(self, nodes):
         """Return the object of the last node; what nodes require is trusted."""
@@ -292,15 +325,24 @@ class Decoder:
             return open_handle(kind, content, self.file)
         if kind == "net":
             return self._net(content)
+        if kind not in _REFERRING:
+            self._count_copies(content)
         return _DECODERS[kind](content)
+
+    def _count_copies(self, content):
+        """Raise an error if the nodes copy much more than the file has."""
+        arrays = [value for value in content.values() if isinstance(value, np.ndarray)]
+        self._n_copied += sum(array.nbytes for array in arrays)
+        if self._n_copied > _MOST_COPIED * (len(self._arrays) + 1):
+            raise MalformedEntryError("arrays are copied too often")
 
     def _array(self, content, kind):
         dtype, shape = dtype_entry(content), entry(content, "shape", list)
         start = self._end + -self._end % _ALIGNMENT
         order = "F" if content.get("by_column") is True else "C"
         try:
-            if min(shape, default=0) < 0:
-                raise ValueError("negative dimensions are not allowed")
+            if min(shape, default=0) < 0 or not dtype.itemsize:
+                raise ValueError("negative dimensions and no bytes are not allowed")
             array = np.ndarray(shape, dtype, self._arrays, start, order=order)
         except (TypeError, ValueError) as error:
             raise SavedFileError(
@@ -309,8 +351,9 @@ class Decoder:
             ) from error
         self._end = start + array.nbytes
         if kind == "array":
-            # A view would keep the arrays of the whole file in memory.
-            return array.copy(order="K")
+            # A view keeps the arrays of the whole file in memory.
+            is_small = _FEWEST_VIEWED * array.nbytes < len(self._arrays)
+            return array.copy(order="K") if is_small else array
         if dtype.kind == "U" or shape:
             raise MalformedEntryError("a scalar is an array or a text")
         return array[()]
@@ -340,10 +383,21 @@ def _decode_opaque(content):
     return new
 
 
+def _hides_method(cls, name):
+    """Return whether an attribute would take the place of a method."""
+    own = inspect.getattr_static(cls, name, None)
+    return hasattr(own, "__get__") and not isinstance(own, _STORED_DESCRIPTORS)
+
+
 def _decode_object(content):
     cls = imported_class(content)
     new = cls.__new__(cls)
     state = dict(zip(content["names"], content["values"], strict=True))
+    hidden = [name for name in state if _hides_method(cls, name)]
+    if hidden:
+        raise MalformedEntryError(
+            f"a {cls.__name__} with the attributes {hidden} in place of methods"
+        )
     net = state.pop("net_", None) if hasattr(cls, "_set_net") else None
     if hasattr(new, "__setstate__"):
         new.__setstate__(state)
@@ -368,3 +422,5 @@ _DECODERS = {
     "object": _decode_object,
 }
 _KINDS = {*_DECODERS, *HANDLES, "array", "scalar", "net"}
+# Kinds that refer to their parts and copy no arrays.
+_REFERRING = {"dict", "frozenset", "list", "named tuple", "object", "set", "tuple"}

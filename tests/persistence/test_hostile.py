@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.ensemble import BaggingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
@@ -394,3 +395,60 @@ def test_edited_manifest(data, value, drop, fitted, tmp_path):
     forged = json.dumps(edited(manifest, path, value, drop)).encode()
     file = forge.zipped({**parts, forge.MANIFEST: forged})
     same_or_refused(file, X, expected, tmp_path / "edited.skm")
+
+
+def nested_tuples(n, width):
+    """Return nodes of n tuples, each of `width` references to the one before."""
+    return [
+        ["tuple", {"items": [{"ref": i - 1}] * width if i else []}] for i in range(n)
+    ]
+
+
+def shared_bytes(n):
+    zeros = {"ref": 0}
+    array = ["array", {"dtype": "|u1", "shape": [1 << 16]}]
+    return [array, *(["bytearray", {"data": zeros}] for _ in range(n))]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [*nested_tuples(200_000, 1), ["set", {"items": [{"ref": 199_999}]}]],
+        [*nested_tuples(45, 2), ["frozenset", {"items": [{"ref": 44}]}]],
+        [*nested_tuples(60, 1), ["dict", {"type": "dict", "keys": [], "values": []}]],
+        shared_bytes(20),
+        [["array", {"dtype": "|V0", "shape": [10**9]}]],
+    ],
+    ids=["deep item", "wide item", "no key", "copies", "no bytes"],
+)
+def test_structures_that_grow_are_refused(before, tmp_path):
+    parts = forge.members(save(Pooling(), tmp_path / "e.skm").read_bytes())
+    parts[forge.ARRAYS] = bytes(1 << 16)
+    nodes = [*before, forge.nodes_of(parts)[-1]]
+    parts = forge.with_nodes(parts, nodes)
+    if before[-1][0] == "dict":  # long chains are fine where nothing hashes them
+        assert isinstance(loaded(parts, tmp_path), Pooling)
+        return
+    with pytest.raises(SavedFileError):
+        loaded(parts, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["__doc_link_template", "_repr_html_", "_ipython_display_", "get_params"]
+)
+def test_attributes_that_others_call_are_refused(name, tmp_path):
+    parts = forge.members(save(Pooling(), tmp_path / "e.skm").read_bytes())
+    nodes = forge.nodes_of(parts)
+    forge.set_attribute(nodes, name, "<script>")
+    with pytest.raises(SavedFileError, match="with the attributes"):
+        loaded(forge.with_nodes(parts, nodes), tmp_path)
+
+
+@pytest.mark.parametrize("key", ["memory", "pool__trust_remote_code"])
+def test_choices_of_any_kind_require_trust(key, tmp_path):
+    bag = BaggingClassifier()
+    bag.estimators_ = [True, True]
+    for values in ("m", np.str_("m"), bag, (None, True)):
+        search = RandomizedSearchCV(Pooling(), {key: values, "power": [1]})
+        with pytest.raises(UntrustedError, match=key):
+            load(save(search, tmp_path / "e.skm"))
