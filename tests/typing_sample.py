@@ -23,6 +23,7 @@ from sk_metaembed import (
     FunctionEmbedding,
     Pooling,
     SourceImputer,
+    SourceSelector,
     StackedMetaClassifier,
     TokenClassifier,
     Tokenizer,
@@ -51,7 +52,7 @@ from sk_metaembed.vectors import ExportReport
 
 assert_type(sk_metaembed.__version__, str)
 
-# A score is a float, or a report on request, so that these return Any.
+# Scores are floats, reports only on request.
 vectors = {"cat": [1.0, 0.2], "dog": [0.9, 0.3], "car": [0.0, 1.0]}
 pairs = [("cat", "dog"), ("dog", "car"), ("cat", "car")]
 questions = [("cat", "dog", "car", "car")]
@@ -66,11 +67,17 @@ class Lengths:
         return np.array([[len(text), 1.0] for text in X])
 
 
-word_similarity_score(vectors, pairs, [9, 2, 1])
-sentence_similarity_score(Lengths(), [("a", "the"), ("of", "on")], [1, 2])
+assert_type(word_similarity_score(vectors, pairs, [9, 2, 1]), float)
+assert_type(
+    sentence_similarity_score(Lengths(), [("a", "the"), ("of", "on")], [1, 2]), float
+)
 assert_type(coverage_report(vectors, ["cat and dog"]), list[dict[str, Any]])
-span_f1_score(tags, tags, scheme="IOB2")
-span_classification_report(tags, tags, output_dict=True)
+assert_type(span_f1_score(tags, tags, scheme="IOB2"), float)
+assert_type(span_f1_score(tags, tags, average=None), NDArray[np.float64])
+assert_type(
+    span_classification_report(tags, tags, output_dict=True),
+    dict[str, dict[str, float]],
+)
 scorer = make_unsupervised_scorer(
     word_similarity_score, {"one set": (pairs, [9, 2, 1])}, average=False
 )
@@ -150,13 +157,19 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
     assert_type(tagger.predict(X), NDArray[np.object_])
 
 
+def select(selector: SourceSelector) -> None:
+    """The type of a support depends on the flag."""
+    assert_type(selector.get_support(), NDArray[np.bool_])
+    assert_type(selector.get_support(indices=True), NDArray[np.intp])
+
+
 def misuse() -> None:
     """Hold calls with type errors. An ignore comment without an error fails too."""
     FunctionEmbedding(len, level="word")  # type: ignore[arg-type]
     EmbeddingCache("cache").set_limit("10 GB")  # type: ignore[arg-type]
     source_subsets([1, 2])  # type: ignore[list-item]
-    analogy_score(12, questions)  # type: ignore[arg-type]
-    span_f1_score(tags, 12)  # type: ignore[arg-type]
+    analogy_score(12, questions)  # type: ignore[call-overload]
+    span_f1_score(tags, 12)  # type: ignore[call-overload]
     Block("x", np.eye(2), "word")  # type: ignore[arg-type]
     Pooling(mode="meen")  # type: ignore[arg-type]
     DynamicMetaClassifier("words")  # type: ignore[arg-type]

@@ -42,8 +42,8 @@ def load_conll(
         The file, which may be compressed by gzip, bzip2 or xz.
     columns : dict of str to int, default=None
         Names and indices of the columns to read, negative from the right. One name must
-        be "tokens". None means ``{"tokens": 0, "tags": -1}``, the first and the last
-        column; for the parts of speech of CoNLL-2003 add ``"pos": 1``.
+        be "tokens". None means a file of two columns, tokens and tags. For CoNLL-2003
+        pass ``{"tokens": 0, "tags": -1}``; for its parts of speech add ``"pos": 1``.
     separator : str, default=None
         Separator of columns. None means tabs if the file contains any, else one or
         more spaces.
@@ -106,8 +106,8 @@ def load_conll(
     >>> bunch.target.tolist()
     [['O', 'B-place'], ['B-person']]
     """
-    columns = {"tokens": 0, "tags": -1} if columns is None else columns
-    names = _check_names(columns)
+    selected = {"tokens": 0, "tags": 1} if columns is None else columns
+    names = _check_names(selected)
     if return_X_y and "tags" not in names:
         raise ValueError(f'return_X_y=True needs a column "tags"; got {names}.')
     text = _decode(path, encoding)
@@ -122,8 +122,14 @@ def load_conll(
         groups.append(document)
         for number, line in sentence:
             fields, place = _split(line, separator), f"{path}, line {number}"
+            if columns is None and len(fields) != 2:
+                raise ValueError(
+                    f"{place}: expected 2 columns, a token and its tag; got "
+                    f"{short_repr(line)}. For files with other columns pass columns, "
+                    'such as {"tokens": 0, "tags": -1} for the first and the last.'
+                )
             if places is None:
-                width, places = len(fields), _places(columns, len(fields), place)
+                width, places = len(fields), _places(selected, len(fields), place)
             if len(fields) != width or not all(fields[i] for i in places):
                 raise ValueError(
                     f"{place}: expected {plural(width, 'column')}, as in the lines "

@@ -202,10 +202,10 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     where R_i minimizes ``sum_w |x_i(w) R_i - g(w)|^2`` over the shared words; g(w) is
     the same mean over the sources that know w (generalized Procrustes), which is found
-    iteratively. Shorter vectors are padded with zeros. The rotation of the mean itself
-    is free: the first source of the largest dimension keeps its axes. With fewer shared
-    words than dimensions R_i is not unique; a source that shares no word is only
-    padded.
+    iteratively. MetaVec instead rotates all sources onto one of them. Shorter vectors
+    are padded with zeros. The rotation of the mean itself is free: the first source of
+    the largest dimension keeps its axes. With fewer shared words than dimensions R_i is
+    not unique; a source that shares no word is only padded.
 
     A missing vector of source i is the mean of the vectors in i of the word's nearest
     neighbors in j, weighted by their cosine, among the words of fit that both know,

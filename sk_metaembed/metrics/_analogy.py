@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -18,14 +18,42 @@ from ._word_similarity import check_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypedDict, Unpack
 
     from numpy.typing import ArrayLike
 
     from .._core._typing import WordEmbedding
 
+    class AnalogyOptions(TypedDict, total=False):
+        """Options of `analogy_score`, except the one that selects the result."""
+
+        vocabulary: Iterable[str] | int | None
+        ignore_case: bool
+        missing: Literal["omit", "wrong"]
+
 
 _ENTRIES_AT_ONCE = 1 << 22  # of the objective
 _MISSING = ("omit", "wrong")
+
+
+@overload
+def analogy_score(
+    embedding: WordEmbedding,
+    questions: ArrayLike,
+    *,
+    return_report: Literal[False] = ...,
+    **options: Unpack[AnalogyOptions],
+) -> float: ...
+
+
+@overload
+def analogy_score(
+    embedding: WordEmbedding,
+    questions: ArrayLike,
+    *,
+    return_report: Literal[True],
+    **options: Unpack[AnalogyOptions],
+) -> Bunch: ...
 
 
 @names_errors
@@ -37,7 +65,7 @@ def analogy_score(
     ignore_case: bool = True,
     missing: Literal["omit", "wrong"] = "omit",
     return_report: bool = False,
-) -> Any:
+) -> float | Bunch:
     """Return the accuracy of an embedding on analogy questions.
 
     A question has words a, b, c and d: "a is to b as c is to d". The answer is the word

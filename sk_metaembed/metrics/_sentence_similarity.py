@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -20,6 +20,28 @@ if TYPE_CHECKING:
 _KINDS = ("pearson", "spearman")
 
 
+@overload
+def sentence_similarity_score(
+    estimator: SupportsTransform,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    correlation: Literal["pearson", "spearman"] = ...,
+    return_report: Literal[False] = ...,
+) -> float: ...
+
+
+@overload
+def sentence_similarity_score(
+    estimator: SupportsTransform,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    correlation: Literal["pearson", "spearman"] = ...,
+    return_report: Literal[True],
+) -> Bunch: ...
+
+
 @names_errors
 def sentence_similarity_score(
     estimator: SupportsTransform,
@@ -28,7 +50,7 @@ def sentence_similarity_score(
     *,
     correlation: Literal["pearson", "spearman"] = "pearson",
     return_report: bool = False,
-) -> Any:
+) -> float | Bunch:
     """Return the correlation of cosines of sentence pairs and human ratings.
 
     Nothing is trained on the pairs. The score measures similarity only: vectors that

@@ -5,7 +5,7 @@ Spans are counted per label, by position or by surface form.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.metrics import classification_report, precision_recall_fscore_support
@@ -17,9 +17,22 @@ from ._validation import check_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypedDict, Unpack
+
+    from numpy.typing import NDArray
 
     from .._core._typing import Tags, Texts
     from ..sequences import EmbeddedSequences
+
+    class SpanOptions(TypedDict, total=False):
+        """Options of both functions."""
+
+        scheme: Literal["IOB2", "IOBES", "BIOES"]
+        labels: Iterable[str] | None
+        level: Literal["entity", "surface"]
+        tokens: Texts | EmbeddedSequences | None
+        invalid: Literal["repair", "drop", "raise"]
+        zero_division: float | Literal["warn"]
 
 
 _INVALID = ("repair", "drop", "raise")
@@ -99,6 +112,22 @@ def _surface_forms(positions, tokens):
     }
 
 
+@overload
+def span_f1_score(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    average: Literal["micro", "macro", "weighted"] = ...,
+    **options: Unpack[SpanOptions],
+) -> float: ...
+
+
+@overload
+def span_f1_score(
+    y_true: Tags, y_pred: Tags, *, average: None, **options: Unpack[SpanOptions]
+) -> NDArray[np.float64]: ...
+
+
 @names_errors
 def span_f1_score(
     y_true: Tags,
@@ -111,7 +140,7 @@ def span_f1_score(
     tokens: Texts | EmbeddedSequences | None = None,
     invalid: Literal["repair", "drop", "raise"] = "repair",
     zero_division: float | Literal["warn"] = "warn",
-) -> Any:
+) -> float | NDArray[np.float64]:
     r"""Compute the F1 score of the entities that predicted tags mark.
 
     This is the standard metric of named entity recognition. A prediction is correct if
@@ -127,7 +156,8 @@ def span_f1_score(
         Tagging scheme.
     average : {"micro", "macro", "weighted"} or None, default="micro"
         "micro" counts all spans together; "macro" is the mean over labels; "weighted"
-        weights it by the number of true spans; None returns one score per label.
+        weights it by the number of true spans, or equally if there are none; None
+        returns one score per label.
     labels : list of str, default=None
         Labels to score, such as "person". None means all labels in `y_true` and
         `y_pred`, sorted.
@@ -144,7 +174,9 @@ def span_f1_score(
         conlleval; "drop" ignores the span, like the strict mode of seqeval; "raise" is
         an error that names the first.
     zero_division : {"warn", 0.0, 1.0}, default="warn"
-        Score if there are no true and no predicted spans. "warn" means 0 and a warning.
+        Score of a label without true and predicted spans, and of "micro" without any,
+        as in scikit-learn. It enters the averages over labels. "warn" means 0 and a
+        warning.
 
     Returns
     -------
@@ -214,6 +246,28 @@ def span_f1_score(
     return score if average is None else float(score)
 
 
+@overload
+def span_classification_report(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    digits: int = ...,
+    output_dict: Literal[False] = ...,
+    **options: Unpack[SpanOptions],
+) -> str: ...
+
+
+@overload
+def span_classification_report(
+    y_true: Tags,
+    y_pred: Tags,
+    *,
+    digits: int = ...,
+    output_dict: Literal[True],
+    **options: Unpack[SpanOptions],
+) -> dict[str, dict[str, float]]: ...
+
+
 @names_errors
 def span_classification_report(
     y_true: Tags,
@@ -227,7 +281,7 @@ def span_classification_report(
     zero_division: float | Literal["warn"] = "warn",
     digits: int = 2,
     output_dict: bool = False,
-) -> Any:
+) -> str | dict[str, dict[str, float]]:
     """Report precision, recall and F1 of the spans of each label, and their averages.
 
     It shows which labels a tagger misses or confuses, such as rare labels that it never

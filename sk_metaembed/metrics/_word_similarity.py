@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -22,6 +22,30 @@ if TYPE_CHECKING:
 _MISSING = ("omit", "zero", "mean")
 
 
+@overload
+def word_similarity_score(
+    embedding: WordEmbedding,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    missing: Literal["omit", "zero", "mean"] = ...,
+    case_fallback: bool = ...,
+    return_report: Literal[False] = ...,
+) -> float: ...
+
+
+@overload
+def word_similarity_score(
+    embedding: WordEmbedding,
+    pairs: ArrayLike,
+    scores: ArrayLike,
+    *,
+    missing: Literal["omit", "zero", "mean"] = ...,
+    case_fallback: bool = ...,
+    return_report: Literal[True],
+) -> Bunch: ...
+
+
 @names_errors
 def word_similarity_score(
     embedding: WordEmbedding,
@@ -31,7 +55,7 @@ def word_similarity_score(
     missing: Literal["omit", "zero", "mean"] = "omit",
     case_fallback: bool = True,
     return_report: bool = False,
-) -> Any:
+) -> float | Bunch:
     """Return the Spearman correlation of cosines of word pairs and human ratings.
 
     The score depends only on the order of the pairs. Compare embeddings on the same

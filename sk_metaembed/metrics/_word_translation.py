@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -17,13 +17,43 @@ from ._validation import check_option, check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypedDict, Unpack
 
     from numpy.typing import ArrayLike
 
     from .._core._typing import WordEmbedding
 
+    class TranslationOptions(TypedDict, total=False):
+        """Options of `word_translation_score`, except `return_report`."""
+
+        vocabulary: Iterable[str] | int | None
+        method: Literal["csls", "cosine"]
+        missing: Literal["omit", "wrong"]
+
 
 _N_NEIGHBORS = 10  # in CSLS, as in the paper
+
+
+@overload
+def word_translation_score(
+    source: WordEmbedding,
+    target: WordEmbedding,
+    pairs: ArrayLike,
+    *,
+    return_report: Literal[False] = ...,
+    **options: Unpack[TranslationOptions],
+) -> float: ...
+
+
+@overload
+def word_translation_score(
+    source: WordEmbedding,
+    target: WordEmbedding,
+    pairs: ArrayLike,
+    *,
+    return_report: Literal[True],
+    **options: Unpack[TranslationOptions],
+) -> Bunch: ...
 
 
 @names_errors
@@ -36,7 +66,7 @@ def word_translation_score(
     method: Literal["csls", "cosine"] = "csls",
     missing: Literal["omit", "wrong"] = "omit",
     return_report: bool = False,
-) -> Any:
+) -> float | Bunch:
     """Compute the share of words whose nearest neighbor is a translation.
 
     Known as precision at 1 of bilingual lexicon induction. It evaluates the alignment

@@ -13,7 +13,9 @@ def row_index(key, n_rows):
     scikit-learn indexes by ``X[key, ...]``, as any array allows.
     """
     if isinstance(key, numbers.Integral) and not isinstance(key, bool):
-        return range(n_rows)[key]
+        if not -n_rows <= key < n_rows:
+            raise IndexError(f"Row {key} is out of range for {n_rows} sequences.")
+        return int(key) % n_rows
     rows = np.arange(n_rows)[key]
     if rows.ndim > 1:
         raise IndexError(

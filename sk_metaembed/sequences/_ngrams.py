@@ -70,7 +70,7 @@ def ngram_weights(tokens, ngrams):
     weights = csr_array((ones, places), shape=shape)
     weights.sum_duplicates()  # the constructor of SciPy 1.13 does not
     weights.data = (1 + np.log(weights.data)) * ngrams.idf[weights.indices]
-    return normalize(weights, copy=False) if len(tokens) else weights
+    return normalize(weights, copy=False) if weights.nnz else weights
 
 
 def _features(tokens, ngrams):

@@ -12,6 +12,9 @@ from .._core._messages import short_repr
 TEXT, TOKEN_LIST = "a str", "a list of str"
 TEXT_OR_TOKENS = f"{TEXT} or {TOKEN_LIST}"
 NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
+_TAG_REMEDY = (
+    ', such as "O" or "B-person"; convert numbers to the names that they encode.'
+)
 _SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
 
 
@@ -51,9 +54,10 @@ def row_error(row, where, expected, *, part="row", reader="Tokenizer"):
 
 def token_error(token, where, part="token"):
     """Return the TypeError of a token that is not a str."""
+    remedy = _TAG_REMEDY if part == "tag" else "; " + _token_remedy(token)
     return TypeError(
-        f"{where} is {kind(token)} ({short_repr(token)}). Every {part} must be a str; "
-        + _token_remedy(token)
+        f"{where} is {kind(token)} ({short_repr(token)}). Every {part} must be a str"
+        + remedy
     )
 
 

@@ -2,6 +2,7 @@
 
 import unicodedata
 from functools import partial
+from itertools import filterfalse
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ._text_spans import as_lists, locate_words, word_spans
 from ._token_sequences import TokenSequences
 
 _SECONDS = 6e-8  # for a character in plain Python
+_MORE_SECONDS = 1e-7  # if its text is not in ASCII
 
 
 def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
@@ -43,7 +45,9 @@ def split_texts(texts, *, rule, plain, prepare, locate):
     written = np.empty(len(texts), dtype=object)
     written[:] = texts
     written.flags.writeable = False
-    if rule is None or not use_compiled(_SECONDS * sum(map(len, texts))):
+    seconds = _SECONDS * sum(map(len, texts))
+    seconds += _MORE_SECONDS * sum(map(len, filterfalse(str.isascii, texts)))
+    if rule is None or not use_compiled(seconds):
         tokens = TokenSequences.from_lists(plain(prepare(texts)))
     else:
         tokens = LateTokens.of_texts(TextScan(written, rule, prepare))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import (
@@ -288,7 +288,15 @@ class SourceSelector(
         check_blocks(X, self.dims_in_)
         return X.select(self.blocks_)
 
-    def get_support(self, indices: bool = False) -> NDArray[Any]:
+    @overload
+    def get_support(self, indices: Literal[False] = ...) -> NDArray[np.bool_]: ...
+
+    @overload
+    def get_support(self, indices: Literal[True]) -> NDArray[np.intp]: ...
+
+    def get_support(
+        self, indices: bool = False
+    ) -> NDArray[np.bool_] | NDArray[np.intp]:
         """Return the selected sources as a mask or as indices.
 
         Parameters

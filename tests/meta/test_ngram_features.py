@@ -62,6 +62,11 @@ def test_no_words(kind):
     assert step.transform(tokens([])).shape[0] == 0
 
 
+def test_no_words_in_fit():
+    step = WordFeatures().fit(tokens([[], []]))
+    assert step.transform(tokens([[], ["a"]])).shape == (2, 0)
+
+
 @EACH
 def test_pairs_have_features_of_both_sides_and_their_cosine(kind):
     rows = lists()

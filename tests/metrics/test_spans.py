@@ -134,6 +134,11 @@ def test_zero_division(empty, average):
         assert span_f1_score(empty, empty, average=average) == 0
 
 
+def test_labels_without_true_spans_have_equal_weights():
+    options = {"labels": ["a", "b"], "average": "weighted", "zero_division": 1}
+    assert span_f1_score([["O"]], [["B-a"]], **options) == 0.5
+
+
 def test_report_agrees_with_scores():
     y_pred = [["B-x", "O", "O"], [], ["B-y", "B-x"]]
     report = span_classification_report(TRUE, y_pred, output_dict=True)

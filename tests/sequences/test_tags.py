@@ -66,7 +66,7 @@ def test_classes_are_those_that_occur():
         ([["O"], ["O"], ["O"]], ValueError, r"\(2 rows are wrong in total\.\)"),
         ([["O", None], [], ["O"]], TypeError, r"row 0 of y, tag 1 is missing \(None\)"),
         ([["O", np.nan], [], ["O"]], TypeError, "row 0 of y, tag 1 is missing"),
-        ([["O", 3], [], ["O"]], TypeError, r"row 0 of y, tag 1 is of type int \(3\)"),
+        ([["O", 3], [], ["O"]], TypeError, r"tag 1 is of type int \(3\).*they encode"),
         (["OB", "", "O"], TypeError, "row 0 of y is of type str: 'OB'"),
         ([["O", "O"], None, ["O"]], TypeError, "row 1 of y is missing: None"),
         (np.arange(3), TypeError, "row 0 of y is of type int: 0"),

@@ -84,3 +84,11 @@ def test_missing_rows_are_known_before_texts_are_split(unsplit):
 def test_errors_are_raised_at_once(unsplit):
     with pytest.raises(TypeError, match="row 1 is of type int"):
         unsplit(["a", 3])
+
+
+def test_texts_that_are_not_ascii_are_expected_to_take_longer(monkeypatch):
+    seconds = []
+    monkeypatch.setattr(_split, "use_compiled", lambda s: bool(seconds.append(s)))
+    Tokenizer().transform(["Strasse"])
+    Tokenizer().transform(["Strässe"])
+    assert seconds[1] > 2 * seconds[0]
