@@ -52,7 +52,9 @@ def contextual_to_static(
         gensim's ``LineSentence``.
     block : str, default=None
         Name of the block to average, such as a layer. None requires a single block;
-        `ConcatMetaEmbedding` after the source makes one of several.
+        ``ConcatMetaEmbedding(normalize=False)`` after the source makes one of several
+        without scaling their vectors to unit length; an occurrence that only some
+        blocks know then counts, with zeros for the others.
     min_count : int, default=1
         Minimum number of known occurrences of a word.
     batch_size : int, default=256
@@ -216,7 +218,7 @@ def _token_vectors(source, rows, name):
     if name is None and len(embedded.blocks) > 1:
         raise ValueError(
             f"the source returns the blocks {list(embedded.names)}. Pass block= with "
-            "one of them, or add ConcatMetaEmbedding after the source."
+            "one of them, or add ConcatMetaEmbedding(normalize=False) after the source."
         )
     block = embedded.blocks[0] if name is None else embedded.block(name)
     if block.level == "sequence":

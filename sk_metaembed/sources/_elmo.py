@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import Interval, StrOptions
 from .._training._device import resolve_device
 from ..elmo._characters import count_truncated
 from ..sequences import Block, TokenSequences, check_tokens
+from ..sequences._validation import count_missing
 from ._base import (
     BaseEmbedding,
     Preprocess,
+    shares_known,
     used_types,
 )
 from ._elmo_model import (
@@ -250,8 +253,10 @@ class ElmoEmbedding(BaseEmbedding):
         self.missing = missing
         self.verbose = verbose
 
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
     def fit(self, X: Texts, y: object = None) -> Self:
-        """Open the model, and embed the training data for `preprocess` and `coverage_`.
+        """Open the model; without `preprocess`, no vectors are computed.
 
         The model itself is not trained; `ElmoLanguageModel` does that. A process reads
         the same files once, for all candidates of a search.
@@ -266,9 +271,22 @@ class ElmoEmbedding(BaseEmbedding):
         Returns
         -------
         ElmoEmbedding
-            The fitted source, without states of ``stateful=True``.
+            The fitted source.
         """
-        return super().fit(X, y).reset_states()
+        tokens = self._read(X)
+        if self.preprocess is None:
+            aligned = align_words(tokens, TextSplitter())
+            self._fit_model(aligned.words)
+            self._preprocessings = {}
+            self.coverage_ = shares_known(tokens, aligned.rows >= 0)
+            dim = self.projection_dim_
+            dim = dim if self.output == "word_emb" else 2 * dim
+            self.dims_ = dict.fromkeys(self._output_spec.block_names, dim)
+        else:
+            self._learn(tokens, y)
+        self.reset_states()
+        self.n_missing_ = count_missing(tokens)
+        return self
 
     def reset_states(self) -> Self:
         """Discard the states of ``stateful=True``; the next call starts from zeros.
@@ -287,6 +305,10 @@ class ElmoEmbedding(BaseEmbedding):
         return used_types(tokens)
 
     def _fit_vectors(self, tokens, y):
+        self._fit_model(align_words(tokens, TextSplitter()).words)
+
+    def _fit_model(self, words):
+        """Open the model and resolve the options; `words` are those of the data."""
         if self.stateful and self.cache is not None:
             raise ValueError(
                 "with stateful=True the vectors of a sentence depend on the rows "
@@ -297,7 +319,6 @@ class ElmoEmbedding(BaseEmbedding):
         model = self._model = shared_elmo(ElmoSpec(*paths, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
-        words = align_words(tokens, TextSplitter()).words
         self.n_truncated_words_ = count_truncated(words, options.max_characters)
         self._output_spec = make_output_spec(
             self.output, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_

@@ -277,6 +277,8 @@ class FunctionEmbedding(BaseEmbedding):
                 f"{received}. It is called with a list of entries, not with one entry "
                 "at a time."
             )
+        if (values := self._checked_matrix(results)) is not None:
+            return list(values)
         checked = []
         for i, (result, sentence) in enumerate(zip(results, sentences, strict=True)):
             try:
@@ -287,6 +289,19 @@ class FunctionEmbedding(BaseEmbedding):
                     "None for an entry without a vector."
                 ) from error
         return checked
+
+    def _checked_matrix(self, results):
+        """Return a valid matrix as float32, and None for all other results."""
+        is_matrix = isinstance(results, np.ndarray) and results.ndim == 2
+        if not is_matrix or results.dtype.kind not in "biuf" or self.level == "token":
+            return None
+        with np.errstate(over="ignore"):  # the check of each row reports it
+            values = results.astype(np.float32, copy=False)
+        dim = self._dim or values.shape[1]
+        if values.shape[1] != dim or not values.size or not np.isfinite(values).all():
+            return None
+        self._dim = dim
+        return values
 
     def _entry(self, sentence):
         """Return what the function is called with."""

@@ -184,7 +184,9 @@ class WordVectors:
         fastText ``.vec`` and ``.bin`` (each also compressed by gzip, bzip2 or xz), and
         stores. A file is converted again when its content changes; the previous store
         stays in the cache for the pickles that refer to it. Files saved by gensim's
-        ``save`` are pickles: load them with gensim and use `from_keyed_vectors`.
+        ``save`` are pickles: load them with gensim and use `from_keyed_vectors`. To
+        keep only some words, write them to a store with `export_vectors` and
+        ``format="store"``.
 
         Parameters
         ----------

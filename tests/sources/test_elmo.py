@@ -272,11 +272,14 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
         ("default", {"default": 8}),
     ],
 )
-def test_attributes(output, dims):
+def test_fit_computes_nothing_unless_something_is_learned(output, dims, monkeypatch):
+    monkeypatch.setattr(_elmo.ElmoForward, "__call__", None)
     step = source(output=output).fit(SENTENCES)
     assert step.dims_ == dims
     assert step.coverage_ == {"types": 1.0, "tokens": 1.0}
     assert step.n_truncated_words_ == 2
+    with pytest.raises(TypeError):
+        source(preprocess="center").fit(SENTENCES)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,14 @@ def test_batches_change_nothing(level, size):
     assert FunctionEmbedding(func, level, batch_size=size).fit_transform(TEXTS) == whole
 
 
+def test_a_matrix_is_read_as_its_rows():
+    def matrix(words):
+        return np.array(word_shape(words), float)
+
+    whole = FunctionEmbedding(matrix).fit_transform(TEXTS)
+    assert whole == FunctionEmbedding(word_shape).fit_transform(TEXTS)
+
+
 def test_none_is_unknown():
     source = FunctionEmbedding(some_words, preprocess="center").fit(TEXTS)
     assert source.coverage_ == {"types": 0.75, "tokens": 5 / 6}
@@ -104,7 +112,7 @@ def test_nothing_known_in_fit():
             "2, for 'or'",
         ),
         (
-            lambda ws: [[1e300 if w == "be" else 1] for w in ws],
+            lambda ws: np.array([[1e300 if w == "be" else 1.0] for w in ws]),
             ValueError,
             "1, for 'be'",
         ),
