@@ -8,7 +8,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -27,8 +26,7 @@ ONE, TWO = (rng.normal(size=(8, dim)) for dim in (3, 4))
 
 
 def pretrained(words, matrix):
-    vectors = KeyedVectors(matrix.shape[1])
-    vectors.add_vectors(words, matrix[: len(words)].astype(np.float32))
+    vectors = sk.WordVectors.from_arrays(words, matrix[: len(words)])
     return sk.PretrainedEmbedding(vectors)
 
 

@@ -1,16 +1,11 @@
 """TextMetaEncoder and pipelines encode the columns of texts of skrub's table steps."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from joblib import parallel_config
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -172,45 +167,6 @@ def test_null_and_constant_columns(kind):
     step = vectorizer().fit(kind(rows), Y)
     later = step.transform(kind({**rows, "title": [None] * N_ROWS}))
     assert not later.to_numpy().any()
-
-
-# Before pandas 3, "str" makes text of None.
-DTYPES = ["string", "category", "object", "str"][: 4 if pd.__version__ >= "3" else 2]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_dtypes_of_pandas(dtype):
-    frame = reviews()
-    texts = frame[["review", "title"]].astype(dtype)
-    step = skrub.ApplyToCols(meta(), cols=["review", "title"])
-    result = step.fit_transform(frame.assign(**texts)).drop(columns=["phase", "same"])
-    expected = step.fit_transform(frame).drop(columns=["phase", "same"])
-    pd.testing.assert_frame_equal(result, expected)
-    names = vectorizer().fit(frame.assign(**texts), Y).get_feature_names_out()
-    assert list(names) == expected_names()
-
-
-def test_jobs_and_copies():
-    frame = reviews()
-    step = vectorizer(cv=3)
-    expected = step.fit_transform(frame, Y)
-    with parallel_config("threading"):
-        result = clone(step).set_params(n_jobs=2).fit_transform(frame, Y)
-    pd.testing.assert_frame_equal(result, expected)
-    copy = pickle.loads(pickle.dumps(step))
-    pd.testing.assert_frame_equal(copy.transform(frame), step.transform(frame))
-
-
-@pytest.mark.parametrize("model", [LogisticRegression(), Ridge()])
-def test_meta_encoder_in_tabular_pipeline(model):
-    pipeline = skrub.tabular_pipeline(model)
-    target_type = "continuous" if isinstance(model, Ridge) else "auto"
-    pipeline.set_params(
-        tablevectorizer__high_cardinality=meta(cv=3, target_type=target_type),
-        tablevectorizer__cardinality_threshold=30,
-    )
-    frame = reviews()[["review", "title", "stars"]]
-    assert np.isfinite(cross_val_score(pipeline, frame, Y, cv=2)).all()
 
 
 def test_meta_encoder_in_data_ops():

@@ -64,3 +64,27 @@ def named(kind, name, **content):
     """Return a node that names a class or function."""
     module, _, name = name.rpartition(".")
     return [kind, {"module": module, "name": name, **content}]
+
+
+def places(tree, path=()):
+    """Return the paths to all values of a JSON tree."""
+    inner = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    results = []
+    for key, value in inner:
+        results.append((*path, key))
+        if isinstance(value, dict | list):
+            results += places(value, (*path, key))
+    return results
+
+
+def edited(tree, path, value, drop):
+    """Return a JSON tree with the value at a path replaced or dropped."""
+    tree = json.loads(json.dumps(tree))
+    at = tree
+    for key in path[:-1]:
+        at = at[key]
+    if drop:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return tree

@@ -3,11 +3,19 @@
 import os
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..test_estimators import in_context, sentence, spelling
 
 NAMES = ["builtins.str.split"]
 NAMES += [f"{f.__module__}.{f.__name__}" for f in (in_context, sentence, spelling)]
+
+
+class Holder(BaseEstimator):
+    """Holds any value as a parameter."""
+
+    def __init__(self, value=None):
+        self.value = value
 
 
 def plain(value):

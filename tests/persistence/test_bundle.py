@@ -71,14 +71,18 @@ def values(embedded):
     return [block.values for block in embedded.blocks]
 
 
+def assert_equal(results, expected):
+    for one, other in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_without_the_originals_it_gives_the_same(union, tmp_path):
     trained, folder = union
     expected = values(trained.transform(ROWS))
     path = save(trained, tmp_path / "e.skm", bundle=True)
     shutil.rmtree(folder)
     clear_handles()
-    for one, other in zip(values(load(path).transform(ROWS)), expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_equal(values(load(path).transform(ROWS)), expected)
 
 
 def test_another_process_elsewhere_gives_the_same(tmp_path):
@@ -93,8 +97,7 @@ def test_another_process_elsewhere_gives_the_same(tmp_path):
     env = {**os.environ, "SK_METAEMBED_CACHE": str(elsewhere / "cache")}
     subprocess.run([sys.executable, "-c", LOADS], cwd=elsewhere, env=env, check=True)
     result = np.load(elsewhere / "out.npz")
-    for one, other in zip(result.values(), expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_equal(result.values(), expected)
 
 
 def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
@@ -106,10 +109,7 @@ def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):
     folders = [f for f in (tmp_path / "cache" / "bundles").iterdir() if f.is_dir()]
     assert len(folders) == 4
     again = pickle.loads(pickle.dumps(one))
-    for result, expected in zip(
-        values(again.transform(ROWS)), values(trained.transform(ROWS)), strict=True
-    ):
-        np.testing.assert_array_equal(result, expected)
+    assert_equal(values(again.transform(ROWS)), values(trained.transform(ROWS)))
 
 
 def test_error_on_a_damaged_unpacked_bundle(union, tmp_path, monkeypatch):
@@ -133,10 +133,7 @@ def test_loaded_model_is_always_bundled(tmp_path):
     loaded = load(save(source, tmp_path / "e.skm"))
     assert loaded.fingerprint_ == source.fingerprint_
     assert loaded._model.module is loaded.model[0]
-    for result, expected in zip(
-        values(loaded.transform(ROWS)), values(source.transform(ROWS)), strict=True
-    ):
-        np.testing.assert_array_equal(result, expected)
+    assert_equal(values(loaded.transform(ROWS)), values(source.transform(ROWS)))
     unfitted = load(save(TransformerEmbedding(pair), tmp_path / "u.skm"))
     assert type(unfitted.model) is tuple
     assert unfitted.fit(ROWS).fingerprint_ == source.fingerprint_
@@ -173,5 +170,4 @@ def test_networks_are_loaded_unless_a_cache_may_replace_them(cached, tmp_path):
     given = load(path)
     for name in ("bert", "elmo"):
         assert (given.named_sources_[name]._model._network is None) is cached
-    for one, other in zip(values(given.transform(ROWS)), expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_equal(values(given.transform(ROWS)), expected)

@@ -103,14 +103,9 @@ def test_nothing_is_executed(name, tokenizer, canary, tmp_path):
     parts = with_parameter(tokenizer, "tokenizer", None, calls(canary)[name])
     with pytest.raises(SavedFileError):
         loaded(parts, tmp_path)
-    assert not canary.exists()
-
-
-@pytest.mark.parametrize("name", [name for name in calls("x") if " as " in name])
-def test_a_trusted_function_is_not_called(name, tokenizer, canary, tmp_path):
-    parts = with_parameter(tokenizer, "tokenizer", None, calls(canary)[name])
-    with pytest.raises(SavedFileError, match="is not a class"):
-        loaded(parts, tmp_path, trusted=["os.mkdir", "builtins.eval"])
+    if " as " in name:  # a trusted function is not called either
+        with pytest.raises(SavedFileError, match="is not a class"):
+            loaded(parts, tmp_path, trusted=["os.mkdir", "builtins.eval"])
     assert not canary.exists()
 
 
@@ -177,16 +172,24 @@ def test_forged_ngram_table_is_refused(tmp_path):
         forged.transform([["unseen", "words"]])
 
 
-def test_code_of_a_bundled_model_is_ignored(tmp_path, monkeypatch):
-    source = TransformerEmbedding((tiny_bert.network(), tiny_bert.tokenizer()))
-    path = save(source.fit([["tea"]]), tmp_path / "e.skm")
+@pytest.fixture
+def bundled_bert(tmp_path):
+    """Return the folder of a bundled model, and the members of its file."""
+    source = TransformerEmbedding(tiny_bert.save(tmp_path / "bert")).fit([["tea"]])
+    path = save(source, tmp_path / "e.skm", bundle=True)
     parts = forge.members(path.read_bytes())
-    name = next(n for n in parts if n.endswith("/config.json"))
-    message = {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"}
-    parts[name] = json.dumps({**json.loads(parts[name]), **message}).encode()
-    canary = tmp_path / "canary"
+    return next(n.rpartition("/")[0] for n in parts if n.endswith("config.json")), parts
+
+
+def test_code_of_a_bundled_model_is_ignored(
+    bundled_bert, canary, tmp_path, monkeypatch
+):
+    folder, parts = bundled_bert
+    config = json.loads(parts[f"{folder}/config.json"])
+    config |= {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"}
+    parts[f"{folder}/config.json"] = json.dumps(config).encode()
     code = f"import os\nos.mkdir({str(canary)!r})\nclass Evil: pass\n"
-    parts[name.replace("config.json", "evil.py")] = code.encode()
+    parts[f"{folder}/evil.py"] = code.encode()
     requests = []
     monkeypatch.setattr("builtins.input", lambda *a: requests.append(a) or "y")
     with suppress(SavedFileError):
@@ -194,12 +197,9 @@ def test_code_of_a_bundled_model_is_ignored(tmp_path, monkeypatch):
     assert not canary.exists() and not requests
 
 
-def test_bundled_adapter_is_refused(tmp_path):
-    source = TransformerEmbedding(tiny_bert.save(tmp_path / "bert")).fit([["tea"]])
-    path = save(source, tmp_path / "e.skm", bundle=True)
+def test_bundled_adapter_is_refused(bundled_bert, tmp_path):
+    folder, parts = bundled_bert
     message = b'{"peft_type": "LORA", "megatron_core": "antigravity"}'
-    parts = forge.members(path.read_bytes())
-    folder = next(name.rpartition("/")[0] for name in parts if "transformer/" in name)
     forged = forge.resealed({**parts, f"{folder}/adapter_config.json": message})
     with pytest.raises(SavedFileError, match="adapter_config.json names another mod"):
         loaded(forged, tmp_path)
@@ -279,27 +279,27 @@ def test_names_that_lead_out_of_a_folder(name, tokenizer, tmp_path):
         loaded(forge.resealed({**tokenizer, name: b"x"}), tmp_path)
 
 
-@pytest.mark.parametrize("prefix", ["..", "vectors/0/..", "/tmp", ""])
-def test_a_bundle_cannot_write_outside_its_folder(prefix, tmp_path):
+@pytest.fixture
+def bundled_store(tmp_path):
     source = PretrainedEmbedding(vectors()).fit(ROWS)
-    path = save(source, tmp_path / "v.skm", bundle=True)
-    parts = forge.members(path.read_bytes())
-    nodes = forge.nodes_of(parts)
+    return forge.members(save(source, tmp_path / "v.skm", bundle=True).read_bytes())
+
+
+@pytest.mark.parametrize("prefix", ["..", "vectors/0/..", "/tmp", ""])
+def test_a_bundle_cannot_write_outside_its_folder(prefix, bundled_store, tmp_path):
+    nodes = forge.nodes_of(bundled_store)
     (handle,) = (content for _, content in nodes if "bundled" in content)
     handle["bundled"] = prefix
     with pytest.raises(SavedFileError):
-        loaded(forge.with_nodes(parts, nodes), tmp_path)
+        loaded(forge.with_nodes(bundled_store, nodes), tmp_path)
 
 
-def test_forged_bundled_store_is_refused(tmp_path):
-    source = PretrainedEmbedding(vectors()).fit(ROWS)
-    path = save(source, tmp_path / "v.skm", bundle=True)
-    parts = forge.members(path.read_bytes())
-    names = "offsets", "index", "vectors", "words"
-    for key in [key for key in parts if key.endswith(tuple(f"{n}.npy" for n in names))]:
-        forged = {**parts, key: parts[key][:-8] + b"\xff\xff\xff\x7f\0\0\0\0"}
+def test_forged_bundled_store_is_refused(bundled_store, tmp_path):
+    files = "offsets.npy", "index.npy", "vectors.npy", "words.npy"
+    for key in [key for key in bundled_store if key.endswith(files)]:
+        content = bundled_store[key][:-8] + b"\xff\xff\xff\x7f\0\0\0\0"
         with pytest.raises(SavedFileError):
-            loaded(forge.resealed(forged), tmp_path)
+            loaded(forge.resealed({**bundled_store, key: content}), tmp_path)
 
 
 def same_or_refused(data, X, expected, path):
@@ -337,29 +337,6 @@ VALUES = st.one_of(
 )
 
 
-def places(tree, path=()):
-    """Return the paths to all values of a JSON tree."""
-    inner = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    results = []
-    for key, value in inner:
-        results.append((*path, key))
-        if isinstance(value, dict | list):
-            results += places(value, (*path, key))
-    return results
-
-
-def edited(tree, path, value, drop):
-    tree = json.loads(json.dumps(tree))
-    at = tree
-    for key in path[:-1]:
-        at = at[key]
-    if drop:
-        del at[path[-1]]
-    else:
-        at[path[-1]] = value
-    return tree
-
-
 @pytest.fixture(scope="module")
 def executed():
     """Fail if one of these functions is called while files are loaded."""
@@ -376,9 +353,9 @@ def executed():
 def test_edited_structure(data, value, drop, fitted, executed, tmp_path):
     _, _, parts = fitted
     nodes = forge.nodes_of(parts)
-    every = places(nodes)
+    every = forge.places(nodes)
     path = every[data.draw(st.integers(0, len(every) - 1))]
-    forged = forge.with_nodes(parts, edited(nodes, path, value, drop))
+    forged = forge.with_nodes(parts, forge.edited(nodes, path, value, drop))
     try:
         loaded(forged, tmp_path)  # whatever it is, no code was run
     except SavedFileError as error:
@@ -391,8 +368,8 @@ def test_edited_structure(data, value, drop, fitted, executed, tmp_path):
 def test_edited_manifest(data, value, drop, fitted, tmp_path):
     X, expected, parts = fitted
     manifest = json.loads(parts[forge.MANIFEST])
-    path = data.draw(st.sampled_from(places(manifest)))
-    forged = json.dumps(edited(manifest, path, value, drop)).encode()
+    path = data.draw(st.sampled_from(forge.places(manifest)))
+    forged = json.dumps(forge.edited(manifest, path, value, drop)).encode()
     file = forge.zipped({**parts, forge.MANIFEST: forged})
     same_or_refused(file, X, expected, tmp_path / "edited.skm")
 

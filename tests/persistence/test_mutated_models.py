@@ -63,29 +63,17 @@ def mutated_arrays(data, rng):
     return bytes(data)
 
 
-def mutate_nodes(nodes, rng):
-    """Replace a value, or remove, move or rename a part."""
-    number = rng.randrange(len(nodes))
-    kind, content = nodes[number]
-    values = (*VALUES, *({"ref": rng.randrange(number)} for _ in range(9) if number))
-    name = rng.choice([*content])
-    if isinstance(content[name], list) and content[name] and name != "names":
-        content[name][rng.randrange(len(content[name]))] = rng.choice(values)
-    elif kind == "object" and content["names"]:
-        name = rng.choice([*content["names"], *NAMES])
-        content["names"][rng.randrange(len(content["names"]))] = name
-    else:
-        content[name] = rng.choice(values)
-
-
 def mutated(parts, rng):
+    """Return a file with changed arrays, or replaced or removed parts of nodes."""
     parts = dict(parts)
     nodes = forge.nodes_of(parts)
     for _ in range(rng.choice((1, 1, 2, 4))):
         if rng.random() < 0.6:
             parts[forge.ARRAYS] = mutated_arrays(parts[forge.ARRAYS], rng)
         else:
-            mutate_nodes(nodes, rng)
+            value = rng.choice((*VALUES, *NAMES, {"ref": rng.randrange(len(nodes))}))
+            place = rng.choice(forge.places(nodes))
+            nodes = forge.edited(nodes, place, value, drop=rng.random() < 0.1)
     return forge.zipped(forge.with_nodes(parts, nodes))
 
 

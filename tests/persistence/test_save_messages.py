@@ -5,7 +5,6 @@ import threading
 from collections import Counter
 
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -19,10 +18,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.persistence import UntrustedError
 
-
-class Foreign(BaseEstimator):
-    def __init__(self, value=None):
-        self.value = value
+from .same import Holder
 
 
 class Outer:
@@ -39,16 +35,16 @@ class Inner(Outer):
     ids=["no pickle either", "not supported", "deep inside"],
 )
 def test_a_refusal_names_step_and_attribute(value, tmp_path):
-    inner, fitted = Foreign(value), Foreign()
+    inner, fitted = Holder(value), Holder()
     fitted._Booster = value
-    union = FeatureUnion([("left", Foreign()), ("right", inner)])
+    union = FeatureUnion([("left", Holder()), ("right", inner)])
     search = GridSearchCV(Pipeline([("clf", fitted)]), {})
     kind = "Counter" if isinstance(value, Counter) else "lock"
     for estimator, place in (
-        (Pipeline([("clf", fitted)]), "step 'clf', attribute '_Booster' of Foreign"),
-        (Pipeline([("u", union)]), "step 'u', step 'right', value= of Foreign"),
-        (search, "estimator= of GridSearchCV, step 'clf', attribute '_Booster' of F"),
-        (inner, "value= of Foreign"),
+        (Pipeline([("clf", fitted)]), "step 'clf', attribute '_Booster' of Holder"),
+        (Pipeline([("u", union)]), "step 'u', step 'right', value= of Holder"),
+        (search, "estimator= of GridSearchCV, step 'clf', attribute '_Booster' of H"),
+        (inner, "value= of Holder"),
     ):
         with pytest.raises(TypeError, match=f"^{place}.* holds {kind}, which"):
             save(estimator, tmp_path / "e.skm")
@@ -57,9 +53,9 @@ def test_a_refusal_names_step_and_attribute(value, tmp_path):
 def test_a_refusal_names_the_object_within_an_attribute(tmp_path):
     inner, outer = Inner(), Outer()
     inner.lock, outer.inner = threading.Lock(), {"a": [inner]}
-    place = "value= of Foreign, attribute 'inner' of Outer, attribute 'lock' of Inner"
+    place = "value= of Holder, attribute 'inner' of Outer, attribute 'lock' of Inner"
     with pytest.raises(TypeError, match=f"^{place} holds lock, which"):
-        save(Foreign(outer), tmp_path / "e.skm")
+        save(Holder(outer), tmp_path / "e.skm")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -74,13 +70,18 @@ def test_devices_and_pipes_are_not_replaced(tmp_path):
 
 def test_save_warns_of_what_load_requires(tmp_path):
     steps = Tokenizer(tokenizer=str.split), TransformerEmbedding("folder", trusted=True)
-    pipe = make_pipeline(*steps, Pooling(), Foreign(1))
-    names = ["builtins.str.split", f"{__name__}.Foreign", "trusted=True"]
+    pipe = make_pipeline(*steps, Pooling(), Holder(1))
+    names = ["builtins.str.split", f"{Holder.__module__}.Holder", "trusted=True"]
     with pytest.warns(UserWarning, match="m.skm requires explicit trust") as caught:
         path = save(pipe, tmp_path / "m.skm")
     assert len(caught) == 1 and caught[0].filename == __file__
     assert str(caught[0].message).endswith(f"load(path, trusted={names}).")
     load(path, trusted=names)
+    with pytest.raises(UntrustedError) as error:
+        load(path)
+    assert error.value.names == tuple(names)
+    assert str(error.value).count("trusted=[") == 1
+    assert all(str(error.value).count(name) == 2 for name in names)
     for name in names:
         with pytest.raises(UntrustedError) as error:
             load(path, trusted=[other for other in names if other != name])

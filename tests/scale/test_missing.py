@@ -1,12 +1,9 @@
 """Missing rows are accepted if the pipeline accepts them; else the first is named."""
 
-import json
-
 import dask.bag as db
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -24,6 +21,7 @@ from sk_metaembed import (
 )
 
 from ..rounding import assert_close
+from .test_transform_in_batches import SOURCES, WITH_COLUMNS
 
 # In batches of two: a text and a missing row, missing rows only, an empty text and a
 # missing row.
@@ -31,16 +29,11 @@ TEXTS = ["tea and milk", None, None, None, "", None, "snow"]
 LISTS = [None if text is None else text.split() for text in TEXTS]
 
 
-def pooling():
-    return Pooling("mean", add_indicator=True)
-
-
 @pytest.fixture
 def lenient(store):
-    pipe = make_pipeline(
-        Tokenizer(missing="empty"), PretrainedEmbedding(store), pooling()
-    )
-    return pipe.fit(["tea"])
+    pooling = Pooling("mean", add_indicator=True)
+    lenient = Tokenizer(missing="empty")
+    return make_pipeline(lenient, PretrainedEmbedding(store), pooling).fit(["tea"])
 
 
 @pytest.fixture
@@ -48,36 +41,26 @@ def frame():
     return pd.DataFrame({"id": range(len(TEXTS)), "text": TEXTS}, dtype=object)
 
 
-SOURCES = {
-    "list": lambda frame, folder: TEXTS,
-    "token lists": lambda frame, folder: LISTS,
-    "jsonl": lambda frame, folder: json_file(folder, TEXTS),
-    "table of lists": lambda frame, folder: pa.table({"text": LISTS}),
-    "dictionary": lambda frame, folder: pa.table(
-        {"text": pa.array(TEXTS).dictionary_encode()}
-    ),
-    "pandas": lambda frame, folder: frame,
-    "polars": lambda frame, folder: pl.DataFrame({"text": TEXTS}),
-    "stream": lambda frame, folder: TextStream(frame, column="text"),
-}
-
-
-def json_file(folder, rows):
-    path = folder / "a.jsonl"
-    path.write_text("\n".join(json.dumps({"text": row}) for row in rows))
-    return path
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_missing_rows_of_a_source(kind, lenient, pipe, frame, tmp_path):
-    expected = lenient.transform(LISTS if "lists" in kind else TEXTS)
-    np.testing.assert_array_equal(expected[:, -1], [text is None for text in TEXTS])
-    out, source = tmp_path / "a.npy", SOURCES[kind](frame, tmp_path)
-    column = None if isinstance(source, list | TextStream) else "text"
-    transform_in_batches(lenient, source, out, column=column, batch_size=2)
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        *[(kind, TEXTS) for kind in ("list", "jsonl", "reader", "frame")],
+        ("polars frame", TEXTS),
+        ("list", LISTS),
+        ("table", LISTS),
+        ("stream", TEXTS),
+    ],
+)
+def test_missing_rows_of_a_source(kind, rows, lenient, pipe, tmp_path):
+    expected = lenient.transform(rows)
+    np.testing.assert_array_equal(expected[:, -1], [row is None for row in rows])
+    options = {"column": "text" if kind in WITH_COLUMNS else None}
+    source, out = SOURCES[kind](rows, tmp_path), tmp_path / "a.npy"
+    transform_in_batches(lenient, source, out, batch_size=2, **options)
     assert_close(np.load(out), expected)
+    source = SOURCES[kind](rows, tmp_path)
     with pytest.raises(TypeError, match="row 1 is missing"):
-        transform_in_batches(pipe, source, out, column=column, resume=False)
+        transform_in_batches(pipe, source, out, resume=False, **options)
 
 
 @pytest.mark.parametrize("kind", ["frame", "strings", "series", "bag"])
