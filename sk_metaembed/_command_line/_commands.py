@@ -54,7 +54,7 @@ def fit(options):
         n_left_out = len(table) - len(X)
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     sources = [_source(name) for name in options.sources]
-    pipeline = _pipeline(task, sources, options.text)
+    pipeline = _pipeline(task, sources, options)
     _say("Fitting on all rows ...")
     save(pipeline.fit(X, y), output, bundle=options.bundle)
     _say(f"Wrote {output}")
@@ -65,12 +65,12 @@ def fit(options):
             if isinstance(source, TransformerEmbedding):
                 source.set_params(cache=cache, cache_layers="selected")
         comparison = compare_sources(
-            _pipeline(task, sources, options.text),
+            _pipeline(task, sources, options),
             X,
             y,
             cv=options.folds,
             scoring=options.metric,
-            random_state=0,
+            random_state=options.seed,
             verbose=True,
         )
     minutes = (time.perf_counter() - start) / 60
@@ -196,13 +196,15 @@ def _source(name):
     return label, source
 
 
-def _pipeline(task, sources, columns):
-    """Return the unfitted pipeline, which reads some columns as texts."""
-    pipeline = make_table_pipeline(task, sources, random_state=0)
-    if columns:
+def _pipeline(task, sources, options):
+    """Return the unfitted pipeline."""
+    pipeline = make_table_pipeline(
+        task, sources, n_jobs=options.jobs, random_state=options.seed
+    )
+    if options.text:
         encoder = pipeline["table"].high_cardinality
         always = clone(encoder).set_params(cardinality_threshold=2)
-        pipeline["table"].set_params(specific_transformers=[(always, columns)])
+        pipeline["table"].set_params(specific_transformers=[(always, options.text)])
     return pipeline
 
 

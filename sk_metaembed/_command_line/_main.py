@@ -110,6 +110,10 @@ def _add_fit(parser):
     parser.add_argument(
         "--folds", type=int, default=5, help="of the report (default: 5)"
     )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument(
+        "--jobs", type=int, help="columns encoded in parallel; -1 for one per core"
+    )
     parser.add_argument(
         "--bundle",
         action="store_true",

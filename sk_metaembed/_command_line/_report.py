@@ -149,7 +149,7 @@ def _settings_section(pipeline, options, metric, minutes):
     settings = {
         name: " ".join(value) if isinstance(value, list) else value
         for name, value in {**options, "metric": metric}.items()
-        if value
+        if value or type(value) is int  # a seed of 0
     }
     settings |= {"minutes": f"{minutes:.1f}", "sk_metaembed": __version__}
     settings |= {"scikit-learn": sklearn.__version__, "skrub": skrub.__version__}

@@ -133,8 +133,8 @@ def test_report_of_a_table_without_texts(tmp_path, monkeypatch, capsys):
     assert main([*arguments, "--folds", "2"]) == 0
     text = "\n".join(Checker((tmp_path / "r.html").read_text("utf-8")).text)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    assert lines[lines.index("folds") + 1] == "2"
-    assert "bundle" not in lines
+    assert lines[lines.index("seed") + 1] == "0"
+    assert not {"jobs", "bundle"} & {*lines}
     assert "lines with texts" not in text and "each source" not in text
     assert main(["describe", "t.skm"]) == 0
     assert "sources of texts" not in capsys.readouterr().out
@@ -211,8 +211,11 @@ def test_sources_and_text_columns(tmp_path, monkeypatch):
     WordVectors.from_arrays(words, np.eye(4), path="my vectors.store")
     arguments = ["fit", "t.csv", "--target", "grade", "--drop", "key", "amount"]
     arguments += ["--text", "phase <b>", "--output", "m.skm", "--bundle"]
+    arguments += ["--jobs", "1", "--seed", "3"]
     assert main([*arguments, "--sources", "my vectors.store", tiny_bert()]) == 0
     pipe = load("m.skm")
+    assert pipe["table"].n_jobs == 1
+    assert pipe["table"].high_cardinality.random_state == 3
     for column in ("remarks", "phase <b>"):
         (steps,) = pipe["table"].transformers_[column].encoders_.values()
         union = steps["sources"]
