@@ -7,8 +7,6 @@ class ``other-library`` or ``not-run`` is compiled only.
 
 import doctest
 import re
-import shutil
-import subprocess
 import sys
 import textwrap
 from importlib import import_module
@@ -176,22 +174,3 @@ def test_a_page_of_figures_is_named_after_its_script():
     assert pages
     for page in pages:
         assert (ROOT / "benchmarks" / f"{page.stem}.py").is_file(), page.name
-
-
-@pytest.mark.slow  # half a minute of CPU, and `make docs` does the same
-def test_the_site_builds_without_a_warning(tmp_path):
-    """The gallery's scripts stay unrun, as by ``make docs GALLERY=0``."""
-    made = shutil.ignore_patterns("_build", "_generated", "api", "gallery")
-    shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
-    for folder in ("benchmarks", "examples"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
-    site = tmp_path / "html"
-    strict = ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    build = [*strict, "-D", "plot_gallery=0", "docs", site]
-    for command in (build, ["docs/check_links.py", site]):
-        done = subprocess.run(
-            [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr + done.stdout
-    assert (site / "gallery" / "plot_quickstart.html").exists()

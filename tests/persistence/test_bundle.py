@@ -19,6 +19,7 @@ from sk_metaembed import (
     TransformerEmbedding,
     WordVectors,
     load,
+    make_embedding_union,
     save,
 )
 from sk_metaembed.persistence import SavedFileError
@@ -58,13 +59,13 @@ def union(tmp_path):
     file = text_vectors(folder)
     elmo = [shutil.copy(file, folder) for file in elmo_files()]
     bert = tiny_bert.save(folder / "bert")
-    sources = [
-        ("store", PretrainedEmbedding(store, oov="mean")),
-        ("file", PretrainedEmbedding(file, cache_dir=folder / "cache")),
-        ("elmo", ElmoEmbedding(*elmo)),
-        ("bert", TransformerEmbedding(bert, static=True)),
-    ]
-    return EmbeddingUnion(sources).fit(ROWS), folder
+    union = make_embedding_union(
+        PretrainedEmbedding(store, oov="mean"),
+        PretrainedEmbedding(file, cache_dir=folder / "cache"),
+        ElmoEmbedding(*elmo),
+        TransformerEmbedding(bert, static=True),
+    )
+    return union.fit(ROWS), folder
 
 
 def values(embedded):

@@ -109,6 +109,10 @@ def cycle(left, right):
     return edit
 
 
+def cut(name, where):
+    return lambda content: {name: content[name][where]}
+
+
 def shared(left, right):
     """Both links of the root lead to one node: paths double with each such node."""
 
@@ -127,10 +131,7 @@ NODE_FAULTS = {
     "negative feature": (field("feature", -3), "reads feature"),
     "threshold": (field("threshold", np.nan), "is not a number"),
     "value": (lambda c: {"values": c["values"] + np.inf}, "is not a number"),
-    "number of values": (
-        lambda c: {"values": c["values"][:, :, :2]},
-        "values of shape",
-    ),
+    "number of values": (cut("values", np.s_[:, :, :2]), "values of shape"),
     "lost nodes": (lambda c: {"nodes": c["nodes"][:3]}, "do not form one|IndexError"),
     "no nodes": (lambda c: {"nodes": c["nodes"][:0]}, "do not form one"),
     "two dimensions": (lambda c: {"nodes": c["nodes"][None]}, "2 dimensions"),
@@ -154,10 +155,6 @@ def test_forged_tree(name, tmp_path, monkeypatch):
         load(path, trusted=[TREE])
 
 
-def cut(name, where):
-    return lambda content: {name: content[name][where]}
-
-
 BOOSTED_FAULTS = {
     "child out of bounds": (field("left", 10**6), "do not form one"),
     "cycle": (cycle("left", "right"), "do not form one"),
@@ -170,10 +167,7 @@ BOOSTED_FAULTS = {
     "other fields": (lambda c: {"nodes": np.arange(9.0)}, "TypeError|IndexError"),
     "no categories": (cut("raw_left_cat_bitsets", np.s_[:0]), "sets of categories"),
     "no binned categories": (cut("binned_left_cat_bitsets", np.s_[:0]), "sets of"),
-    "narrow categories": (
-        cut("raw_left_cat_bitsets", np.s_[:, :7]),
-        "sets of categories",
-    ),
+    "narrow categories": (cut("raw_left_cat_bitsets", np.s_[:, :7]), "sets of cat"),
 }
 
 

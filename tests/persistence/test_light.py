@@ -47,14 +47,15 @@ print(json.dumps([sorted(added), given]))
 """
 
 
-def source(name):
+def sources():
+    """Return steps between words and pooling, by name."""
     table = PretrainedEmbedding(vectors())
-    if name == "pretrained":
-        return [table]
-    if name == "fastText":
-        return [FastTextEmbedding(**TRAINED, bucket=1000)]
-    trained = Word2VecEmbedding(**TRAINED)
-    return [EmbeddingUnion([("file", table), ("w2v", trained)]), SVDMetaEmbedding(4)]
+    union = EmbeddingUnion([("file", table), ("w2v", Word2VecEmbedding(**TRAINED))])
+    return {
+        "pretrained": [table],
+        "fastText": [FastTextEmbedding(**TRAINED, bucket=1000)],
+        "union": [union, SVDMetaEmbedding(4)],
+    }
 
 
 def served(pipe, folder):
@@ -72,7 +73,7 @@ def test_a_pipeline_is_served_without_heavy_libraries(name, tmp_path):
     else:
         modes = "mean", "max", "power-means", "dct", "hierarchical"
         pooling = Pooling(modes, weights="idf", powers=(2, 3))
-        steps = [Tokenizer(), *source(name), pooling]
+        steps = [Tokenizer(), *sources()[name], pooling]
     pipe = make_pipeline(*steps, LogisticRegression())
     pipe.fit(TEXTS, np.arange(len(TEXTS)) % 2)
     added, given = served(pipe, tmp_path)

@@ -34,9 +34,8 @@ def test_skops_keeps_a_pipeline_small(pipe, tmp_path):
     assert path.stat().st_size < 100_000  # the vectors have 400,000
     trusted = skops_io.get_untrusted_types(file=path)
     result = skops_io.load(path, trusted=trusted)
-    np.testing.assert_array_equal(
-        result.predict_proba(TEXTS), pipe.predict_proba(TEXTS)
-    )
+    expected = pipe.predict_proba(TEXTS)
+    np.testing.assert_array_equal(result.predict_proba(TEXTS), expected)
     assert result[1].vectors == pipe[1].vectors
     # The map of the store is shared.
     assert np.shares_memory(result[1].vectors.vectors, pipe[1].vectors.vectors)

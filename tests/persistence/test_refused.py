@@ -275,12 +275,3 @@ def test_existing_file_stays_if_writing_fails(path, monkeypatch):
         save(LogisticRegression(), path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_equal_estimators_give_equal_files(tmp_path):
-    paths = [tmp_path / "a", tmp_path / "b"]
-    for path in paths:
-        X = [["good", "film"], ["bad"]]
-        save(FunctionEmbedding(spelling, preprocess="center").fit(X), path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert paths[0].read_bytes()[:2] == b"PK"

@@ -137,7 +137,6 @@ def test_pipelines_and_searches(name, tmp_path):
         {f"w{i}": i for i in range(50)},
         {np.str_("a"): np.str_("b"), np.int64(3): 1},
         OrderedDict({np.str_("b"): 1, np.int64(0): 2}),
-        OrderedDict(b=OrderedDict(a=1)),
         defaultdict(list, {np.str_("a"): [1]}),
         defaultdict(None, a=defaultdict(OrderedDict)),
         {"z", "a"},

@@ -62,9 +62,8 @@ def test_pipelines_for_tables_require_no_trust(task, best, tmp_path, monkeypatch
     result = load(save(pipe, tmp_path / "m.skm", bundle=True))
     method = "predict_proba" if task == "classifier" else "predict"
     for X in (frame, with_dates(unseen(table()))):
-        np.testing.assert_array_equal(
-            getattr(result, method)(X), getattr(pipe, method)(X)
-        )
+        expected = getattr(pipe, method)(X)
+        np.testing.assert_array_equal(getattr(result, method)(X), expected)
     assert result["table"].column_to_kind_ == pipe["table"].column_to_kind_
 
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoLanguageModel, TransformerEmbedding
-from sk_metaembed.elmo._lm_net import read_matching_checkpoint
 
 from .. import tiny_bert
 from ..test_estimators import LANGUAGE_MODEL
@@ -35,8 +34,6 @@ def by_pickle(content, file):
 def test_a_checkpoint_runs_nothing(write, tmp_path):
     canary, file = tmp_path / "canary", tmp_path / "checkpoint.pt"
     write({"identity": {}, "gadget": Gadget(canary)}, file)
-    with pytest.raises(ValueError, match="is not a checkpoint, or it is corrupt"):
-        read_matching_checkpoint(file, {}, torch.device("cpu"))
     with pytest.raises(ValueError, match="is not a checkpoint, or it is corrupt"):
         ElmoLanguageModel(**LANGUAGE_MODEL, checkpoint=file).fit(["a cup", "of tea"])
     assert not canary.exists()

@@ -75,10 +75,6 @@ def test_functions_are_defined_where_they_are_listed(name):
     assert import_object(module, function).__module__ == module
 
 
-def apart(names):
-    return [name.rpartition(".")[::2] for name in names]
-
-
 def test_estimators_of_scikit_learn_are_trusted():
     for _, kind in all_estimators():
         assert _trusted.is_estimator(kind.__module__, kind.__name__), kind
@@ -98,4 +94,4 @@ def test_estimators_of_scikit_learn_are_trusted():
     ],
 )
 def test_what_scikit_learn_does_not_export_is_not_trusted(name):
-    assert not _trusted.is_estimator(*apart([name])[0])
+    assert not _trusted.is_estimator(*name.rpartition(".")[::2])

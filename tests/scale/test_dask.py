@@ -52,6 +52,9 @@ def test_a_frame_keeps_order_index_and_divisions(frame, pipe, texts, table):
     pd.testing.assert_index_equal(result.index, table.index)
     np.testing.assert_array_equal(result.to_numpy(), pipe.transform(texts))
     dd.utils.assert_eq(lazy, result)  # each partition matches its meta
+    name = pipe.get_feature_names_out()[2]
+    np.testing.assert_array_equal(lazy[name], pipe.transform(texts)[:, 2])
+    dd.utils.assert_eq(transform_partitions(pipe, frame.text), lazy)
 
 
 def test_nothing_is_computed_eagerly(pipe, texts):
@@ -102,13 +105,7 @@ def test_kept_columns(frame, pipe, table):
         transform_partitions(pipe, frame, column="text", keep=name)
 
 
-def test_a_series_and_selected_columns(frame, pipe, texts):
-    lazy = transform_partitions(pipe, frame.text)
-    name = pipe.get_feature_names_out()[2]
-    np.testing.assert_array_equal(lazy[name], pipe.transform(texts)[:, 2])
-
-
-def test_predictions_are_a_series(frame, classifier, texts, table):
+def test_predictions_and_probabilities(frame, classifier, texts, table):
     lazy = transform_partitions(classifier, frame, column="text", method="predict")
     assert isinstance(lazy, dd.Series)
     assert lazy.name == "prediction"
@@ -116,9 +113,6 @@ def test_predictions_are_a_series(frame, classifier, texts, table):
     assert result.tolist() == classifier.predict(texts).tolist()
     pd.testing.assert_index_equal(result.index, table.index)
     dd.utils.assert_eq(lazy, result)
-
-
-def test_columns_of_probabilities_have_the_classes_names(frame, classifier, texts):
     options = {"column": "text", "method": "predict_proba", "dtype": "float64"}
     lazy = transform_partitions(classifier, frame, **options)
     assert list(lazy.columns) == [f"probability_{c}" for c in classifier.classes_]
@@ -155,9 +149,8 @@ def test_refitting_does_not_change_a_lazy_result(frame, pipe, texts):
 
 
 def test_errors_name_the_partition_and_the_row(store, texts):
-    strict = make_pipeline(
-        Tokenizer(), PretrainedEmbedding(store, oov="error"), Pooling()
-    ).fit(["tea"])
+    source = PretrainedEmbedding(store, oov="error")
+    strict = make_pipeline(Tokenizer(), source, Pooling()).fit(["tea"])
 
     def notes(error, message, data, **options):
         with pytest.raises(error, match=message) as caught:

@@ -38,9 +38,8 @@ def killer(flag):
     """Return a step that kills the first worker that runs it."""
     here = os.getpid()
 
-    def pass_on(
-        rows,
-    ):  # local, so that it is pickled by value: workers cannot import tests
+    # Local, so that it is pickled by value: workers cannot import tests.
+    def pass_on(rows):
         if os.getpid() == here:
             return rows
         try:

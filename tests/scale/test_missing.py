@@ -21,6 +21,7 @@ from sk_metaembed import (
 )
 
 from ..rounding import assert_close
+from .conftest import steps
 from .test_transform_in_batches import SOURCES, WITH_COLUMNS
 
 # In batches of two: a text and a missing row, missing rows only, an empty text and a
@@ -84,11 +85,9 @@ def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
 
 @pytest.mark.parametrize("kind", ["pandas", "jsonl"])
 def test_missing_cells_of_columns(kind, store, tmp_path):
-    encoder = make_pipeline(Tokenizer(), PretrainedEmbedding(store), Pooling("mean"))
-    pairs = PairEncoder(encoder, missing="empty")
+    pairs = PairEncoder(make_pipeline(*steps(store)), missing="empty")
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS[::-1]}, dtype=object)
-    pairs.fit(frame)
-    expected = pairs.transform(frame)
+    expected = pairs.fit(frame).transform(frame)
     source = frame
     if kind == "jsonl":
         source = tmp_path / "a.jsonl"

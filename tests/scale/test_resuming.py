@@ -22,6 +22,7 @@ from sk_metaembed import (
     Pooling,
     PretrainedEmbedding,
     SVDMetaEmbedding,
+    TextStream,
     Tokenizer,
     Word2VecEmbedding,
     make_embedding_union,
@@ -99,17 +100,14 @@ def test_what_a_kill_leaves_of_a_batch(name, cut, pipe, texts, whole, out):
     assert is_like(out, whole)
 
 
-def flip_bit(path, at):
-    content = bytearray(path.read_bytes())
-    content[int(at * len(content))] ^= 1
-    path.write_bytes(content)
-
-
 def test_batches_after_a_corrupt_one_are_computed_again(pipe, texts, whole, out):
     for at, resumed in ((0.99, 8), (0.6, 4)):
         with pytest.raises(Stop):
             run(pipe, interrupted(texts, 14), out, resume=False)
-        flip_bit(parts(out) / "data", at)
+        data = parts(out) / "data"
+        content = bytearray(data.read_bytes())
+        content[int(at * len(content))] ^= 1
+        data.write_bytes(content)
         assert run(pipe, texts, out).resumed == resumed
         assert is_like(out, whole)
 
@@ -124,6 +122,9 @@ def test_killed_around_the_last_rename(name, pipe, texts, whole, out, monkeypatc
         with pytest.raises(Stop):
             run(pipe, texts, out)
     assert not out.exists()
+    for other in (["tea"] * len(texts), [*texts, "tea"], texts[:-4]):
+        with pytest.raises(ValueError, match="has other rows than before"):
+            run(pipe, other, out)
     (parts(out) / "whole").write_bytes(b"of a killed process")
     shutil.copytree(parts(out), out.parent / "copy")
     assert run(pipe, texts, out).resumed == 23
@@ -205,6 +206,14 @@ def test_another_pipeline_or_source_or_option_is_refused(
             run(pipe, other_rows, out)
     assert run(pipe, texts, out).resumed == 12
     assert is_like(out, whole)
+
+
+def test_a_stream_with_a_different_tokenizer_is_refused(pipe, texts, out):
+    stream = TextStream(lambda: interrupted(texts, 14), tokenizer="spaces")
+    with pytest.raises(Stop):
+        run(pipe, stream, out)
+    with pytest.raises(ValueError, match="started with a different source"):
+        run(pipe, TextStream(lambda: texts), out)
 
 
 def test_a_file_that_changed_is_refused(folder, pipe, tmp_path):
