@@ -1,5 +1,6 @@
-"""The notebooks that the gallery offers have readable text."""
+"""The notebooks that the gallery offers have all code and readable text."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -25,10 +26,25 @@ def of_the_gallery(path):
     return nbformat.reads(json.dumps(made), as_version=4)
 
 
+def code_of(notebook):
+    """Return the code of a notebook's cells, one below the other."""
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return "\n".join(cells)
+
+
+def statements(code):
+    """Return what Python sees of a code, but for its docstring."""
+    body = ast.parse(code).body
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    return [ast.dump(statement) for statement in body]
+
+
 @pytest.mark.parametrize("path", PLOTS, ids=lambda path: path.name)
-def test_the_gallerys_notebook_has_readable_text(path):
+def test_the_gallerys_notebook_has_all_code_and_readable_text(path):
     notebook = of_the_gallery(path)
     nbformat.validate(notebook)
+    assert statements(code_of(notebook)) == statements(path.read_text("utf-8"))
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     assert texts[0].lstrip().startswith("# ")
     for text in texts:

@@ -1,11 +1,16 @@
 """TextMetaEncoder and pipelines encode the columns of texts of skrub's table steps."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -29,8 +34,9 @@ TEXTS = [
 
 def encoder():
     source = FunctionEmbedding(lambda words: [[len(w), ord(w[0])] for w in words])
-    tokenizer, pooling = Tokenizer(missing="empty"), Pooling(add_indicator=True)
-    return make_pipeline(tokenizer, source, pooling)
+    return make_pipeline(
+        Tokenizer(missing="empty"), source, Pooling(add_indicator=True)
+    )
 
 
 @FRAMES
@@ -135,6 +141,12 @@ def test_meta_encoder_in_apply_to_cols(kind):
     result = step.fit_transform(frame, Y)
     encoded = [n for n in expected_names(5) if n.startswith(("review", "title"))]
     assert list(result.columns) == ["stars", "phase", "same", *encoded]
+    # Columns are found by name, wherever they are and whatever is beside them.
+    moved = frame[[*frame.columns[::-1]]]
+    expected = step.transform(frame)
+    np.testing.assert_array_equal(
+        step.transform(moved)[encoded].to_numpy(), expected[encoded].to_numpy()
+    )
     with pytest.raises(ValueError, match="title"):
         step.transform(frame[["review", "stars", "phase", "same"]])
 
@@ -160,6 +172,45 @@ def test_null_and_constant_columns(kind):
     step = vectorizer().fit(kind(rows), Y)
     later = step.transform(kind({**rows, "title": [None] * N_ROWS}))
     assert not later.to_numpy().any()
+
+
+# Before pandas 3, "str" makes text of None.
+DTYPES = ["string", "category", "object", "str"][: 4 if pd.__version__ >= "3" else 2]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_of_pandas(dtype):
+    frame = reviews()
+    texts = frame[["review", "title"]].astype(dtype)
+    step = skrub.ApplyToCols(meta(), cols=["review", "title"])
+    result = step.fit_transform(frame.assign(**texts)).drop(columns=["phase", "same"])
+    expected = step.fit_transform(frame).drop(columns=["phase", "same"])
+    pd.testing.assert_frame_equal(result, expected)
+    names = vectorizer().fit(frame.assign(**texts), Y).get_feature_names_out()
+    assert list(names) == expected_names()
+
+
+def test_jobs_and_copies():
+    frame = reviews()
+    step = vectorizer(cv=3)
+    expected = step.fit_transform(frame, Y)
+    with parallel_config("threading"):
+        result = clone(step).set_params(n_jobs=2).fit_transform(frame, Y)
+    pd.testing.assert_frame_equal(result, expected)
+    copy = pickle.loads(pickle.dumps(step))
+    pd.testing.assert_frame_equal(copy.transform(frame), step.transform(frame))
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), Ridge()])
+def test_meta_encoder_in_tabular_pipeline(model):
+    pipeline = skrub.tabular_pipeline(model)
+    target_type = "continuous" if isinstance(model, Ridge) else "auto"
+    pipeline.set_params(
+        tablevectorizer__high_cardinality=meta(cv=3, target_type=target_type),
+        tablevectorizer__cardinality_threshold=30,
+    )
+    frame = reviews()[["review", "title", "stars"]]
+    assert np.isfinite(cross_val_score(pipeline, frame, Y, cv=2)).all()
 
 
 def test_meta_encoder_in_data_ops():
