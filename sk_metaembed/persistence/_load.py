@@ -94,9 +94,10 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     if not has_parameters(estimator):
         kind = type(estimator).__name__
         raise SavedFileError(f"{path} holds {kind}, which is not an estimator.")
-    for source in decoder.objects:
-        if hasattr(type(source), "_load_network"):
-            source._load_network()
+    with raise_corrupt(str(path)):
+        for source in decoder.objects:
+            if hasattr(type(source), "_load_network"):
+                source._load_network()
     return estimator
 
 

@@ -16,6 +16,7 @@ from types import GetSetDescriptorType, MemberDescriptorType
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._checked_state import check_state
 from ._codecs import (
     CODECS,
     MalformedEntryError,
@@ -409,6 +410,7 @@ def _decode_object(content):
         arrays = entry({"net_": net}, "net_", Net).arrays
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         new._set_net(net.plain, tensors)
+    check_state(new)
     return new
 
 

@@ -272,7 +272,7 @@ def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch, kind)
     (origin / "onnx" / "model.safetensors").write_bytes(b"large")
     commit = tmp_path / "0123abc"
 
-    def download(name, revision=None, allow_patterns=(), ignore_patterns=()):
+    def download(name, allow_patterns, ignore_patterns, **options):
         for path in origin.rglob("*"):
             file = path.relative_to(origin).as_posix()
             taken = any(fnmatch(file, pattern) for pattern in allow_patterns)

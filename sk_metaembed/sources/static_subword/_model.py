@@ -8,6 +8,7 @@ If the tokenizer splits a word alike in every text, each distinct word is split 
 
 import json
 import os
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -306,9 +307,9 @@ def _spans(texts):
     return list(pairwise(np.unique([0, *cuts, len(texts)]).tolist()))
 
 
-def shared_model(spec):
+def shared_model(spec, *, local_files_only=False):
     """Return the process's StaticModel; a new one if its files changed."""
-    spec, place = find_model(spec)
+    spec, place = find_model(spec, local_files_only=local_files_only)
     files = find_files(place)
     states = [os.stat(path) for path in files.paths]
     times = tuple((state.st_size, state.st_mtime_ns) for state in states)
@@ -328,8 +329,8 @@ def from_reference(kind, content):
     model = content["model"]
     model = model if isinstance(model, str) else tuple(model)
     spec = StaticSpec(model, content["revision"], content["dim"])
-    find_model(spec, download=False)
-    return reopen_model(shared_model, spec, content["fingerprint"])
+    local = partial(shared_model, local_files_only=True)
+    return reopen_model(local, spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):

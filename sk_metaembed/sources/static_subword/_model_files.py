@@ -62,7 +62,7 @@ class StaticFiles(NamedTuple):
         return self.weights, self.tokenizer, *self.settings
 
 
-def find_model(spec, *, download=True):
+def find_model(spec, *, local_files_only=False):
     """Return a `StaticSpec` with absolute paths or a commit, and where its files are.
 
     Raises
@@ -87,7 +87,7 @@ def find_model(spec, *, download=True):
         _EXPECTED,
         revision=spec.revision,
         allow_patterns=[*files, *(f"*/{name}" for name in files)],
-        local_files_only=not download,
+        local_files_only=local_files_only,
     )
     # The hub's folder is named after the commit, which a pickle must ask for.
     return spec._replace(revision=os.path.basename(folder)), folder

@@ -17,7 +17,7 @@ import json
 import os
 import threading
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -208,7 +208,7 @@ class TransformerModel(_Handle):
         return reopen_model, (shared_model, self.spec, self.fingerprint)
 
 
-def shared_model(spec):
+def shared_model(spec, *, local_files_only=False):
     """Return the process's TransformerModel; a new one if its files changed.
 
     Raises FileNotFoundError if there is no such model, or files are missing.
@@ -222,7 +222,7 @@ def shared_model(spec):
             f"contain {_EXPECTED}."
         )
     else:
-        root = Path(_downloaded(spec))
+        root = Path(_downloaded(spec, local_files_only))
         # The folder of the hub's cache is named after the commit; pickles refer to it.
         spec = spec._replace(revision=root.name)
     encoder = find_encoder(root, spec.task)
@@ -368,7 +368,8 @@ def from_reference(kind, content):
             f"the transformer {spec.model!r} is not on this machine, and loading a "
             "file downloads nothing."
         )
-    return reopen_model(shared_model, spec, content["fingerprint"])
+    local = partial(shared_model, local_files_only=True)
+    return reopen_model(local, spec, content["fingerprint"])
 
 
 def from_files(kind, content, folder):
@@ -385,7 +386,7 @@ def _backbone(folder, encoder):
     return folder if encoder is None else folder / encoder.modules[0][1]
 
 
-def _downloaded(spec):
+def _downloaded(spec, local_files_only):
     patterns = [f"*{suffix}" for suffix in _SETTINGS] + [_SAFETENSORS]
     patterns.append("*/pytorch_model.bin")  # of modules, from which tensors are read
     patterns += [_PICKLES] if spec.trusted else []
@@ -396,6 +397,7 @@ def _downloaded(spec):
         revision=spec.revision,
         allow_patterns=patterns,
         ignore_patterns=_OTHER_FORMATS,
+        local_files_only=local_files_only,
     )
 
 
