@@ -3,7 +3,6 @@
 import re
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -35,7 +34,6 @@ _PREDICT_ROWS = 5000
 
 def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
-    start = time.perf_counter()
     output = options.output or _data.split_suffix(options.table)[0] + ".skm"
     output = _writable(output, "--output")
     report = _writable(options.report, "--report") if options.report else None
@@ -73,10 +71,9 @@ def fit(options):
             random_state=options.seed,
             verbose=True,
         )
-    minutes = (time.perf_counter() - start) / 60
     settings = {**vars(options), "task": task}
     rows = table.loc[X.index]
-    page = report_html(pipeline, rows, X, y, comparison, settings, minutes)
+    page = report_html(pipeline, rows, X, y, comparison, settings)
     report.write_text(page, encoding="utf-8")
     score = comparison.frame().iloc[-1]
     _say(f"{comparison.metric}: {score['score']:.3f} ± {score['half_width']:.3f}")

@@ -33,7 +33,7 @@ pre{font-size:12px;overflow-x:auto}
 """
 
 
-def report_html(pipeline, rows, X, y, comparison, options, minutes):
+def report_html(pipeline, rows, X, y, comparison, options):
     """Return the page.
 
     Parameters
@@ -50,8 +50,6 @@ def report_html(pipeline, rows, X, y, comparison, options, minutes):
         Comparison of the sources.
     options : dict
         Options of the command.
-    minutes : float
-        Duration of the command.
     """
     kinds = column_kinds(pipeline["table"], X)
     target = options["target"]
@@ -63,7 +61,7 @@ def report_html(pipeline, rows, X, y, comparison, options, minutes):
         *_worst_section(comparison, rows, y, kinds, options["id"]),
         "<h2>Columns</h2>",
         _table_html(summarize(rows[[*X, target]], {**kinds, target: "target"})),
-        *_settings_section(pipeline, options, comparison.metric, minutes),
+        *_settings_section(pipeline, options, comparison.metric),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -121,7 +119,7 @@ def _worst_section(comparison, rows, y, kinds, identifiers):
     """Yield the rows with the largest errors, out of fold."""
     worst = np.argsort(-comparison.errors, kind="stable")[:_N_WORST]
     errors, label = [f"{comparison.errors[i]:.4g}" for i in worst], "error"
-    if not _is_number(y):
+    if y.dtype.kind != "f":  # classes
         worst = [i for i in worst if comparison.predictions[i] != y[i]]
         errors = [f"{1 - comparison.errors[i]:.2g}" for i in worst]
         label = "probability of actual"
@@ -141,7 +139,7 @@ def _worst_section(comparison, rows, y, kinds, identifiers):
     yield _table_html(shown)
 
 
-def _settings_section(pipeline, options, metric, minutes):
+def _settings_section(pipeline, options, metric):
     """Yield the options, versions and the pipeline."""
     import sklearn
     import skrub
@@ -151,15 +149,14 @@ def _settings_section(pipeline, options, metric, minutes):
         for name, value in {**options, "metric": metric}.items()
         if value or type(value) is int  # a seed of 0
     }
-    settings |= {"minutes": f"{minutes:.1f}", "sk_metaembed": __version__}
-    settings |= {"scikit-learn": sklearn.__version__, "skrub": skrub.__version__}
+    settings |= {
+        "sk_metaembed": __version__,
+        "scikit-learn": sklearn.__version__,
+        "skrub": skrub.__version__,
+    }
     yield "<h2>Settings</h2>"
     yield _table_html(pd.DataFrame(settings.items(), columns=["setting", "value"]))
     yield f"<pre>{escape(repr(pipeline))}</pre>"
-
-
-def _is_number(y):
-    return y.dtype.kind == "f"
 
 
 def _table_html(table, classes=None):

@@ -45,11 +45,6 @@ def as_arrow(source, names):
     return source
 
 
-def count_rows(data):
-    """Return the number of rows of a Dataset, None for a RecordBatchReader."""
-    return data.count_rows() if hasattr(data, "count_rows") else None
-
-
 def read_arrow(data, columns, keep, size):
     """Yield the texts or token lists and the copied columns of `size` rows at a time.
 

@@ -22,23 +22,14 @@ class _Hasher(NumpyHasher):
             obj = np.ascontiguousarray(obj)
         elif isinstance(obj, Bunch):  # pickling adds attributes
             obj = "Bunch", dict(obj)
-        elif _is_reference(obj):
+        elif hasattr(type(obj), "fingerprint") and hasattr(type(obj), "path"):
+            # It refers to a file, whose path does not matter.
             obj = type(obj).__name__, obj.fingerprint
-        elif _is_net(obj):
+        elif hasattr(obj, "module_") and hasattr(obj, "initialize_module"):
             obj = _net_content(obj)
         elif hasattr(type(obj), "detach"):
             obj = _tensor_content(obj)
         super().save(obj)
-
-
-def _is_reference(obj):
-    """Return whether an object refers to a file, whose path does not matter."""
-    cls = type(obj)
-    return hasattr(cls, "fingerprint") and hasattr(cls, "path")
-
-
-def _is_net(obj):
-    return hasattr(obj, "module_") and hasattr(obj, "initialize_module")
 
 
 def _net_content(net):

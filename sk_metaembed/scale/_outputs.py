@@ -103,20 +103,11 @@ class ParquetOutput:
         from pyarrow import parquet
 
         whole, schema = data.with_name("whole"), _schema_of(spec)
-        vectors = [field.name for field in schema if _holds_vectors(field.type)]
-        others = [name for name in schema.names if name not in vectors]
-        options = {
-            # Vectors hardly compress and do not repeat.
-            "compression": {
-                name: "NONE" if name in vectors else "SNAPPY" for name in schema.names
-            },
-            "use_dictionary": others or False,
-            "write_statistics": others or False,
-        }
         with (
             open(data, "rb") as batches,
             open(whole, "wb") as file,
-            parquet.ParquetWriter(file, schema, **options) as writer,
+            # The numbers of vectors do not repeat.
+            parquet.ParquetWriter(file, schema, use_dictionary=False) as writer,
         ):
             for size in sizes:
                 table = pa.ipc.open_stream(batches.read(size)).read_all()
@@ -149,9 +140,3 @@ def _schema_of(spec):
     import pyarrow as pa
 
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(spec["schema"])))
-
-
-def _holds_vectors(data_type):
-    import pyarrow as pa
-
-    return pa.types.is_floating(data_type) or pa.types.is_fixed_size_list(data_type)

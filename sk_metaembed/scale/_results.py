@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Literal, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .._core._sklearn import StrOptions, validate_parameter_constraints
+from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 
 NAMES = {
     "transform": "vector",
@@ -23,14 +24,16 @@ Method: TypeAlias = Literal[
 _CONSTRAINTS = {
     "method": [StrOptions(set(NAMES))],
     "dtype": [StrOptions({"float16", "float32", "float64"}), None],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "layout": [StrOptions({"vector", "columns"})],
+    "n_jobs": [Integral, None],
 }
 
 
-def check_options(caller, pipeline, *, method, dtype, constraints=None, **params):
+def check_options(caller, pipeline, method, **params):
     """Raise ValueError for an invalid option or a method that the pipeline lacks."""
-    constraints = {**_CONSTRAINTS, **(constraints or {})}
-    params |= {"method": method, "dtype": dtype}
-    validate_parameter_constraints(constraints, params, caller)
+    params["method"] = method
+    validate_parameter_constraints(_CONSTRAINTS, params, caller)
     if not hasattr(pipeline, method):
         has = [name for name in NAMES if hasattr(pipeline, name)]
         raise ValueError(

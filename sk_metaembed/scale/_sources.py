@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._io._text_lines import read_lines
-from ._arrow import as_arrow, count_rows, open_dataset, read_arrow
+from ._arrow import as_arrow, open_dataset, read_arrow
 
 _END_SIZE = 2**20
 
@@ -225,7 +225,8 @@ def _arrow_source(data, name, columns, keep, files=()):
             )
     files = files or getattr(data, "files", ())
     read = partial(read_arrow, data, columns, keep)
-    return Source(name, read, files, partial(count_rows, data))
+    # A RecordBatchReader has no count_rows.
+    return Source(name, read, files, getattr(data, "count_rows", lambda: None))
 
 
 def _read_rows(rows, size):

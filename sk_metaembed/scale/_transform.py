@@ -7,8 +7,7 @@ import secrets
 import time
 import zlib
 from contextlib import closing
-from itertools import islice
-from numbers import Integral
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,7 +17,6 @@ from joblib import effective_n_jobs
 from tqdm import tqdm
 
 from .._core._named_errors import names_errors
-from .._core._sklearn import Interval, StrOptions
 from ._fingerprint import cloudpickle, pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
@@ -38,11 +36,6 @@ if TYPE_CHECKING:
     from .._core._typing import StrPath
     from ._results import Method
 
-_CONSTRAINTS = {
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "layout": [StrOptions({"vector", "columns"})],
-    "n_jobs": [Integral, None],
-}
 _BATCHES_PER_WORKER = 8  # in flight, which bounds memory
 
 
@@ -214,7 +207,6 @@ def transform_in_batches(
         batch_size=batch_size,
         layout=layout,
         n_jobs=n_jobs,
-        constraints=_CONSTRAINTS,
     )
     column, keep = column_list(column, "column"), column_list(keep, "keep")
     output = _output_for(out, keep, layout, pipeline, method)
@@ -312,18 +304,23 @@ def _unfinished(source, size, finished):
     `finished` are the Chunks of the others. The rows of a file are known by its
     identity; other rows are read again and compared.
     """
-    number = 0
-    for number, batch in enumerate(source.batches(size), start=1):
-        digest = None if source.files else _digest_rows(batch.rows)
-        if number > len(finished):
+    start = 0
+    for batch, chunk in zip_longest(source.batches(size), finished):
+        n_rows = digest = None
+        if batch is not None:
+            n_rows = len(batch.rows)
+            digest = None if source.files else _digest_rows(batch.rows)
+        if chunk is None:
             yield batch, digest
             continue
-        chunk = finished[number - 1]
-        if (chunk.rows, chunk.digest) != (len(batch.rows), digest):
-            raise _changed_rows_error(source.name, batch.start, chunk.rows)
-    if number < len(finished):
-        start = sum(chunk.rows for chunk in finished[:number])
-        raise _changed_rows_error(source.name, start, finished[number].rows)
+        stop = start + chunk.rows
+        if (chunk.rows, chunk.digest) != (n_rows, digest):
+            raise ValueError(
+                f"{source.name} has other rows than before among rows {start:,} to "
+                f"{stop - 1:,}. To resume, it must return the same rows in the same "
+                "order, from the first one on. Pass resume=False to start over."
+            )
+        start = stop
 
 
 def _digest_rows(rows):
@@ -336,14 +333,6 @@ def _digest_rows(rows):
     else:
         rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
     return zlib.crc32(repr(rows).encode())
-
-
-def _changed_rows_error(name, start, count):
-    return ValueError(
-        f"{name} has other rows than before among rows {start:,} to "
-        f"{start + count - 1:,}. To resume, it must return the same rows in the same "
-        "order, from the first one on. Pass resume=False to start over."
-    )
 
 
 def _compute_on_workers(task, batches, n_jobs, folder):
