@@ -7,11 +7,17 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from tqdm import tqdm
+
+try:
+    import pandas as pd
+except ImportError as error:
+    raise ImportError(
+        "Tables require pandas: pip install 'sk_metaembed[tables]'."
+    ) from error
 
 from .. import (
     PretrainedEmbedding,
@@ -39,18 +45,18 @@ def fit(options):
     report = _writable(options.report, "--report") if options.report else None
     table = _data.read_table(options.table)
     X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
+    if len(X) < len(table):
+        n_left_out = len(table) - len(X)
+        _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     _data.check_texts(X, options.text)
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
     task = _data.choose_task(target) if options.task == "auto" else options.task
     n_rows = max(options.folds, 3) if report else 3
-    y = _data.target_values(target, task, n_rows, len(table) - len(X))
+    y = _data.target_values(target, task, n_rows)
     if options.metric is not None:
         _check_metric(options.metric, task == "regressor", y)
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {task} of {options.target!r}")
-    if len(X) < len(table):
-        n_left_out = len(table) - len(X)
-        _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     sources = [_source(name) for name in options.sources]
     pipeline = _pipeline(task, sources, options)
     _say("Fitting on all rows ...")

@@ -4,13 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-
-try:
-    import pandas as pd
-except ImportError as error:
-    raise ImportError(
-        "Tables require pandas: pip install 'sk_metaembed[tables]'."
-    ) from error
+import pandas as pd
 
 _SEPARATORS = ",;\t|"
 _MAX_CLASSES = 20  # a target of more distinct integers is a number
@@ -112,11 +106,8 @@ def choose_task(y):
     return "classifier" if whole and y.nunique() <= _MAX_CLASSES else "regressor"
 
 
-def target_values(y, task, folds, n_missing=0):
-    """Return the target as an array of classes or numbers.
-
-    `n_missing` is the number of rows that were left out, for the error.
-    """
+def target_values(y, task, folds):
+    """Return the target as an array of classes or numbers."""
     if task == "regressor":
         try:
             return y.to_numpy(dtype=float)
@@ -130,8 +121,7 @@ def target_values(y, task, folds, n_missing=0):
         y = y.astype(int)  # read as float if some are missing
     counts = y.value_counts()
     if len(counts) < 2:
-        note = f" besides {n_missing:,} missing ones ({MISSING})" if n_missing else ""
-        raise ValueError(f"--target: column {y.name!r} has only one value{note}.")
+        raise ValueError(f"--target: column {y.name!r} has only one value.")
     rare = counts[counts < folds]
     if len(rare):
         label, count = str(rare.index[-1]), int(rare.iloc[-1])

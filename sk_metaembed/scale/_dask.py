@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .._core._named_errors import names_errors
 from ._fingerprint import pipeline_fingerprint
-from ._results import check_options, column_names, compute, compute_empty, explain_rows
+from ._results import (
+    check_options,
+    check_repeated,
+    column_names,
+    compute,
+    compute_empty,
+    explain_rows,
+)
 from ._sources import column_list
 
 if TYPE_CHECKING:
@@ -111,7 +118,15 @@ def transform_partitions(
     >>> folder.cleanup()
     """
     check_options("transform_partitions", pipeline, method=method, dtype=dtype)
-    is_bag = _is_bag(data)
+    if not hasattr(data, "map_partitions"):
+        raise TypeError(
+            f"data is a {type(data).__name__}. Allowed are a dask DataFrame with "
+            "column=, a dask Series, and a dask Bag of texts or token lists. "
+            "dask.dataframe.from_pandas, dask.dataframe.from_dask_array and "
+            "dask.bag.from_sequence create them; transform_in_batches reads files and "
+            "streams without dask."
+        )
+    is_bag = not hasattr(data, "_meta")
     from dask import bag as db
     from dask import delayed
     from dask.base import tokenize
@@ -127,7 +142,7 @@ def transform_partitions(
     names = None
     if empty.ndim == 2 and not is_bag:
         names = column_names(pipeline, method, empty.shape[1])
-    _check_names(names or ["prediction"], kept)
+    check_repeated(names or ["prediction"], kept)
     # A copy, which does not change if the pipeline is fitted again.
     task = _Task(deepcopy(pipeline), method, dtype, column, kept, names, empty)
     name = tokenize(pipeline_fingerprint(pipeline), method, dtype, column, kept)
@@ -194,19 +209,6 @@ def transform_bag(items, task, number):
     return list(task.values(list(items), f"partition {next(iter(number))}"))
 
 
-def _is_bag(data):
-    """Return whether a collection is a Bag and not a DataFrame or Series."""
-    if hasattr(data, "map_partitions"):
-        return not hasattr(data, "_meta")
-    raise TypeError(
-        f"data is a {type(data).__name__}. Allowed are a dask DataFrame with column=, "
-        "a dask Series, and a dask Bag of texts or token lists. "
-        "dask.dataframe.from_pandas, dask.dataframe.from_dask_array and "
-        "dask.bag.from_sequence create them; transform_in_batches reads files and "
-        "streams without dask."
-    )
-
-
 def _check_columns(data, column, keep, is_bag):
     if is_bag or data.ndim == 1:
         if column is not None or keep:
@@ -225,12 +227,3 @@ def _check_columns(data, column, keep, is_bag):
     for name in [*([column] if isinstance(column, str) else column), *keep]:
         if name not in has:
             raise ValueError(f"the DataFrame has no column {name!r}; it has {has}.")
-
-
-def _check_names(names, keep):
-    duplicates = sorted(set(names) & set(keep))
-    if duplicates:
-        raise ValueError(
-            f"keep names columns {duplicates} that the pipeline returns as well. "
-            "Rename them in the DataFrame."
-        )

@@ -9,6 +9,8 @@ from io import BytesIO
 
 import numpy as np
 
+from ._results import check_repeated
+
 
 class NpyOutput:
     """A .npy file: a header with the shape, and the rows."""
@@ -76,7 +78,7 @@ class ParquetOutput:
                 "Writing .npy does not require it."
             ) from error
         self.version = f"pyarrow {pyarrow.__version__}"  # which may change the bytes
-        self._path, self._name, self._columns = path, name, columns
+        self._name, self._columns = name, columns
 
     def spec(self, values, copied):
         """Return what all batches have in common, for JSON, from the first one."""
@@ -127,12 +129,7 @@ class ParquetOutput:
             names = self._columns(values.shape[1])
             # pyarrow would copy each strided column as well.
             arrays = [pa.array(np.ascontiguousarray(column)) for column in values.T]
-        repeated = sorted(set(names) & set(copied))
-        if repeated:
-            raise ValueError(
-                f"{self._path.name} would have duplicate columns {repeated}. "
-                "Rename the columns passed as keep."
-            )
+        check_repeated(names, copied)
         return pa.table({**copied, **dict(zip(names, arrays, strict=True))})
 
 

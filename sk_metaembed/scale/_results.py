@@ -83,6 +83,16 @@ def column_names(pipeline, method, width):
     return [f"{NAMES[method]}{i}" for i in range(width)]
 
 
+def check_repeated(names, keep):
+    """Raise ValueError if columns of a pipeline have names of copied columns."""
+    repeated = sorted(set(names) & set(keep))
+    if repeated:
+        raise ValueError(
+            f"keep names columns {repeated} that the pipeline returns as well. "
+            "Rename them in the source."
+        )
+
+
 @contextmanager
 def explain_rows(where, start=0):
     """Add to an error the rows that it is about; they count from `start`."""

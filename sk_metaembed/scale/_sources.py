@@ -152,7 +152,7 @@ def _open_path(path, columns, keep):
         return Source(name, partial(_read_records, records, columns, keep), files)
     if suffix in _ARROW:
         data = open_dataset(path, _ARROW[suffix])
-        return _arrow_source(data, name, columns, keep, data.files)
+        return _arrow_source(data, name, columns, keep)
     if suffix in _TABLES:
         raise ValueError(
             f"Files of type {suffix} cannot be a source: {files[0]}. For text tables, "
@@ -216,14 +216,14 @@ def _reject_columns(columns, keep, what):
         )
 
 
-def _arrow_source(data, name, columns, keep, files=()):
+def _arrow_source(data, name, columns, keep):
     _require_columns(columns)
     for column in (*columns, *keep):
         if column not in data.schema.names:
             raise ValueError(
                 f"{name} has no column {column!r}; it has {data.schema.names}."
             )
-    files = files or getattr(data, "files", ())
+    files = getattr(data, "files", ())
     read = partial(read_arrow, data, columns, keep)
     # A RecordBatchReader has no count_rows.
     return Source(name, read, files, getattr(data, "count_rows", lambda: None))

@@ -242,7 +242,7 @@ ERRORS = {
     "fit t.csv --target grade --folds 1": "--folds must be at least 2, got 1",
     "fit t.csv --target grade --output no/m.skm": "no directory 'no'",
     "fit one.csv --target b": "only one value.\n",
-    "fit na.csv --target b": "only one value besides 2 missing ones (empty, NA, None,",
+    "fit na.csv --target b": "without a target (empty, NA, None, null or nan): 2 rows",
     "fit none.csv --target b": "all values of 'b' are missing",
     "fit alone.csv --target b": "No columns are left",
     "predict nothing.skm t.csv": "nothing.skm",
