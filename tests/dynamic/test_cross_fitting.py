@@ -1,5 +1,6 @@
 """Out-of-fold vectors of DynamicMetaEmbedding."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -7,11 +8,7 @@ import pytest
 import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    ShuffleSplit,
-)
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback, TrainEndCheckpoint
 
@@ -69,11 +66,9 @@ def noise(n_rows=300, n_words=6, seed=0):
     rng = np.random.default_rng(seed)
     rows = [[f"w{i}-{j}" for j in range(n_words)] for i in range(n_rows)]
     tokens = TokenSequences.from_lists(rows)
-    X = EmbeddedSequences(
-        tokens,
-        [Block(s, rng.normal(size=(tokens.n_types, 30)), "type") for s in "ab"],
-    )
-    return X, rng.integers(2, size=n_rows)
+    shape = tokens.n_types, 30
+    blocks = [Block(name, rng.normal(size=shape), "type") for name in "ab"]
+    return EmbeddedSequences(tokens, blocks), rng.integers(2, size=n_rows)
 
 
 def loss_of_trees(cv):
@@ -140,22 +135,22 @@ def test_mixed_words_are_those_of_their_net_after_the_map(levels, folds, nets, l
 
 def rows_at(X, level):
     """Return the rows of a level that belong to each sequence."""
-    tokens = X.tokens
-    rows = {
-        "token": np.arange(tokens.n_tokens),
-        "type": tokens.codes,
-    }
     if level == "sequence":
         return np.arange(len(X))[:, None]
-    return np.split(rows[level], tokens.offsets[1:-1])
+    rows = X.tokens.codes if level == "type" else np.arange(X.tokens.n_tokens)
+    return np.split(rows, X.tokens.offsets[1:-1])
+
+
+def with_other_labels(labels, rows):
+    labels = labels.copy()
+    labels[rows] = np.where(labels[rows] == "high", "low", "high")
+    return labels
 
 
 def test_no_net_sees_the_labels_of_its_rows(embedded, labels, folds, nets):
     model = crossed(cv=folds)
     model.fit_transform(embedded, labels)
-    changed = labels.copy()
-    _, test = folds[1]
-    changed[test] = np.where(changed[test] == "high", "low", "high")
+    changed = with_other_labels(labels, folds[1][1])
     before = nets[1].transform(embedded)
     del nets[:]
     model.fit_transform(embedded, changed)
@@ -213,18 +208,13 @@ def test_groups_stay_together(embedded, labels):
     np.testing.assert_array_equal(Z, expected)
     with sklearn.config_context(enable_metadata_routing=True):
         net = crossed(cv=GroupKFold(3)).set_fit_request(sample_weight=True)
-        pipe = make_pipeline(net, "passthrough")
-        Z = pipe.fit_transform(
-            embedded, labels, groups=groups, sample_weight=np.ones(60)
-        )
+        params = {"groups": groups, "sample_weight": np.ones(60)}
+        Z = make_pipeline(net, "passthrough").fit_transform(embedded, labels, **params)
         np.testing.assert_array_equal(Z, expected)
         with pytest.raises(TypeError, match="groups"):
             crossed(cv=3).fit_transform(embedded, labels, groups=groups)
-
-
-def test_groups_without_cv_are_an_error(embedded, labels):
     with pytest.raises(TypeError, match="groups"):
-        crossed(cv=None).fit_transform(embedded, labels, groups=labels)
+        crossed(cv=None).fit_transform(embedded, labels, groups=groups)
 
 
 @pytest.mark.parametrize(
@@ -286,9 +276,7 @@ def test_held_out_sequences_are_those_of_all_nets(embedded, labels, nets):
 
 def test_warm_start(embedded, labels, folds, nets):
     """Nets of folds do not continue with weights that were trained on their rows."""
-    changed = labels.copy()
-    _, test = folds[1]
-    changed[test] = np.where(changed[test] == "high", "low", "high")
+    changed = with_other_labels(labels, folds[1][1])
     results = []
     for first_labels in (labels, changed):
         model = crossed(cv=folds, warm_start=True, early_stopping=False)
@@ -329,11 +317,8 @@ def test_transformers_are_tuned_per_fold(output, nets):
     Z = model.fit_transform(rows, ["yes", "no"] * 12)
     assert len(Z) == 24
     states = [net.trained_["finetuned"].state_dict() for net in (model, *nets)]
-    for first, second in ((0, 1), (1, 2)):
-        changed = [
-            (states[first][name] != states[second][name]).any() for name in states[0]
-        ]
-        assert any(changed)
+    for first, second in itertools.pairwise(states):
+        assert any((first[name] != second[name]).any() for name in first)
 
 
 def test_sequences_without_words(labels):
@@ -357,11 +342,8 @@ def test_the_map_is_the_minimum_of_its_loss():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 80, 4))
     weights = rng.integers(1, 4, size=80)
-    repeated = alignment(
-        np.repeat(a, weights, axis=0),
-        np.repeat(b, weights, axis=0),
-        np.ones(sum(weights)),
-    )
+    copies = np.repeat(np.arange(80), weights)
+    repeated = alignment(a[copies], b[copies], np.ones(len(copies)))
     to_b = alignment(a, b, weights)
     np.testing.assert_allclose(to_b(a), repeated(a), atol=1e-5)
     centered = [part - np.average(part, axis=0, weights=weights) for part in (a, b)]
@@ -382,9 +364,8 @@ def test_the_map_of_few_rows(n_rows):
 
 
 def test_few_rows_are_warned_about_once(embedded, labels):
-    with pytest.warns(
-        UserWarning, match="cv is set for 60 sequences. Below 500"
-    ) as seen:
+    message = "cv is set for 60 sequences. Below 500"
+    with pytest.warns(UserWarning, match=message) as seen:
         crossed().fit_transform(embedded, labels)
     assert len(seen) == 1
     many = make_embedded(MIN_ROWS_TO_CROSS_FIT)

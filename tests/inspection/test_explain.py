@@ -1,5 +1,6 @@
 """Contributions are exact where values are sums, and what leaving out changes else."""
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -12,18 +13,10 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import (
-    LogisticRegression,
-    PoissonRegressor,
-    Ridge,
-)
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MinMaxScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from sk_metaembed import (
@@ -48,7 +41,6 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
-from sk_metaembed.sequences._pipeline_steps import replace_steps
 from tests.sample_steps import Source
 
 rng = np.random.default_rng(0)
@@ -90,14 +82,16 @@ def word_sums(explanation):
     return np.bincount(rows, explanation.words, minlength=len(explanation.values))
 
 
+def assert_sums(explanation, expected):
+    """Check that words and sources sum to values; the last text has no words."""
+    total = explanation.base + word_sums(explanation)
+    assert_close(total[:-1], expected[:-1])
+    assert_close(explanation.base + sum(explanation.sources.values()), expected)
+
+
 def assert_close(actual, expected, scale=None):
     size = np.abs(expected).max() if scale is None else scale
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * max(size, 1e-3))
-
-
-def value_of(pipe, texts):
-    """Return decision values of the second of two classes."""
-    return pipe.decision_function(texts)
 
 
 HEADS = [
@@ -124,15 +118,11 @@ def test_base_and_contributions_sum_to_the_value(steps, head, y):
     explanation = explain(pipe, SHOWN, method="exact")
     assert (explanation.word_method, explanation.source_method) == ("exact", "exact")
     predict = getattr(pipe, explanation.output)
-    outputs = predict(SHOWN)
+    expected = predict(SHOWN)
     if y is NUMBERS:
-        expected = outputs
         assert explanation.targets is None
-    elif y is BINARY:
-        expected = np.abs(outputs)
-        assert explanation.targets.tolist() == pipe.predict(SHOWN).tolist()
     else:
-        expected = outputs.max(axis=1)
+        expected = np.abs(expected) if y is BINARY else expected.max(axis=1)
         assert explanation.targets.tolist() == pipe.predict(SHOWN).tolist()
     assert_close(explanation.values, expected)
     scale = np.abs(explanation.words).max() + np.abs(explanation.base).max()
@@ -145,13 +135,10 @@ def test_base_and_contributions_sum_to_the_value(steps, head, y):
 
 def shapley_values(game, n):
     """Return the Shapley values of a game over n players, by all their orders."""
-    cache = {}
+    known = cache(game)
 
     def value(players):
-        key = tuple(sorted(players))
-        if key not in cache:
-            cache[key] = game(key)
-        return cache[key]
+        return known(tuple(sorted(players)))
 
     orders = list(permutations(range(n)))
     values = np.zeros(n)
@@ -172,7 +159,7 @@ def test_contributions_are_shapley_values_of_masked_words(weights):
 
     def game(shown):
         text = " ".join(w if i in shown else "mask" for i, w in enumerate(words))
-        return value_of(pipe, [text])[0]
+        return pipe.decision_function([text])[0]
 
     explanation = explain(pipe, [" ".join(words)], target=True)
     assert_close(explanation.words, shapley_values(game, 5))
@@ -197,10 +184,9 @@ def test_reference_is_the_training_mean_or_the_background():
     explanation = explain(pipe, SHOWN, target=True, background=some)
     effects = linear_shap(pipe[:3].transform(SHOWN), pooled[10:20].mean(axis=0))
     assert_close(explanation.sources["first"], effects[:, :5].sum(axis=1))
-    assert_close(explanation.base, np.full(len(SHOWN), value_of(pipe, some).mean()))
-    assert_close(
-        (explanation.base + word_sums(explanation))[:-1], value_of(pipe, SHOWN)[:-1]
-    )
+    base = pipe.decision_function(some).mean()
+    assert_close(explanation.base, np.full(len(SHOWN), base))
+    assert_sums(explanation, pipe.decision_function(SHOWN))
     left_out = explain(pipe, SHOWN, target=True, background=some, method="occlusion")
     assert_close(left_out.base, explanation.base)
 
@@ -212,10 +198,7 @@ def test_stacked_models_are_exact_if_they_are_linear():
         explanation = explain(pipe, SHOWN)
         assert explanation.word_method == explanation.source_method == "exact"
         assert set(explanation.sources) == {"first", "second"}
-        total = explanation.base + word_sums(explanation)
-        assert_close(total[:-1], explanation.values[:-1])
-        total = explanation.base + sum(explanation.sources.values())
-        assert_close(total, explanation.values)
+        assert_sums(explanation, explanation.values)
         # The base is that of a text without known words.
         assert_close(explanation.values[-1], explanation.base[-1])
         background = explain(pipe, SHOWN, background=TEXTS)
@@ -228,12 +211,14 @@ def test_stacked_models_are_exact_if_they_are_linear():
     assert explain(pipe, SHOWN).word_method == "occlusion"
 
 
-def left_out(value, text):
+def shorter(text):
+    """Return the text without each of its words in turn."""
     words = text.split()
-    return [
-        value([text])[0] - value([" ".join(words[:k] + words[k + 1 :])])[0]
-        for k in range(len(words))
-    ]
+    return [" ".join(words[:k] + words[k + 1 :]) for k in range(len(words))]
+
+
+def left_out(value, text):
+    return [value([text])[0] - value([other])[0] for other in shorter(text)]
 
 
 class BoundedLog(TransformerMixin, BaseEstimator):
@@ -281,15 +266,11 @@ def test_words_are_left_out_where_values_are_no_sums(name):
     assert_close(explanation.base, np.repeat(value([""]), 4))
 
 
-@pytest.mark.parametrize(
-    "meta",
-    [
-        AverageMetaEmbedding(),
-        DynamicMetaEmbedding(
-            projection_dim=3, encoder="mean", max_epochs=1, random_state=0
-        ),
-    ],
-)
+SMALL = {"projection_dim": 3, "encoder": "mean", "max_epochs": 1, "random_state": 0}
+MIXING = [AverageMetaEmbedding(), DynamicMetaEmbedding(**SMALL)]
+
+
+@pytest.mark.parametrize("meta", MIXING)
 def test_sources_are_left_out_where_a_step_mixes_them(meta):
     pipe = fitted(meta, Pooling(), StandardScaler(), LogisticRegression())
     explanation = explain(pipe, SHOWN, target=True)
@@ -298,24 +279,15 @@ def test_sources_are_left_out_where_a_step_mixes_them(meta):
     total = explanation.base + word_sums(explanation)
     assert_close(total[:-1], explanation.values[:-1])
     embedded = pipe[:2].transform(SHOWN)
-    hidden = [
-        embedded.block("first"),
-        Block(
-            "second",
-            np.zeros((embedded.tokens.n_types, 3)),
-            "type",
-            np.zeros(embedded.tokens.n_types),
-        ),
-    ]
-    without = pipe[2:].decision_function(embedded.with_blocks(hidden))
-    assert_close(explanation.sources["second"], value_of(pipe, SHOWN) - without)
+    n_types = embedded.tokens.n_types
+    hidden = Block("second", np.zeros((n_types, 3)), "type", np.zeros(n_types))
+    embedded = embedded.with_blocks([embedded.block("first"), hidden])
+    without = pipe[2:].decision_function(embedded)
+    assert_close(explanation.sources["second"], pipe.decision_function(SHOWN) - without)
 
 
 def test_networks_and_selected_sources_are_explained():
-    net = DynamicMetaClassifier(
-        projection_dim=3, encoder="mean", hidden_dims=(), max_epochs=1, random_state=0
-    )
-    pipe = fitted(net, y=CLASSES)
+    pipe = fitted(DynamicMetaClassifier(hidden_dims=(), **SMALL), y=CLASSES)
     explanation = explain(pipe, SHOWN[:3])
     assert explanation.output == "predict_proba"
     assert list(explanation.sources) == ["first", "second"]
@@ -378,12 +350,9 @@ def test_input_may_be_tokens_vectors_or_missing():
     for X in (lists, TokenSequences.from_lists(lists), series, np.array(TEXTS[:4])):
         assert_close(explain(pipe, X).words, expected.words)
     embedded = pipe[:2].transform(TEXTS[:4])
-    tail = pipe[2:]
-    for X in (
-        embedded,
-        embedded.with_blocks([embedded.broadcast(b, "token") for b in embedded.blocks]),
-    ):
-        explanation = explain(tail, X, method="occlusion")
+    at_tokens = [embedded.broadcast(b, "token") for b in embedded.blocks]
+    for X in (embedded, embedded.with_blocks(at_tokens)):
+        explanation = explain(pipe[2:], X, method="occlusion")
         assert_close(explanation.words, expected.words)
         assert list(explanation.sources) == ["first", "second"]
     pipe = make_pipeline(Tokenizer(missing="empty"), *(s for _, s in pipe.steps[1:]))
@@ -407,8 +376,8 @@ def test_original_texts_lack_the_word_too():
     pipe.fit(texts, np.arange(15.0))
     text = "Oh, good film."
     explanation = explain(pipe, [text], method="occlusion")
-    shorter = [", good film.", "Oh, film.", "Oh, good ."]
-    assert_close(explanation.words, pipe.predict([text]) - pipe.predict(shorter))
+    others = [", good film.", "Oh, film.", "Oh, good ."]
+    assert_close(explanation.words, pipe.predict([text]) - pipe.predict(others))
 
 
 def test_equal_texts_are_predicted_once():
@@ -418,9 +387,8 @@ def test_equal_texts_are_predicted_once():
         seen.append(len(texts))
         return texts
 
-    pipe = make_pipeline(
-        FunctionTransformer(note), TfidfVectorizer(), LogisticRegression()
-    )
+    noted = FunctionTransformer(note)
+    pipe = make_pipeline(noted, TfidfVectorizer(), LogisticRegression())
     pipe.fit(TEXTS, BINARY)
     seen.clear()
     explanation = explain(pipe, ["w1 w1 w1 w2", "w1 w1 w1 w2"])
@@ -468,18 +436,17 @@ def test_words_and_columns_of_tables(kind):
         return pipe.predict_proba(row)[0, 1]
 
     expected = [
-        value(i) - value(i, remarks=" ".join(words[:k] + words[k + 1 :]))
-        for i, words in enumerate(text.split() for text in TEXTS[:3])
-        for k in range(len(words))
+        value(i) - value(i, remarks=other)
+        for i in range(3)
+        for other in shorter(TEXTS[i])
     ]
     assert_close(explanation.words, np.array(expected))
     assert_close(explanation.base, np.array([value(i, remarks="") for i in range(3)]))
     assert list(explanation.sources) == ["first", "second"]
 
     others = frame[20:24]
-    explanation = explain(
-        pipe, frame[:3], column=column, target=True, background=others
-    )
+    options = {"column": column, "target": True}
+    explanation = explain(pipe, frame[:3], **options, background=others)
     names = [0, 1, 2] if kind == "numpy" else ["remarks", "n", "kind"]
     assert list(explanation.columns) == names
     expected = [
@@ -490,9 +457,8 @@ def test_words_and_columns_of_tables(kind):
     assert_close(explanation.base, pipe.predict_proba(others)[:, [1, 1, 1]].mean(0))
     if kind == "pandas":
         pd.testing.assert_frame_equal(frame, before)
-    frame = frame[:3]
     with pytest.raises(ValueError, match="is a table of shape"):
-        explain(pipe, frame)
+        explain(pipe, frame[:3])
 
 
 def test_missing_texts_are_empty_if_the_estimator_accepts_them():
@@ -500,8 +466,8 @@ def test_missing_texts_are_empty_if_the_estimator_accepts_them():
     X = pd.Series([TEXTS[0], None, np.nan], dtype=object)
     explanation = explain(pipe, X, target=True)
     assert explanation.tokens.lengths[1:].tolist() == [0, 0]
-    assert_close(explanation.values, value_of(pipe, X))
-    assert_close(explanation.base, np.repeat(value_of(pipe, [""]), 3))
+    assert_close(explanation.values, pipe.decision_function(X))
+    assert_close(explanation.base, np.repeat(pipe.decision_function([""]), 3))
     assert explanation.source_method is None
     pipe = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, BINARY)
     with pytest.raises(TypeError, match=r"row 1 is missing \(None\).*replace it by"):
@@ -532,33 +498,32 @@ def test_target_chooses_the_class():
     pipe = fitted(Pooling(), LogisticRegression())
     yes, no = (explain(pipe, SHOWN, target=target) for target in (True, False))
     assert_close(yes.words, -no.words)
-    assert_close(yes.values, value_of(pipe, SHOWN))
+    assert_close(yes.values, pipe.decision_function(SHOWN))
 
 
 def test_errors_name_the_remedy():
-    pipe = fitted(Pooling(), LogisticRegression(), y=CLASSES)
-    with pytest.raises(ValueError, match=r"'d' is not one of the classes \['a', 'b'"):
-        explain(pipe, SHOWN, target="d")
-    with pytest.raises(ValueError, match="method must be one of"):
-        explain(pipe, SHOWN, method="shap")
-    with pytest.raises(ValueError, match="0 sample"):
-        explain(pipe, [])
-    with pytest.raises(TypeError, match="single"):
-        explain(pipe, "one text")
-    with pytest.raises(TypeError, match="classifier or regressor"):
-        explain(pipe[:3], SHOWN)
-    with pytest.raises(TypeError, match="got SequencePairs"):
-        explain(pipe, SequencePairs(Tokenizer().transform(["a", "b"])))
-    with pytest.raises(ValueError, match="predicts numbers"):
-        explain(fitted(Pooling(), Ridge(), y=NUMBERS), SHOWN, target=1)
-    with pytest.raises(ValueError, match="one target at a time"):
-        explain(fitted(Pooling(), Ridge(), y=np.c_[NUMBERS, NUMBERS]), SHOWN)
+    classes = fitted(Pooling(), LogisticRegression(), y=CLASSES)
+
+    def fails(error, match, pipe=classes, X=SHOWN, **options):
+        with pytest.raises(error, match=match):
+            explain(pipe, X, **options)
+
+    fails(ValueError, r"'d' is not one of the classes \['a', 'b'", target="d")
+    fails(ValueError, "method must be one of", method="shap")
+    fails(ValueError, "0 sample", X=[])
+    fails(TypeError, "single", X="one text")
+    fails(TypeError, "classifier or regressor", classes[:3])
+    pairs = SequencePairs(Tokenizer().transform(["a", "b"]))
+    fails(TypeError, "got SequencePairs", X=pairs)
+    numbers = fitted(Pooling(), Ridge(), y=NUMBERS)
+    fails(ValueError, "predicts numbers", numbers, target=1)
+    several = fitted(Pooling(), Ridge(), y=np.c_[NUMBERS, NUMBERS])
+    fails(ValueError, "one target at a time", several)
     pairwise = SVC(kernel="linear", decision_function_shape="ovo")
-    with pytest.raises(ValueError, match="one per pair of classes"):
-        explain(fitted(Pooling(), pairwise, y=CLASSES), SHOWN)
+    pairwise = fitted(Pooling(), pairwise, y=CLASSES)
+    fails(ValueError, "one per pair of classes", pairwise)
     frame = pd.DataFrame({"words": [["a", "b"], ["c"]]})
-    with pytest.raises(TypeError, match="not token lists"):
-        explain(pipe, frame, column="words")
+    fails(TypeError, "not token lists", X=frame, column="words")
 
 
 def test_estimator_is_not_changed():
@@ -569,14 +534,11 @@ def test_estimator_is_not_changed():
     assert pipe.steps == steps
     assert dict(pipe.named_steps) == names
     np.testing.assert_array_equal(pipe.decision_function(SHOWN), expected)
-    assert replace_steps(pipe, lambda step: step) is pipe
 
 
 def test_output_may_be_frames():
-    pipe = make_pipeline(
-        Tokenizer(), union(), Pooling(), StandardScaler(), LogisticRegression()
-    )
-    expected = explain(clone(pipe).fit(TEXTS, BINARY), SHOWN)
+    pipe = fitted(Pooling(), StandardScaler(), LogisticRegression())
+    expected = explain(pipe, SHOWN)
     for kind in ("pandas", "polars"):
         framed = clone(pipe).set_output(transform=kind).fit(TEXTS, BINARY)
         explanation = explain(framed, SHOWN, method="exact")
@@ -587,9 +549,8 @@ def test_vectors_of_whole_texts_are_left_out_by_word():
     vectorizer = TfidfVectorizer(vocabulary=WORDS)
     source = EstimatorEmbedding(vectorizer, as_text=True)
     sources = [("words", FunctionEmbedding(first)), ("tfidf", source)]
-    pipe = make_pipeline(
-        Tokenizer(), EmbeddingUnion(sources), Pooling(), LogisticRegression()
-    )
+    sources = EmbeddingUnion(sources)
+    pipe = make_pipeline(Tokenizer(), sources, Pooling(), LogisticRegression())
     explanation = explain(pipe.fit(TEXTS, BINARY), TEXTS[:4])
     assert explanation.word_method == "occlusion"
     assert explanation.source_method == "exact"
@@ -603,10 +564,9 @@ def test_one_side_of_pairs_is_a_column():
     pipe = make_pipeline(PairEncoder(encoder), LogisticRegression()).fit(pairs, BINARY)
     explanation = explain(pipe, pairs[:2], column="second", target=True)
     for i in range(2):
-        expected = left_out(
-            lambda texts, i=i: value_of(pipe, pairs[i : i + 1].assign(second=texts)),
-            pairs["second"][i],
-        )
+        row, text = pairs[i : i + 1], pairs["second"][i]
+        others = pd.concat([row.assign(second=other) for other in shorter(text)])
+        expected = pipe.decision_function(row) - pipe.decision_function(others)
         own = explanation.tokens.segment_ids() == i
         assert_close(explanation.words[own], expected)
 

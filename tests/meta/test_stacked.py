@@ -1,10 +1,7 @@
 """StackedMetaClassifier and StackedMetaRegressor: models per source, weighted."""
 
-import warnings
-
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -35,7 +32,6 @@ from sk_metaembed import (
     StackedMetaRegressor,
     TokenSequences,
 )
-from sk_metaembed.meta._stacked_models import RowSpace
 
 LABELS = np.array(["no", "perhaps", "yes"])
 PULL = 3.0
@@ -69,25 +65,28 @@ def values(X, *names):
     return np.hstack([X.block(name).values for name in names or X.names])
 
 
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
 def linear(penalty=1.0):
     return make_pipeline(StandardScaler(), LogisticRegression(C=penalty))
-
-
-def folds(seed=0):
-    return StratifiedKFold(5, shuffle=True, random_state=seed)
 
 
 def classifier(*args, **options):
     return StackedMetaClassifier(*args, **{"random_state": 0, **options})
 
 
-def columns_of(model, X, n_columns=1):
-    """Return the columns of each model, (n_rows, n_models, n_columns)."""
-    return model.transform(X).reshape(len(X), -1, n_columns)
-
-
 def weights_of(model):
     return np.array([*model.weights_.values()])
+
+
+def assert_minimum(loss, weights):
+    """Check that no other weights nearby have a smaller loss."""
+    assert (weights >= 0).all()
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        other = np.maximum(weights + rng.normal(scale=0.02, size=4), 0)
+        assert loss(other) > loss(weights) - 1e-3
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -102,7 +101,7 @@ def test_columns_are_those_of_cross_val_predict(n_classes, method):
     expected, new = [], []
     for names in (["a"], ["b"], ["noise"], X.names):
         inputs = values(X, *names)
-        out = cross_val_predict(model, inputs, y, cv=folds(), method=method)
+        out = cross_val_predict(model, inputs, y, cv=FOLDS, method=method)
         expected.append(out)
         new.append(getattr(clone(model).fit(inputs, y), method)(inputs))
     for part, arrays in ((result, expected), (stacked.transform(X), new)):
@@ -132,13 +131,10 @@ def test_numbers_are_those_of_cross_val_predict():
 def test_predictions_are_those_of_the_weighted_sum(n_classes):
     X, y = planted(n_classes=n_classes)
     model = classifier().fit(X, LABELS[y])
-    n_columns = 1 if n_classes == 2 else 3
-    columns = columns_of(model, X, n_columns)
+    columns = model.transform(X).reshape(200, len(model.weights_), -1)
     sums = np.einsum("nmc,m->nc", columns, weights_of(model))
     decisions = model.decision_function(X)
-    np.testing.assert_allclose(
-        decisions.reshape(sums.shape), sums, rtol=1e-3, atol=1e-3
-    )
+    np.testing.assert_allclose(decisions.reshape(sums.shape), sums, 1e-3, 1e-3)
     if n_classes == 2:
         positive = expit(decisions)
         expected = np.stack([1 - positive, positive], axis=1)
@@ -171,11 +167,7 @@ def test_weights_minimize_loss_and_distance_from_the_concatenation(n_classes, we
         away = weights - usual
         return -rows @ logits[np.arange(len(y)), y] + PULL / 2 * away @ away
 
-    weights = weights_of(model)
-    assert (weights >= 0).all()
-    for _ in range(100):
-        other = np.maximum(weights + rng.normal(scale=0.02, size=4), 0)
-        assert loss(other) > loss(weights) - 1e-3
+    assert_minimum(loss, weights_of(model))
 
 
 def test_weights_of_numbers_are_in_units_of_the_error_of_the_concatenation():
@@ -191,10 +183,7 @@ def test_weights_of_numbers_are_in_units_of_the_error_of_the_concatenation():
         squares = np.square(columns @ weights - y).sum()
         return squares / (2 * error) + PULL / 2 * away @ away
 
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        other = np.maximum(weights + rng.normal(scale=0.02, size=4), 0)
-        assert loss(other) > loss(weights) - 1e-3
+    assert_minimum(loss, weights)
     scaled = clone(model).fit(X, 1000 * y + 5000)
     np.testing.assert_allclose(weights_of(scaled), weights, atol=0.02)
 
@@ -212,30 +201,6 @@ def test_a_source_of_noise_keeps_a_tenth_of_its_weight():
     assert np.median(weights) < 0.8
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_row_space_gives_the_model_of_the_dimensions(is_sparse):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 50)) * (rng.random((20, 50)) < 0.3)
-    X[3] = X[4]  # lowers the rank
-    X[5] = 0.0
-    X = csr_array(X) if is_sparse else X
-    y = rng.integers(0, 3, size=20)
-    space = RowSpace(X)
-    assert space[:].shape == (20, 18)
-    np.testing.assert_allclose(space[:] @ space[:].T, dense(X @ X.T), atol=1e-10)
-    params = {"tol": 1e-8, "max_iter": 1000}
-    expected = LogisticRegression(**params).fit(X, y)
-    moved = LogisticRegression(**params).fit(space[:], y)
-    space.move_coefficients(moved)
-    np.testing.assert_allclose(moved.coef_, expected.coef_, atol=1e-4)
-    np.testing.assert_allclose(moved.predict_proba(X), expected.predict_proba(X), 1e-4)
-    assert moved.n_features_in_ == 50
-
-
-def dense(X):
-    return X.toarray() if hasattr(X, "toarray") else X
-
-
 def test_few_rows_leave_the_weights_of_the_concatenation():
     X, y = planted(n_rows=6)
     model = classifier().fit(X, y)
@@ -247,6 +212,16 @@ def test_few_rows_leave_the_weights_of_the_concatenation():
     np.testing.assert_allclose(weights_of(words), [0.5, 0.5], atol=0.5)
 
 
+def test_models_of_words_are_those_of_their_sparse_features():
+    rows = [[f"a{i % 7}", f"b{i % 5}", f"c{i % 11}"] for i in range(60)]
+    tokens, y = TokenSequences.from_lists(rows), planted(n_rows=60)[1]
+    features, own = classifier().fit(tokens, y).estimators_["words"]
+    X = features.transform(tokens)
+    assert X.shape[0] < X.shape[1]
+    new = LogisticRegression(C=own.C, tol=1e-8, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(own.coef_, new.coef_, rtol=0.02, atol=0.02)
+
+
 def test_sources_have_rows_of_unit_length():
     X, y = planted(n_rows=60)
     model = classifier(tfidf=False).fit(X, y)
@@ -254,9 +229,8 @@ def test_sources_have_rows_of_unit_length():
     own = model.estimators_["noise"]
     new = LogisticRegression(C=own.C, tol=1e-8, max_iter=1000).fit(unit[2], y)
     np.testing.assert_allclose(own.coef_, new.coef_, rtol=0.02, atol=0.02)
-    longer = X.with_blocks(
-        Block(b.name, b.values * (7 if b.name == "a" else 1), b.level) for b in X.blocks
-    )
+    longer = Block("a", X.block("a").values * 7, "sequence")
+    longer = X.with_blocks([longer, *X.blocks[1:]])
     other = classifier(tfidf=False).fit(longer, y)
     np.testing.assert_allclose(
         other.decision_function(longer), model.decision_function(X), atol=0.01
@@ -267,9 +241,7 @@ def test_dimensions_of_unit_variance_are_taken_where_they_are_clearly_better():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
     # The length of the row hides what decides: one small dimension, or a single one.
-    small = np.hstack(
-        [rng.normal(size=(200, 1)) * 50, (y + rng.normal(size=200) / 4)[:, None]]
-    )
+    small = np.stack([rng.normal(size=200) * 50, y + rng.normal(size=200) / 4], axis=1)
     X = sequences(small=small, single=(y * 2 + 1 + rng.normal(size=200) / 4)[:, None])
     for name in X.names:
         model = classifier(tfidf=False).fit(X.select([name]), y)
@@ -304,32 +276,28 @@ def test_no_draw_is_below_chance(n_draws):
     assert errors.mean() > -0.5
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("per_class", [1, 2, 3, 4])
 def test_very_few_rows_need_no_parameters(per_class, n_classes):
     X, y = planted(n_rows=60, n_classes=n_classes)
-    rows = np.concatenate(
-        [np.flatnonzero(y == c)[:per_class] for c in range(n_classes)]
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = classifier().fit(X[rows], LABELS[y[rows]])
-        probabilities = model.predict_proba(X)
+    rows = np.hstack([np.flatnonzero(y == c)[:per_class] for c in range(n_classes)])
+    model = classifier().fit(X[rows], LABELS[y[rows]])
+    probabilities = model.predict_proba(X)
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert model.score(X[rows], LABELS[y[rows]]) > 0.6
 
 
+@pytest.mark.filterwarnings("error")
 def test_classes_of_one_row_are_never_held_out():
     X, y = planted(n_rows=60)
     y = LABELS[y].tolist()
     y[7], y[20], y[21] = "single", "pair", "pair"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for cv in (None, 5, KFold(3)):
-            model = classifier(cv=cv).fit(X, y)
-            assert model.predict_proba(X).shape == (60, 4)
-            assert np.isfinite(model.fit_transform(X, y)).all()
+    for cv in (None, 5, KFold(3)):
+        model = classifier(cv=cv).fit(X, y)
+        assert model.predict_proba(X).shape == (60, 4)
+        assert np.isfinite(model.fit_transform(X, y)).all()
 
 
 def test_training_rows_are_predicted_by_models_that_have_not_seen_them():
@@ -359,9 +327,6 @@ def test_groups_are_not_divided():
     assert stacked.fit(X, y, groups=groups).scores_["copies"] < 0.7
     stacked.set_params(cv=GroupKFold(5))
     assert stacked.fit(X, y, groups=groups).scores_["copies"] < 0.7
-    model = make_pipeline(stacked)
-    model.fit(X, y, stackedmetaclassifier__groups=groups)
-    assert model[0].scores_["copies"] < 0.7
     with config_context(enable_metadata_routing=True):
         stacked.set_fit_request(groups=True, sample_weight=False)
         model = make_pipeline(stacked).fit(X, y, groups=groups)
@@ -399,20 +364,13 @@ def test_weights_of_rows_are_repeated_rows(kind):
     np.testing.assert_allclose(one.transform(X), other.transform(X), atol=0.02)
 
 
-def labels_of(n_rows=200):
-    """Return sources and three labels, the last of which is rare, and one constant."""
-    X, y = planted(n_rows)
-    other = (values(X, "a")[:, 0] > 0).astype(int)
-    rare = np.zeros(n_rows, dtype=int)
-    rare[:3] = 1
-    return X, np.stack([y, other, rare, np.ones(n_rows, dtype=int)], axis=1)
-
-
+@pytest.mark.filterwarnings("error")
 def test_sets_of_labels():
-    X, labels = labels_of()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = classifier().fit(X, labels)
+    X, y = planted()
+    rare, constant = np.arange(200) < 3, np.ones(200)
+    labels = [y, values(X, "a")[:, 0] > 0, rare, constant]
+    labels = np.stack(labels, axis=1).astype(int)
+    model = classifier().fit(X, labels)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities, expit(model.decision_function(X)))
@@ -446,10 +404,8 @@ def pairs_of(n_pairs=120, seed=0):
     u = rng.normal(size=(n_pairs, 6))
     v = np.where(y[:, None] == 1, u + rng.normal(scale=0.3, size=u.shape), u[::-1])
     u[0] = 0
-    sides = sequences(
-        alike=np.concatenate([u, v]), noise=rng.normal(size=(2 * n_pairs, 4))
-    )
-    return SequencePairs(sides), y
+    noise = rng.normal(size=(2 * n_pairs, 4))
+    return SequencePairs(sequences(alike=np.r_[u, v], noise=noise)), y
 
 
 def test_models_of_pairs_read_features_of_both_sides():
@@ -461,7 +417,7 @@ def test_models_of_pairs_read_features_of_both_sides():
     u, v = np.split(normalize(values(alike.sequences)), 2)
     features = np.hstack([features, (u * v).sum(axis=1, keepdims=True)])
     expected = cross_val_predict(
-        linear(), features, y, cv=folds(), method="decision_function"
+        linear(), features, y, cv=FOLDS, method="decision_function"
     )
     np.testing.assert_allclose(result[:, 0], expected, rtol=1e-3, atol=1e-3)
 
@@ -520,11 +476,8 @@ def test_further_models_read_the_tokens_and_are_cross_validated_whole():
         further, tokens, y, cv=KFold(3), method="decision_function"
     )
     np.testing.assert_allclose(column, expected, rtol=1e-4, atol=1e-4)
-    assert [*model.set_params(tfidf=True).fit(tokens, y).estimators_] == [
-        "words",
-        "chars",
-        "lsa",
-    ]
+    model.set_params(tfidf=True).fit(tokens, y)
+    assert [*model.estimators_] == ["words", "chars", "lsa"]
 
 
 class OnlyPredicts(ClassifierMixin, BaseEstimator):

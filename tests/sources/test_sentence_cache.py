@@ -1,19 +1,16 @@
 """The sentence cache: correct, shared, bounded, and safe against faults."""
 
+import contextlib
 import os
 import sqlite3
 import sys
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from sk_metaembed import (
-    EmbeddingCache,
-    TokenSequences,
-)
+from sk_metaembed import EmbeddingCache, TokenSequences
 from sk_metaembed.sources._fingerprint import fingerprint_of
 from sk_metaembed.sources._sentences import Layer
 from sk_metaembed.sources.cache import _sqlite
@@ -39,11 +36,22 @@ from cache_workers import (  # noqa: E402
 )
 
 
-def in_another_process(target, directory):
-    process = CLEAN.Process(target=target, args=(str(directory),))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
+@pytest.fixture
+def bare(tmp_path):
+    """Vectors computed without a cache, which are then stored in one."""
+    with SentenceCache(tmp_path, "m") as cache:
+        run(cache)
+    return run(None)[0]
+
+
+def change_table(directory, *query):
+    with contextlib.closing(sqlite3.connect(current_file(directory))) as connection:
+        connection.execute(*query)
+        connection.commit()
+
+
+def size_on_disk(directory):
+    return sum(file.stat().st_size for file in cache_files(directory))
 
 
 # --- keys and entries
@@ -109,10 +117,7 @@ def test_float16_rounds_computed_vectors_too(tmp_path):
     ("returned", "match"),
     [
         ([], "for 'to be' it returned nothing"),
-        (
-            [[(np.ones((2, 3)), [1, 1]), (np.ones(3), True)]],
-            "Layer 'pooled'.*dimension 2",
-        ),
+        ([[(np.ones((2, 3)), [1, 1]), (np.ones(3), True)]], "'pooled'.*dimension 2"),
         ([[(np.full((2, 3), np.inf), [1, 1]), (np.ones(2), True)]], "'to be': .* NaN"),
     ],
 )
@@ -141,26 +146,19 @@ def test_sentences_stored_by_others_meanwhile_are_not_computed(tmp_path):
 # --- damage
 
 
-def tamper(directory, change):
-    with sqlite3.connect(current_file(directory)) as connection:
-        (number, data) = connection.execute(
-            "SELECT id, data FROM vectors ORDER BY id LIMIT 1"
-        ).fetchone()
-        query = "UPDATE vectors SET data = ? WHERE id = ?"
-        connection.execute(query, (change(bytearray(data)), number))
-    connection.close()
-
-
 def flip(data):
     data[-3] ^= 16
     return data
 
 
 @pytest.mark.parametrize("change", [flip, lambda data: data[:-8], lambda data: b""])
-def test_corrupt_entries_are_computed_again(tmp_path, change):
+def test_corrupt_entries_are_computed_again(tmp_path, bare, change):
     with SentenceCache(tmp_path, "m") as cache:
-        bare, _ = run(cache)
-    tamper(tmp_path, change)
+        [(number, data)] = cache._store.query(
+            "SELECT id, data FROM vectors ORDER BY id LIMIT 1"
+        )
+    changed = change(bytearray(data)), number
+    change_table(tmp_path, "UPDATE vectors SET data = ? WHERE id = ?", changed)
     with (
         pytest.warns(UserWarning, match="1 entry is corrupt") as caught,
         SentenceCache(tmp_path, "m") as cache,
@@ -175,17 +173,16 @@ def test_corrupt_entries_are_computed_again(tmp_path, change):
 def test_an_entry_under_the_wrong_key_is_detected(tmp_path):
     with SentenceCache(tmp_path, "m") as cache:
         keys = fill(cache, 2)
-        [(data,)] = cache._store.query("SELECT data FROM vectors WHERE id = 2")
-        tamper(tmp_path, lambda _: data)
+        other = "SELECT data FROM vectors WHERE id = 2"
+        change_table(tmp_path, f"UPDATE vectors SET data = ({other}) WHERE id = 1")
         first, second = cache.get_many(keys)
         assert first is None and second is not None
         cache._corrupt.clear()
 
 
-def test_an_entry_of_another_shape_is_computed_again(tmp_path):
+def test_an_entry_of_another_shape_is_computed_again(tmp_path, bare):
     """Its checksum is right: it does not belong to a sentence of this source."""
     with SentenceCache(tmp_path, "m") as cache:
-        bare, _ = run(cache)
         keys = cache.keys([("to", "be")], LAYERS[0].name)
         cache.put_many(keys, [(np.ones((1, 3)), [True])])  # not of both tokens
         result, computed = run(cache)
@@ -202,25 +199,17 @@ def test_an_entry_of_another_shape_is_computed_again(tmp_path):
         "DELETE FROM vectors",
     ],
 )
-def test_tables_with_unexpected_content(tmp_path, change):
-    with SentenceCache(tmp_path, "m") as cache:
-        bare, _ = run(cache)
-    with sqlite3.connect(current_file(tmp_path)) as connection:
-        connection.execute(change)
-    connection.close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # one of damage, mostly
-        with SentenceCache(tmp_path, "m") as cache:
-            result, _ = run(cache)
-        equal(result, bare)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # one of damage, mostly
+def test_tables_with_unexpected_content(tmp_path, bare, change):
+    change_table(tmp_path, change)
+    for _ in range(2):
         with SentenceCache(tmp_path, "m") as cache:
             equal(run(cache)[0], bare)
 
 
 @pytest.mark.parametrize("how", ["cut", "garbled", "no database"])
-def test_a_corrupt_file_is_set_aside(tmp_path, how):
+def test_a_corrupt_file_is_set_aside(tmp_path, bare, how):
     with SentenceCache(tmp_path, "m") as cache:
-        bare, _ = run(cache)
         fill(cache, 200)
     file = current_file(tmp_path)
     content = file.read_bytes()
@@ -290,11 +279,9 @@ def test_killed_writers_lose_no_stored_entry(tmp_path):
             writer.kill()
             writer.join()
         for k, pipe in enumerate(pipes):
-            try:
+            with contextlib.suppress(EOFError):
                 while pipe.poll():
                     stored[number + k] = pipe.recv()
-            except EOFError:
-                pass
     with SentenceCache(tmp_path, "m") as cache:
         for number, last in stored.items():
             count, start = 8 * (last + 1), number * 10**6
@@ -307,7 +294,10 @@ def test_killed_writers_lose_no_stored_entry(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_has_its_own_connection(tmp_path):
-    in_another_process(fork_while_locked, tmp_path)
+    process = CLEAN.Process(target=fork_while_locked, args=(str(tmp_path),))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
 
 
 # --- full disks and folders that may not be written
@@ -318,9 +308,8 @@ def test_a_full_disk_warns_once_and_computation_continues(tmp_path):
         keys = fill(cache, 5)
         pages = cache._store.query("PRAGMA page_count")[0][0]
         cache._store.query(f"PRAGMA max_page_count = {pages}")
-        with pytest.warns(
-            UserWarning, match="full .*new vectors are not stored"
-        ) as caught:
+        message = "full .*new vectors are not stored"
+        with pytest.warns(UserWarning, match=message) as caught:
             fill(cache, 500, start=100)
             fill(cache, 500, start=700)
             result, computed = run(cache)
@@ -333,15 +322,11 @@ def test_a_full_disk_warns_once_and_computation_continues(tmp_path):
         assert all(cache.get_many(fill(cache, 500, start=100)))
 
 
-def no_rights(monkeypatch):
-    monkeypatch.setattr("os.access", lambda path, mode, **kwargs: not mode & os.W_OK)
-
-
 def test_a_read_only_cache_is_read(tmp_path, monkeypatch):
     with SentenceCache(tmp_path / "used", "m") as cache:
         keys = fill(cache, 5)
     before = current_file(tmp_path / "used").read_bytes()
-    no_rights(monkeypatch)
+    monkeypatch.setattr("os.access", lambda path, mode, **kwargs: not mode & os.W_OK)
     with SentenceCache(tmp_path / "used", "m") as cache:
         assert all(cache.get_many(keys))
         with pytest.warns(UserWarning, match="readonly .*new vectors are not stored"):
@@ -394,9 +379,9 @@ def test_clearing_changes_only_the_cache_while_it_is_in_use(tmp_path):
     EmbeddingCache(tmp_path).set_limit(10**9)
     with SentenceCache(tmp_path, "m") as cache:
         keys = fill(cache, 300)
-        large = sum(file.stat().st_size for file in cache_files(tmp_path))
+        large = size_on_disk(tmp_path)
         EmbeddingCache(tmp_path).clear()
-        assert sum(file.stat().st_size for file in cache_files(tmp_path)) < large / 2
+        assert size_on_disk(tmp_path) < large / 2
         assert cache.get_many(keys) == [None] * 300
         assert all(cache.get_many(fill(cache, 5)))
     assert (tmp_path / "mine.sqlite").read_text() == "precious"
@@ -436,9 +421,9 @@ def test_files_that_sqlite_cannot_empty_are_removed(tmp_path, monkeypatch, how):
             cache._store.query("DROP TABLE vectors")
     if how == "full disk":
         monkeypatch.setattr(_sqlite.CacheStore, "clear", full)
-    large = sum(file.stat().st_size for file in cache_files(tmp_path))
+    large = size_on_disk(tmp_path)
     EmbeddingCache(tmp_path).clear()
-    assert sum(file.stat().st_size for file in cache_files(tmp_path)) < large / 2
+    assert size_on_disk(tmp_path) < large / 2
     assert [file.suffix for file in cache_files(tmp_path)] == [".sqlite"]
     info = EmbeddingCache(tmp_path).info()
     assert (info.entries, info.limit) == (0, 10**9)

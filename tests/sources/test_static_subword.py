@@ -12,10 +12,7 @@ from sklearn.base import clone
 from tokenizers.pre_tokenizers import Punctuation
 
 import sk_metaembed
-from sk_metaembed import (
-    StaticSubwordEmbedding,
-    Tokenizer,
-)
+from sk_metaembed import StaticSubwordEmbedding, Tokenizer
 from sk_metaembed.datasets import wordllama_paths
 from sk_metaembed.sequences import _split
 from sk_metaembed.sequences._late import is_late
