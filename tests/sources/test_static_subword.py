@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file
 from sklearn.base import clone
 from tokenizers.pre_tokenizers import Punctuation
 
@@ -90,15 +91,10 @@ def test_sentence_transformers(tmp_path, normalize):
     folder = tiny_static.save_sentence_encoder(
         tmp_path, tokenizer, normalize=normalize, prompt="film: "
     )
-    from safetensors.numpy import load_file
-
     table = load_file(folder / "0_StaticEmbedding" / "model.safetensors")
     table = table["embedding.weight"]
-    for text, row in zip(
-        ENCODABLE,
-        embed(StaticSubwordEmbedding(folder, output="mean"), TEXTS),
-        strict=True,
-    ):
+    result = embed(StaticSubwordEmbedding(folder, output="mean"), TEXTS)
+    for text, row in zip(ENCODABLE, result, strict=True):
         ids = tokenizer.encode("film: " + text, add_special_tokens=False).ids
         expected = table[ids].mean(axis=0)
         if normalize:
@@ -108,7 +104,6 @@ def test_sentence_transformers(tmp_path, normalize):
 
 def test_wordllama():
     wordllama = pytest.importorskip("wordllama")
-    from safetensors.numpy import load_file
     from tokenizers import Tokenizer as Fast
 
     weights, tokenizer = wordllama_paths()
@@ -165,17 +160,13 @@ def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
     ]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        # Searched in normalized texts.
-        lambda t: t.add_tokens(["Film"]),
-        lambda t: setattr(t, "pre_tokenizer", Punctuation("contiguous")),
-    ],
-)
-def test_other_settings_are_left_to_tokenizers(tmp_path, change):
+@pytest.mark.parametrize("changed", ["added tokens", "pre-tokenizer"])
+def test_other_settings_are_left_to_tokenizers(tmp_path, changed):
     own = tiny_static.wordpiece()
-    change(own)
+    if changed == "added tokens":
+        own.add_tokens(["Film"])  # searched in normalized texts
+    else:
+        own.pre_tokenizer = Punctuation("contiguous")
     own.save(str(tmp_path / "tokenizer.json"))
     here = PieceTokenizer(tmp_path / "tokenizer.json")
     assert here._words is None
@@ -187,8 +178,6 @@ def test_words_are_means_of_pieces():
     block = source.fit_transform([["queens", "東", "film", "☃"], ["film"]]).blocks[0]
     assert (block.level, block.name) == ("type", "staticsubword")
     assert block.known.tolist() == [True, True, True, False]
-    from safetensors.numpy import load_file
-
     table = load_file(Path(tiny_static.folder(), "model.safetensors"))["embeddings"]
     own = tiny_static.wordpiece()
     expected = table[own.encode("queens").ids].mean(axis=0)
@@ -200,14 +189,10 @@ def test_words_are_means_of_pieces():
 def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
     tiny_static.save(tmp_path, tiny_static.byte_bpe(), config={})
     source = StaticSubwordEmbedding(tmp_path).fit(["film"])
-    model = source._model
-    assert model.tokenizer.lead == " "
-    pieces = model.tokenizer.pieces([" film"])
-    np.testing.assert_allclose(
-        source.transform([["film"]]).blocks[0].values[0],
-        model._table[pieces.ids].mean(axis=0),
-        rtol=1e-6,
-    )
+    ids = tiny_static.byte_bpe().encode(" film").ids
+    expected = load_file(tmp_path / "model.safetensors")["embeddings"][ids].mean(axis=0)
+    result = source.transform([["film"]]).blocks[0].values[0]
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("make", [tiny_static.wordpiece, tiny_static.byte_bpe])
@@ -227,9 +212,8 @@ def test_files_with_defaults_left_out(tmp_path, make):
 
 
 def test_texts_lists_and_missing_rows():
-    source = StaticSubwordEmbedding(
-        tiny_static.TinyStatic(), output="mean", missing="empty"
-    )
+    options = {"output": "mean", "missing": "empty"}
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), **options)
     block = source.fit_transform(["Film, queens", None]).blocks[0]
     assert block.level == "sequence"
     assert block.known.tolist() == [True, False]
@@ -245,40 +229,21 @@ def test_whole_texts_are_not_split_into_tokens(monkeypatch):
     source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(["a"])
     embedded = source.transform(Tokenizer().transform(TEXTS))
     assert is_late(embedded.tokens)
-    assert np.array_equal(
-        embedded.blocks[0].values, source.transform(TEXTS).blocks[0].values
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("config.json", '{"max_length": -1}', "max_length=-1; expected a positive int"),
-        ("config.json", "[]", "config.json is corrupt"),
-        ("modules.json", '{"type": "StaticEmbedding"}', "modules.json is corrupt"),
-        ("modules.json", '[{"type": 1}]', "modules.json is corrupt"),
-    ],
-)
-def test_corrupt_settings(tmp_path, name, content, message):
-    tiny_static.save(tmp_path)
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=message):
-        StaticSubwordEmbedding(tmp_path).fit(["film"])
+    assert np.array_equal(embedded.blocks[0].values, embed(source, TEXTS))
 
 
 def test_pickles_refer_to_the_files(tmp_path):
     folder = tiny_static.save(tmp_path / "m", table=np.eye(200, 300, dtype="f4"))
-    source = StaticSubwordEmbedding(folder, output="mean").fit(["film"])
+    source = StaticSubwordEmbedding(folder, output="mean")
+    expected = embed(source, TEXTS)
     data = pickle.dumps(source)
     assert len(data) < 5000
     assert pickle.loads(data)._model is source._model
     assert clone(source).fit(["a"])._model is source._model
-    expected = source.transform(TEXTS).blocks[0].values
     tiny_static.save(folder, table=np.ones((200, 300), dtype="f4"))
     with pytest.raises(ValueError, match="weights, options or tokenizer changed"):
         pickle.loads(data)
-    refitted = clone(source).fit(["film"])
-    assert not np.allclose(refitted.transform(TEXTS).blocks[0].values, expected)
+    assert not np.allclose(embed(clone(source), TEXTS), expected)
 
 
 @pytest.mark.parametrize("kind", ["folder", "nested", "pair"])
@@ -290,8 +255,8 @@ def test_saved_files(tmp_path, kind, bundle):
         model = tiny_static.save(tmp_path / "m")
     if kind == "pair":
         model = str(model / "model.safetensors"), str(model / "tokenizer.json")
-    source = StaticSubwordEmbedding(model, output="mean").fit(["film"])
-    expected = source.transform(TEXTS).blocks[0].values
+    source = StaticSubwordEmbedding(model, output="mean")
+    expected = embed(source, TEXTS)
     path = sk_metaembed.save(source, tmp_path / "s.skm", bundle=bundle)
     if bundle:
         (tmp_path / "m").rename(tmp_path / "gone")
@@ -320,6 +285,14 @@ def test_a_name_on_the_hub_is_read_from_its_cache(tmp_path, monkeypatch):
         StaticSubwordEmbedding("missing/model").fit(["film"])
 
 
+CORRUPT = [
+    ("config.json", '{"max_length": -1}', "max_length=-1; expected a positive int"),
+    ("config.json", "[]", "config.json is corrupt"),
+    ("modules.json", '{"type": "StaticEmbedding"}', "modules.json is corrupt"),
+    ("modules.json", '[{"type": 1}]', "modules.json is corrupt"),
+]
+
+
 def test_errors(tmp_path):
     folder = tiny_static.save(tmp_path / "m")
 
@@ -332,6 +305,10 @@ def test_errors(tmp_path):
     fails(FileNotFoundError, "no file", (folder / "no.safetensors", "tokenizer.json"))
     fails(TypeError, r"paths \(weights, tokenizer\)", (folder,))
     fails(ValueError, "dim=7, but .* 6 dimensions", dim=7)
+    for name, content, message in CORRUPT:
+        (folder / name).write_text(content)
+        fails(ValueError, message)
+        (folder / "config.json").write_text("{}")
     modules = [{"path": "", "type": "a.Transformer"}, {"path": "1", "type": "Pooling"}]
     (folder / "modules.json").write_text(json.dumps(modules))
     fails(ValueError, r"modules \['Transformer', 'Pooling'\]")
