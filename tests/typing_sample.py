@@ -23,7 +23,6 @@ from sk_metaembed import (
     FunctionEmbedding,
     Pooling,
     SourceImputer,
-    SourceSelector,
     StackedMetaClassifier,
     TokenClassifier,
     Tokenizer,
@@ -155,12 +154,6 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
     assert_type(stacked.predict_proba(X), NDArray[np.float64])
     tagger = DynamicMetaTagger(scheme="IOB2")
     assert_type(tagger.predict(X), NDArray[np.object_])
-
-
-def select(selector: SourceSelector) -> None:
-    """The type of a support depends on the flag."""
-    assert_type(selector.get_support(), NDArray[np.bool_])
-    assert_type(selector.get_support(indices=True), NDArray[np.intp])
 
 
 def misuse() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import (
@@ -288,15 +288,7 @@ class SourceSelector(
         check_blocks(X, self.dims_in_)
         return X.select(self.blocks_)
 
-    @overload
-    def get_support(self, indices: Literal[False] = ...) -> NDArray[np.bool_]: ...
-
-    @overload
-    def get_support(self, indices: Literal[True]) -> NDArray[np.intp]: ...
-
-    def get_support(
-        self, indices: bool = False
-    ) -> NDArray[np.bool_] | NDArray[np.intp]:
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
         """Return the selected sources as a mask or as indices.
 
         Parameters
