@@ -223,7 +223,6 @@ def test_groups_stay_together(embedded, labels):
         (ShuffleSplit(3, random_state=0), "hold out every row exactly once, but row"),
         ([(np.arange(30), np.arange(30, 60))], "row 0 is held out 0 times"),
         (1, "The 'cv' parameter of DynamicMetaEmbedding"),
-        ("five", "The 'cv' parameter of DynamicMetaEmbedding"),
         (61, "n_splits=61 greater than the number of samples"),
     ],
 )

@@ -1,6 +1,7 @@
 """Sources that are trained along: what is trained, what is not, and what comes out."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -35,6 +36,8 @@ OPTIONS = {
     "random_state": 0,
 }
 NOTHING = "\u200b"  # a word that the tokenizer has no piece for
+needs_peft = pytest.mark.skipif(find_spec("peft") is None, reason="peft is missing")
+METHODS = ["full", pytest.param("lora", marks=needs_peft)]
 LONG = "good film kings the warm plot was very bad and dull"
 
 
@@ -115,10 +118,8 @@ def test_cut_words_are_not_known_and_counted_in_a_warning(data):
     np.testing.assert_array_equal(known, block.known)
 
 
-@pytest.mark.parametrize("method", ["full", "lora"])
+@pytest.mark.parametrize("method", METHODS)
 def test_predictions_do_not_depend_on_the_batch(data, method):
-    if method == "lora":
-        pytest.importorskip("peft")
     tokens, y = data
     tuned = FineTuned(source(max_length=9), method=method, lr=0.01)
     model = classifier(tuned, attention="context", encoder="bilstm-max", encoder_dim=4)
@@ -158,9 +159,9 @@ def test_all_of_it_is_trained_but_what_the_vectors_do_not_depend_on(data):
     assert not any(name.startswith("encoder.layer.1.") for name in moved)
 
 
+@needs_peft
 @pytest.mark.parametrize("n_layers", [1, "all"])
 def test_lora_trains_its_additions_alone(data, n_layers):
-    pytest.importorskip("peft")
     tuned = FineTuned(source(), n_layers=n_layers, method="lora", rank=2, lr=0.01)
     moved, names = changed(tuned, data)
     assert moved
@@ -298,10 +299,8 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     assert model.set_params(warm_start=False).fit(*data).net_ is not net
 
 
-@pytest.mark.parametrize("method", ["full", "lora"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_saved_model_is_a_source_again(data, tmp_path, method):
-    if method == "lora":
-        pytest.importorskip("peft")
     tokens, y = data
     model = classifier(FineTuned(source(), method=method, lr=0.01)).fit(tokens, y)
     network = model.trained_["finetuned"]
