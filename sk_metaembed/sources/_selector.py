@@ -169,7 +169,7 @@ class SourceSelector(
     >>> y = [1, 0] * 20
     >>> end = make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())
     >>> selector = SourceSelector(end, n_sources_to_select=1).fit(X, y)
-    >>> selector.sources_, selector.get_support()
+    >>> selector.sources_, selector.support_
     (['good'], array([False,  True]))
     >>> selector.frame()[["source", "mean_score", "accepted"]]
          source  mean_score  accepted
@@ -287,22 +287,6 @@ class SourceSelector(
         check_embedded(X)
         check_blocks(X, self.dims_in_)
         return X.select(self.blocks_)
-
-    def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Return the selected sources as a mask or as indices.
-
-        Parameters
-        ----------
-        indices : bool, default=False
-            Return indices into `source_names_in_` instead of a mask.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_sources_in,), or of int
-            Mask or indices.
-        """
-        check_is_fitted(self)
-        return np.flatnonzero(self.support_) if indices else self.support_
 
     def frame(self) -> pd.DataFrame:
         """Return the steps and their scores as a table.

@@ -63,8 +63,7 @@ def test_informative_sources_are_selected(direction):
     assert selector.sources_ == ["dim", "clear"]
     assert selector.n_sources_ == 2
     assert selector.source_names_in_.tolist() == NAMES
-    assert selector.get_support().tolist() == [False, True, True, False]
-    assert selector.get_support(indices=True).tolist() == [1, 2]
+    assert selector.support_.tolist() == [False, True, True, False]
     assert selector.transform(X) == X.select(["dim", "clear"])
 
 

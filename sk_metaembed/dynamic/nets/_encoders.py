@@ -105,10 +105,6 @@ class ByteDropout(nn.Module):
         keep = (_random_bytes(x.shape) >= dropped).to(x.dtype)
         return x * keep.mul_(256 / (256 - dropped))
 
-    def extra_repr(self):
-        """Return the rate, for the network's repr."""
-        return f"rate={self.rate}"
-
 
 def _random_bytes(shape):
     n = shape.numel()
