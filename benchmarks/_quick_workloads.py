@@ -515,7 +515,7 @@ def fit_svd(folder):
     from sk_metaembed import SVDMetaEmbedding
 
     X = generated_sources()
-    svd = SVDMetaEmbedding(100, random_state=0)
+    svd = SVDMetaEmbedding(100)
 
     def reference():
         joined = np.hstack(unit_rows(X))
