@@ -155,7 +155,7 @@ linear = make_pipeline(StandardScaler(), LogisticRegression(C=0.01))
 concat = make_pipeline(ConcatMetaEmbedding(normalize=False), Pooling(), linear)
 combined = {
     "concatenation": concat,
-    "SVD": make_pipeline(SVDMetaEmbedding(128, random_state=0), Pooling(), linear),
+    "SVD": make_pipeline(SVDMetaEmbedding(128), Pooling(), linear),
     "stacking": StackedMetaClassifier(linear, tfidf=False),
     "network": DynamicMetaClassifier(random_state=0),
 }

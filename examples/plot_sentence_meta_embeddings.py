@@ -92,7 +92,7 @@ combined = {
     "concat": ConcatMetaEmbedding(),
     "average": AverageMetaEmbedding(),
     "Procrustes": ProcrustesMetaEmbedding(),
-    "SVD": SVDMetaEmbedding(512, whiten=False, random_state=0),
+    "SVD": SVDMetaEmbedding(512, whiten=False),
     "GCCA": GCCAMetaEmbedding(512, regularization=10),
     "autoencoder": AutoencodedMetaEmbedding(random_state=0),
 }
