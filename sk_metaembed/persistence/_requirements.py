@@ -1,5 +1,8 @@
 """What a structure requires trust for, read from its nodes: no object is created."""
 
+from functools import cached_property
+from types import GetSetDescriptorType, MemberDescriptorType
+
 from ._codecs import MalformedEntryError, entry
 from ._functions import full_name, imported_class
 from ._trusted import NAMES, is_estimator, is_trusted
@@ -8,23 +11,46 @@ _TREE = "sklearn.tree._tree.Tree"
 # Parameters that let an estimator run code that comes with a model or a pickle;
 # scikit-learn keeps pickles in the folder that `memory` names.
 _UNSAFE_OPTIONS = ("trusted", "trust_remote_code", "memory")
+# Attributes that Python, notebooks and scikit-learn's HTML call or show by themselves.
+_SPECIAL = ("__", "_repr_", "_ipython_", "_doc_link")
+# Descriptors of a class beside which an instance may have an attribute of the name.
+_STORED = cached_property, property, GetSetDescriptorType, MemberDescriptorType
 
 
 def required_trust(nodes, trusted=()):
     """Return the names of types, functions and options that require trust, three sets.
 
     `trusted` are names that are trusted already. Raises MalformedEntryError for an
-    estimator that would pass another width to its tree.
+    estimator that would pass another width to its tree, and for attributes of trusted
+    classes that would be called in place of methods.
     """
     types, functions, options = set(), set(), set()
     for kind, content in nodes:
+        types |= _unchecked_types(nodes, kind, content, trusted)
         if kind in NAMES:
             name = full_name(content)
-            if not is_trusted(kind, content["module"], content["name"]):
+            by_default = is_trusted(kind, content["module"], content["name"])
+            if not by_default:
                 (functions if kind == "function" else types).add(name)
-        types |= _unchecked_types(nodes, kind, content, trusted)
+            if kind == "object" and (by_default or name in trusted):
+                _check_attributes(imported_class(content), content["names"])
         options |= _unsafe_options(nodes, kind, content)
     return [names - {*trusted} for names in (types, functions, options)]
+
+
+def _check_attributes(cls, names):
+    hidden = [name for name in names if name.startswith(_SPECIAL)]
+    hidden += [name for name in names if _is_method(cls, name)]
+    if hidden:
+        raise MalformedEntryError(
+            f"a {cls.__name__} with the attributes {hidden} in place of methods"
+        )
+
+
+def _is_method(cls, name):
+    owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+    own = None if owner is None else vars(owner)[name]
+    return hasattr(own, "__get__") and not isinstance(own, _STORED)
 
 
 def references(value):

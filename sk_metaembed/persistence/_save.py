@@ -103,6 +103,7 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     encoder(estimator)
     try:
         names = set().union(*required_trust(encoder.nodes))
+        required_trust(encoder.nodes, names)  # as load does if these are trusted
     except MalformedEntryError as error:
         raise TypeError(
             f"sk_metaembed.load would refuse this {type(estimator).__name__}, whose "

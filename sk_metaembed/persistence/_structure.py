@@ -7,11 +7,8 @@ Nodes describe classes by name and attributes: no node can call a function or ch
 the arguments of a constructor, other than those that its kind checks.
 """
 
-import inspect
 import json
 import sys
-from functools import cached_property
-from types import GetSetDescriptorType, MemberDescriptorType
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -42,14 +39,6 @@ _ALIGNMENT = 16  # bytes
 _OPAQUE = ("lightgbm", "xgboost", "catboost", "sklearn")
 _HEAP_TYPE = 1 << 9  # CPython's flag of types that are defined in Python
 ROOT = "the estimator"
-# Attributes that Python, notebooks and scikit-learn's HTML call or show by themselves.
-_SPECIAL = ("__", "_repr_", "_ipython_", "_doc_link")
-_STORED_DESCRIPTORS = (
-    cached_property,
-    property,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-)
 # Entries whose values are hashed, which reads all that they contain.
 _HASHED = {"set": "items", "frozenset": "items", "dict": "keys"}
 _DEEPEST_HASHED, _MOST_HASHED = 50, 10_000
@@ -288,9 +277,6 @@ def _check_names(content):
     names, values = entry(content, "names", list), entry(content, "values", list)
     if len({*names}) != len(values) or not all(type(name) is str for name in names):
         raise MalformedEntryError("the attributes of an object have no names")
-    special = [name for name in names if name.startswith(_SPECIAL)]
-    if special:
-        raise MalformedEntryError(f"an object with the attributes {special}")
 
 
 class Decoder:
@@ -384,21 +370,10 @@ def _decode_opaque(content):
     return new
 
 
-def _hides_method(cls, name):
-    """Return whether an attribute would take the place of a method."""
-    own = inspect.getattr_static(cls, name, None)
-    return hasattr(own, "__get__") and not isinstance(own, _STORED_DESCRIPTORS)
-
-
 def _decode_object(content):
     cls = imported_class(content)
     new = cls.__new__(cls)
     state = dict(zip(content["names"], content["values"], strict=True))
-    hidden = [name for name in state if _hides_method(cls, name)]
-    if hidden:
-        raise MalformedEntryError(
-            f"a {cls.__name__} with the attributes {hidden} in place of methods"
-        )
     net = state.pop("net_", None) if hasattr(cls, "_set_net") else None
     if hasattr(new, "__setstate__"):
         new.__setstate__(state)
