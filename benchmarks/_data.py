@@ -39,7 +39,7 @@ def data_path(*parts):
     return Path(os.environ["SK_METAEMBED_DATA"], *parts)
 
 
-def load_sst2(split, return_X_y=False):
+def load_sst2(split):
     """Return the sentences of SST-2, lowercased and tokenized, and their classes.
 
     A line has a label, a tab, and the sentence with a space between tokens.

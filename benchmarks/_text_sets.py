@@ -232,9 +232,9 @@ def _commands():
 
 
 def _sst2():
-    X, y = load_sst2("train", return_X_y=True)
-    X_test, y_test = load_sst2("test", return_X_y=True)
-    return [" ".join(x) for x in (*X, *X_test)], [*y, *y_test], len(X)
+    train, test = load_sst2("train"), load_sst2("test")
+    texts = [" ".join(words) for words in (*train.data, *test.data)]
+    return texts, [*train.target, *test.target], len(train.data)
 
 
 def _bbc(titles):

@@ -109,9 +109,9 @@ ABLATION = {
 def load(task, part):
     """Return the tokens and targets of a part, "train", "dev" or "test"."""
     if task == "sst2":
-        X, y = load_sst2(part, return_X_y=True)
-        texts = [detokenized(words) for words in X]
-        return Tokenizer(token_pattern=TREEBANK).transform(texts), y
+        data = load_sst2(part)
+        texts = [detokenized(words) for words in data.data]
+        return Tokenizer(token_pattern=TREEBANK).transform(texts), data.target
     if task == "wnut17":
         return fetch_wnut17(part, return_X_y=True)
     if task == "sick":

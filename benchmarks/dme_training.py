@@ -262,9 +262,8 @@ def accuracy(options):
         for name in names
     ]
     union = EmbeddingUnion(sources)
-    X, y = load_sst2("train", return_X_y=True)
-    X_dev, y_dev = load_sst2("dev", return_X_y=True)
-    X, X_dev = union.fit_transform(X), union.transform(X_dev)
+    train, dev = load_sst2("train"), load_sst2("dev")
+    X, X_dev = union.fit_transform(train.data), union.transform(dev.data)
     print(
         "| SST-2, development part | epochs | accuracy, one per seed |\n|---|---|---|"
     )
@@ -273,7 +272,9 @@ def accuracy(options):
         for seed in range(options.accuracy):
             net = model("word", options.epochs, "cpu", dtype, encoder=options.encoder)
             shares.append(
-                net.set_params(random_state=seed).fit(X, y).score(X_dev, y_dev)
+                net.set_params(random_state=seed)
+                .fit(X, train.target)
+                .score(X_dev, dev.target)
             )
         shown = ", ".join(f"{100 * share:.1f}" for share in shares)
         print(f"| DME, {dtype} | {options.epochs} | {shown} |", flush=True)
