@@ -1,7 +1,9 @@
 """Settings for every test."""
 
+import importlib.util
 import multiprocessing
 import os
+import re
 import tempfile
 
 import pytest
@@ -29,3 +31,35 @@ def simulated_system(monkeypatch):
 # The start method of macOS and Windows, and of Linux from Python 3.14 on is not fork.
 if method := os.environ.get("SK_METAEMBED_TEST_START"):
     multiprocessing.set_start_method(method, force=True)
+
+
+# gensim has no wheel for Python 3.14.
+NO_GENSIM = importlib.util.find_spec("gensim") is None
+OF_GENSIM = [
+    "sources/test_word2vec.py",
+    "vectors/test_export.py",
+    "vectors/test_formats.py",
+    "vectors/test_malicious_files.py",
+    "vectors/test_subwords.py",
+]
+collect_ignore = OF_GENSIM if NO_GENSIM else []
+
+
+def pytest_report_header():
+    """Name what is not tested without gensim."""
+    if NO_GENSIM:
+        return f"gensim is not installed: without {', '.join(OF_GENSIM)}"
+
+
+def _skip_without_gensim(item):
+    """Skip a test that fails because gensim is not installed."""
+    try:
+        return (yield)
+    except Exception as error:
+        if NO_GENSIM and re.search("(requires|module named) '?gensim", str(error)):
+            pytest.skip("gensim is not installed")
+        raise
+
+
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_without_gensim)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_gensim)
