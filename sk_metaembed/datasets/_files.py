@@ -168,8 +168,7 @@ def package_folder(name, *parts, install):
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(
-            f"The package {name} is not installed. Install it with: {install} (or all "
-            "packages of the examples: pip install 'sk_metaembed[examples]').",
+            f"The package {name} is not installed. Install it with: {install}",
             name=name,
         )
     folder = Path(spec.submodule_search_locations[0], *parts)
