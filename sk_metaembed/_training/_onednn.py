@@ -1,13 +1,15 @@
 """Linear layers on a CPU that store their weights in oneDNN's own layout.
 
 torch's layers pass plain matrices to MKL, which reorders them in each call and does not
-use the widest instructions of AMD processors. The operators used here are private to
-torch (its compiler, Inductor, uses them too). If they are missing or return other
-results, torch's own layers are used.
+use the widest instructions of AMD processors. On processors without these instructions
+MKL is as fast or faster, so each shape is tried once per process. The operators used
+here are private to torch (its compiler, Inductor, uses them too). If they are missing
+or return other results, torch's own layers are used.
 """
 
+import time
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import nn
@@ -15,7 +17,10 @@ from torch import nn
 _REORDER = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
 _LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 _PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
-_MIN_LAYER_SIZE = 2**16  # entries of a layer's matrix below which nothing is gained
+_TRIAL_ROWS = 128
+_N_ROUNDS = 5
+# Well above the noise of a trial, so that processes of one machine choose alike.
+_MIN_SPEEDUP = 1.15
 
 
 @cache
@@ -38,14 +43,32 @@ def has_onednn(device, dtype):
     return all(torch.equal(result, expected) for result in results)
 
 
-def pack_weight(weight, n_rows=_PACKED_ROWS):
-    """Return a weight (n_out, n_in) in oneDNN's layout; None if that is impossible.
+@cache
+def is_faster(shape, dtype):
+    """Return whether a product is faster if its weight of a shape is packed."""
+    weight = torch.ones(shape, dtype=dtype)
+    x = torch.ones(_TRIAL_ROWS, shape[1], dtype=dtype)
+    products = [
+        partial(nn.functional.linear, x, weight),
+        partial(packed_product, x, _REORDER(weight, _PACKED_ROWS)),
+    ]
+    seconds = [[], []]
+    with torch.inference_mode():
+        for _ in range(_N_ROUNDS):
+            for product, times in zip(products, seconds, strict=True):
+                begin = time.perf_counter()
+                product()
+                times.append(time.perf_counter() - begin)
+    return min(seconds[0]) >= _MIN_SPEEDUP * min(seconds[1])
 
-    The layout is optimized for products with `n_rows` rows.
-    """
+
+def pack_weight(weight):
+    """Return a weight (n_out, n_in) in oneDNN's layout; None if nothing is gained."""
     if weight.dim() != 2 or not has_onednn(weight.device.type, weight.dtype):
         return None
-    return _REORDER(weight, n_rows)
+    if not is_faster(tuple(weight.shape), weight.dtype):
+        return None
+    return _REORDER(weight, _PACKED_ROWS)
 
 
 def packed_product(x, weight, bias=None):
@@ -90,7 +113,7 @@ class PackedLayer(nn.Module):
 
 
 def pack_layers(module, trial, are_equal):
-    """Pack the weights of a frozen module's larger linear layers.
+    """Pack the weights of a frozen module's linear layers where that is faster.
 
     The layers are restored if the output of the module changes. Layers of subclasses of
     `torch.nn.Linear`, and layers that share their weight with another part, are not
@@ -124,11 +147,9 @@ def _pack_layers(module):
     replaced = []
     for parent in list(module.modules()):
         for name, layer in list(parent.named_children()):
-            if type(layer) is not nn.Linear or layer.weight.numel() < _MIN_LAYER_SIZE:
+            if type(layer) is not nn.Linear or users[id(layer.weight)] > 1:
                 continue
-            packed = None
-            if users[id(layer.weight)] == 1:
-                packed = pack_weight(layer.weight.detach())
+            packed = pack_weight(layer.weight.detach())
             if packed is not None:
                 setattr(parent, name, PackedLayer(layer, packed))
                 replaced.append((parent, name, layer))

@@ -51,19 +51,16 @@ class TokenEncoder:
         return encode_words(self._weights, self.options, ids, lengths)
 
 
-_MIN_PACKED_SIZE = 2**18  # entries of a matrix below which packing gains nothing
-
-
 class Product:
     """Computes ``x @ weight + added`` in float32, the product in the weight's dtype.
 
-    On a CPU, large matrices are laid out for oneDNN: 1.6 times as fast at the published
-    size of ELMo on an AMD EPYC.
+    On a CPU, matrices are laid out for oneDNN where that is faster: 1.6 times at the
+    published size of ELMo on an AMD EPYC with AVX-512.
     """
 
     def __init__(self, weight):
         self._weight, self._dtype, self._packed = weight, weight.dtype, None
-        if weight.dim() == 2 and weight.numel() >= _MIN_PACKED_SIZE:
+        if weight.dim() == 2:
             self._packed = pack_weight(weight.t().contiguous())
         if self._packed is not None:
             self._weight = None

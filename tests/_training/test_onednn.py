@@ -10,14 +10,21 @@ from torch import nn
 from sk_metaembed._training import _onednn
 from sk_metaembed._training._onednn import (
     PackedLayer,
+    has_onednn,
+    is_faster,
     pack_layers,
     pack_weight,
     packed_product,
 )
 
 needs_packing = pytest.mark.skipif(
-    pack_weight(torch.eye(2)) is None, reason="torch has no such operators here"
+    not has_onednn("cpu", torch.float32), reason="torch has no such operators here"
 )
+
+
+@pytest.fixture(autouse=True)
+def every_shape_gains(monkeypatch):
+    monkeypatch.setattr(_onednn, "is_faster", lambda shape, dtype: shape[0] > 2)
 
 
 @pytest.fixture
@@ -68,7 +75,7 @@ def test_weights_are_not_packed_without_operators_that_work(operator, monkeypatc
 
 
 @needs_packing
-def test_large_layers_are_packed(generator):
+def test_layers_that_gain_are_packed(generator):
     module, x = Twice(generator), torch.randn(3, 256, generator=generator)
     with torch.inference_mode():
         expected = module(x)
@@ -103,3 +110,20 @@ def test_a_module_that_would_change_stays_as_it_is(kind, generator):
     layers = module.first, module.second
     assert packed(module, torch.ones(1, 256)) == []
     assert (module.first, module.second) == layers
+
+
+@needs_packing
+@pytest.mark.parametrize(("seconds", "expected"), [(0.0, True), (1.0, False)])
+def test_a_trial_compares_the_products(seconds, expected, monkeypatch):
+    clock = [0.0]
+
+    def slow(x, weight, bias=None):
+        clock[0] += seconds
+
+    def plain(x, weight):
+        clock[0] += 0.5
+
+    monkeypatch.setattr(_onednn, "packed_product", slow)
+    monkeypatch.setattr(nn.functional, "linear", plain)
+    monkeypatch.setattr(_onednn.time, "perf_counter", lambda: clock[0])
+    assert is_faster.__wrapped__((8, 4), torch.float32) is expected

@@ -214,8 +214,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     float32 is at least .999. The choice is part of the fitted source, its pickle and
     the cache's keys; another machine, or another fit there, may choose differently.
 
-    On a CPU, the weights of a model from files are stored in oneDNN's layout, if its
-    vectors stay the same up to rounding. A (model, tokenizer) pair is not changed.
+    On a CPU, the weights of a model from files are stored in oneDNN's layout where a
+    trial, one per process and shape of weights, finds that faster, if the vectors stay
+    the same up to rounding. A (model, tokenizer) pair is not changed.
 
     References
     ----------

@@ -174,7 +174,7 @@ class Network:
         return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def prepare(self):
-        """Store the weights of linear layers in oneDNN's layout, which is faster.
+        """Store the weights of linear layers in oneDNN's layout where that is faster.
 
         Before the first pass; the input table alone needs none. Callers hold the lock
         of the model: no other thread may compute with layers that are being tried.
