@@ -101,6 +101,21 @@ def test_stores_and_files_are_written_and_replaced(windows, store, pipe, tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == names
 
 
+def test_files_in_a_cache_differ_in_more_than_case(tmp_path):
+    """A folder of Windows or macOS has one file for names that differ in case."""
+    rows = {"Tea.txt": "tea 1 0", "tea.txt": "milk 0 1", "TEA.txt": "tea 1 0"}
+    for name, text in rows.items():
+        (tmp_path / name).write_text(f"{text}\n", "utf-8")
+    cache = tmp_path / "cache"
+    opened = [WordVectors.open(tmp_path / name, cache_dir=cache) for name in rows]
+    stores = {path.name.lower() for path in cache.glob("*.txt-*")}
+    assert len(stores) == len({each.fingerprint for each in opened}) == 2
+    pipes = [PretrainedEmbedding(each).fit(TEXTS) for each in opened]
+    save(pipes, tmp_path / "bundle.skm", bundle=True)
+    loaded = load(tmp_path / "bundle.skm")
+    assert [each.vectors for each in loaded] == opened
+
+
 def length(texts):
     return np.array([[len(text)] for text in texts], np.float32)
 
