@@ -18,6 +18,7 @@ from sk_metaembed import (
     WordVectors,
     export_vectors,
     load,
+    make_embedding_union,
     save,
     transform_in_batches,
 )
@@ -110,10 +111,10 @@ def test_files_in_a_cache_differ_in_more_than_case(tmp_path):
     opened = [WordVectors.open(tmp_path / name, cache_dir=cache) for name in rows]
     stores = {path.name.lower() for path in cache.glob("*.txt-*")}
     assert len(stores) == len({each.fingerprint for each in opened}) == 2
-    pipes = [PretrainedEmbedding(each).fit(TEXTS) for each in opened]
-    save(pipes, tmp_path / "bundle.skm", bundle=True)
-    loaded = load(tmp_path / "bundle.skm")
-    assert [each.vectors for each in loaded] == opened
+    sources = [PretrainedEmbedding(each) for each in opened]
+    union = make_embedding_union(*sources).fit(TEXTS)
+    loaded = load(save(union, tmp_path / "bundle.skm", bundle=True))
+    assert loaded.transform(TEXTS) == union.transform(TEXTS)
 
 
 def length(texts):
