@@ -1,4 +1,4 @@
-"""BlockPCA: each source reduced to few dimensions and brought to one scale."""
+"""BlockPCA: reduce each source to few dimensions of a total variance of 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BlockPCA(BlocksTransformer):
-    r"""Reduce each source's sequence vectors by PCA, and bring them to one scale.
+    r"""Reduce each source's sequence vectors by PCA, and scale them to equal variance.
 
     Sources differ in dimension and scale, and trees and other models of tables need few
     dimensions per source. Place it between the sources and `Pooling`, or a

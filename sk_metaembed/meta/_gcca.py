@@ -53,7 +53,7 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
         without regularization, canonical correlations are ``2 * eigenvalues_ - 1``.
     n_components_ : int
         Number of dimensions kept, at most the number of dimensions with nonzero
-        variance. If there are none, 1, with zeros.
+        variance. If there are none, there is one dimension of zeros.
     n_learning_rows_ : int
         Number of rows known to at least two sources (or to the only one), on which the
         maps were learned.

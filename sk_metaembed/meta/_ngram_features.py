@@ -17,7 +17,7 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
     """TF-IDF rows of unit length, CSR float32 (n_rows, n_features).
 
     A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences in
-    lower case. Of SequencePairs it returns the features of pairs, and their cosine.
+    lower case. For SequencePairs it returns the features of pairs, and their cosine.
     """
 
     def fit(self, X, y=None):
@@ -48,9 +48,9 @@ class WordFeatures(_NgramFeatures):
 
 
 class CharacterFeatures(_NgramFeatures):
-    """Characters that follow each other in a word, with a space on each side.
+    """Character n-grams within words, which are padded with a space on each side.
 
-    They are found once per distinct word, not once per occurrence.
+    N-grams are computed once per distinct word, not once per occurrence.
     """
 
     def _learn(self, tokens):

@@ -228,7 +228,7 @@ class _BaseStacked(
         self._forms = {name: each.form for name, each in fitted.items()}
         self.scores_ = {name: each.score for name, each in fitted.items()}
         self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
-        # The rows are needed no more.
+        # The rows are no longer needed.
         self._target = replace(target, y=target.y[:1], columns=target.columns[:1])
         return decisions + target.center
 
@@ -295,10 +295,10 @@ class _BaseStacked(
         return name
 
     def _usual(self, inputs):
-        """Return the weights that are right if nothing else is known.
+        """Return the default weights, to which few rows shrink the learned ones.
 
-        The concatenation counts alone, or the only source, or without sources the mean
-        of all.
+        Only the concatenation counts, or the only source; without sources, all models
+        count equally.
         """
         names = [*inputs]
         if _CONCAT in names and len(self.dims_in_) > 1 and self.concat:
@@ -378,7 +378,7 @@ class _BaseStacked(
         check_is_fitted(self)
         return self._sum(self._each(X))
 
-    # Models of words and characters, and other ones, are no functions of the vectors.
+    # Models that read tokens are not functions of the vectors.
     @available_if(lambda self: len(self._vector_models) == len(self.estimators_))
     def _pooled(self, X):
         """Return the pooled vectors of single sequences, as `Pooling._pooled` does.
@@ -430,7 +430,7 @@ def equal_rows(X):
 
 
 def _keys(tokens):
-    """Return what is the same for equal sequences, (n_sequences,) of bytes."""
+    """Return a key per sequence, equal for equal sequences: (n_sequences,) of bytes."""
     starts, stops = tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist()
     keys = np.empty(len(tokens), dtype=object)
     for i, (start, stop) in enumerate(zip(starts, stops, strict=True)):
@@ -448,8 +448,8 @@ def _cosines(u, v):
 class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
-    There is one model per source, one of all sources side by side ("concat"), and one
-    each of the words and characters of the sequences ("words", "chars"). Their decision
+    There is one model per source, one of their concatenation ("concat"), and one each
+    of the words and characters of the sequences ("words", "chars"). Their decision
     values are summed with nonnegative weights that are learned out of fold. An
     uninformative source gets a weight near 0, and a source with many dimensions does
     not dominate the others. With few rows the sum is close to a model of the
@@ -462,19 +462,19 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         vectors without scaling. None is a LogisticRegression whose scale and penalty
         are chosen out of fold for each source.
     models : list of (str, classifier) pairs, default=None
-        Further models of the tokens, such as a Pipeline that trains
-        an encoder on y. Each is cross-validated as a whole.
+        Further models of the tokens, such as a Pipeline that trains an encoder on
+        y. Each is cross-validated as a whole.
     concat : bool, default=True
-        Whether to fit a model of all sources side by side, "concat", if there are
+        Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
     tfidf : bool, default=True
         Whether to fit a model of words and pairs of adjacent words, "words", and one of
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source, and are omitted if there are no tokens.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, or three
-        for 1,500 rows or more. An int is a number of folds, stratified; there are fewer
-        if no class has so many rows. Equal sequences, or `groups` if they are passed to
+        Folds of the out-of-fold predictions. None means five folds, or three for
+        1,500 rows or more. An int is a number of folds, stratified; there are fewer if
+        no class has so many rows. Equal sequences, or `groups` if they are passed to
         `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
@@ -508,7 +508,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     --------
     StackedMetaRegressor : The same for numbers.
     make_text_pipeline : From texts to this model, in one line.
-    ConcatMetaEmbedding : The sources side by side, for one model of all dimensions.
+    ConcatMetaEmbedding : Concatenates the sources, for one model of all dimensions.
     DynamicMetaClassifier : A network that weights sources for each word.
     sklearn.ensemble.StackingClassifier : The same idea for estimators on one array.
 
@@ -676,9 +676,9 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
-    There is one model per source, one of all sources side by side ("concat"), and one
-    each of the words and characters of the sequences ("words", "chars"). Their
-    predictions are summed with nonnegative weights that are learned out of fold.
+    There is one model per source, one of their concatenation ("concat"), and one each
+    of the words and characters of the sequences ("words", "chars"). Their predictions
+    are summed with nonnegative weights that are learned out of fold.
 
     Parameters
     ----------
@@ -687,19 +687,19 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         vectors without scaling. None is a Ridge whose scale and penalty are chosen out
         of fold for each source.
     models : list of (str, regressor) pairs, default=None
-        Further models of the tokens, such as a Pipeline that trains
-        an encoder on y. Each is cross-validated as a whole.
+        Further models of the tokens, such as a Pipeline that trains an encoder on
+        y. Each is cross-validated as a whole.
     concat : bool, default=True
-        Whether to fit a model of all sources side by side, "concat", if there are
+        Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
     tfidf : bool, default=True
         Whether to fit a model of words and pairs of adjacent words, "words", and one of
         the characters of words, "chars", on sparse TF-IDF features. They need no
         source, and are omitted if there are no tokens.
     cv : int, cross-validation generator or an iterable, default=None
-        Folds of the out-of-fold predictions. None means five folds, or three
-        for 1,500 rows or more. An int is a number of folds; there are fewer if there
-        are fewer rows or groups. Equal sequences, or `groups` if they are passed to
+        Folds of the out-of-fold predictions. None means five folds, or three for
+        1,500 rows or more. An int is a number of folds; there are fewer if there are
+        fewer rows or groups. Equal sequences, or `groups` if they are passed to
         `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.

@@ -19,7 +19,7 @@ class PerLabel(BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X, y, sample_weight=None):
-        """Fit a model per label; a label that all rows have, or none, has a number."""
+        """Fit a model per label, or store a constant for labels of all or no rows."""
         params = {}
         if sample_weight is not None:
             params = weight_params(self.estimator, sample_weight)
@@ -27,7 +27,7 @@ class PerLabel(BaseEstimator):
         for column in y.T:
             n, n_positive = len(column), int(np.count_nonzero(column))
             if n_positive in (0, n):
-                # The log odds of one row more of each kind.
+                # The log odds after adding one row of each kind.
                 self.models_.append(
                     float(np.log((n_positive + 1) / (n - n_positive + 1)))
                 )

@@ -41,7 +41,7 @@ _LEAST_SQUARE = 1e-12  # relative; of products in float64
 _FOLDS = 5
 _FEW_FOLDS = 3  # with many rows, which need no large training parts
 _MANY_ROWS = 1500
-_FEW_ROWS = 100  # whose folds do not tell one penalty from another
+_FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
 _ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
 # Penalty of half the squared distance of the weights from the plain concatenation.
 _PULL = 3.0
@@ -265,12 +265,12 @@ class _Choice(NamedTuple):
     features : transformer or None
         Fitted; the step before the model.
     X : array or other rows
-        What the model reads, or the `RowSpace` of it.
+        The input of the model, or its `RowSpace`.
     losses : ndarray or None
-        By held-out row; None without any.
+        By held-out row; None if there are none.
     decisions : dict of int to ndarray
-        The decision values of the test rows of each fold that the model was chosen by,
-        by the place of the fold.
+        Decision values of the test rows of each fold used to choose the model, by the
+        index of the fold.
     """
 
     model: Any
@@ -392,8 +392,8 @@ class RowSpace:
 
     Indexing returns coordinates, (n_rows, rank), in an orthonormal basis. A linear
     model whose penalty is the sum of squared coefficients has its solution in that
-    space, and the same predictions in any such basis, so that fewer rows than
-    dimensions are fitted, many times, at the cost of their number alone.
+    space, and the same predictions in any such basis. If there are fewer rows than
+    dimensions, the cost of each fit depends on the number of rows only.
 
     Parameters
     ----------
@@ -424,18 +424,18 @@ class RowSpace:
         return self._coordinates[rows]
 
     def move_coefficients(self, model):
-        """Make a model of the coordinates one of the dimensions."""
+        """Convert the coefficients of a model from coordinates to dimensions."""
         for each in getattr(model, "models_", [model]):
-            if not isinstance(each, float):  # a constant label has a number
+            if not isinstance(each, float):  # the log odds of a constant label
                 each.coef_ = (each.coef_ / self._lengths) @ self._vectors.T @ self._X
                 each.n_features_in_ = self._X.shape[1]
 
 
 def _usual_of_best(each):
-    """Return the place nearest to the middle, the usual value, not clearly worse.
+    """Return the index nearest to the middle, the default, that is not clearly worse.
 
     `each` has the losses by value and row; a value is not clearly worse if its loss is
-    within a standard error of the least one.
+    within one standard error of the smallest one.
     """
     gaps = each - each[each.sum(axis=1).argmin()]
     errors = gaps.std(axis=1) * np.sqrt(each.shape[1])
@@ -454,7 +454,7 @@ def _is_clearly_less(new, old):
 def without_noise(X):
     """Return vectors, (n_rows, dim), where dimensions of rounding noise are constant.
 
-    Scaled to unit variance, they would decide on rows that differ in them.
+    Scaled to unit variance, they would dominate the rows that differ in them.
     """
     spread = X.std(axis=0, dtype=np.float64)
     size = np.sqrt(np.square(X, dtype=np.float64).mean(axis=0))
@@ -476,7 +476,7 @@ def fit_weights(values, target, held_out, usual, sample_weight):
     held_out : ndarray of bool, shape (n_rows,)
         The rows that count.
     usual : ndarray of shape (n_models,)
-        The weights that few rows leave nearly as they are.
+        The default weights; with few rows, the result is close to them.
     sample_weight : ndarray of shape (n_rows,) or None
     """
     rows = held_out.astype(np.float64)

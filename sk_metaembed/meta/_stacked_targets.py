@@ -16,7 +16,7 @@ from ..sequences._targets import check_target
 
 @dataclass
 class Target:
-    """What the models of a stack learn.
+    """The target of the models of a stack.
 
     Attributes
     ----------

@@ -59,8 +59,8 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
     singular_values_ : ndarray of float64, shape (n_components_,)
         Singular values of the kept directions, in decreasing order.
     n_components_ : int
-        Number of directions kept, at most the rank. If all vectors are zero, 1, with
-        zeros.
+        Number of directions kept, at most the rank. If all vectors are zero, there is
+        one direction of zeros.
     n_learning_rows_ : int
         Number of rows known to every source, on which the directions were learned.
     weights_ : ndarray of shape (n_sources,)
