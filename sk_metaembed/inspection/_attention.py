@@ -119,8 +119,8 @@ def _is_index_column(frame, name):
 def dominant_source(weights):
     """Return the source with the largest weight per row, and its strength in [0, 1].
 
-    The strength is the share of the weight beyond an even one, 0 for an even share and
-    1 for all. The source is -1, and the strength 0, on ties and in rows of zeros.
+    The strength is 0 if all sources have equal weights, and 1 if one source has all the
+    weight. The source is -1, and the strength 0, on ties and in rows of zeros.
 
     >>> dominant_source(np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 0.0]]))
     (array([ 0, -1, -1]), array([0.5, 0. , 0. ]))

@@ -63,8 +63,8 @@ def compare_sources(
     """Compare each source with all of them together by cross-validation.
 
     The candidates for texts are TF-IDF, a linear model of each source, a linear model
-    of all sources side by side, and a stack of these models. The candidates for a table
-    are its pipeline without the columns of texts, with the texts encoded by each source
+    of all sources concatenated, and a stack of these models. The candidates for a table
+    are its pipeline without the text columns, with the texts encoded by each source
     alone, and with all sources. All candidates are scored on the same folds.
 
     Parameters
@@ -294,7 +294,7 @@ class _TextCandidates:
             name: self._embed(name, source, train, test, y)
             for name, source in self._sources
         }
-        # A source of several blocks is one linear model of them side by side.
+        # A source of several blocks is one linear model of their concatenation.
         for parts, spent in blocks.values():
             both = [self._side_by_side(part) for part in parts]
             yield alone, *both, spent

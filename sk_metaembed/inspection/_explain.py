@@ -77,8 +77,8 @@ def explain(
         with one side as `column`.
     ValueError
         If `target` is not a class, the predictions have several columns of targets, a
-        frame comes without `column` or does not have it, or ``method="exact"`` does
-        not apply.
+        frame is passed without `column` or does not contain it, or ``method="exact"``
+        does not apply.
 
     See Also
     --------
@@ -194,7 +194,7 @@ def _unexplained(texts, outputs, choose, background):
 
 
 def _explanation(estimator, outputs, texts, known, background):
-    """Return the Explanation, by occlusion of what is not known."""
+    """Return the Explanation; contributions that are not exact are occlusions."""
     tokens, values, columns, base, words, sources = known
     rows, token_rows = np.arange(len(values)), tokens.segment_ids()
     word_method = source_method = "exact"

@@ -305,7 +305,7 @@ class SenseProjectionDisplay(BaseDisplay):
             The blocks to show, in this order. None shows all.
         labels : sequence of str, length n, default=None
             Labels of the occurrences. None takes each with its adjacent words, and
-            (sequence, position) if these are there more than once.
+            (sequence, position) if these are repeated.
         **options
             Passed to `from_vectors`.
 

@@ -108,7 +108,7 @@ class SimilarityDisplay(BaseDisplay):
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
         """Embed sequences with a fitted estimator and compare their tokens.
 
-        Whole texts are embedded, so that a contextual source sees each word in its
+        Whole texts are embedded, so that a contextual source embeds each word in its
         context. To compare words without context, use `from_words`.
 
         Parameters
@@ -168,7 +168,7 @@ class SimilarityDisplay(BaseDisplay):
             block has one vector per sequence, numbers of sequences. None takes all.
         labels : sequence of str, default=None
             Labels of the tokens. None takes the words, with (sequence, position) if a
-            word is there more than once.
+            word is repeated.
         **options
             Passed to `from_vectors`. The default title is the block's name.
 
@@ -197,7 +197,7 @@ class SimilarityDisplay(BaseDisplay):
     ) -> Self:
         """Compare words under an embedding of any kind.
 
-        A contextual source sees each word alone.
+        A contextual source embeds each word alone.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-# What the default scores are called.
+# Names of the default scores.
 _LABELS = {
     "roc_auc": "Area under the ROC curve",
     "accuracy": "Accuracy",
@@ -195,7 +195,7 @@ class SourceComparisonDisplay(BaseDisplay):
             label = f"{label}: decrease when shuffled"
         self.lines_ = []
         for i, mean in enumerate(means):
-            # The last candidate is what the others are compared with.
+            # The others are compared with the last candidate.
             is_last = part == "sources" and i + 1 == len(means)
             style = point_style(5 if is_last else 0)
             line = {key: style[key] for key in ("color", "marker")} | {"capsize": 3}

@@ -63,10 +63,10 @@ class TokenWeightsDisplay(NamedErrorsMixin):
     Notes
     -----
     The dominant source of a word has the largest share of its weights. The depth of the
-    shade is ``(share - 1 / n) / (1 - 1 / n)`` with n sources: 0 for an even share, 1
-    for all. On ties, as with ``attention="uniform"``, there is no dominant source. If
-    the estimator has a weight per dimension, as by default, the weight of a source is
-    its mean over the dimensions.
+    shade is ``(share - 1 / n) / (1 - 1 / n)`` with n sources: 0 for equal shares, 1 for
+    the whole weight. On ties, as with ``attention="uniform"``, there is no dominant
+    source. If the estimator has a weight per dimension, as by default, the weight of a
+    source is its mean over the dimensions.
 
     The HTML contains neither scripts nor external resources, and all text is escaped. A
     table below the texts contains all weights.
@@ -139,7 +139,7 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         Returns
         -------
         TokenWeightsDisplay
-            Shown by notebooks.
+            A notebook shows the texts.
 
         Raises
         ------
