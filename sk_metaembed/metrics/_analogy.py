@@ -130,8 +130,8 @@ def analogy_score(
 
     Notes
     -----
-    The cosine with a zero vector is 0. Cosines are computed in float32, once per
-    distinct word of the questions and candidate; questions only add them.
+    The cosine with a zero vector is 0. Cosines are computed in float32, once per pair
+    of a distinct word of the questions and a candidate; each question adds three.
 
     References
     ----------

@@ -18,7 +18,7 @@ from ._word_similarity import check_word_pairs, word_similarity_score
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# What checks the arguments of a score after its estimator.
+# Functions that check the arguments of a score other than its estimator.
 _CHECKS: dict[Any, Any] = {
     word_similarity_score: check_word_pairs,
     sentence_similarity_score: check_sentence_pairs,

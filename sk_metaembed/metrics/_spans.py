@@ -156,8 +156,8 @@ def span_f1_score(
         Tagging scheme.
     average : {"micro", "macro", "weighted"} or None, default="micro"
         "micro" counts all spans together; "macro" is the mean over labels; "weighted"
-        weights it by the number of true spans, or equally if there are none; None
-        returns one score per label.
+        is the mean weighted by the number of true spans, or unweighted if there are
+        none; None returns one score per label.
     labels : list of str, default=None
         Labels to score, such as "person". None means all labels in `y_true` and
         `y_pred`, sorted.
@@ -174,9 +174,9 @@ def span_f1_score(
         conlleval; "drop" ignores the span, like the strict mode of seqeval; "raise" is
         an error that names the first.
     zero_division : {"warn", 0.0, 1.0}, default="warn"
-        Score of a label without true and predicted spans, and of "micro" without any,
-        as in scikit-learn. It enters the averages over labels. "warn" means 0 and a
-        warning.
+        Score of a label without true and predicted spans, and of "micro" if there are
+        no spans at all, as in scikit-learn. Averages over labels include it. "warn"
+        means 0 and a warning.
 
     Returns
     -------
