@@ -1,4 +1,4 @@
-"""PairEncoder: pairs of texts to vectors, by an encoder that both sides share."""
+"""PairEncoder: encode pairs of texts by one encoder for both sides."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     The encoder is fitted on both sides as one corpus, so their vectors are comparable.
     The features of a pair are both vectors, their difference and their product [1]_.
-    Wrap any Pipeline that ends in one row of numbers per text, and put a classifier
+    Wrap any Pipeline that returns one row of numbers per text, and place a classifier
     after it.
 
     If the encoder ends in word vectors or tokens, the output is `SequencePairs`.
@@ -329,7 +329,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Columns of texts; two_d_array would mean that they may contain numbers.
+        # Text columns; two_d_array would mean that they may contain numbers.
         tags.input_tags.categorical = True
         return tags
 
