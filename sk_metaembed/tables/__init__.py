@@ -1,4 +1,4 @@
-"""Tables with columns of texts, numbers and categories."""
+"""Tables with text columns, numbers and categories."""
 
 from .._core._public_module import set_public_module
 from ._pipelines import make_table_pipeline, make_text_pipeline

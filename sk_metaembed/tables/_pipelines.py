@@ -30,10 +30,9 @@ def make_text_pipeline(
 ) -> Pipeline:
     """Make a pipeline from texts to predictions with default settings.
 
-    The pipeline is a stack of linear models of words and pairs of words, of their
-    characters, of each source, and of all sources side by side. It needs no files or
-    downloads, accepts sets of labels, and with few rows is close to a single model of
-    the sources.
+    The pipeline is a stack of linear models of words and pairs of words, of characters,
+    of each source, and of the concatenated sources. It needs no files or downloads, and
+    accepts sets of labels. With few rows it is close to a single model of the sources.
 
     Parameters
     ----------
@@ -110,10 +109,9 @@ def make_table_pipeline(
     ----------
     estimator : "classifier", "regressor" or estimator, default="classifier"
         The last step. "classifier" is `HistGradientBoostingClassifier` or
-        `LogisticRegression`, and "regressor" `HistGradientBoostingRegressor` or
-        `Ridge`: the model with the smaller loss on three folds of the encoded table is
-        used. Boosting is not considered for sets of labels and several columns of
-        numbers.
+        `LogisticRegression`, and "regressor" is `HistGradientBoostingRegressor` or
+        `Ridge`, whichever has the smaller loss on three folds of the encoded table.
+        Boosting is not considered for sets of labels and several columns of numbers.
     sources : list of sources or of (str, source) pairs, default=None
         Sources in addition to "words" and "chars", as for `TextMetaEncoder`.
     n_jobs : int, default=None

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences._mixins import EmbeddedInputMixin
 
-# Below, predictions out of fold did not help a model behind them, or misled it.
+# With fewer rows, out-of-fold predictions did not improve the next step or misled it.
 FEWEST_ROWS = 200
 
 

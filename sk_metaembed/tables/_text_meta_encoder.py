@@ -1,4 +1,4 @@
-"""TextMetaEncoder: columns of texts as numbers, from several sources at once."""
+"""TextMetaEncoder: encode text columns as numbers, by several sources at once."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 
 class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
-    r"""Encode columns of texts as numbers, for any scikit-learn estimator.
+    r"""Encode text columns as numbers, for any scikit-learn estimator.
 
-    Each column of texts is embedded by several sources: latent semantic analysis of its
+    Each text column is embedded by several sources: latent semantic analysis of its
     words and of their character n-grams, which need no files or downloads, and further
     `sources` such as a `TransformerEmbedding` or a `PretrainedEmbedding`. Each source
     is reduced to few dimensions and scaled. With `cv`, the out-of-fold predictions of a
@@ -208,7 +208,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         return [*_CHAR_NGRAMS, *(name for name, _ in self._named_sources)]
 
     def to_pipeline(self) -> Pipeline:
-        """Return the steps that encode one column of texts, unfitted.
+        """Return the steps that encode one text column, unfitted.
 
         Returns
         -------
