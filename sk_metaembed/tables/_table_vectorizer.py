@@ -38,11 +38,11 @@ def _in_order(X, fitted):
     if missing:
         found.append(f"lacks the columns {short_repr(missing)}")
     if additional:
-        found.append(f"also has the columns {short_repr(additional)}")
+        found.append(f"has the additional columns {short_repr(additional)}")
     if found:
         raise ValueError(
-            f"The table {' and '.join(found)}, other than the table in fit. Columns "
-            "may be in any order; select them by X[list(model.feature_names_in_)]."
+            f"The table {' and '.join(found)}, unlike the table in fit. Columns may "
+            "be in any order; select them by X[list(model.feature_names_in_)]."
         )
     order = [names.index(name) for name in fitted]
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
