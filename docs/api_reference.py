@@ -204,7 +204,7 @@ ROOMS = {
                 "fetch_sick",
                 "fetch_sts_benchmark",
             ],
-            "From the folder SK_METAEMBED_DATA": [
+            "Evaluation sets, installed with gensim": [
                 "load_word_similarity",
                 "load_analogies",
             ],
