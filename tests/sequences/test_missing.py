@@ -17,7 +17,6 @@ from sk_metaembed import (
     Tokenizer,
     Word2VecEmbedding,
 )
-from sk_metaembed.sequences._validation import check_cells
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w)] for w in words], missing="empty")
 MISSING = [None, np.nan, pd.NA, float("nan"), pd.NaT]
@@ -100,13 +99,8 @@ def test_pairs_of_tokens_know_missing_sides():
     pairs = PairEncoder(Tokenizer(), missing="empty").fit_transform(pairs)
     assert pairs.second.missing.tolist() == [True, False]
     assert pairs[1:].sequences.missing.tolist() == [False, False]
-
-
-def test_missing_cells_are_of_the_kind_of_the_others():
-    columns = [None, "a"], [None, None]
-    cells, absent = check_cells(columns, "xy", missing="empty")
-    assert cells == ["", "a", "", ""]
-    assert absent.tolist() == [True, False, True, True]
-    columns = [None, None], [["a"], np.nan]
-    cells, _ = check_cells(columns, "xy", missing="empty")
-    assert cells == [[], [], ["a"], []]
+    pairs = [(None, ["a"]), (None, np.nan)]
+    pairs = PairEncoder(Tokenizer(), missing="empty").fit_transform(pairs)
+    assert pairs.to_list() == [([], ["a"]), ([], [])]
+    assert pairs.first.missing.tolist() == [True, True]
+    assert pairs.second.missing.tolist() == [False, True]

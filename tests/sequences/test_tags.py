@@ -3,18 +3,29 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import _safe_indexing
 
-from sk_metaembed import TokenSequences
-from sk_metaembed.sequences._tags import (
-    decode_tags,
-    encode_tags,
-    read_tags,
-    tag_classes,
+from sk_metaembed import (
+    Block,
+    EmbeddedSequences,
+    TokenClassifier,
+    TokenSequences,
 )
+from sk_metaembed.sequences import convert_tags
 
-TOKENS = TokenSequences.from_lists([["in", "Rome"], [], ["Ada"]])
+ROWS = [["in", "Rome"], [], ["Ada"]]
 TAGS = [["O", "B-place"], [], ["B-person"]]
+
+
+def embedded(rows=ROWS):
+    """Return sentences of which each word has a vector of its own."""
+    tokens = TokenSequences.from_lists(rows)
+    return EmbeddedSequences(tokens, [Block("w", np.eye(tokens.n_types), "type")])
+
+
+def fitted(X, y):
+    return TokenClassifier(KNeighborsClassifier(1)).fit(X, y)
 
 
 def objects(rows):
@@ -39,20 +50,18 @@ def objects(rows):
     ids=["lists", "tuples", "array", "arrays", "series", "frame", "tokens", "subset"],
 )
 def test_every_form_of_tags_gives_the_same_result(form):
-    tags = read_tags(form, TOKENS)
-    assert tags.to_list() == TAGS
-    assert tag_classes(tags).tolist() == ["B-person", "B-place", "O"]
+    assert convert_tags(form, to="IOB2").tolist() == TAGS
+    model = fitted(embedded(), form)
+    assert model.classes_.tolist() == ["B-person", "B-place", "O"]
+    assert model.score(embedded(), form) == 1
 
 
 def test_sentences_of_one_length_may_be_a_matrix():
-    tokens = TokenSequences.from_lists([["a", "b"], ["c", "d"]])
     table = np.array([["O", "B-x"], ["B-y", "O"]])
-    assert read_tags(table, tokens).to_list() == table.tolist()
-
-
-def test_classes_are_those_that_occur():
-    tags = TokenSequences.from_lists(TAGS)
-    assert tag_classes(tags[:2]).tolist() == ["B-place", "O"]
+    X = embedded([["a", "b"], ["c", "d"]])
+    result = fitted(X, table).predict(X)
+    assert result.shape == (2,)
+    assert result.tolist() == table.tolist()
 
 
 @pytest.mark.parametrize(
@@ -75,28 +84,12 @@ def test_classes_are_those_that_occur():
 )
 def test_wrong_tags_are_named(y, error, message):
     with pytest.raises(error, match=message):
-        read_tags(y, TOKENS)
+        fitted(embedded(), y)
 
 
-def test_decoded_tags_can_be_concatenated_and_indexed():
-    tags = read_tags(TAGS, TOKENS)
-    classes = tag_classes(tags)
-    codes = encode_tags(tags, classes)
-    lists = decode_tags(codes, classes, TOKENS.offsets)
+def test_predicted_tags_can_be_concatenated_and_indexed():
+    lists = fitted(embedded(), TAGS).predict(embedded())
     assert lists.shape == (3,)
     assert lists.tolist() == TAGS
     assert np.concatenate([lists[2:], lists[:2]])[[1, 2, 0]].tolist() == TAGS
     assert _safe_indexing(lists, np.array([2])).tolist() == TAGS[2:]
-
-
-def test_predictions_of_one_length_stay_lists():
-    lists = decode_tags(np.zeros(4, dtype=int), ["O"], np.array([0, 2, 4]))
-    assert lists.shape == (2,)
-    assert lists.tolist() == [["O", "O"], ["O", "O"]]
-    assert decode_tags(np.zeros(0, dtype=int), [], np.array([0])).shape == (0,)
-
-
-def test_a_tag_that_was_not_learned_is_named():
-    tags = TokenSequences.from_lists([["O"], [], ["O", "B-new"]])
-    with pytest.raises(ValueError, match="row 2 of y, tag 1 is 'B-new', which is"):
-        encode_tags(tags, ["O", "B-old"])
