@@ -343,15 +343,18 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         float
             At least 1.
         """
-        rows = {"both": [0, 1], "forward": [0], "backward": [1]}
-        if direction not in rows:
+        from ._lm_net import perplexities
+
+        names = {"both": "perplexity", "forward": "forward", "backward": "backward"}
+        if direction not in names:
             raise ValueError(
-                f"direction must be one of {list(rows)}; got {direction!r}."
+                f"direction must be one of {list(names)}; got {direction!r}."
             )
         losses, n_words = self._losses(X)
         if not len(n_words):
             raise ValueError("X has 0 rows; perplexity needs at least one sequence.")
-        return float(np.exp(losses[rows[direction]].mean(axis=0).sum() / n_words.sum()))
+        forward, backward = losses.sum(axis=1)
+        return perplexities(forward, backward, n_words.sum())[names[direction]]
 
     def score_samples(self, X: Corpus) -> NDArray[np.float64]:
         """Return the log-likelihood of each row, the mean of both directions.
