@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoLanguageModel
-from sk_metaembed.elmo._lm_modules import make_softmax
-from sk_metaembed.elmo._options import read_options
 
 from ..tiny_elmo import Oracle
 from .grammar import ARCHITECTURE, SMALL, sentences
@@ -36,11 +34,11 @@ def arrays_of(file):
         return {n: held[n][...] for n in names if isinstance(held[n], h5py.Dataset)}
 
 
-def losses_by_hand(files, vocabulary, rows):
+def losses_by_hand(model, file, rows):
     """Return summed losses forward and backward of each row, (n_rows, 2)."""
-    arrays = arrays_of(files[1])
-    oracle = Oracle(read_options(files[0]), arrays)
-    numbers = {word: k for k, word in enumerate(vocabulary)}
+    arrays = arrays_of(file)
+    oracle = Oracle(model.options_, arrays)
+    numbers = {word: k for k, word in enumerate(model.vocabulary_)}
     actual = []
     for row in rows:
         last = oracle.sentence(row, marks=True)[-1]
@@ -62,8 +60,7 @@ def losses_by_hand(files, vocabulary, rows):
 def test_perplexity_is_that_of_the_saved_arrays(shape, tmp_path):
     model = ElmoLanguageModel(**small(shape))
     model.fit(sentences(20))
-    files = model.save(tmp_path)
-    losses = losses_by_hand(files, model.vocabulary_, ROWS)
+    losses = losses_by_hand(model, model.save(tmp_path)[1], ROWS)
     n_words = sum(len(row) + 1 for row in ROWS)
     for direction, k in (("forward", 0), ("backward", 1)):
         expected = np.exp(losses[:, k].sum() / n_words)
@@ -83,7 +80,11 @@ def test_held_out_losses_are_float32():
     assert low.perplexity(rows) == actual
 
 
-def test_clusters_have_at_least_one_dimension():
-    for dim in (1, 5):
-        softmax = make_softmax("adaptive", dim, 60_000)
-        assert min(tail[0].weight.shape[0] for tail in softmax.clusters.tail) >= 1
+@pytest.mark.parametrize("dim", [1, 5])
+def test_clusters_have_at_least_one_dimension(dim, monkeypatch):
+    monkeypatch.setattr("sk_metaembed.elmo._lm_modules._CUTOFFS", (2, 4, 8))
+    options = small("plain") | {"softmax": "adaptive"}
+    options["architecture"]["projection_dim"] = dim
+    model = ElmoLanguageModel(**options).fit(sentences(20))
+    clusters = model.net_.module_.softmax.clusters.tail
+    assert min(tail[0].weight.shape[0] for tail in clusters) >= 1
