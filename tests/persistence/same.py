@@ -1,14 +1,19 @@
-"""Compare two estimators, and list the functions that test files may name."""
+"""Rows to fit, comparison of estimators, and functions that test files may name."""
 
 import os
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sk_metaembed.utils.estimator_checks import WORDS
+
 from ..test_estimators import in_context, sentence, spelling
 
 NAMES = ["builtins.str.split"]
 NAMES += [f"{f.__module__}.{f.__name__}" for f in (in_context, sentence, spelling)]
+
+_RNG = np.random.default_rng(0)
+ROWS = [_RNG.choice(WORDS, n_words).tolist() for n_words in [*range(7)] * 3]
 
 
 class Holder(BaseEstimator):

@@ -18,13 +18,13 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.persistence import SavedFileError, UntrustedError
-from sk_metaembed.utils._checks_data import token_lists
 
 from ..test_estimators import vectors
+from .same import ROWS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
 
-TEXTS = [" ".join(row) for row in token_lists() if row] * 4
+TEXTS = [" ".join(row) for row in ROWS if row] * 4
 LABELS = np.array(["no", "yes", "no"])[np.arange(len(TEXTS)) % 3]
 MODELS = {
     "lightgbm": {"n_estimators": 3, "n_jobs": 1, "verbose": -1},

@@ -23,14 +23,15 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.persistence import SavedFileError
-from sk_metaembed.utils._checks_data import WORDS, token_lists
+from sk_metaembed.utils.estimator_checks import WORDS
 
 from .. import tiny_bert
 from ..test_estimators import NET
 from ..tiny_elmo import files as elmo_files
+from . import same
 from .test_refused import clear_handles
 
-ROWS = [row for row in token_lists() if row]
+ROWS = [row for row in same.ROWS if row]
 LOADS = """
 import sys
 import numpy as np

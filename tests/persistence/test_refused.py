@@ -24,17 +24,15 @@ from sk_metaembed import (
     save,
 )
 from sk_metaembed.persistence import SavedFileError, UntrustedError
-from sk_metaembed.utils._checks_data import WORDS, token_lists
+from sk_metaembed.utils.estimator_checks import WORDS
 
 from .. import tiny_bert
 from ..test_estimators import spelling
 from ..tiny_elmo import files as elmo_files
 from . import forge
-from .same import Holder
+from .same import ROWS, Holder
 
 pytestmark = pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
-
-ROWS = token_lists()
 
 
 class Splitter:

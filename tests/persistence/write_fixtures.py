@@ -38,9 +38,9 @@ from sk_metaembed import (
     Tokenizer,
     Word2VecEmbedding,
     WordVectors,
+    __version__,
     save,
 )
-from sk_metaembed._version import __version__
 
 DATA = Path(__file__).with_name("data")
 TEXTS = ["a cup of tea", "tea with milk", "a pot of honey", "milk and honey", "rain"]
