@@ -14,9 +14,9 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline
 
 from sk_metaembed import Tokenizer, WordVectors, load, make_table_pipeline, save
-from sk_metaembed._command_line import _commands, main
 
 from ..tiny_bert import folder as tiny_bert
+from .command import main
 
 pytest.importorskip("skrub")
 # Few rows keep the tests quick.
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:TextMetaEncoder. out-of-fold predictions of"
 )
 
+COMMANDS = "sk_metaembed._command_line._commands"
 N_ROWS = 90
 HOSTILE = "<script>alert('x')</script> & </td>"
 
@@ -42,7 +43,7 @@ def quick_pipeline(*arguments, **options):
 @pytest.fixture(autouse=True, scope="module")
 def _quick():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_commands, "make_table_pipeline", quick_pipeline)
+        patch.setattr(f"{COMMANDS}.make_table_pipeline", quick_pipeline)
         yield
 
 
@@ -144,7 +145,7 @@ def test_predict_writes_what_the_pipeline_predicts(
     fitted, tmp_path, monkeypatch, capsys
 ):
     target, folder = fitted
-    monkeypatch.setattr(_commands, "_PREDICT_ROWS", 40)
+    monkeypatch.setattr(f"{COMMANDS}._PREDICT_ROWS", 40)
     new = table().drop(columns=["amount", "grade"])
     X = new.drop(columns="key")
     new.to_csv(tmp_path / "new.csv", index=False, sep=";")
@@ -296,7 +297,7 @@ def test_a_model_is_there_if_the_report_is_interrupted(tmp_path, monkeypatch, ca
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_commands, "compare_sources", interrupt)
+    monkeypatch.setattr(f"{COMMANDS}.compare_sources", interrupt)
     table()[["remarks", "grade"]].to_csv("t.csv", index=False)
     assert main(["fit", "t.csv", "--target", "grade", "--report", "r.html"]) == 130
     assert capsys.readouterr().err.endswith("Wrote t.skm\ninterrupted\n")

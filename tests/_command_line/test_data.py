@@ -2,16 +2,14 @@
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.pipeline import make_pipeline
 
-from sk_metaembed._command_line import main
-from sk_metaembed._command_line._data import (
-    choose_task,
-    split_suffix,
-    target_values,
-)
+from sk_metaembed import load
+
+from .command import main
 
 pytest.importorskip("skrub")
 TABLE = pd.DataFrame({"a": ["x, y", "z; w", None], "b": [1.5, 2.0, -1.0]})
@@ -50,43 +48,63 @@ def test_formats(name, write, tmp_path, capsys):
     assert capsys.readouterr().out == SHOWN
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("a/reports.2023.csv", ("reports.2023", ".csv")),
-        ("reports.2024.JSON.GZ", ("reports.2024", ".json")),
-        ("reports", ("reports", "")),
-    ],
-)
-def test_only_the_suffix_of_a_table_is_replaced(path, expected):
-    assert split_suffix(path) == expected
+@pytest.fixture
+def constant_pipeline(monkeypatch):
+    """Let the command fit a pipeline that reads nothing but the target."""
+    models = {"classifier": DummyClassifier(), "regressor": DummyRegressor()}
+    monkeypatch.setattr(
+        "sk_metaembed._command_line._commands._pipeline",
+        lambda task, sources, options: make_pipeline(models[task]),
+    )
 
 
 @pytest.mark.parametrize(
-    ("values", "task"),
+    ("path", "output"),
     [
-        (["a", "b"], "classifier"),
-        ([True, False], "classifier"),
-        ([0.0, 1.0], "classifier"),
-        ([0.5, 1.0], "regressor"),
-        (range(20), "classifier"),
-        (range(21), "regressor"),
+        ("a/reports.2023.csv", "reports.2023.skm"),
+        ("reports.2024.JSON.GZ", "reports.2024.skm"),
     ],
 )
-def test_task(values, task):
-    assert choose_task(pd.Series(values)) == task
+def test_only_the_suffix_of_a_table_is_replaced(
+    path, output, constant_pipeline, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    table = pd.DataFrame({"a": range(6), "b": ["x", "y"] * 3})
+    write = partial(table.to_csv, index=False) if "csv" in path else table.to_json
+    write(path)
+    assert main(["fit", path, "--target", "b"]) == 0
+    assert (tmp_path / output).exists()
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("values", "classes"),
     [
-        ([True, False], [True, False]),
-        ([1.0, 0.0], [1, 0]),
-        (pd.Categorical(["b", "a"]), ["b", "a"]),
-        (np.array([True, "x"], dtype=object), ["True", "x"]),
+        (["a", "b"], ["a", "b"]),
+        ([True, False], [False, True]),
+        ([0.0, 1.0], [0, 1]),
+        ([True, "x"], ["True", "x"]),
+        ([0.5, 1.0], None),
+        (range(20), list(range(20))),
+        (range(21), None),
     ],
 )
-def test_classes(values, expected):
-    result = target_values(pd.Series(values), "classifier", 1).tolist()
-    assert result == expected
-    assert [type(value) for value in result] == [type(value) for value in expected]
+def test_the_target_is_classes_or_numbers(
+    values, classes, constant_pipeline, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"a": 1, "b": [*values] * 3})
+    table.to_csv("t.csv", index=False)
+    assert main(["fit", "t.csv", "--target", "b"]) == 0
+    result = getattr(load("t.skm"), "classes_", None)
+    result = None if result is None else result.tolist()
+    assert result == classes
+    assert [*map(type, result or [])] == [*map(type, classes or [])]
+
+
+def test_categories_are_classes(constant_pipeline, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"a": 1, "b": pd.Categorical(["b", "a"] * 3)})
+    table.to_parquet("t.parquet")
+    assert main(["fit", "t.parquet", "--target", "b"]) == 0
+    assert load("t.skm").classes_.tolist() == ["a", "b"]
