@@ -14,20 +14,20 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
-from sk_metaembed._core._checked_parameters import CheckedParametersMixin
 from sk_metaembed.metrics import coverage_report
+from sk_metaembed.sequences import SequencesInputMixin
 
 PUBLIC = [getattr(sk_metaembed, name) for name in sk_metaembed.__all__]
 ESTIMATORS = [c for c in PUBLIC if isinstance(c, type) and issubclass(c, BaseEstimator)]
 
 
 def test_every_estimator_checks_parameters_with_the_mixin():
-    own = CheckedParametersMixin._validate_params
+    own = SequencesInputMixin._validate_params
     assert [c for c in ESTIMATORS if c._validate_params is not own] == []
 
 
 def step_with(constraints, value):
-    class Step(CheckedParametersMixin, BaseEstimator):
+    class Step(SequencesInputMixin, BaseEstimator):
         _parameter_constraints = {"given": constraints}
 
         def __init__(self, given=None):

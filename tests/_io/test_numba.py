@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 
-from sk_metaembed._io._numba import cached_njit
-
 NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
 
 
@@ -40,9 +38,3 @@ def test_stores_are_read_where_numba_compiles_nothing():
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_compiles_where_no_folder_can_keep_the_code():
-    namespace = {}
-    exec("def successor(number): return number + 1", namespace)  # of no file at all
-    assert cached_njit(namespace["successor"])(1) == 2
