@@ -1,17 +1,22 @@
 """Small steps for tests of the check suite: valid ones, and a faulty one."""
 
+from itertools import pairwise
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from sk_metaembed.sequences import Block, EmbeddedSequences, check_tokens
-from sk_metaembed.sequences._mixins import (
+from sk_metaembed.sequences import (
+    Block,
     EmbeddedInputMixin,
+    EmbeddedSequences,
     SequencesOutputMixin,
     TaggerMixin,
+    TokenSequences,
+    check_tokens,
+    convert_tags,
 )
-from sk_metaembed.sequences._tags import decode_tags, encode_tags, read_tags
 from sk_metaembed.utils.estimator_checks import parametrize_with_checks
 
 
@@ -159,8 +164,8 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
         if not tags.n_tokens:
             raise ValueError("Tagger needs at least one token; got 0 samples.")
         self.dims_ = {block.name: block.dim for block in X.blocks}
-        self.classes_ = np.unique(tags.types[np.unique(tags.codes)].astype(str))
-        codes = encode_tags(tags, self.classes_)
+        flat = tags.types[tags.codes].astype(str)
+        self.classes_, codes = np.unique(flat, return_inverse=True)
         values = self._values(X)
         self.means_ = np.array(
             [values[codes == i].mean(axis=0) for i in range(len(self.classes_))]
@@ -168,14 +173,23 @@ class Tagger(TaggerMixin, EmbeddedInputMixin, BaseEstimator):
         return self
 
     def _read(self, y, tokens):
-        return read_tags(y, tokens)
+        tags = TokenSequences.from_lists(convert_tags(y, to="IOB2"))
+        if len(tags) != len(tokens):
+            raise ValueError(f"y has {len(tags)} rows for {len(tokens)} sentences.")
+        wrong = np.flatnonzero(tags.lengths != tokens.lengths)
+        if len(wrong):
+            raise ValueError(f"row {wrong[0]} of y must have one tag per token.")
+        return tags
 
     def predict(self, X):
         check_is_fitted(self)
         embedded_only(X, "Tagger", self.dims_)
         distances = self._values(X)[:, None] - self.means_
         codes = (distances**2).sum(axis=2).argmin(axis=1)
-        return decode_tags(codes, self.classes_, X.tokens.offsets)
+        tags, rows = self.classes_[codes].tolist(), np.empty(len(X), dtype=object)
+        for i, (start, stop) in enumerate(pairwise(X.tokens.offsets)):
+            rows[i] = tags[start:stop]
+        return rows
 
     def _values(self, X):
         return np.concatenate([np.empty((0, X.dim)), *X.to_list()])

@@ -7,8 +7,12 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sk_metaembed.sequences import EmbeddedSequences, TokenSequences, check_tokens
-from sk_metaembed.sequences._mixins import SequencesInputMixin
+from sk_metaembed.sequences import (
+    EmbeddedSequences,
+    SequencesInputMixin,
+    TokenSequences,
+    check_tokens,
+)
 
 from .sample_steps import (
     Doubled,
