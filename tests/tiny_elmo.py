@@ -35,9 +35,14 @@ def random_weights(options, seed=0, scale=0.7):
     }
 
 
+def write(folder, options=OPTIONS, seed=0):
+    """Write the files of a model with random weights; return their paths."""
+    return write_model(folder, options, random_weights(options, seed))
+
+
 @cache
 def files():
-    return write_model(_FOLDER.name, OPTIONS, random_weights(OPTIONS))
+    return write(_FOLDER.name)
 
 
 class TinyElmo(os.PathLike):

@@ -12,8 +12,8 @@ from sk_metaembed import (
     Word2VecEmbedding,
     WordVectors,
 )
-from sk_metaembed.sources._byte_pairs import MARK, BytePairs
 
+MARK = "\u2581"  # begins a word
 TEXTS = ["walking and talking", "walked and talked", "", "the café talks"] * 5
 STRANGE = ["", "\ud800", "x\ud800y", "\x00", MARK, "日本語", "t" * 5000, "walk\ud800s"]
 
@@ -25,15 +25,16 @@ def trained(vocab_size=30, **options):
 
 def test_frequent_words_become_pieces():
     words = ["low", "lower", "newest", "widest"]
-    learned = BytePairs.learn(words, np.array([5, 2, 6, 3]), 100)
+    rows = [[word] * n for word, n in zip(words, (5, 2, 6, 3), strict=True)]
+    learned = trained(100).fit(rows).byte_pairs_
     assert learned.split(words).to_list() == [[MARK + word] for word in words]
 
 
 def test_vocabulary_size_is_an_upper_limit_but_for_characters():
-    words, counts = ["abab", "abc"], np.array([3, 1])
-    assert len(BytePairs.learn(words, counts, 5)) == 5
-    assert len(BytePairs.learn(words, counts, 10**6)) < 12
-    alone = BytePairs.learn(words, counts, 1)
+    rows = [["abab"] * 3, ["abc"]]
+    assert len(trained(5).fit(rows).byte_pairs_) == 5
+    assert len(trained(10**6).fit(rows).byte_pairs_) < 12
+    alone = trained(1).fit(rows).byte_pairs_
     assert alone.pieces == ["a", "b", "c", MARK]
     assert alone.split(["cab", "xa"]).to_list() == [["c", "a", "b"], ["a"]]
 

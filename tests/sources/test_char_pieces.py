@@ -13,8 +13,8 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed.sources._byte_pairs import MARK, BytePairs
 
+from .test_byte_pair_embedding import MARK
 from .test_char_embedding import OPTIONS, STRANGE, vectors, words_ending
 
 SMALL = {"vocab_size": 40, "char_dim": 6, "filters": ((1, 8), (2, 8)), "lr": 0.02}
@@ -34,7 +34,9 @@ def fitted():
 
 
 def test_ids_are_pieces_between_marks():
-    pairs = BytePairs(["a", "b", MARK, "ab"], np.array([[0, 1]]))
+    tokens = TokenSequences.from_lists([["abab"] * 3])
+    pairs = pieces(vocab_size=4).prepare(tokens).byte_pairs
+    assert pairs.pieces == ["a", "b", MARK, "ab"]
     ids, lengths = pairs.ids(["abba", "", "x", "aaaaa"], 3)
     assert ids.tolist() == [
         [4, 3, 1, 0, 5],

@@ -8,13 +8,11 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding
-from sk_metaembed._io._handle_cache import HandleCache
 from sk_metaembed.elmo import _network
-from sk_metaembed.elmo._model_files import write_model
 from sk_metaembed.sources import _elmo
 
 from ..rounding import assert_close
-from ..tiny_elmo import OPTIONS, Oracle, files, random_weights
+from ..tiny_elmo import OPTIONS, Oracle, files, random_weights, write, write_model
 
 SENTENCES = [
     ["the", "film", "was", "plotting"],
@@ -57,9 +55,7 @@ def test_any_shape_is_as_written_out_in_numpy(other, tmp_path):
     options = OPTIONS._replace(**other)
     weights = random_weights(options, seed=1)
     oracle = Oracle(options, weights)
-    result = ElmoEmbedding(*write_model(tmp_path, options, weights)).fit_transform(
-        SENTENCES
-    )
+    result = ElmoEmbedding(*write(tmp_path, options, seed=1)).fit_transform(SENTENCES)
     expected = [oracle.sentence(s) for s in SENTENCES if s]
     assert len(result.blocks) == options.n_layers + 1
     for k, block in enumerate(result.blocks[1:], start=1):
@@ -81,27 +77,25 @@ def test_no_projection_where_the_dimensions_agree(tmp_path):
     assert_close(result.blocks[2].values, rows_of(SENTENCES, expected, 2))
 
 
-def test_packed_matrices_give_the_same(monkeypatch):
+def test_packed_matrices_give_the_same(monkeypatch, tmp_path):
     plain = source().fit_transform(SENTENCES)
     monkeypatch.setattr(_network, "_MIN_PACKED_SIZE", 1)
     if _network.Product(torch.eye(3))._packed is None:
         pytest.skip("This torch has no oneDNN operators for packed matrices.")
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
-    packed = source().fit_transform(SENTENCES)
+    packed = ElmoEmbedding(*write(tmp_path)).fit_transform(SENTENCES)
     for a, b in zip(plain.blocks, packed.blocks, strict=True):
         assert_close(a.values, b.values)
 
 
 @pytest.mark.parametrize("stateful", [False, True])
-def test_both_directions_in_one_layer_give_the_same(monkeypatch, stateful):
+def test_both_directions_in_one_layer_give_the_same(monkeypatch, stateful, tmp_path):
     expected = source(stateful=stateful).fit(SENTENCES)
     expected = [expected.transform(SENTENCES) for _ in range(2)]
     # As on a GPU.
     monkeypatch.setattr(
         "sk_metaembed.elmo._network._direction_groups", lambda device: [(0, 1)]
     )
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
-    step = source(stateful=stateful).fit(SENTENCES)
+    step = ElmoEmbedding(*write(tmp_path), stateful=stateful).fit(SENTENCES)
     assert len(step._model.network._layers[0]) == 1
     for before in expected:
         result = step.transform(SENTENCES)
@@ -172,14 +166,13 @@ def test_batches_and_company_do_not_matter(batch_tokens, layers):
             assert_close(shuffled.blocks[k].values[start:stop], layers[i][k])
 
 
-def test_long_sequences_go_in_stretches(monkeypatch):
+def test_long_sequences_go_in_stretches(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     words = ["w" + str(i) for i in rng.integers(0, 30, 400)]
     sentences = [words, words[:70], words[5:300]]
     whole = source().fit_transform(sentences)
     monkeypatch.setattr("sk_metaembed.elmo._network._GATE_BYTES", {"cpu": 1})
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
-    stretched = source().fit_transform(sentences)
+    stretched = ElmoEmbedding(*write(tmp_path)).fit_transform(sentences)
     for a, b in zip(whole.blocks, stretched.blocks, strict=True):
         assert_close(a.values, b.values)
 
@@ -233,12 +226,11 @@ def test_the_cache_gives_the_same_without_computing(output, tmp_path, monkeypatc
 
 
 def test_pickles_hold_no_weights_and_notice_other_ones(tmp_path):
-    options, weights = write_model(tmp_path, OPTIONS, random_weights(OPTIONS))
-    step = ElmoEmbedding(str(options), str(weights)).fit(SENTENCES)
+    step = ElmoEmbedding(*map(str, write(tmp_path))).fit(SENTENCES)
     data = pickle.dumps(step)
     assert len(data) < 3000
     assert pickle.loads(data)._model is step._model
-    write_model(tmp_path, OPTIONS, random_weights(OPTIONS, seed=2))
+    write(tmp_path, seed=2)
     with pytest.raises(ValueError, match=r"fingerprint .* but .*options\.json now"):
         pickle.loads(data)
 

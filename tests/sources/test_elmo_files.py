@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 
 from sk_metaembed import ElmoEmbedding
-from sk_metaembed._io._handle_cache import HandleCache
-from sk_metaembed.elmo._model_files import write_model
-from sk_metaembed.elmo._options import read_options
 
 from ..file_server import FileServer
-from ..tiny_elmo import OPTIONS, files, random_weights
+from ..tiny_elmo import OPTIONS, Oracle, random_weights, write
 
 
 @pytest.fixture
 def model(tmp_path):
-    return write_model(tmp_path / "model", OPTIONS, random_weights(OPTIONS))
+    return write(tmp_path / "model")
 
 
 def assert_refused(model, error, *mentioned):
@@ -49,10 +46,11 @@ def test_options_for_training_have_fewer_keys(model):
     cnn = {"embedding": {"dim": 3}, "filters": [[1, 3], [2, 4], [3, 5]]}
     cnn |= {"n_highway": 2, "n_characters": 261, "activation": "relu"}
     model[0].write_text(json.dumps({**record, "lstm": lstm, "char_cnn": cnn}))
-    result = read_options(model[0])
-    expected = {"cell_clip": None, "proj_clip": None, "skip_connections": False}
-    assert result == OPTIONS._replace(**expected)
-    ElmoEmbedding(*model).fit_transform([["a"]])
+    others = {"cell_clip": None, "proj_clip": None, "skip_connections": False}
+    oracle = Oracle(OPTIONS._replace(**others), random_weights(OPTIONS))
+    result = ElmoEmbedding(*model).fit_transform([["a", "word"]])
+    expected = oracle.sentence(["a", "word"])[2]
+    np.testing.assert_allclose(result.blocks[2].values, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +134,7 @@ def test_options_that_disagree_with_the_weights(model, keys, values, mentioned):
     assert_refused(model, ValueError, str(model[1]), mentioned, "of the same model")
 
 
-def test_missing_h5py_names_the_extra(monkeypatch):
+def test_missing_h5py_names_the_extra(model, monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **kwargs):
@@ -144,11 +142,9 @@ def test_missing_h5py_names_the_extra(monkeypatch):
             raise ImportError("No module named 'h5py'")
         return real(name, *args, **kwargs)
 
-    paths = [str(path) for path in files()]
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr("sk_metaembed.sources._elmo_model._handles", HandleCache(2))
     with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[elmo\]'"):
-        ElmoEmbedding(*paths).fit([["a"]])
+        ElmoEmbedding(*model).fit([["a"]])
 
 
 def test_urls_are_downloaded_once_and_checked(model, tmp_path, monkeypatch):
