@@ -22,7 +22,6 @@ from sk_metaembed import (
     TokenSequences,
     TransformerEmbedding,
 )
-from sk_metaembed.dynamic._embedding import MIN_ROWS_TO_CROSS_FIT
 from sk_metaembed.dynamic.training._cross_fit import alignment
 
 from .. import tiny_bert
@@ -367,7 +366,7 @@ def test_few_rows_are_warned_about_once(embedded, labels):
     with pytest.warns(UserWarning, match=message) as seen:
         crossed().fit_transform(embedded, labels)
     assert len(seen) == 1
-    many = make_embedded(MIN_ROWS_TO_CROSS_FIT)
+    many = make_embedded(500)
     y = np.arange(len(many)) % 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")

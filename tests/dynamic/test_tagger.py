@@ -11,8 +11,8 @@ from sk_metaembed import (
     EmbeddedSequences,
     TokenSequences,
 )
-from sk_metaembed.dynamic._tag_targets import weighted_span_f1
 from sk_metaembed.dynamic.nets import _crf
+from sk_metaembed.metrics import span_f1_score
 
 SMALL = {
     "projection_dim": 8,
@@ -125,12 +125,7 @@ def test_early_stopping_follows_spans_or_tokens(embedded, tags):
     options = SMALL | {"max_epochs": 30, "n_iter_no_change": 4}
     spans = DynamicMetaTagger(scheme="IOB2", **options)
     spans.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
-    codes = [
-        np.searchsorted(spans.classes_, np.concatenate(list(rows)))
-        for rows in (tags[40:], spans.predict(X[40:]))
-    ]
-    ones = np.ones(len(codes[0]))
-    f1 = weighted_span_f1(*codes, ones, X[40:].tokens.lengths, spans.classes_, "IOB2")
+    f1 = span_f1_score(tags[40:], spans.predict(X[40:]))
     assert max(spans.history_[:, "valid_f1"]) == pytest.approx(f1)
     tokens = DynamicMetaTagger(**options)
     tokens.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
@@ -138,20 +133,29 @@ def test_early_stopping_follows_spans_or_tokens(embedded, tags):
     assert tokens.score(X[40:], tags[40:]) == pytest.approx(best)
 
 
-def test_span_f1_by_hand():
-    classes = np.array(["B-a", "B-b", "I-a", "O"])
-    right = np.array([0, 2, 3, 1, 0])
-    result = np.array([0, 3, 3, 1, 0])
-    lengths = np.array([4, 0, 1])
-    # Of three spans two are found, and one other.
-    ones = np.ones(5)
-    assert weighted_span_f1(
-        right, result, ones, lengths, classes, "IOB2"
-    ) == pytest.approx(2 / 3)
-    weights = np.array([0, 9, 9, 1, 2.0])
-    assert weighted_span_f1(right, result, weights, lengths, classes, "IOB2") == 1
-    nothing = np.full(5, 3)
-    assert weighted_span_f1(nothing, nothing, ones, lengths, classes, "IOB2") == 0
+def spans_of(rows):
+    """Return the spans of IOB2 tags as (row, start, stop, label)."""
+    spans = set()
+    for i, row in enumerate(rows):
+        starts = [j for j, tag in enumerate(row) if tag[0] == "B"]
+        for start in starts:
+            rest = [tag[0] for tag in row[start + 1 :]] + ["O"]
+            n_inside = next(k for k, letter in enumerate(rest) if letter != "I")
+            spans.add((i, start, start + 1 + n_inside, row[start][2:]))
+    return spans
+
+
+def test_held_out_spans_have_the_weight_of_their_first_tag(embedded, tags):
+    X, weights = full(embedded), {"B-a": 3.0, "O": 0.2}
+    model = DynamicMetaTagger(scheme="IOB2", class_weight=weights, **SMALL)
+    model.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
+    true, found = spans_of(tags[40:]), spans_of(model.predict(X[40:]))
+
+    def total(spans):
+        return sum(weights.get(tags[40 + i][start], 1) for i, start, *_ in spans)
+
+    f1 = 2 * total(true & found) / (total(true) + total(found))
+    assert max(model.history_[:, "valid_f1"]) == pytest.approx(f1)
 
 
 def test_weights_of_tags_move_the_decision(embedded, tags):
