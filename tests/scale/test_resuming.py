@@ -29,7 +29,6 @@ from sk_metaembed import (
     transform_in_batches,
 )
 from sk_metaembed.scale import _partial_output
-from sk_metaembed.scale._fingerprint import pipeline_fingerprint
 
 from ..test_hostile_files import small_disk
 from .test_transform_in_batches import SOURCES, WITH_COLUMNS
@@ -344,22 +343,29 @@ def trained(texts, store):
         yield pipe.fit(texts, np.arange(len(texts)) % 2)
 
 
+RESUMED = """
+    import sys, joblib
+    from sk_metaembed import transform_in_batches
+    for pipe, texts, out, method in joblib.load(sys.argv[1]):
+        options = {"batch_size": 4, "method": method}
+        print(transform_in_batches(pipe, texts, out, **options).resumed)
+"""
+
+
 def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_path):
-    pipes = list(trained(texts, store))
-    digests = [pipeline_fingerprint(pipe) for pipe in pipes]
-    assert None not in digests
-    assert len(set(digests)) == 3
-    for pipe in pipes:
-        (pipe.transform if hasattr(pipe, "transform") else pipe.predict)(texts)
-    assert [pipeline_fingerprint(pipe) for pipe in pipes] == digests
-    copies = pickle.loads(pickle.dumps(pipes))
-    assert [pipeline_fingerprint(pipe) for pipe in copies] == digests
-    joblib.dump(pipes, tmp_path / "pipes")
-    script = """
-        import sys, joblib
-        from sk_metaembed.scale._fingerprint import pipeline_fingerprint
-        print(*map(pipeline_fingerprint, joblib.load(sys.argv[1])))
-    """
-    process = start(script, tmp_path / "pipes", stdout=subprocess.PIPE, text=True)
+    tasks = []
+    for i, pipe in enumerate(trained(texts, store)):
+        method = "transform" if hasattr(pipe, "transform") else "predict_proba"
+        out = tmp_path / f"{i}.npy"
+        for at, copy in ((9, pipe), (14, pickle.loads(pickle.dumps(pipe)))):
+            with pytest.raises(Stop):
+                run(copy, interrupted(texts, at), out, method=method)
+            getattr(pipe, method)(texts)
+        if tasks:
+            with pytest.raises(ValueError, match="with a different pipeline"):
+                run(tasks[-1][0], texts, out, method=tasks[-1][-1])
+        tasks.append((pipe, texts, out, method))
+    joblib.dump(tasks, tmp_path / "tasks")
+    process = start(RESUMED, tmp_path / "tasks", stdout=subprocess.PIPE, text=True)
     message, error = process.communicate()
-    assert message.split() == digests, error
+    assert message.split() == ["12"] * 3, error
