@@ -2,20 +2,11 @@ import numpy as np
 import pytest
 from sklearn.cross_decomposition import CCA
 
-from sk_metaembed import Block, EmbeddedSequences, TokenSequences
-from sk_metaembed.meta import GCCAMetaEmbedding
+from sk_metaembed import GCCAMetaEmbedding
+
+from .sources import embed, values_of
 
 N = 400
-
-
-def embed(*arrays, known=None):
-    tokens = TokenSequences.from_lists([[str(i)] for i in range(len(arrays[0]))])
-    known = known or [None] * len(arrays)
-    blocks = [
-        Block(name, values, "type", some)
-        for name, values, some in zip("uvwxyz", arrays, known, strict=False)
-    ]
-    return EmbeddedSequences(tokens, blocks)
 
 
 def drawn(n_rows, dim, seed=0):
@@ -36,10 +27,6 @@ def views(dims=(6, 5, 7), n_rows=N, noise=0.3):
 def pure(n_components=200, **options):
     options = {"regularization": 0, "normalize": False, **options}
     return GCCAMetaEmbedding(n_components, **options)
-
-
-def values_of(gcca, X):
-    return gcca.fit_transform(X).blocks[0].values
 
 
 def same_but_for_signs(a, b, atol=1e-3):
@@ -125,10 +112,10 @@ def test_a_row_known_to_one_source_is_its_projection():
     gcca = GCCAMetaEmbedding(4).fit(X)
     combined = gcca.transform(X).blocks[0]
     unit = x[:4] / np.linalg.norm(x[:4], axis=1, keepdims=True)
-    mean, matrix = gcca.maps_["u"]
+    mean, matrix = gcca.maps_["a"]
     np.testing.assert_allclose(combined.values[:4], (unit - mean) @ matrix, atol=1e-5)
     alone = GCCAMetaEmbedding(4).fit(X[4:])
-    np.testing.assert_array_equal(gcca.maps_["u"].matrix, alone.maps_["u"].matrix)
+    np.testing.assert_array_equal(gcca.maps_["a"].matrix, alone.maps_["a"].matrix)
     nobody = embed(x, y, known=[~knows & False, ~knows & False])
     zeros = gcca.transform(nobody).blocks[0]
     assert not zeros.values.any() and not zeros.known.any()
@@ -144,4 +131,4 @@ def test_rank_deficient_sources(regularization):
     assert np.isfinite(values).all()
     assert np.abs(values).max() < 100
     assert gcca.n_components_ == 3
-    assert not gcca.maps_["w"].matrix.any()
+    assert not gcca.maps_["c"].matrix.any()

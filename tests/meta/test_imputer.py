@@ -6,29 +6,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
-    SourceImputer,
-    TokenSequences,
-)
-from sk_metaembed.meta._neighbors import neighbor_means
+from sk_metaembed import SourceImputer
+
+from .sources import embed, unit
 
 N_ROWS = 80
 both_strategies = pytest.mark.parametrize("strategy", ["mutual", "neighbors"])
-
-
-def unit(values):
-    return values / np.linalg.norm(values, axis=-1, keepdims=True)
-
-
-def embed(values, known, dtype=np.float32):
-    tokens = TokenSequences.from_lists([[f"w{i}" for i in range(len(known[0]))]])
-    blocks = [
-        Block(name, np.where(k[:, None], v, 0).astype(dtype), "type", k)
-        for name, v, k in zip("abcd", values, known, strict=False)
-    ]
-    return EmbeddedSequences(tokens, blocks)
 
 
 def planted(n_sources=3, seed=0):
@@ -43,7 +26,7 @@ def planted(n_sources=3, seed=0):
 @both_strategies
 def test_known_rows_stay_and_missing_ones_are_filled(strategy):
     values, known = planted()
-    X = embed(values, known)
+    X = embed(*values, known=known)
     imputer = SourceImputer(strategy)
     filled = imputer.fit_transform(X)
     assert filled.names == X.names
@@ -65,8 +48,8 @@ def test_mutual_learning_recovers_linear_maps():
     y = x @ rng.normal(size=(5, 3)) + 7
     known = np.ones((2, N_ROWS), bool)
     known[1, :20] = False
-    imputer = SourceImputer(alpha=1e-8).fit(embed([x, y], known))
-    filled = imputer.transform(embed([x, y], known)).block("b").values
+    imputer = SourceImputer(alpha=1e-8).fit(embed(x, y, known=known))
+    filled = imputer.transform(embed(x, y, known=known)).block("b").values
     np.testing.assert_allclose(filled, y, rtol=1e-4)
     assert set(imputer.maps_) == {("a", "b"), ("b", "a")}
     matrix, intercept = imputer.maps_["a", "b"]
@@ -75,7 +58,7 @@ def test_mutual_learning_recovers_linear_maps():
 
 def test_mutual_learning_is_the_mean_of_ridges():
     values, known = planted()
-    X = embed(values, known)
+    X = embed(*values, known=known)
     filled = SourceImputer(alpha=0.5).fit_transform(X)
     rows = known[0] & known[1] & ~known[2]
     recorded = []
@@ -89,7 +72,7 @@ def test_mutual_learning_is_the_mean_of_ridges():
 
 def test_neighbors_by_their_formula():
     values, known = planted(2)
-    X = embed(values, known)
+    X = embed(*values, known=known)
     filled = SourceImputer("neighbors", n_neighbors=3).fit_transform(X)
     both, rows = known.all(axis=0), known[0] & ~known[1]
     cosines = unit(values[0])[rows] @ unit(values[0])[both].T
@@ -100,22 +83,23 @@ def test_neighbors_by_their_formula():
 
 
 def test_neighbors_that_point_away_count_only_if_all_do():
-    candidates = np.array([[1, 0], [-1, 0]], dtype=np.float32)
-    values = np.array([[2.0], [8.0]], dtype=np.float32)
-    means = neighbor_means(candidates[:1], candidates, values, 2)
-    assert means.tolist() == [[2.0]]
-    means = neighbor_means(candidates[:1], candidates[1:], values[1:], 2)
-    assert means.tolist() == [[8.0]]
+    imputer = SourceImputer("neighbors", n_neighbors=2, min_shared=1)
+    for first, expected in ((1.0, 2.0), (-1.0, 5.0)):
+        a = np.array([[1.0], [first], [-1.0]])
+        b = np.array([[0.0], [2.0], [8.0]])
+        X = embed(a, b, known=[None, np.array([False, True, True])])
+        filled = imputer.fit_transform(X).block("b").values
+        assert filled.tolist() == [[expected], [2.0], [8.0]]
 
 
 @both_strategies
 def test_nothing_missing_or_one_source_passes_as_it_is(strategy):
     values, known = planted()
-    everything = embed(values, np.ones_like(known))
+    everything = embed(*values)
     imputer = SourceImputer(strategy)
     assert imputer.fit_transform(everything) == everything
     assert imputer.n_imputed_ == dict.fromkeys("abc", 0)
-    one = embed(values[:1], known[:1])
+    one = embed(values[0], known=known)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert imputer.fit_transform(one) == one
@@ -126,7 +110,7 @@ def test_nothing_missing_or_one_source_passes_as_it_is(strategy):
 def test_too_few_shared_words_pass_and_say_so(strategy, n_shared):
     values, _ = planted(2)
     known = np.array([np.arange(N_ROWS) < 40 + n_shared, np.arange(N_ROWS) >= 40])
-    X = embed(values, known)
+    X = embed(*values, known=known)
     imputer = SourceImputer(strategy)
     with pytest.warns(UserWarning, match=rf"min_shared=10 .*at most {n_shared}\)"):
         assert imputer.fit_transform(X) == X
@@ -139,7 +123,7 @@ def test_a_pair_without_a_map_is_left_out(strategy):
     values, _ = planted()
     a, b, c = np.zeros((3, N_ROWS), bool)
     a[:50] = b[10:70] = c[66:] = True  # c shares four words with b, none with a
-    X = embed(values, np.array([a, b, c]))
+    X = embed(*values, known=[a, b, c])
     imputer = SourceImputer(strategy, min_shared=5)
     filled = imputer.fit_transform(X)
     assert np.array_equal(filled.block("a").known, a | b)
@@ -152,7 +136,7 @@ def test_a_pair_without_a_map_is_left_out(strategy):
 @both_strategies
 def test_levels_that_differ_become_tokens(strategy):
     values, known = planted(2)
-    X = embed(values, known)
+    X = embed(*values, known=known)
     mixed = X.with_blocks([X.blocks[0], X.broadcast(X.blocks[1], "token")])
     filled = SourceImputer(strategy).fit_transform(mixed)
     assert [block.level for block in filled.blocks] == ["token", "token"]

@@ -2,34 +2,16 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from sk_metaembed import (
-    Block,
-    ConcatMetaEmbedding,
-    EmbeddedSequences,
-    TokenSequences,
-)
-from sk_metaembed.meta import SVDMetaEmbedding
+from sk_metaembed import ConcatMetaEmbedding, SVDMetaEmbedding
+
+from .sources import embed, values_of
 
 N = 60
-
-
-def embed(*arrays, known=None):
-    tokens = TokenSequences.from_lists([[str(i)] for i in range(len(arrays[0]))])
-    known = known or [None] * len(arrays)
-    blocks = [
-        Block(name, values, "type", some)
-        for name, values, some in zip("xyz", arrays, known, strict=False)
-    ]
-    return EmbeddedSequences(tokens, blocks)
 
 
 def drawn(n_rows, dim, seed=0):
     spread = np.geomspace(1, 0.1, dim)
     return np.random.default_rng(seed).normal(size=(n_rows, dim)) * spread
-
-
-def values_of(svd, X):
-    return svd.fit_transform(X).blocks[0].values
 
 
 @pytest.fixture
@@ -96,15 +78,15 @@ def test_what_a_source_does_not_know_takes_no_part():
 
 
 def test_a_source_of_weight_zero_takes_no_part(two):
-    svd = SVDMetaEmbedding(3, weights={"y": 0}).fit(two)
-    alone = SVDMetaEmbedding(3).fit(two.select(["x"]))
+    svd = SVDMetaEmbedding(3, weights={"b": 0}).fit(two)
+    alone = SVDMetaEmbedding(3).fit(two.select(["a"]))
     np.testing.assert_allclose(svd.components_[:, :8], alone.components_, atol=1e-6)
     assert not svd.components_[:, 8:].any()
     with pytest.raises(ValueError, match="every weight is 0"):
         SVDMetaEmbedding(weights=[0, 0]).fit(two)
     nothing = np.zeros(N, dtype=bool)
     X = embed(drawn(N, 8), drawn(N, 5), known=[nothing, None])
-    known = SVDMetaEmbedding(3, weights={"x": 0}).fit(X)
+    known = SVDMetaEmbedding(3, weights={"a": 0}).fit(X)
     assert known.transform(X).blocks[0].known.all()
     assert not svd.transform(X).blocks[0].known.any()
 
