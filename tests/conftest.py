@@ -8,6 +8,7 @@ import tempfile
 
 import pytest
 
+from .file_server import FileServer
 from .windows_files import refuse_files_in_use
 
 # Nets in tests are tiny: threads would only wait for each other.
@@ -26,6 +27,13 @@ def simulated_system(monkeypatch):
     """Refuse what Windows refuses, if the environment asks for it."""
     if os.environ.get("SK_METAEMBED_TEST_AS") == "windows":
         refuse_files_in_use(monkeypatch)
+
+
+@pytest.fixture
+def server():
+    server = FileServer()
+    yield server
+    server.close()
 
 
 # The start method of macOS and Windows, and of Linux from Python 3.14 on is not fork.

@@ -22,8 +22,6 @@ from sk_metaembed.datasets import (
 )
 from sk_metaembed.datasets._files import RemoteFile, copy_member, data_file
 
-from ..file_server import FileServer
-
 SNLI = [
     {"sentence1": "A man.", "sentence2": "A boy.", "gold_label": "neutral"},
     {"sentence1": "A man.", "sentence2": "A being.", "gold_label": "entailment"},
@@ -31,13 +29,6 @@ SNLI = [
     {"sentence1": "A dog.", "sentence2": "No dog.", "gold_label": "contradiction"},
 ]
 CAPTIONS = ["1.jpg#0", "1.jpg#3", "2.jpg#0", "2.jpg#0"]
-
-
-@pytest.fixture
-def server():
-    server = FileServer()
-    yield server
-    server.close()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from sk_metaembed import (
     EmbeddedSequences,
 )
 
+from ..stop_after import StopAfter
 from .conftest import make_embedded
 
 SMALL = {
@@ -199,22 +200,8 @@ def test_bfloat16_computes_nearly_the_same(embedded, labels):
 
 @pytest.mark.usefixtures("callback")
 def test_a_callback_may_end_training(embedded, labels):
-    class StopAfterTwo:
-        def setup(self, estimator, context):
-            self.seen = 0
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            self.seen += context.task_name == "epoch"
-            return self.seen >= 2
-
     model = DynamicMetaClassifier(encoder="mean", **SMALL)
-    model.set_callbacks(StopAfterTwo()).fit(embedded, labels)
+    model.set_callbacks(StopAfter(2)).fit(embedded, labels)
     assert model.n_iter_ == 2
     assert model.predict(embedded).shape == (60,)
 

@@ -6,30 +6,11 @@ from skorch.callbacks import Callback
 
 from sk_metaembed import ElmoLanguageModel
 
+from ..stop_after import StopAfter
 from .grammar import SMALL, sentences
 from .test_corpus import Stream
 
 callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
-
-
-class StopAfter:
-    """A scikit-learn callback that ends training after some epochs."""
-
-    def __init__(self, most):
-        self.most = most
-
-    def setup(self, estimator, context):
-        self.seen = 0
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context):
-        self.seen += context.task_name == "epoch"
-        return self.seen >= self.most
 
 
 @pytest.mark.parametrize("kind", ["list", "stream"])

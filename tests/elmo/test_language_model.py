@@ -178,11 +178,47 @@ def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
         ElmoLanguageModel(**{**SMALL, "lr": 0.1}, checkpoint=file).fit(**data)
     with pytest.raises(ValueError, match="to another fit: its corpus"):
         ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(61))
-    file.write_bytes(file.read_bytes()[:300])
-    with pytest.raises(
-        ValueError, match=r"fit\.pt is not a checkpoint, or it is corrupt"
-    ):
-        ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """Return the checkpoint of a finished fit, and its content."""
+    file = tmp_path_factory.mktemp("state") / "fit.pt"
+    ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(9))
+    return file, file.read_bytes()
+
+
+DAMAGES = [*((cut, None) for cut in (0, 16, 300, -16, -1))]
+DAMAGES += [(None, place) for place in (0.0, 0.5, 0.999)]
+
+
+@pytest.mark.parametrize(("cut", "flipped"), DAMAGES)
+def test_a_damaged_checkpoint_is_refused(cut, flipped, checkpoint):
+    file, data = checkpoint
+    data = bytearray(data[:cut])
+    if flipped is not None:
+        data[int(flipped * (len(data) - 1))] ^= 8
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match=r"fit\.pt is not a checkpoint, or it is cor"):
+        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(9))
+
+
+def test_a_checkpoint_stays_if_the_next_cannot_be_written(tmp_path, monkeypatch):
+    rows, file = sentences(20), tmp_path / "fit.pt"
+    whole = ElmoLanguageModel(**SMALL).fit(rows)
+    replace, n_written = os.replace, []
+
+    def full_from_the_second_on(*args):
+        if n_written:
+            raise OSError(28, "No space left on device")
+        n_written.append(replace(*args))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full_from_the_second_on)
+        with pytest.warns(UserWarning, match=r"fit\.pt cannot be written .*No space"):
+            ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
+    assert list(tmp_path.iterdir()) == [file]
+    assert_same_weights(ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows), whole)
 
 
 class Interrupt(Callback):

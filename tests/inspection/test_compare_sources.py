@@ -1,5 +1,6 @@
 """Sources alone and together: scores on folds, intervals, and what is compared."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,7 +118,6 @@ def test_differences_are_paired_by_fold():
 
 
 def test_columns_are_in_the_order_of_their_importance():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     importances = {"a": np.array([0.0, 0.2]), "b": np.array([0.5, 0.7])}
     display = of_scores(np.ones((1, 2)), importances=importances)
     table = display.frame("columns")
@@ -126,7 +126,6 @@ def test_columns_are_in_the_order_of_their_importance():
     labels = display.plot(part="columns").ax_.get_yticklabels()
     assert [label.get_text() for label in labels] == ["b", "a"]
     assert display.ax_.get_xlabel() == "R²: decrease when shuffled"
-    pyplot.close("all")
     for part, match in [("rows", "part must be"), ("columns", "only pipelines of")]:
         with pytest.raises(ValueError, match=match):
             of_scores(np.ones((1, 2))).frame(part)
@@ -260,7 +259,6 @@ def test_scoring_is_a_name_or_a_function():
 
 
 def test_plot(display):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     assert display.plot() is display
     assert display.figure_ is display.ax_.figure
     assert [
@@ -268,9 +266,8 @@ def test_plot(display):
     ] == display.names
     points = [line.lines[0].get_xdata()[0] for line in display.lines_]
     np.testing.assert_allclose(points, display.frame()["score"])
-    ax = pyplot.figure().add_subplot()
+    ax = plt.figure().add_subplot()
     assert display.plot(ax).ax_ is ax
-    pyplot.close("all")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Explanations as tables, as HTML and drawn."""
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -10,15 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sk_metaembed import FunctionEmbedding, Pooling, Tokenizer, TokenSequences
 from sk_metaembed.inspection import Explanation, explain
 
-matplotlib.use("Agg")
 TEXTS = ["A <b>good</b> film\x00,\nno?", "", "$$ bad & bad"]
 VECTORS = {"good": [2.0, 0.0], "bad": [-1.0, 0.0], "film": [0.0, 1.0]}
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def look_up(words):

@@ -2,8 +2,6 @@
 
 import warnings
 
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -13,15 +11,8 @@ from sk_metaembed.inspection import (
     SourceWeightsDisplay,
 )
 
-matplotlib.use("Agg")
 NAMES = ["$$", r"$\foo$", "a $5 b $6", "x_y^z"]
 VECTORS = np.random.default_rng(0).normal(size=(4, 3))
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 import warnings
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from sk_metaembed import (
 )
 from sk_metaembed.inspection import SenseProjectionDisplay
 
-matplotlib.use("Agg")
 SENTENCES = [
     ["he", "sat", "on", "the", "bank", "of", "the", "bank"],
     ["the", "bank", "lent", "money", "to", "banks"],
@@ -23,12 +21,6 @@ SENTENCES = [
     ["Bank", "holidays"],
 ]
 SENSES = ["shore", "shore", "money"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(autouse=True)

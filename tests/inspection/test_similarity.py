@@ -1,7 +1,6 @@
 import subprocess
 import sys
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -16,15 +15,8 @@ from sk_metaembed import (
 )
 from sk_metaembed.inspection import SimilarityDisplay
 
-matplotlib.use("Agg")
 SENTENCES = [["the", "queen", "met", "the", "king"], ["queen", "met", "a", "king"]]
 WORDS = ["king", "queen", "man", "woman", "apple"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,3 @@
-import matplotlib
 import numpy as np
 import pytest
 
@@ -11,14 +10,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.inspection import SourceWeightsDisplay
 
-matplotlib.use("Agg")
 GROUPS = np.array(["tech", "sports"] * 10)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    matplotlib.pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

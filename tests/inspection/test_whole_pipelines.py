@@ -1,7 +1,5 @@
 """Displays, attention weights and coverage take whole pipelines and raw texts."""
 
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +30,6 @@ from sk_metaembed.inspection import (
 )
 from sk_metaembed.metrics import coverage_report
 
-matplotlib.use("Agg")
 TEXTS = ["A good film", "a Bad plot", "good plot!", "bad film", "film", "bad"] * 4
 Y = [1, 0, 1, 0, 1, 0] * 4
 KNOWN = {"good": [1.0, 0.0], "bad": [0.0, 1.0], "film": [0.5, 0.5]}
@@ -44,12 +41,6 @@ FIT = {
     "max_epochs": 1,
     "random_state": 0,
 }
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def looked_up(words):
@@ -179,10 +170,10 @@ def test_other_errors_say_what_is_wrong(whole):
 
 
 @pytest.mark.parametrize("kind", ["grid", "columns"])
-def test_every_display_takes_whole_pipelines(whole, searches, columns, kind):
-    estimator = {"whole": whole, "columns": columns, **searches}[kind]
+def test_every_display_takes_whole_pipelines(searches, columns, kind):
+    estimator = columns if kind == "columns" else searches["grid"]
     X = FRAME if kind == "columns" else TEXTS
-    part = {"grid": searches["grid"].best_estimator_}.get(kind, whole)
+    part = searches["grid"].best_estimator_
     if kind == "columns":
         part = columns["features"].named_transformers_["text"]
     mixed = part[:3].transform(TEXTS)
@@ -206,10 +197,8 @@ def test_every_display_takes_whole_pipelines(whole, searches, columns, kind):
 
 
 @pytest.mark.parametrize("kind", ["grid", "columns"])
-def test_coverage_counts_words_of_the_pipeline_per_source(
-    whole, searches, columns, kind
-):
-    estimator = {"whole": whole, "columns": columns, **searches}[kind]
+def test_coverage_counts_words_of_the_pipeline_per_source(searches, columns, kind):
+    estimator = columns if kind == "columns" else searches["grid"]
     X = FRAME if kind == "columns" else TEXTS
     rows = {row["source"]: row for row in coverage_report(estimator, X[:6])}
     assert list(rows) == ["table", "shape", "(any)", "(all)"]

@@ -10,7 +10,6 @@ import pytest
 
 from sk_metaembed import ElmoEmbedding
 
-from ..file_server import FileServer
 from ..tiny_elmo import OPTIONS, Oracle, random_weights, write
 
 
@@ -147,9 +146,8 @@ def test_missing_h5py_names_the_extra(model, monkeypatch):
         ElmoEmbedding(*model).fit([["a"]])
 
 
-def test_urls_are_downloaded_once_and_checked(model, tmp_path, monkeypatch):
+def test_urls_are_downloaded_once_and_checked(model, server, tmp_path, monkeypatch):
     monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
-    server = FileServer()
     server.files = {f"/{path.name}": path.read_bytes() for path in model}
     plain = [f"{server.url}/{path.name}" for path in model]
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in model]
@@ -168,4 +166,3 @@ def test_urls_are_downloaded_once_and_checked(model, tmp_path, monkeypatch):
         ElmoEmbedding(f"{plain[0]}#md5=1", urls[1]).fit([["a"]])
     with pytest.raises(FileNotFoundError, match=r"cannot be downloaded .* its path"):
         ElmoEmbedding(f"{server.url}/nowhere.json", urls[1]).fit([["a"]])
-    server.close()

@@ -7,18 +7,14 @@ import pytest
 
 from sk_metaembed.vectors._download import download
 
-from ..file_server import FileServer
-
 CONTENT = bytes(range(256)) * 400
 OTHER = CONTENT[::-1]
 
 
 @pytest.fixture
-def server():
-    server = FileServer()
+def server(server):
     server.files["/corpus.zip"] = CONTENT
-    yield server
-    server.close()
+    return server
 
 
 @pytest.fixture
