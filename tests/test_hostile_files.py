@@ -20,11 +20,7 @@ import sk_metaembed as sk
 from sk_metaembed._io import _compression
 from sk_metaembed.datasets import load_conll
 from sk_metaembed.datasets._files import copy_member
-from sk_metaembed.sources.cache._sentence_cache import (
-    SentenceCache,
-    decode,
-    encode,
-)
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache, decode, encode
 
 from .draws import QUICK
 from .tiny_elmo import OPTIONS, random_weights, write_model

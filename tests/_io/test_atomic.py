@@ -87,10 +87,7 @@ def test_a_failure_at_the_end_changes_nothing(call, target, monkeypatch):
 
 
 def test_an_error_that_names_another_file_still_does(tmp_path):
-    with (
-        pytest.raises(FileNotFoundError) as caught,
-        atomic_write(tmp_path / "target"),
-    ):
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(tmp_path / "target"):
         (tmp_path / "missing").read_bytes()
     assert caught.value.filename == os.fspath(tmp_path / "missing")
 

@@ -14,10 +14,7 @@ from sk_metaembed.datasets import (
 
 DATA = os.environ.get("SK_METAEMBED_DATA")
 with_data = pytest.mark.skipif(not DATA, reason="needs SK_METAEMBED_DATA")
-N_PAIRS = {
-    "ws353": 353,
-    "simlex999": 999,
-}
+N_PAIRS = {"ws353": 353, "simlex999": 999}
 
 
 @pytest.fixture

@@ -8,12 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed.datasets import (
-    _files,
-    _rdatasets,
-    load_birds,
-    load_food_reviews,
-)
+from sk_metaembed.datasets import _files, _rdatasets, load_birds, load_food_reviews
 
 
 def test_birds_is_a_table_of_mixed_columns():

@@ -217,11 +217,7 @@ def test_a_callback_may_end_training(embedded, labels):
             ValueError,
             r"y is missing \(None, NaN or infinity\) at row 0",
         ),
-        (
-            lambda X, y: (X, np.r_[np.zeros(59), np.nan]),
-            ValueError,
-            "at row 59",
-        ),
+        (lambda X, y: (X, np.r_[np.zeros(59), np.nan]), ValueError, "at row 59"),
         (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),
         (lambda X, y: (X[:0], []), ValueError, "at least one sequence"),
         (lambda X, y: (X, np.linspace(0, 1, 60)), ValueError, "Unknown label type"),

@@ -87,13 +87,7 @@ def test_held_out_data_stop_training_on_few_rows():
 def test_the_published_net_is_one_call_away(kind):
     default, published = kind().get_params(), kind.published().get_params()
     changed = {k for k, v in published.items() if v != default[k]}
-    assert changed >= {
-        "mixer",
-        "encoder",
-        "lr",
-        "batch_size",
-        "early_stopping",
-    }
+    assert changed >= {"mixer", "encoder", "lr", "batch_size", "early_stopping"}
     X, y = topics(40)
     model = kind.published("context", encoder_dim=6, max_epochs=1, random_state=0)
     net = model.fit(X, y).net_

@@ -5,12 +5,7 @@ import pytest
 import torch
 from sklearn.exceptions import NotFittedError
 
-from sk_metaembed import (
-    Block,
-    DynamicMetaTagger,
-    EmbeddedSequences,
-    TokenSequences,
-)
+from sk_metaembed import Block, DynamicMetaTagger, EmbeddedSequences, TokenSequences
 from sk_metaembed.dynamic.nets import _crf
 from sk_metaembed.metrics import span_f1_score
 

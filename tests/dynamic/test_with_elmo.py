@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_metaembed import (
-    DynamicMetaEmbedding,
-    ElmoEmbedding,
-    Pooling,
-)
+from sk_metaembed import DynamicMetaEmbedding, ElmoEmbedding, Pooling
 
 from ..tiny_elmo import files
 

@@ -71,8 +71,7 @@ def test_perplexity_of_rows_and_directions(trained):
 
 
 @pytest.mark.parametrize(
-    ("softmax", "dtype"),
-    [("adaptive", "bfloat16"), ("full", "bfloat16")],
+    ("softmax", "dtype"), [("adaptive", "bfloat16"), ("full", "bfloat16")]
 )
 def test_every_softmax_and_precision_learns(softmax, dtype):
     model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype)

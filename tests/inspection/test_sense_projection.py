@@ -6,12 +6,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples, silhouette_score
 
-from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
-    FunctionEmbedding,
-    TokenSequences,
-)
+from sk_metaembed import Block, EmbeddedSequences, FunctionEmbedding, TokenSequences
 from sk_metaembed.inspection import SenseProjectionDisplay
 
 SENTENCES = [

@@ -2,12 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed import (
-    Block,
-    DynamicMetaEmbedding,
-    EmbeddedSequences,
-    TokenSequences,
-)
+from sk_metaembed import Block, DynamicMetaEmbedding, EmbeddedSequences, TokenSequences
 from sk_metaembed.inspection import TokenWeightsDisplay
 
 TEXTS = [["the", "<b>", "$$", "goal"], [], ["the", "\n", "x" * 80]]

@@ -83,8 +83,7 @@ def test_words_are_averaged_first():
     rng = np.random.default_rng(0)
     tokens = TokenSequences.from_lists([["a", "b"], ["b"], [], ["c"], ["a", "d"]])
     X = EmbeddedSequences(
-        tokens,
-        [Block("w", rng.normal(size=(4, 3)), "type", [True, True, False, True])],
+        tokens, [Block("w", rng.normal(size=(4, 3)), "type", [True, True, False, True])]
     )
     pooled = Pooling().fit_transform(X)
     known = np.array([True, True, False, False, True])

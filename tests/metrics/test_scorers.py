@@ -5,12 +5,7 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    cross_val_score,
-    cross_validate,
-)
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 

@@ -86,12 +86,7 @@ def test_scores_are_those_counted_by_hand(data, average, scheme, tags, invalid):
         spans(y, sound=invalid == "drop", scheme=scheme) for y in (y_true, y_pred)
     )
     score = span_f1_score(
-        y_true,
-        y_pred,
-        average=average,
-        scheme=scheme,
-        invalid=invalid,
-        zero_division=0,
+        y_true, y_pred, average=average, scheme=scheme, invalid=invalid, zero_division=0
     )
     np.testing.assert_allclose(score, by_hand(true, pred, average))
 

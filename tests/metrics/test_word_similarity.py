@@ -116,12 +116,7 @@ def test_case_fallback():
     [
         ([], [], ValueError, "got no rows"),
         (5, [1], TypeError, "pairs must be rows.*got int"),
-        (
-            {"data": PAIRS, "target": GOLD},
-            GOLD,
-            TypeError,
-            r"pass its attributes data",
-        ),
+        ({"data": PAIRS, "target": GOLD}, GOLD, TypeError, r"pass its attributes data"),
         (["ab", "cd"], [1, 2], ValueError, "row 0: expected 2 words; got 'ab'"),
         ([("cat", 3)], [1], TypeError, "row 0: expected 2 words; got int 3"),
         (PAIRS, GOLD[:2], ValueError, r"5 pairs and scores of shape \(2,\)"),

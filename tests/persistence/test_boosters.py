@@ -10,13 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    Pooling,
-    PretrainedEmbedding,
-    Tokenizer,
-    load,
-    save,
-)
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 
 from ..test_estimators import vectors

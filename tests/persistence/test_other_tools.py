@@ -7,12 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from skops import io as skops_io
 
-from sk_metaembed import (
-    Pooling,
-    PretrainedEmbedding,
-    Tokenizer,
-    WordVectors,
-)
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
 
 WORDS = ["a", "fine", "sad", "film", "plot"]
 TEXTS = ["a fine film", "a sad film", "a fine plot", "a sad plot"] * 5

@@ -9,13 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
-from sk_metaembed import (
-    Pooling,
-    Tokenizer,
-    TransformerEmbedding,
-    load,
-    save,
-)
+from sk_metaembed import Pooling, Tokenizer, TransformerEmbedding, load, save
 from sk_metaembed.persistence import UntrustedError
 
 from .same import Holder

@@ -26,11 +26,7 @@ def make(lengths=LENGTHS, levels=("type",), dtype=np.float32, unknown=0.2, seed=
     rng = np.random.default_rng(seed)
     words = [f"w{i}" for i in range(20)]
     tokens = TokenSequences.from_lists([rng.choice(words, n) for n in lengths])
-    n_rows = {
-        "type": tokens.n_types,
-        "token": tokens.n_tokens,
-        "sequence": len(tokens),
-    }
+    n_rows = {"type": tokens.n_types, "token": tokens.n_tokens, "sequence": len(tokens)}
     blocks = []
     for place, level in enumerate(levels):
         values = rng.normal(size=(n_rows[level], 3 + place)).astype(dtype)

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
-    Pooling,
-    TokenSequences,
-)
+from sk_metaembed import Block, EmbeddedSequences, Pooling, TokenSequences
 
 from .oracles import pool, pooled_tokens
 from .test_pooling import OPTIONS, by_token, make

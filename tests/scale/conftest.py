@@ -5,12 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    Pooling,
-    PretrainedEmbedding,
-    Tokenizer,
-    WordVectors,
-)
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
 
 WORDS = ["tea", "milk", "rain", "snow", "honey"]
 

@@ -9,12 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sk_metaembed import (
-    Pooling,
-    PretrainedEmbedding,
-    Tokenizer,
-    transform_partitions,
-)
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, transform_partitions
 
 from ..rounding import assert_close
 

@@ -6,12 +6,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import _safe_indexing
 
-from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
-    TokenClassifier,
-    TokenSequences,
-)
+from sk_metaembed import Block, EmbeddedSequences, TokenClassifier, TokenSequences
 from sk_metaembed.sequences import convert_tags
 
 ROWS = [["in", "Rome"], [], ["Ada"]]

@@ -11,10 +11,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from sk_metaembed import (
-    Tokenizer,
-    TokenSequences,
-)
+from sk_metaembed import Tokenizer, TokenSequences
 from sk_metaembed.sequences import _split, _text_scan
 
 TEXTS = ["To be, or NOT to be:", "", "that is the question", "  \n\t", "naïve CAFÉ"]

@@ -45,10 +45,7 @@ class Source:
         for words in sentences:
             self.computed.append(words)
             known = np.array([word != "?" for word in words])
-            yield (
-                (vectors(words), known),
-                (vectors(words).sum(axis=0)[:2], True),
-            )
+            yield ((vectors(words), known), (vectors(words).sum(axis=0)[:2], True))
 
 
 SENTENCES = [["to", "be"], [], ["or", "?"], ["to", "be"], ["not"]]

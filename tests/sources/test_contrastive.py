@@ -11,11 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed
-from sk_metaembed import (
-    ContrastiveEmbedding,
-    Pooling,
-    TransformerEmbedding,
-)
+from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
 from sk_metaembed.sources.transformer._contrastive_training import (
     balanced_batches,
     pair_loss,

@@ -123,8 +123,7 @@ def test_what_is_no_row_of_numbers_is_refused(make, error, match):
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [TfidfVectorizer(), make_pipeline(HashingVectorizer())],
+    "estimator", [TfidfVectorizer(), make_pipeline(HashingVectorizer())]
 )
 def test_tokens_where_strings_are_needed_get_a_hint(estimator):
     message = "failed on a TokenSequences: .*lower.*Set as_text=True"

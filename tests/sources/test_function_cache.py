@@ -9,12 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    EmbeddingCache,
-    FunctionEmbedding,
-    Pooling,
-    Tokenizer,
-)
+from sk_metaembed import EmbeddingCache, FunctionEmbedding, Pooling, Tokenizer
 
 from .cache_workers import CLEAN, fit_and_record
 

@@ -85,7 +85,7 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
     for name in ("bert", "model2vec", "StaticEmbedding"):
         assert type(make_embedding(f"somebody/{name}")) is places[name][1]
     assert {file for _, files in asked for file in files} == {
-        *("modules.json", "config.json"),
+        *("modules.json", "config.json")
     }
     with pytest.raises(FileNotFoundError, match="could not be downloaded .*no network"):
         make_embedding("somebody/missing")

@@ -43,12 +43,7 @@ def test_a_union_gives_its_names_without_what_is_dropped():
 @pytest.mark.parametrize(
     ("names", "options", "error", "words"),
     [
-        (
-            "glove",
-            {},
-            TypeError,
-            "source_subsets: names must.*'glove'",
-        ),
+        ("glove", {}, TypeError, "source_subsets: names must.*'glove'"),
         (3, {}, TypeError, "list of str.*3"),
         ([("a", None)], {}, TypeError, "not .name, source. pairs"),
         (["a", "b", "a"], {}, ValueError, "names must be distinct"),

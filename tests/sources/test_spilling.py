@@ -13,11 +13,7 @@ import joblib
 import numpy as np
 import pytest
 
-from sk_metaembed import (
-    ElmoEmbedding,
-    Pooling,
-    TransformerEmbedding,
-)
+from sk_metaembed import ElmoEmbedding, Pooling, TransformerEmbedding
 from sk_metaembed._io import _temp_memmap
 from sk_metaembed._io._temp_memmap import is_temp_memmap
 

@@ -8,11 +8,7 @@ from gensim.models import FastText, Word2Vec
 from gensim.models.fasttext import ft_ngram_hashes
 from sklearn.utils import check_random_state
 
-from sk_metaembed import (
-    FastTextEmbedding,
-    TextStream,
-    Word2VecEmbedding,
-)
+from sk_metaembed import FastTextEmbedding, TextStream, Word2VecEmbedding
 
 CORPUS = [
     ["the", "cat", "walks", "and", "talks"],
@@ -54,12 +50,7 @@ def test_word2vec_is_gensims(ours, theirs):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"sg": True},
-        {"min_n": 1, "max_n": 4},
-        {"bucket": 301, "vector_size": 5},
-    ],
+    [{}, {"sg": True}, {"min_n": 1, "max_n": 4}, {"bucket": 301, "vector_size": 5}],
 )
 def test_fasttext_is_gensims_with_trained_ngrams_only(options):
     options = {**OPTIONS, "bucket": 300, **options}

@@ -160,11 +160,7 @@ def test_each_character_is_split_alike():
 
 @pytest.mark.parametrize(
     "splitter",
-    [
-        {"tokenizer": str.split},
-        {"token_pattern": r"\w+|,"},
-        {"token_pattern": "[^,]+"},
-    ],
+    [{"tokenizer": str.split}, {"token_pattern": r"\w+|,"}, {"token_pattern": "[^,]+"}],
 )
 def test_splitting_that_cannot_be_written(splitter, tmp_path):
     source = FunctionEmbedding(lambda words: [[len(w), 1] for w in words])

@@ -46,10 +46,7 @@ FORGED = {
     "fastText entries": (fasttext(size=2**31 - 1), "the 2,147,483,647 entries"),
     "fastText rows": (fasttext(rows=(10**12, 2)), "the file is corrupt"),
     "fastText dim": (fasttext(dim=2**31 - 1, rows=(2, 2**31 - 1)), "header is corrupt"),
-    "fastText buckets": (
-        fasttext(bucket=2**31 - 2, rows=(2**31 - 1, 2)),
-        "truncated",
-    ),
+    "fastText buckets": (fasttext(bucket=2**31 - 2, rows=(2**31 - 1, 2)), "truncated"),
     "fastText n-grams": (fasttext(n=(1, 2**30)), "header is corrupt"),
 }
 
