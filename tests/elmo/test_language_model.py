@@ -187,7 +187,7 @@ def checkpoint(tmp_path_factory):
     return file, file.read_bytes()
 
 
-DAMAGES = [*((cut, None) for cut in (0, 16, 300, -16, -1))]
+DAMAGES = [(cut, None) for cut in (0, 16, 300, -16, -1)]
 DAMAGES += [(None, place) for place in (0.0, 0.5, 0.999)]
 
 
