@@ -10,9 +10,12 @@ containers become nodes of their own.
 import json
 import os
 from collections import OrderedDict, defaultdict
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator, RandomState
 from scipy import sparse, special, stats
 from scipy.stats._distn_infrastructure import rv_frozen, rv_generic
 from sklearn.utils import Bunch
@@ -44,16 +47,15 @@ def array_entry(content, name, dtype=None):
     return array
 
 
-def _decode_list(content):
-    return list(entry(content, "items", list))
-
-
 def _encode_items(value):
+    if isinstance(value, set | frozenset):
+        with suppress(TypeError):
+            value = sorted(value)  # so that equal sets give equal files
     return {"items": list(value)}
 
 
-def _decode_tuple(content):
-    return tuple(entry(content, "items", list))
+def _decode_items(kind, content):
+    return kind(entry(content, "items", list))
 
 
 _DICTS = {kind.__name__: kind for kind in (dict, OrderedDict, defaultdict, Bunch)}
@@ -74,31 +76,12 @@ def _decode_dict(content):
     return new
 
 
-def _encode_set(value):
-    try:
-        return {"items": sorted(value)}  # so that equal sets give equal files
-    except TypeError:
-        return {"items": list(value)}
-
-
-def _decode_set(content):
-    return set(entry(content, "items", list))
-
-
-def _decode_frozenset(content):
-    return frozenset(entry(content, "items", list))
-
-
 def _encode_bytes(value):
     return {"data": np.frombuffer(value, np.uint8)}
 
 
-def _decode_bytes(content):
-    return bytes(array_entry(content, "data", np.uint8))
-
-
-def _decode_bytearray(content):
-    return bytearray(array_entry(content, "data", np.uint8))
+def _decode_bytes(kind, content):
+    return kind(array_entry(content, "data", np.uint8))
 
 
 def _encode_slice(value):
@@ -139,6 +122,8 @@ def dtype_entry(content):
 
 
 def _encode_objects(array):
+    if array.dtype != object:
+        return None
     return {"shape": list(array.shape), "items": list(array.flat)}
 
 
@@ -236,7 +221,7 @@ def _decode_random_state(content):
     # numpy reads memory at any position, 10**6 crashes the process.
     if len(key) != _MT_SIZE or not 0 <= pos <= _MT_SIZE:
         raise MalformedEntryError("the position of a random state is out of bounds")
-    state = np.random.RandomState()
+    state = RandomState()
     gauss = entry(content, "has_gauss", int), entry(content, "gauss", float)
     state.set_state(("MT19937", key, pos, *gauss))
     return state
@@ -265,7 +250,7 @@ def _decode_generator(content):
             raise MalformedEntryError("the seed of a generator is not of integers")
     bits = getattr(np.random, name)(np.random.SeedSequence(**seed))
     bits.state = {**entry(content, "state", dict), "bit_generator": name}
-    return np.random.Generator(bits)
+    return Generator(bits)
 
 
 def _encode_distribution(value):
@@ -289,7 +274,7 @@ def _decode_distribution(content):
     if not isinstance(known, rv_generic):
         raise MalformedEntryError("scipy.stats has no distribution of that name")
     frozen = known(*entry(content, "args", list), **entry(content, "kwds", dict))
-    state = entry(content, "random_state", type(None), np.random.RandomState)
+    state = entry(content, "random_state", type(None), RandomState)
     if state is not None:
         frozen.random_state = state
     return frozen
@@ -305,67 +290,40 @@ def _decode_zoned(content):
     return DatetimeTZDtype.construct_from_string(entry(content, "zone", str))
 
 
-# Kinds of values that have exactly these types.
-_TYPES = {
-    list: "list",
-    tuple: "tuple",
-    set: "set",
-    frozenset: "frozenset",
-    bytes: "bytes",
-    bytearray: "bytearray",
-    slice: "slice",
-    np.str_: "text",
-    np.ma.MaskedArray: "masked array",
-    **dict.fromkeys(_DICTS.values(), "dict"),
-}
-_SUPERTYPES = [
-    (np.dtype, "dtype"),
-    (np.ufunc, "ufunc"),
-    (sparse.spmatrix | sparse.sparray, "sparse"),
-    (np.random.RandomState, "random state"),
-    (np.random.Generator, "generator"),
-    (rv_frozen, "distribution"),
-    (os.PathLike, "path"),
-]
-
-
-def kind_of(value):
-    """Return the kind of a value that has a codec here, or None."""
-    kind = _TYPES.get(type(value))
-    if type(value) is np.ndarray and value.dtype == object:
-        kind = "objects"
-    # The type of a column of dates with a time zone, by its name, to import no pandas.
-    if type(value).__name__ == "DatetimeTZDtype":
-        kind = "zoned dates"
-    return kind or next((k for t, k in _SUPERTYPES if isinstance(value, t)), None)
-
-
-# (encode, decode) by kind
+# Types, encode and decode by kind. Values have exactly one of the types.
 CODECS = {
-    "list": (_encode_items, _decode_list),
-    "tuple": (_encode_items, _decode_tuple),
-    "set": (_encode_set, _decode_set),
-    "frozenset": (_encode_set, _decode_frozenset),
-    "dict": (_encode_dict, _decode_dict),
-    "bytes": (_encode_bytes, _decode_bytes),
-    "bytearray": (_encode_bytes, _decode_bytearray),
-    "slice": (_encode_slice, _decode_slice),
-    "path": (_encode_path, _decode_path),
-    "text": (_encode_text, _decode_text),
-    "dtype": (_encode_dtype, dtype_entry),
-    "objects": (_encode_objects, _decode_objects),
-    "masked array": (_encode_masked, _decode_masked),
-    "ufunc": (_encode_ufunc, _decode_ufunc),
-    "sparse": (_encode_sparse, _decode_sparse),
-    "random state": (_encode_random_state, _decode_random_state),
-    "generator": (_encode_generator, _decode_generator),
-    "distribution": (_encode_distribution, _decode_distribution),
-    "zoned dates": (_encode_zoned, _decode_zoned),
+    "list": ([list], _encode_items, partial(_decode_items, list)),
+    "tuple": ([tuple], _encode_items, partial(_decode_items, tuple)),
+    "set": ([set], _encode_items, partial(_decode_items, set)),
+    "frozenset": ([frozenset], _encode_items, partial(_decode_items, frozenset)),
+    "dict": (_DICTS.values(), _encode_dict, _decode_dict),
+    "bytes": ([bytes], _encode_bytes, partial(_decode_bytes, bytes)),
+    "bytearray": ([bytearray], _encode_bytes, partial(_decode_bytes, bytearray)),
+    "slice": ([slice], _encode_slice, _decode_slice),
+    "path": ([os.PathLike], _encode_path, _decode_path),
+    "text": ([np.str_], _encode_text, _decode_text),
+    "dtype": ([np.dtype], _encode_dtype, dtype_entry),
+    "objects": ([np.ndarray], _encode_objects, _decode_objects),
+    "masked array": ([np.ma.MaskedArray], _encode_masked, _decode_masked),
+    "ufunc": ([np.ufunc], _encode_ufunc, _decode_ufunc),
+    "sparse": ([sparse.spmatrix, sparse.sparray], _encode_sparse, _decode_sparse),
+    "random state": ([RandomState], _encode_random_state, _decode_random_state),
+    "generator": ([Generator], _encode_generator, _decode_generator),
+    "distribution": ([rv_frozen], _encode_distribution, _decode_distribution),
+    "zoned dates": ([], _encode_zoned, _decode_zoned),
 }
+_KINDS = {kind: name for name, (kinds, *_) in CODECS.items() for kind in kinds}
+# Types of which values are instances of subclasses.
+_BASES = (os.PathLike, np.dtype, sparse.spmatrix, sparse.sparray, rv_frozen)
 
 
 def encode_value(value):
     """Return kind and content of a value, or None if it has no codec here."""
-    kind = kind_of(value)
-    content = None if kind is None else CODECS[kind][0](value)
+    kind = _KINDS.get(type(value))
+    if kind is None:
+        kind = next((_KINDS[base] for base in _BASES if isinstance(value, base)), None)
+    # The type of a column of dates with a time zone, by its name, to import no pandas.
+    if type(value).__name__ == "DatetimeTZDtype":
+        kind = "zoned dates"
+    content = None if kind is None else CODECS[kind][1](value)
     return None if content is None else (kind, content)

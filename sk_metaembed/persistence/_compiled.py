@@ -19,7 +19,9 @@ _BITSET_WORDS = 8  # of 32 bits, for 256 categories
 
 def encode_compiled(value):
     """Return kind and content of a tree, spline or loss, else None."""
-    encode = _ENCODERS.get(f"{type(value).__module__}.{type(value).__qualname__}")
+    module = type(value).__module__
+    encode = _ENCODERS.get(f"{module}.{type(value).__qualname__}")
+    encode = encode or _ENCODERS.get(module)
     return None if encode is None else encode(value)
 
 
@@ -128,20 +130,8 @@ def _decode_spline(content):
     )
 
 
-# Losses by the module that has them; before scikit-learn 1.7, the first one names
-# itself "_loss".
-_LOSSES = {
-    "sklearn._loss._loss": (
-        *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss"),
-        *("CyHalfGammaLoss", "CyHalfMultinomialLoss", "CyHalfPoissonLoss"),
-        *("CyHalfSquaredError", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
-        *("CyHuberLoss", "CyPinballLoss"),
-    ),
-    "sklearn.linear_model._sgd_fast": (
-        *("EpsilonInsensitive", "Hinge", "ModifiedHuber"),
-        *("SquaredEpsilonInsensitive", "SquaredHinge"),
-    ),
-}
+# Before scikit-learn 1.7, the first module names itself "_loss".
+_LOSSES = ("sklearn._loss._loss", "sklearn.linear_model._sgd_fast", "_loss")
 
 
 def _encode_loss(loss):
@@ -152,11 +142,12 @@ def _encode_loss(loss):
 
 def _decode_loss(content):
     name = entry(content, "loss", str)
-    module = next((m for m, names in _LOSSES.items() if name in names), None)
-    if module is None:
-        raise MalformedEntryError(f"there is no loss {name!r}")
     parameters = map(float, entry(content, "parameters", list))
-    return getattr(import_module(module), name)(*parameters)
+    for module in map(import_module, _LOSSES[:2]):
+        loss = vars(module).get(name)
+        if isinstance(loss, type) and loss.__module__ in _LOSSES:
+            return loss(*parameters)
+    raise MalformedEntryError(f"there is no loss {name!r}")
 
 
 _BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor"
@@ -165,8 +156,7 @@ _ENCODERS = {
     f"{_BOOSTING}.TreePredictor": _encode_boosted,
     "sk_metaembed.persistence._checked_tree.CheckedTreePredictor": _encode_boosted,
     "scipy.interpolate._bsplines.BSpline": _encode_spline,
-    **{f"{m}.{name}": _encode_loss for m, names in _LOSSES.items() for name in names},
-    **{f"_loss.{name}": _encode_loss for name in _LOSSES["sklearn._loss._loss"]},
+    **dict.fromkeys(_LOSSES, _encode_loss),
 }
 DECODERS = {
     "tree": _decode_tree,

@@ -94,42 +94,41 @@ def _check_tree_estimator(cls, nodes, content):
 
 
 def _unsafe_options(nodes, kind, content):
-    """Return options that allow code to run, as in ``trust_remote_code=True``."""
-    if kind == "dict":
-        return _unsafe_choices(nodes, content)
-    if kind == "object":
-        content = dict(zip(content["names"], content["values"], strict=True))
-    given = {name: content.get(name) for name in _UNSAFE_OPTIONS}
-    # Numbers and arrays could be true as well.
-    return {
-        f"{name}={_described(nodes, value)}"
-        for name, value in given.items()
-        if value is not None and value is not False
-    }
+    """Return options that allow code to run, as in ``trust_remote_code=True``.
 
-
-def _unsafe_choices(nodes, content):
-    """Return what a search would set, as in ``{"embed__trusted": [True]}``."""
-    choices = set()
-    keys, values = entry(content, "keys", list), entry(content, "values", list)
-    for key, value in zip(keys, values, strict=True):
-        if isinstance(key, dict) and nodes[key["ref"]][0] == "text":
-            key = nodes[key["ref"]][1].get("text")
-        name = key.rpartition("__")[2] if isinstance(key, str) else ""
-        if name not in _UNSAFE_OPTIONS or value is None or value is False:
+    Those of a dict are what a search would set, as in ``{"embed__trusted": [True]}``.
+    """
+    items = content.items()
+    if kind in ("dict", "object"):
+        names = entry(content, "keys" if kind == "dict" else "names", list)
+        items = zip(names, entry(content, "values", list), strict=True)
+    options = set()
+    for name, value in items:
+        name = _text(nodes, name)
+        if name.rpartition("__")[2] not in _UNSAFE_OPTIONS:
             continue
-        # Words of a vocabulary have numbers, which a search cannot iterate over.
-        kind, choice = nodes[value["ref"]] if isinstance(value, dict) else ("", None)
-        if type(value) in (int, float) or kind == "scalar":
-            continue
-        chosen = _described(nodes, value)
-        if kind in ("list", "tuple"):
-            items = entry(choice, "items", list)
-            if all(item is None or item is False for item in items):
+        choices, described = [value], _described(nodes, value)
+        if kind == "dict":
+            part_kind, part = (
+                nodes[value["ref"]] if isinstance(value, dict) else ("", {})
+            )
+            # Words of a vocabulary have numbers, which a search cannot iterate over.
+            if type(value) in (int, float) or part_kind == "scalar":
                 continue
-            chosen = [_described(nodes, item) for item in items]
-        choices.add(f"{key}={chosen}")
-    return choices
+            if part_kind in ("list", "tuple"):
+                choices = entry(part, "items", list)
+                described = [_described(nodes, choice) for choice in choices]
+        # Numbers and arrays could be true as well.
+        if not all(choice is None or choice is False for choice in choices):
+            options.add(f"{name}={described}")
+    return options
+
+
+def _text(nodes, key):
+    """Return a key that is a str or a NumPy str, "" for others."""
+    if isinstance(key, dict) and nodes[key["ref"]][0] == "text":
+        key = nodes[key["ref"]][1].get("text")
+    return key if isinstance(key, str) else ""
 
 
 def _described(nodes, value):

@@ -22,7 +22,6 @@ from ._codecs import (
     dtype_text,
     encode_value,
     entry,
-    kind_of,
 )
 from ._compiled import DECODERS as COMPILED
 from ._compiled import encode_compiled
@@ -100,18 +99,16 @@ class Encoder:
         return {"ref": self._numbers[key]}
 
     def _encode(self, value, where):
-        if isinstance(value, np.generic | np.ndarray) and not kind_of(value):
-            return self._array(value, where)
         found = encode_handle(value, self.bundle, self.files, where)
-        encoders = iter(_ENCODERS)
-        while found is None and (encode := next(encoders, None)):
-            found = encode(value)
-        if found is None and is_plain_object(value):
+        found = found or next(filter(None, (e(value) for e in _ENCODERS)), None)
+        if found:
+            kind, content = found
+            return [kind, {n: self._part(part, where) for n, part in content.items()}]
+        if isinstance(value, np.generic | np.ndarray):
+            return self._array(value)
+        if is_plain_object(value):
             return self._object(value, where)
-        if found is None:
-            raise UnsavableError(_refusal(value))
-        kind, content = found
-        return [kind, {n: self._part(part, where) for n, part in content.items()}]
+        raise UnsavableError(_refusal(value))
 
     def _part(self, part, where):
         """Encode a value of a content, of which a list is a part."""
@@ -119,7 +116,7 @@ class Encoder:
             return self(part, where)
         return [self(item, _item_place(item, where)) for item in part]
 
-    def _array(self, value, where):
+    def _array(self, value):
         if isinstance(value, np.memmap):
             value = np.array(value)
         is_array = isinstance(value, np.ndarray)
@@ -390,7 +387,7 @@ def _decode_object(content):
 
 
 _DECODERS = {
-    **{kind: decode for kind, (_, decode) in CODECS.items()},
+    **{kind: decode for kind, (_, _, decode) in CODECS.items()},
     **COMPILED,
     **FUNCTIONS,
     "type": _decode_type,

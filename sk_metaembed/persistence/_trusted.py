@@ -2,24 +2,20 @@
 
 A class is listed once a review has shown that creating an instance from any attributes
 runs nothing: it opens no file, imports nothing and calls nothing from the file. All
-estimators that scikit-learn and the rooms export are trusted.
+estimators and splitters that scikit-learn and the rooms export are trusted.
 """
 
 import inspect
 from collections import OrderedDict
 from functools import cache
 from importlib import import_module
+from itertools import takewhile
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Rooms whose exported estimators are trusted.
-ROOMS = (
-    *("adapters", "dynamic", "elmo", "meta", "pooling", "sequences", "sources"),
-    "tables",
-)
-# Other classes that are created without calling the constructor: attributes are set
-# directly.
+# Classes that are not exported, and created without calling
+# the constructor: attributes are set directly.
 OBJECTS = {
     "sk_metaembed.dynamic": (
         *("ColumnsTarget", "IndicatorTarget", "LabelTarget", "NumberTarget"),
@@ -45,25 +41,7 @@ OBJECTS = {
     ),
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
     "polars.datatypes.classes": ("Datetime",),
-    "sklearn.metrics._scorer": (
-        "_MultimetricScorer",
-        "_PassthroughScorer",
-        "_Scorer",
-    ),
-    "sklearn.model_selection._split": (
-        "GroupKFold",
-        "GroupShuffleSplit",
-        "KFold",
-        "LeaveOneGroupOut",
-        "LeaveOneOut",
-        "RepeatedKFold",
-        "RepeatedStratifiedKFold",
-        "ShuffleSplit",
-        "StratifiedGroupKFold",
-        "StratifiedKFold",
-        "StratifiedShuffleSplit",
-        "TimeSeriesSplit",
-    ),
+    "sklearn.metrics._scorer": ("_MultimetricScorer", "_PassthroughScorer", "_Scorer"),
     # skrub's TableVectorizer, which fits clones of these steps on selected columns
     "skrub._apply_to_each_col": ("ApplyToEachCol",),
     "skrub._check_input": ("CheckInputDataFrame",),
@@ -93,18 +71,11 @@ _OF_OLD_VERSIONS = {
 # Named tuples: created by their constructor, which only stores its arguments.
 TUPLES = {
     "sk_metaembed.elmo": ("ElmoOptions",),
-    "sk_metaembed.meta": (
-        "Layer",
-        "SharedRows",
-        "SourceMap",
-    ),
+    "sk_metaembed.meta": ("Layer", "SharedRows", "SourceMap"),
     "sk_metaembed.pooling": ("Part",),
     "sk_metaembed.sequences": ("Ngrams",),
     "sk_metaembed.sources": (
-        "ElmoOutputSpec",
-        "Preprocessing",
-        "OutputSpec",
-        "Student",
+        *("ElmoOutputSpec", "Preprocessing", "OutputSpec", "Student"),
     ),
 }
 # Functions that fitted estimators hold: they convert an array (gradient boosting) or
@@ -148,22 +119,19 @@ def is_trusted(kind, module, name):
 
 @cache
 def is_estimator(module, name):
-    """Return whether a class is an estimator that scikit-learn or a room exports."""
+    """Return whether scikit-learn or a room exports a class of estimators or splits."""
     parts = module.split(".")
-    is_room = parts[0] == "sk_metaembed" and ".".join(parts[1:]) in ROOMS
-    if not (is_room or parts[0] == "sklearn") or {*parts} & _EXCLUDED:
+    public = list(takewhile(lambda part: not part.startswith("_"), parts))
+    is_known = parts[0] in ("sk_metaembed", "sklearn") and not {*parts} & _EXCLUDED
+    if not is_known or name.startswith("_"):
         return False
-    if name.startswith("_"):
-        return False
-    private = [i for i, part in enumerate(parts) if part.startswith("_")]
-    public = parts[: private[0]] if private else parts
     try:
         cls = getattr(import_module(".".join(public)), name)
     except (ImportError, AttributeError):
         return False
     return (
         isinstance(cls, type)
-        and issubclass(cls, BaseEstimator)
+        and (issubclass(cls, BaseEstimator) or hasattr(cls, "split"))
         and cls is not BaseEstimator
         and (cls.__module__, cls.__name__) == (module, name)
         and not inspect.isabstract(cls)

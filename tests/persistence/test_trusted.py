@@ -1,8 +1,11 @@
 """Creating objects of the trusted classes runs no code."""
 
 from importlib import import_module
+from inspect import isabstract
+from pkgutil import iter_modules
 
 import pytest
+from sklearn import model_selection
 from sklearn.base import BaseEstimator
 from sklearn.utils import all_estimators
 
@@ -25,15 +28,23 @@ def classes(listed):
 def exported():
     """Return the estimators that the rooms export, by room."""
     listed = {}
-    for room in (f"sk_metaembed.{name}" for name in _trusted.ROOMS):
-        names = import_module(room).__all__
-        listed[room] = [name for name in names if _trusted.is_estimator(room, name)]
+    for _, name, _ in iter_modules(sk_metaembed.__path__):
+        if not name.startswith("_"):
+            room = f"sk_metaembed.{name}"
+            names = getattr(import_module(room), "__all__", ())
+            listed[room] = [name for name in names if _trusted.is_estimator(room, name)]
     return listed
+
+
+def splitters():
+    """Return the classes of scikit-learn's exported splitters."""
+    kinds = [getattr(model_selection, name) for name in model_selection.__all__]
+    return [kind for kind in kinds if hasattr(kind, "split") and not isabstract(kind)]
 
 
 @pytest.mark.parametrize(
     "kind",
-    classes(_trusted.OBJECTS) + classes(exported()),
+    classes(_trusted.OBJECTS) + classes(exported()) + splitters(),
     ids=lambda kind: kind.__name__,
 )
 def test_object_is_created_by_setting_attributes(kind):
@@ -74,8 +85,8 @@ def test_functions_are_defined_where_they_are_listed(name):
     assert getattr(import_module(module), function).__module__ == module
 
 
-def test_estimators_of_scikit_learn_are_trusted():
-    for _, kind in all_estimators():
+def test_estimators_and_splitters_of_scikit_learn_are_trusted():
+    for kind in [kind for _, kind in all_estimators()] + splitters():
         assert _trusted.is_estimator(kind.__module__, kind.__name__), kind
 
 
@@ -86,6 +97,8 @@ def test_estimators_of_scikit_learn_are_trusted():
         "sklearn.ensemble._base.BaseEnsemble",  # abstract
         "sklearn.experimental.enable_iterative_imputer.IterativeImputer",
         "sklearn.externals.array_api_compat.torch.Tensor",
+        "sklearn.model_selection.check_cv",
+        "sklearn.model_selection.ParameterGrid",
         "sklearn.pipeline._Pipeline",
         "sklearn.pipeline.BaseEstimator",  # imported, not defined there
         "sklearn.nothing.Pipeline",
