@@ -40,8 +40,7 @@ _PREDICT_ROWS = 5000
 
 def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
-    output = options.output or _data.split_suffix(options.table)[0] + ".skm"
-    output = _writable(output, "--output")
+    output = _output(options, ".skm")
     report = _writable(options.report, "--report") if options.report else None
     table = _data.read_table(options.table)
     X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
@@ -88,8 +87,7 @@ def fit(options):
 
 def predict(options):
     """Write the predictions of a model for the rows of a table."""
-    output = options.output or _data.split_suffix(options.table)[0] + ".predictions.csv"
-    output = _writable(output, "--output")
+    output = _output(options, ".predictions.csv")
     model = _load(options.model)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
@@ -144,6 +142,12 @@ def _describe_model(model):
             names = [*_OWN, *(name for name, _ in sources)]
             yield f"sources of texts: {', '.join(names)}"
     yield repr(model)
+
+
+def _output(options, suffix):
+    """Return the path of --output, by default the name of the table with a suffix."""
+    name = _data.split_suffix(options.table)[0] + suffix
+    return _writable(options.output or name, "--output")
 
 
 def _writable(path, option):

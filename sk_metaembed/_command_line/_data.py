@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 _SEPARATORS = ",;\t|"
@@ -100,10 +99,9 @@ def check_texts(table, names):
 
 def choose_task(y):
     """Return "classifier" or "regressor": what values of the target ask for."""
-    if not pd.api.types.is_numeric_dtype(y) or pd.api.types.is_bool_dtype(y):
-        return "classifier"
-    whole = np.array_equal(y, np.round(y))
-    return "classifier" if whole and y.nunique() <= _MAX_CLASSES else "regressor"
+    kind = y.convert_dtypes().dtype.kind  # whole floats are integers
+    is_amount = kind == "f" or (kind in "iu" and y.nunique() > _MAX_CLASSES)
+    return "regressor" if is_amount else "classifier"
 
 
 def target_values(y, task, folds):
@@ -115,10 +113,9 @@ def target_values(y, task, folds):
             raise ValueError(
                 f"--task regressor: column {y.name!r} has values that are not numbers."
             ) from None
-    if not pd.api.types.is_numeric_dtype(y):  # booleans are
-        y = y.astype(str)
-    elif np.array_equal(y, np.round(y)) and not pd.api.types.is_bool_dtype(y):
-        y = y.astype(int)  # read as float if some are missing
+    y = y.convert_dtypes()  # integers are read as float if some are missing
+    dtype = {"b": bool, "i": int, "u": int, "f": float}.get(y.dtype.kind, object)
+    y = y.astype(str if dtype is object else dtype)
     counts = y.value_counts()
     if len(counts) < 2:
         raise ValueError(f"--target: column {y.name!r} has only one value.")
@@ -130,7 +127,7 @@ def target_values(y, task, folds):
             f"has {count} of {label!r}. Remove or merge rare classes, or pass --task "
             "regressor if the values are amounts."
         )
-    return y.to_numpy(dtype=None if y.dtype.kind in "biuf" else object)
+    return y.to_numpy(dtype=dtype)
 
 
 def column_kinds(vectorizer, columns):
@@ -169,22 +166,17 @@ def unread_values(model, table):
 
 def summarize(table, kinds):
     """Return a DataFrame with a row per column: kind, missing, distinct, examples."""
-    rows = []
-    for name in table:
-        values = table[name].dropna()
-        distinct = values.astype(str).value_counts()
-        rows.append(
-            {
-                "column": name,
-                "kind": kinds[name],
-                "missing": f"{table[name].isna().mean():.1%}",
-                "distinct": f"{len(distinct):,}",
-                "most frequent": " | ".join(
-                    shorten(value) for value in distinct.index[:_N_EXAMPLES]
-                ),
-            }
-        )
-    return pd.DataFrame(rows)
+    counts = [table[name].dropna().astype(str).value_counts() for name in table]
+    examples = [map(shorten, count.index[:_N_EXAMPLES]) for count in counts]
+    return pd.DataFrame(
+        {
+            "column": list(table),
+            "kind": [kinds[name] for name in table],
+            "missing": [f"{share:.1%}" for share in table.isna().mean()],
+            "distinct": [f"{len(count):,}" for count in counts],
+            "most frequent": list(map(" | ".join, examples)),
+        }
+    )
 
 
 def shorten(value, length=40):

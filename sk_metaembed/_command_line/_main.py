@@ -14,6 +14,16 @@ Learn to predict one column of a table from the others: texts, categories, dates
 numbers. Writes a model file, and with --report a page that compares the sources."""
 _PREDICT = "Predict the rows of a table with a model file; writes a CSV file."
 _DESCRIBE = "Show the columns of a table, or what a model file expects and contains."
+_COLUMNS = {"nargs": "+", "default": [], "metavar": "COLUMN"}
+_DEFAULT = "(default: the name of TABLE with {}, in the current folder)"
+_TASK = "predict classes or a number; auto decides by the target's values"
+_REPORT = "write an HTML page: takes --folds times as long for each source"
+_SOURCES = """embeddings besides words and character n-grams: minilm, mpnet, glove, a
+file of word vectors, or the folder of a transformer"""
+_IDENTIFIERS = "columns that identify a row: left out, and shown in the report"
+_METRIC = """scikit-learn's name of a score for the report (default: roc_auc for two
+classes, accuracy for more, r2 for numbers)"""
+_BUNDLE = "put the sources' files into the model file, to use it elsewhere"
 
 
 def main(arguments=None):
@@ -57,79 +67,38 @@ def _parser():
         _PROGRAM, description="Tables with text columns: fit, predict, describe."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_fit(commands.add_parser("fit", help="learn from a table", description=_FIT))
-    _add_predict(
-        commands.add_parser("predict", help="predict rows", description=_PREDICT)
-    )
+    fit = commands.add_parser("fit", help="learn from a table", description=_FIT)
+    predict = commands.add_parser("predict", help="predict rows", description=_PREDICT)
     describe = commands.add_parser(
         "describe", help="show a table or a model", description=_DESCRIBE
     )
+    _add_fit(fit.add_argument)
+    predict.add_argument("model", help="model file, written by fit")
+    predict.add_argument("table", help=_TABLE)
+    predict.add_argument(
+        "--output",
+        metavar="FILE",
+        help="CSV file " + _DEFAULT.format(".predictions.csv"),
+    )
+    predict.add_argument("--id", help="columns to copy", **_COLUMNS)
     describe.add_argument("file", help=f"a model file, or {_TABLE}")
     return parser
 
 
-def _add_fit(parser):
-    parser.add_argument("table", help=_TABLE)
-    parser.add_argument(
-        "--target", required=True, metavar="COLUMN", help="the column to predict"
-    )
-    parser.add_argument(
-        "--task",
-        choices=("auto", "classifier", "regressor"),
-        default="auto",
-        help="predict classes or a number; auto decides by the target's values",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="model file (default: the name of TABLE with .skm, in the current folder)",
-    )
-    parser.add_argument(
-        "--report", metavar="FILE", help="write an HTML page: takes --folds times as "
-        "long for each source"
-    )  # fmt: skip
-    parser.add_argument(
-        "--sources",
-        nargs="+",
-        default=[],
-        metavar="SOURCE",
-        help="embeddings besides words and character n-grams: minilm, mpnet, glove, a "
-        "file of word vectors, or the folder of a transformer",
-    )
-    for name, text in [
-        ("--text", "columns to read as text, whatever their number of values"),
-        ("--drop", "columns to leave out"),
-        ("--id", "columns that identify a row: left out, and shown in the report"),
-    ]:
-        parser.add_argument(name, nargs="+", default=[], metavar="COLUMN", help=text)
-    parser.add_argument(
-        "--metric",
-        help="scikit-learn's name of a score for the report (default: roc_auc for two "
-        "classes, accuracy for more, r2 for numbers)",
-    )
-    parser.add_argument(
-        "--folds", type=int, default=5, help="of the report (default: 5)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    parser.add_argument(
-        "--jobs", type=int, help="columns encoded in parallel; -1 for one per core"
-    )
-    parser.add_argument(
-        "--bundle",
-        action="store_true",
-        help="put the sources' files into the model file, to use it elsewhere",
-    )
-
-
-def _add_predict(parser):
-    parser.add_argument("model", help="model file, written by fit")
-    parser.add_argument("table", help=_TABLE)
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="CSV file (default: the name of TABLE with .predictions.csv, in the "
-        "current folder)",
-    )
-    parser.add_argument(
-        "--id", nargs="+", default=[], metavar="COLUMN", help="columns to copy"
-    )
+def _add_fit(option):
+    """Add the options of fit by the method of its parser."""
+    option("table", help=_TABLE)
+    option("--target", required=True, metavar="COLUMN", help="the column to predict")
+    tasks = ("auto", "classifier", "regressor")
+    option("--task", choices=tasks, default="auto", help=_TASK)
+    option("--output", metavar="FILE", help="model file " + _DEFAULT.format(".skm"))
+    option("--report", metavar="FILE", help=_REPORT)
+    option("--sources", nargs="+", default=[], metavar="SOURCE", help=_SOURCES)
+    option("--text", help="columns to read as text, however few values", **_COLUMNS)
+    option("--drop", help="columns to leave out", **_COLUMNS)
+    option("--id", help=_IDENTIFIERS, **_COLUMNS)
+    option("--metric", help=_METRIC)
+    option("--folds", type=int, default=5, help="of the report (default: 5)")
+    option("--seed", type=int, default=0, help="random seed (default: 0)")
+    option("--jobs", type=int, help="columns encoded in parallel; -1 for one per core")
+    option("--bundle", action="store_true", help=_BUNDLE)

@@ -109,9 +109,7 @@ def _unsafe_options(nodes, kind, content):
             continue
         choices, described = [value], _described(nodes, value)
         if kind == "dict":
-            part_kind, part = (
-                nodes[value["ref"]] if isinstance(value, dict) else ("", {})
-            )
+            part_kind, part = _node(nodes, value)
             # Words of a vocabulary have numbers, which a search cannot iterate over.
             if type(value) in (int, float) or part_kind == "scalar":
                 continue
@@ -126,14 +124,17 @@ def _unsafe_options(nodes, kind, content):
 
 def _text(nodes, key):
     """Return a key that is a str or a NumPy str, "" for others."""
-    if isinstance(key, dict) and nodes[key["ref"]][0] == "text":
-        key = nodes[key["ref"]][1].get("text")
-    return key if isinstance(key, str) else ""
+    kind, content = _node(nodes, key)
+    text = content.get("text") if kind == "text" else key
+    return text if isinstance(text, str) else ""
 
 
 def _described(nodes, value):
     """Return an atom, or the kind or type of another value."""
-    if not isinstance(value, dict):
-        return value
-    kind, content = nodes[value["ref"]]
-    return content.get("name", kind)
+    kind, content = _node(nodes, value)
+    return content.get("name", kind) if kind else value
+
+
+def _node(nodes, value):
+    """Return kind and content of the node that a value refers to, if it does."""
+    return nodes[value["ref"]] if isinstance(value, dict) else ("", {})
