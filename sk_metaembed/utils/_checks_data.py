@@ -1,5 +1,6 @@
 """Input of the checks, and comparison of outputs."""
 
+import re
 import unittest
 from functools import partial
 from importlib import import_module
@@ -37,6 +38,17 @@ def require(condition, message):
     """Raise an AssertionError, also under ``python -O`` unlike an assert."""
     if not condition:
         raise AssertionError(message)
+
+
+def require_error(call, pattern, what, errors=(TypeError, ValueError)):
+    """Check that a call raises an error whose message matches a pattern."""
+    try:
+        call()
+    except errors as error:
+        found = re.search(pattern, str(error))
+        require(found, f"{what}: the message does not mention {pattern!r}: {error}")
+        return
+    raise AssertionError(f"{what} raised no error.")
 
 
 def import_or_skip(module):

@@ -27,6 +27,7 @@ from ..sequences import (
     TokenSequences,
 )
 from ._checks_data import (
+    METHODS,
     WORDS,
     is_tagger,
     kind_of,
@@ -77,18 +78,7 @@ _SKIPPED = (
     "check_regressor_data_not_an_array",
     "check_transformer_data_not_an_array",
 )
-_ADAPTED = (
-    "fit",
-    "partial_fit",
-    "fit_transform",
-    "transform",
-    "predict",
-    "predict_proba",
-    "predict_log_proba",
-    "decision_function",
-    "score_samples",
-    "score",
-)
+_ADAPTED = ("fit", "partial_fit", "fit_transform", *METHODS, "score")
 _EXACT_DIM = 6
 _CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
