@@ -212,12 +212,6 @@ class SavedFile:
         """Close the zip file."""
         self._zip.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
-
 
 def _check_kind(path):
     with open(path, "rb") as file:

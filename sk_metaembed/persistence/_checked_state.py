@@ -60,12 +60,24 @@ def _is_binarizer_sound(binarizer):
     return len({*binarizer.classes_}) == len(binarizer.classes_)
 
 
-def _is_clustering_sound(clustering):
-    return clustering.cluster_centers_.shape[1:] == (clustering.n_features_in_,)
+def _has_width(name):
+    """Return a check that an attribute has a column per feature of the input."""
+    return lambda fitted: vars(fitted)[name].shape[1:] == (fitted.n_features_in_,)
 
 
-def _is_neighbors_sound(neighbors):
-    return neighbors._fit_X.shape[1:] == (neighbors.n_features_in_,)
+def _is_birch_sound(birch):
+    return birch._subcluster_norms.shape == birch.subcluster_centers_.shape[:1]
+
+
+def _is_bisecting_sound(clustering):
+    # This class requires trust; any other object could have its attributes.
+    return type(clustering._bisecting_tree).__name__ == "_BisectingTree"
+
+
+def _is_covariance_sound(covariance):
+    matrices = covariance.covariance_, covariance.precision_
+    shapes = {matrix.shape for matrix in matrices if matrix is not None}
+    return shapes == {(covariance.n_features_in_,) * 2}
 
 
 def _is_svm_sound(svm):
@@ -102,7 +114,11 @@ _CHECKS = {
     "DictVectorizer": ("vocabulary_", _is_vocabulary_sound),
     "OneHotEncoder": ("_n_features_outs", _is_one_hot_sound),
     "MultiLabelBinarizer": ("classes_", _is_binarizer_sound),
-    "_BaseKMeans": ("cluster_centers_", _is_clustering_sound),
-    "NeighborsBase": ("_fit_X", _is_neighbors_sound),
+    "_BaseKMeans": ("cluster_centers_", _has_width("cluster_centers_")),
+    "Birch": ("_subcluster_norms", _is_birch_sound),
+    "BisectingKMeans": ("_bisecting_tree", _is_bisecting_sound),
+    "EmpiricalCovariance": ("covariance_", _is_covariance_sound),
+    "FeatureHasher": ("n_features", lambda hasher: hasher.n_features > 0),
+    "NeighborsBase": ("_fit_X", _has_width("_fit_X")),
     "BaseLibSVM": ("_n_support", _is_svm_sound),
 }

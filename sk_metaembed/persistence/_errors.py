@@ -107,21 +107,15 @@ _BOOSTER_RISK = (
 
 def untrusted(types, functions, options):
     """Return the error for lists of names that are not trusted."""
-    found = []
-    if types:
-        is_booster = {name.partition(".")[0] for name in types} & _BOOSTERS
-        found.append(
-            f"objects of types that are not trusted: {', '.join(types)}. Creating and "
-            "using them can run code outside this library."
-            f"{_BOOSTER_RISK if is_booster else ''}"
-        )
-    if functions:
-        found.append(f"functions to be imported and called: {', '.join(functions)}.")
-    if options:
-        found.append(
-            f"estimators with {', '.join(options)}, which allows them to run code that "
-            "comes with a model or a pickle."
-        )
+    is_booster = {name.partition(".")[0] for name in types} & _BOOSTERS
+    kinds = {
+        "objects of types that are not trusted: {}. Creating and using them can run "
+        f"code outside this library.{_BOOSTER_RISK if is_booster else ''}": types,
+        "functions to be imported and called: {}.": functions,
+        "estimators with {}, which allows them to run code that comes with a model or "
+        "a pickle.": options,
+    }
+    found = [text.format(", ".join(names)) for text, names in kinds.items() if names]
     names = [*types, *functions, *options]
     return UntrustedError(
         f"The file contains {' It contains '.join(found)} If you know where the file "

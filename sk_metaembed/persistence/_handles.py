@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..vectors._cache import cache_root, publish
+from ..vectors._download import sha256
 from ._codecs import MalformedEntryError, entry
 from ._errors import SavedFileError
 
@@ -119,15 +120,17 @@ def _open_bundle(module, kind, content, file):
 
 def _is_intact(file, prefix, folder):
     """Return whether the files of a bundle are as they were unpacked."""
+    digests = {place: file.digest(name) for name, place in _places(file, prefix)}
     try:
-        for name in file.names_under(f"{prefix}/"):
-            with open(folder / name.removeprefix(f"{prefix}/"), "rb") as unpacked:
-                digest = hashlib.file_digest(unpacked, "sha256").hexdigest()
-            if digest != file.digest(name):
-                return False
+        return all(sha256(folder / place) == digests[place] for place in digests)
     except OSError:
         return False
-    return True
+
+
+def _places(file, prefix):
+    """Return names of the members of a bundle, and their paths in its folder."""
+    names = file.names_under(f"{prefix}/")
+    return [(name, name.removeprefix(f"{prefix}/")) for name in names]
 
 
 def _unpack(file, prefix):
@@ -136,17 +139,16 @@ def _unpack(file, prefix):
     It is in the cache and named by a digest of its contents, so that processes and
     pickles share it. The checksum of each member is verified when it is written.
     """
-    names = file.names_under(f"{prefix}/")
-    if not names:
+    places = _places(file, prefix)
+    if not places:
         raise SavedFileError(f"{file.label}: the bundle {prefix!r} is missing.")
     root = cache_root().parent / _BUNDLES
     root.mkdir(parents=True, exist_ok=True)
-    places = {name: name.removeprefix(f"{prefix}/") for name in names}
-    digests = sorted((place, file.digest(name)) for name, place in places.items())
+    digests = sorted((place, file.digest(name)) for name, place in places)
     key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
 
     def extract(folder):
-        for name, place in places.items():
+        for name, place in places:
             path = Path(folder, place)
             path.parent.mkdir(parents=True, exist_ok=True)
             file.extract(name, path)

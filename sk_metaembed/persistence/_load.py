@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ._archive import SavedFile
@@ -82,7 +83,7 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     """
     trusted = _check_names(trusted)
     path = file_path(path, "sk_metaembed.load")
-    with SavedFile(path) as file:
+    with closing(SavedFile(path)) as file:
         with raise_corrupt(f"{path}, {STRUCTURE!r}"):
             nodes = read_nodes(file.read(STRUCTURE))
             required = required_trust(nodes, trusted)

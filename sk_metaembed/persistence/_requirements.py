@@ -75,21 +75,17 @@ def _unchecked_types(nodes, kind, content, trusted):
     if trees and "sklearn.tree._classes.BaseDecisionTree" not in bases:
         return {_TREE}
     if trees:
-        _check_tree_estimator(cls, nodes, content)
+        _check_width(cls, nodes, content)
     # Writes to as many columns as its array of trees has, whatever its first model is.
     return {name} if "sklearn.ensemble._gb.BaseGradientBoosting" in bases else set()
 
 
-def _check_tree_estimator(cls, nodes, content):
+def _check_width(cls, nodes, content):
     attributes = dict(zip(content["names"], content["values"], strict=True))
-    n_features = None
-    for tree in references(attributes.get("tree_")):
-        n_features = nodes[tree][1].get("n_features")
-    hidden = sorted(attributes.keys() & {*dir(cls)})
-    if entry(attributes, "n_features_in_", int) != n_features or hidden:
+    _, tree = _node(nodes, attributes.get("tree_"))
+    if entry(attributes, "n_features_in_", int) != tree.get("n_features"):
         raise MalformedEntryError(
-            f"a {cls.__name__} for another number of features than its tree, or with "
-            f"the attributes {hidden} in place of methods"
+            f"a {cls.__name__} for another number of features than its tree"
         )
 
 

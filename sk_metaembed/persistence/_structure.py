@@ -350,10 +350,6 @@ class Decoder:
         return Net(entry(content, "plain", dict), arrays)
 
 
-def _decode_type(content):
-    return imported_class(content)
-
-
 def _decode_named_tuple(content):
     return imported_class(content, tuple)(*entry(content, "items", list))
 
@@ -390,7 +386,7 @@ _DECODERS = {
     **{kind: decode for kind, (_, _, decode) in CODECS.items()},
     **COMPILED,
     **FUNCTIONS,
-    "type": _decode_type,
+    "type": imported_class,
     "named tuple": _decode_named_tuple,
     "opaque": _decode_opaque,
     "object": _decode_object,

@@ -1,17 +1,21 @@
 """`save` names the place of what it refuses, and warns of what `load` requires."""
 
+import json
 import os
 import threading
 from collections import Counter
+from importlib.metadata import version
 
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
+import sk_metaembed
 from sk_metaembed import Pooling, Tokenizer, TransformerEmbedding, load, save
 from sk_metaembed.persistence import UntrustedError
 
+from . import forge
 from .same import Holder
 
 
@@ -80,6 +84,14 @@ def test_save_warns_of_what_load_requires(tmp_path):
         with pytest.raises(UntrustedError) as error:
             load(path, trusted=[other for other in names if other != name])
         assert error.value.names == (name,)
+
+
+def test_a_file_states_the_versions_that_wrote_it(tmp_path):
+    path = save(Tokenizer(), tmp_path / "m.skm")
+    manifest = json.loads(forge.members(path.read_bytes())[forge.MANIFEST])
+    expected = {"sk_metaembed": sk_metaembed.__version__}
+    expected |= {name: version(name) for name in ("scikit-learn", "numpy", "torch")}
+    assert manifest["versions"] == expected
 
 
 @pytest.mark.filterwarnings("error")
