@@ -1,7 +1,7 @@
 """Functions are saved by name, and imported again only if they are trusted."""
 
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 
@@ -97,17 +97,14 @@ def _decode_partial(content):
 def _scorer_name(value):
     if type(value).__module__ != "sklearn.metrics._scorer":
         return None
-    content = type(value), vars(value)
-    with suppress(ValueError):  # comparing arguments that are arrays
-        return next((n for n, known in _scorers().items() if known == content), None)
-
-
-@cache
-def _scorers():
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    scorers = {name: get_scorer(name) for name in get_scorer_names()}
-    return {name: (type(scorer), vars(scorer)) for name, scorer in scorers.items()}
+    for name in get_scorer_names():
+        known = get_scorer(name)
+        with suppress(ValueError):  # comparing arguments that are arrays
+            if type(known) is type(value) and vars(known) == vars(value):
+                return name
+    return None
 
 
 def _decode_scorer(content):

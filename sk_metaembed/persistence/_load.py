@@ -103,14 +103,12 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
 
 
 def _check_names(trusted):
-    if trusted is None:
-        return ()
-    many = isinstance(trusted, Iterable) and not isinstance(trusted, str)
-    # Iterated over once: a generator would be empty afterwards.
-    trusted = tuple(trusted) if many else trusted
-    if not many or not all(isinstance(n, str) for n in trusted):
-        raise TypeError(
-            "trusted must be a list of names, as in the error message of a file that "
-            f"needs them; got {trusted!r}."
-        )
-    return trusted
+    names = () if trusted is None else trusted
+    if isinstance(names, Iterable) and not isinstance(names, str):
+        names = tuple(names)  # a generator would be empty afterwards
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise TypeError(
+        "trusted must be a list of names, as in the error message of a file that "
+        f"needs them; got {names!r}."
+    )

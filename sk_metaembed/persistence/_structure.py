@@ -9,6 +9,7 @@ the arguments of a constructor, other than those that its kind checks.
 
 import json
 import sys
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -45,11 +46,11 @@ _MOST_COPIED = 8  # times the bytes of all arrays
 _FEWEST_VIEWED = 16  # the inverse of an array's share of them
 
 
-class Net:
+class Net(NamedTuple):
     """A trained network as plain values and arrays; see `_net_parts`."""
 
-    def __init__(self, plain, arrays):
-        self.plain, self.arrays = plain, arrays
+    plain: dict
+    arrays: dict
 
 
 class Encoder:
@@ -161,7 +162,7 @@ def _refusal(value):
 
 def _encode_net(value):
     if isinstance(value, Net):
-        return "net", vars(value)
+        return "net", value._asdict()
     if "torch" in sys.modules and isinstance(value, sys.modules["torch"].nn.Module):
         raise UnsavableError(
             f"is a torch module, {type(value).__name__}, whose code cannot be saved. "
