@@ -9,6 +9,8 @@ from numbers import Real
 
 from ._codecs import MalformedEntryError
 
+_MOST_THREADS = 1024
+
 
 def check_state(instance):
     """Raise MalformedEntryError if attributes of an estimator point out of bounds."""
@@ -60,9 +62,15 @@ def _is_binarizer_sound(binarizer):
     return len({*binarizer.classes_}) == len(binarizer.classes_)
 
 
-def _has_width(name):
-    """Return a check that an attribute has a column per feature of the input."""
-    return lambda fitted: vars(fitted)[name].shape[1:] == (fitted.n_features_in_,)
+def _is_clustering_sound(clustering):
+    # OpenMP ends the process if there is no memory for its threads.
+    width, n_threads = clustering.cluster_centers_.shape[1:], clustering._n_threads
+    return width == (clustering.n_features_in_,) and 0 < n_threads <= _MOST_THREADS
+
+
+def _is_neighbors_sound(neighbors):
+    shape = neighbors.n_samples_fit_, neighbors.n_features_in_
+    return neighbors._fit_X.shape == shape
 
 
 def _is_birch_sound(birch):
@@ -114,11 +122,11 @@ _CHECKS = {
     "DictVectorizer": ("vocabulary_", _is_vocabulary_sound),
     "OneHotEncoder": ("_n_features_outs", _is_one_hot_sound),
     "MultiLabelBinarizer": ("classes_", _is_binarizer_sound),
-    "_BaseKMeans": ("cluster_centers_", _has_width("cluster_centers_")),
+    "_BaseKMeans": ("cluster_centers_", _is_clustering_sound),
     "Birch": ("_subcluster_norms", _is_birch_sound),
     "BisectingKMeans": ("_bisecting_tree", _is_bisecting_sound),
     "EmpiricalCovariance": ("covariance_", _is_covariance_sound),
     "FeatureHasher": ("n_features", lambda hasher: hasher.n_features > 0),
-    "NeighborsBase": ("_fit_X", _has_width("_fit_X")),
+    "NeighborsBase": ("_fit_X", _is_neighbors_sound),
     "BaseLibSVM": ("_n_support", _is_svm_sound),
 }
