@@ -13,6 +13,7 @@ from collections import OrderedDict, defaultdict
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -291,7 +292,7 @@ def _decode_zoned(content):
 
 
 # Types, encode and decode by kind. Values have exactly one of the types.
-CODECS = {
+CODECS: dict[str, tuple[Any, Any, Any]] = {
     "list": ([list], _encode_items, partial(_decode_items, list)),
     "tuple": ([tuple], _encode_items, partial(_decode_items, tuple)),
     "set": ([set], _encode_items, partial(_decode_items, set)),
