@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -112,6 +113,7 @@ def _write_labels(ax, positions, labels, style):
     return texts
 
 
+@dataclass(eq=False, repr=False)
 class SenseProjectionDisplay(BaseDisplay):
     """Projection of a word's occurrences to a plane, one panel per layer or source.
 
@@ -204,22 +206,13 @@ class SenseProjectionDisplay(BaseDisplay):
     ['river bank', 'bank loan']
     """
 
-    def __init__(
-        self,
-        positions: NDArray[np.float64],
-        *,
-        blocks: Sequence[str],
-        labels: Sequence[str],
-        senses: ArrayLike | None = None,
-        silhouettes: NDArray[np.float64] | None = None,
-        shares: NDArray[np.float64],
-    ) -> None:
-        self.positions = positions
-        self.blocks = blocks
-        self.labels = labels
-        self.senses = senses
-        self.silhouettes = silhouettes
-        self.shares = shares
+    positions: NDArray[np.float64]
+    _: KW_ONLY
+    blocks: Sequence[str]
+    labels: Sequence[str]
+    senses: ArrayLike | None = None
+    silhouettes: NDArray[np.float64] | None = None
+    shares: NDArray[np.float64]
 
     @property
     def silhouette_scores(self) -> dict[str, float]:
