@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from .._io._handle_cache import HandleCache
+from ..sequences._immutable import Immutable
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
 from ._gensim import check_keyed_vectors, ngram_table, to_keyed_vectors
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
 
 _handles = HandleCache(maxsize=16)
 _CHUNK_WORDS = 1 << 14
-_STATE = ("_buckets", "_index", "_meta", "_packed", "_path", "_vectors")
+_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
+_STATE += ("_buckets", "_index", "_meta", "_packed")
 
 
-class WordVectors:
+class WordVectors(Immutable):
     r"""Words and their vectors in an immutable store on disk, memory-mapped.
 
     Use it wherever vectors are shared: as a parameter of an estimator, in a grid
@@ -60,17 +62,19 @@ class WordVectors:
     Attributes
     ----------
     path : str
-        Directory of the store.
+        Directory of the store; a pickle of the handle refers to it.
     fingerprint : str
-        Digest of the content: equal for equal words, vectors and dtype.
+        Digest of the content: equal for equal words, vectors and dtype. Handles with
+        equal fingerprints are equal, wherever their stores are.
     dim : int
         Length of a vector.
     dtype : numpy.dtype
-        float32 or float16, as stored.
+        float32 or float16, as stored; lookups by word return float32.
     words : ndarray of str, shape (n_words,)
         All words in row order, decoded on first access.
     vectors : numpy.memmap, shape (n_words, dim)
-        All vectors, read-only.
+        All vectors, read-only. The system reads the pages in use and shares them
+        between processes.
     has_subwords : bool
         Whether unknown words get vectors from n-grams (fastText models).
     repairs : dict of str to int
@@ -151,22 +155,32 @@ class WordVectors:
 
     _saved_kind = "vectors"  # in files that `save` writes
 
-    __slots__ = ("__weakref__", *_STATE, "_words")
+    __slots__ = ("__weakref__", "_words", *_STATE)
 
+    path: str
+    fingerprint: str
+    dim: int
+    dtype: np.dtype[Any]
+    vectors: NDArray[Any]
     _buckets: NDArray[Any] | None
     _index: NDArray[np.uint64]
     _meta: dict[str, Any]
     _packed: PackedWords
-    _path: str
-    _vectors: NDArray[Any]
     _words: NDArray[np.object_]
 
     def __init__(self, path: str, meta: dict[str, Any]) -> None:
         arrays = map_arrays(path, meta)
-        self._path, self._meta = path, meta
-        self._vectors, self._buckets = arrays["vectors"], arrays["buckets"]
-        self._packed = PackedWords(arrays["words"], arrays["offsets"])
-        self._index = arrays["index"]
+        self._assign(
+            path=path,
+            fingerprint=meta["fingerprint"],
+            dim=meta["dim"],
+            dtype=np.dtype(meta["dtype"]),
+            vectors=arrays["vectors"],
+            _buckets=arrays["buckets"],
+            _index=arrays["index"],
+            _meta=meta,
+            _packed=PackedWords(arrays["words"], arrays["offsets"]),
+        )
 
     @classmethod
     def open(
@@ -361,28 +375,6 @@ class WordVectors:
         return to_keyed_vectors(self.words.tolist(), self.vectors, buckets)
 
     @property
-    def path(self) -> str:
-        """The directory of the store; a pickle of the handle refers to it."""
-        return self._path
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of the content: equal for equal words, vectors and dtype.
-
-        Handles with equal fingerprints are equal, wherever their stores are. It is part
-        of the keys of caches.
-        """
-        return self._meta["fingerprint"]
-
-    @property
-    def vectors(self) -> NDArray[Any]:
-        """All vectors as a read-only memory map, shape (n_words, dim).
-
-        The system reads the pages in use and shares them between processes.
-        """
-        return self._vectors
-
-    @property
     def words(self) -> NDArray[np.object_]:
         """All words in row order, decoded on first access.
 
@@ -393,18 +385,8 @@ class WordVectors:
             words = np.empty(len(self), object)
             words[:] = self._packed.to_list()
             words.setflags(write=False)
-            self._words = words
+            self._assign(_words=words)
         return self._words
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        return self._meta["dim"]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of `vectors`, float32 or float16; lookups by word return float32."""
-        return np.dtype(self._meta["dtype"])
 
     @property
     def has_subwords(self) -> bool:
@@ -440,7 +422,7 @@ class WordVectors:
         ValueError
             If the store is corrupt.
         """
-        check_content(self._path, self.fingerprint)
+        check_content(self.path, self.fingerprint)
         return self
 
     def lookup(self, words: Sequence[str] | NDArray[Any]) -> NDArray[np.int32]:
@@ -579,32 +561,30 @@ class WordVectors:
         words = "word" if len(self) == 1 else "words"
         return (
             f"{type(self).__name__}({len(self):,} {words}, dim={self.dim}, "
-            f"{self.dtype.name}, {self._path!r})"
+            f"{self.dtype.name}, {self.path!r})"
         )
 
     def __reduce__(self):
         # A function: cloudpickle would write a method by value.
-        return reopen, (self._path, self.fingerprint)
+        return reopen, (self.path, self.fingerprint)
+
+    def _reference(self):
+        """Return the path and fingerprint that `reopen` takes, as a dict."""
+        return {"path": self.path, "fingerprint": self.fingerprint}
 
     # pickle, copy and clone use `__reduce__`; skops reads the state and sets it on a
     # new, empty object, which then shares the arrays of the process's handle.
-    def __getstate__(self):
-        return self._reference()
+    __getstate__ = _reference
 
     def __setstate__(self, state):
         if hasattr(self, "_meta"):
             raise AttributeError("WordVectors is immutable; its state cannot be set.")
-        handle = reopen(state["path"], state["fingerprint"])
-        for name in _STATE:
-            setattr(self, name, getattr(handle, name))
-
-    def _reference(self):
-        """Return the path and fingerprint that `reopen` takes, as a dict."""
-        return {"path": self._path, "fingerprint": self.fingerprint}
+        handle = reopen(**state)
+        self._assign(**{name: getattr(handle, name) for name in _STATE})
 
     def _files(self, where):
         """Return the paths of the files that a saved file includes, by name."""
-        return {name: Path(self._path, name) for name in (META, *self._meta["files"])}
+        return {name: Path(self.path, name) for name in (META, *self._meta["files"])}
 
     @classmethod
     def _of_store(cls, path):
