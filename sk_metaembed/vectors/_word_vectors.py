@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _handles = HandleCache(maxsize=16)
 _CHUNK_WORDS = 1 << 14
-_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
-_STATE += ("_buckets", "_index", "_meta", "_packed")
+_PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
+_STATE = (*_PUBLIC_STATE, "_buckets", "_meta", "_packed", "_slots")
 
 
 class WordVectors(Immutable):
@@ -162,24 +162,24 @@ class WordVectors(Immutable):
     dim: int
     dtype: np.dtype[Any]
     vectors: NDArray[Any]
-    _buckets: NDArray[Any] | None
-    _index: NDArray[np.uint64]
+    _buckets: tuple[NDArray[Any], int, int] | None
     _meta: dict[str, Any]
     _packed: PackedWords
+    _slots: NDArray[np.uint64]
     _words: NDArray[np.object_]
 
     def __init__(self, path: str, meta: dict[str, Any]) -> None:
-        arrays = map_arrays(path, meta)
+        packed, slots, vectors, buckets = map_arrays(path, meta)
         self._assign(
             path=path,
             fingerprint=meta["fingerprint"],
             dim=meta["dim"],
             dtype=np.dtype(meta["dtype"]),
-            vectors=arrays["vectors"],
-            _buckets=arrays["buckets"],
-            _index=arrays["index"],
+            vectors=vectors,
+            _buckets=buckets,
             _meta=meta,
-            _packed=PackedWords(arrays["words"], arrays["offsets"]),
+            _packed=packed,
+            _slots=slots,
         )
 
     @classmethod
@@ -368,11 +368,7 @@ class WordVectors(Immutable):
         gensim.models.KeyedVectors
             FastTextKeyedVectors if the store has n-gram vectors.
         """
-        buckets = None
-        if self.has_subwords:
-            n = self._meta["subwords"]
-            buckets = self._buckets, n["min_n"], n["max_n"]
-        return to_keyed_vectors(self.words.tolist(), self.vectors, buckets)
+        return to_keyed_vectors(self.words.tolist(), self.vectors, self._buckets)
 
     @property
     def words(self) -> NDArray[np.object_]:
@@ -446,11 +442,11 @@ class WordVectors(Immutable):
         TypeError
             If a word is not a str; the message names the first.
         """
-        return find(pack(words), self._packed, self._index)
+        return find(pack(words), self._packed, self._slots)
 
     def _find_spans(self, spans, *, case_fallback):
         """Return the rows of `TokenSpans`, -1 for unknown words."""
-        index = self._packed, self._index
+        index = self._packed, self._slots
         return find_spans(spans, *index, case_fallback=case_fallback)
 
     def vectors_for(
@@ -517,18 +513,15 @@ class WordVectors(Immutable):
                 f"Only fastText models (.bin, or gensim's FastText) have them."
             )
         packed = pack(words)
-        rows = find(packed, self._packed, self._index)
+        rows = find(packed, self._packed, self._slots)
         values = np.zeros((packed.n_words, self.dim), np.float32)
         known = rows >= 0
         values[known] = self.vectors[rows[known]]
         unknown = np.flatnonzero(~known)
-        n = self._meta["subwords"]
         for start in range(0, len(unknown), _CHUNK_WORDS):
             chunk = unknown[start : start + _CHUNK_WORDS]
             means = np.zeros((len(chunk), self.dim), np.float32)
-            mean_ngrams(
-                packed.take(chunk), self._buckets, n["min_n"], n["max_n"], means
-            )
+            mean_ngrams(packed.take(chunk), *self._buckets, means)
             values[chunk] = means
         return values
 
