@@ -429,7 +429,10 @@ class SenseProjectionDisplay(BaseDisplay):
         self.points_, self.labels_, self.legend_ = [], [], None
         for number, panel in enumerate(self.axes_):
             panel.set_title(self._title(number), fontsize="medium", parse_math=False)
-            xlabel, ylabel = (self._axis_label(number, axis) for axis in (0, 1))
+            xlabel, ylabel = (
+                f"PCA {axis}: {share:.0%} of the variance"
+                for axis, share in enumerate(self.shares[number], start=1)
+            )
             panel.set(xticks=[], yticks=[], xlabel=xlabel, ylabel=ylabel)
             panel.set_aspect("equal", adjustable="datalim")
             panel.margins(0.2)  # for labels
@@ -459,11 +462,6 @@ class SenseProjectionDisplay(BaseDisplay):
         if n_spots < n:
             lines.append(f"{n} occurrences at {plural(n_spots, 'position')}")
         return "\n".join(filter(None, lines))
-
-    def _axis_label(self, number, axis):
-        """Return the label of a panel's axis, with its share of the variance."""
-        share = self.shares[number][axis]
-        return f"PCA {axis + 1}: {share:.0%} of the variance"
 
     def frame(self) -> pd.DataFrame:
         """Return the occurrences as a table, without drawing.
