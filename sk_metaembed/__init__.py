@@ -6,44 +6,33 @@ import torch, gensim or transformers.
 
 from importlib import import_module
 
-from ._version import __version__
-
 
 def _read_stub():
-    """Return the room of each public name, and the rooms, from the type stub.
+    """Return the room of each public name, "" for the rooms, from the type stub.
 
-    Importing a parser would take longer than everything else here.
+    A line imports one name; to import `ast` would take longer than everything here.
     """
-    home, rooms = {}, []
     with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as file:
-        statements = file.read().split("\nfrom .")[1:]
-    for statement in statements:
-        room, _, names = statement.partition(" import ")
-        end = ")" if names.startswith("(") else "\n"
-        names = names.strip("(").partition(end)[0].split(",")
-        names = [name.split(" as ")[0].strip() for name in names if name.strip()]
-        if not room:
-            rooms += names
-        elif room != "_version":
-            home |= dict.fromkeys(names, room)
-    return home, rooms
+        imports = [line.split() for line in file if line.startswith("from ")]
+    return {name: home.removeprefix(".") for _, home, _, name, *_ in imports}
 
 
-_HOME, _ROOMS = _read_stub()
+_HOMES = _read_stub()
+_ROOMS = [name for name, home in _HOMES.items() if not home]
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = sorted(_HOMES.keys() - set(_ROOMS))
 
 
 def __getattr__(name):
-    if name in _HOME:
-        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    elif name in _ROOMS:
-        value = import_module(f".{name}", __name__)
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    value = import_module(f".{home or name}", __name__)
+    if home:
+        value = getattr(value, name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *_HOMES})

@@ -1,4 +1,4 @@
-"""The public names for type checkers and editors; `__init__.py` loads them lazily."""
+"""The public names, once each, for type checkers; `__init__.py` reads them."""
 
 from . import adapters as adapters
 from . import datasets as datasets
@@ -15,132 +15,63 @@ from . import sources as sources
 from . import tables as tables
 from . import utils as utils
 from . import vectors as vectors
-from ._version import __version__
-from .adapters import PairEncoder, TokenClassifier
-from .dynamic import (
-    DynamicMetaClassifier,
-    DynamicMetaEmbedding,
-    DynamicMetaRegressor,
-    DynamicMetaTagger,
-)
-from .elmo import ElmoLanguageModel
-from .meta import (
-    AutoencodedMetaEmbedding,
-    AverageMetaEmbedding,
-    BlockPCA,
-    ConcatMetaEmbedding,
-    GCCAMetaEmbedding,
-    OneToNMetaEmbedding,
-    ProcrustesMetaEmbedding,
-    SourceImputer,
-    StackedMetaClassifier,
-    StackedMetaRegressor,
-    SVDMetaEmbedding,
-)
-from .persistence import load, save
-from .pooling import (
-    CommonComponentRemoval,
-    EmbeddingQuantizer,
-    Pooling,
-)
-from .scale import TextStream, transform_in_batches, transform_partitions
-from .sequences import (
-    Block,
-    EmbeddedSequences,
-    SequencePairs,
-    Tokenizer,
-    TokenSequences,
-)
-from .sources import (
-    BytePairEmbedding,
-    CharEmbedding,
-    ContrastiveEmbedding,
-    DistilledEmbedding,
-    ElmoEmbedding,
-    EmbeddingCache,
-    EmbeddingUnion,
-    EstimatorEmbedding,
-    FastTextEmbedding,
-    FineTuned,
-    FunctionEmbedding,
-    LSAEmbedding,
-    PretrainedEmbedding,
-    SourceSelector,
-    StaticSubwordEmbedding,
-    TransformerEmbedding,
-    Word2VecEmbedding,
-    contextual_to_static,
-    make_embedding,
-    make_embedding_union,
-    source_subsets,
-)
-from .tables import (
-    TextMetaEncoder,
-    make_table_pipeline,
-    make_text_pipeline,
-    search_space,
-)
-from .vectors import WordVectors, align_vectors, export_vectors
-
-__all__ = [
-    "__version__",
-    "AutoencodedMetaEmbedding",
-    "AverageMetaEmbedding",
-    "Block",
-    "BlockPCA",
-    "BytePairEmbedding",
-    "CharEmbedding",
-    "CommonComponentRemoval",
-    "ConcatMetaEmbedding",
-    "ContrastiveEmbedding",
-    "DistilledEmbedding",
-    "DynamicMetaClassifier",
-    "DynamicMetaEmbedding",
-    "DynamicMetaRegressor",
-    "DynamicMetaTagger",
-    "ElmoEmbedding",
-    "ElmoLanguageModel",
-    "EmbeddedSequences",
-    "EmbeddingCache",
-    "EmbeddingQuantizer",
-    "EmbeddingUnion",
-    "EstimatorEmbedding",
-    "FastTextEmbedding",
-    "FineTuned",
-    "FunctionEmbedding",
-    "GCCAMetaEmbedding",
-    "LSAEmbedding",
-    "OneToNMetaEmbedding",
-    "PairEncoder",
-    "Pooling",
-    "PretrainedEmbedding",
-    "ProcrustesMetaEmbedding",
-    "SVDMetaEmbedding",
-    "SequencePairs",
-    "SourceImputer",
-    "SourceSelector",
-    "StackedMetaClassifier",
-    "StackedMetaRegressor",
-    "StaticSubwordEmbedding",
-    "TextMetaEncoder",
-    "TextStream",
-    "TokenClassifier",
-    "TokenSequences",
-    "Tokenizer",
-    "TransformerEmbedding",
-    "Word2VecEmbedding",
-    "WordVectors",
-    "align_vectors",
-    "contextual_to_static",
-    "export_vectors",
-    "load",
-    "make_embedding",
-    "make_embedding_union",
-    "make_table_pipeline",
-    "make_text_pipeline",
-    "save",
-    "search_space",
-    "source_subsets",
-    "transform_in_batches",
-    "transform_partitions",
-]
+from ._version import __version__ as __version__
+from .adapters import PairEncoder as PairEncoder
+from .adapters import TokenClassifier as TokenClassifier
+from .dynamic import DynamicMetaClassifier as DynamicMetaClassifier
+from .dynamic import DynamicMetaEmbedding as DynamicMetaEmbedding
+from .dynamic import DynamicMetaRegressor as DynamicMetaRegressor
+from .dynamic import DynamicMetaTagger as DynamicMetaTagger
+from .elmo import ElmoLanguageModel as ElmoLanguageModel
+from .meta import AutoencodedMetaEmbedding as AutoencodedMetaEmbedding
+from .meta import AverageMetaEmbedding as AverageMetaEmbedding
+from .meta import BlockPCA as BlockPCA
+from .meta import ConcatMetaEmbedding as ConcatMetaEmbedding
+from .meta import GCCAMetaEmbedding as GCCAMetaEmbedding
+from .meta import OneToNMetaEmbedding as OneToNMetaEmbedding
+from .meta import ProcrustesMetaEmbedding as ProcrustesMetaEmbedding
+from .meta import SourceImputer as SourceImputer
+from .meta import StackedMetaClassifier as StackedMetaClassifier
+from .meta import StackedMetaRegressor as StackedMetaRegressor
+from .meta import SVDMetaEmbedding as SVDMetaEmbedding
+from .persistence import load as load
+from .persistence import save as save
+from .pooling import CommonComponentRemoval as CommonComponentRemoval
+from .pooling import EmbeddingQuantizer as EmbeddingQuantizer
+from .pooling import Pooling as Pooling
+from .scale import TextStream as TextStream
+from .scale import transform_in_batches as transform_in_batches
+from .scale import transform_partitions as transform_partitions
+from .sequences import Block as Block
+from .sequences import EmbeddedSequences as EmbeddedSequences
+from .sequences import SequencePairs as SequencePairs
+from .sequences import Tokenizer as Tokenizer
+from .sequences import TokenSequences as TokenSequences
+from .sources import BytePairEmbedding as BytePairEmbedding
+from .sources import CharEmbedding as CharEmbedding
+from .sources import ContrastiveEmbedding as ContrastiveEmbedding
+from .sources import DistilledEmbedding as DistilledEmbedding
+from .sources import ElmoEmbedding as ElmoEmbedding
+from .sources import EmbeddingCache as EmbeddingCache
+from .sources import EmbeddingUnion as EmbeddingUnion
+from .sources import EstimatorEmbedding as EstimatorEmbedding
+from .sources import FastTextEmbedding as FastTextEmbedding
+from .sources import FineTuned as FineTuned
+from .sources import FunctionEmbedding as FunctionEmbedding
+from .sources import LSAEmbedding as LSAEmbedding
+from .sources import PretrainedEmbedding as PretrainedEmbedding
+from .sources import SourceSelector as SourceSelector
+from .sources import StaticSubwordEmbedding as StaticSubwordEmbedding
+from .sources import TransformerEmbedding as TransformerEmbedding
+from .sources import Word2VecEmbedding as Word2VecEmbedding
+from .sources import contextual_to_static as contextual_to_static
+from .sources import make_embedding as make_embedding
+from .sources import make_embedding_union as make_embedding_union
+from .sources import source_subsets as source_subsets
+from .tables import TextMetaEncoder as TextMetaEncoder
+from .tables import make_table_pipeline as make_table_pipeline
+from .tables import make_text_pipeline as make_text_pipeline
+from .tables import search_space as search_space
+from .vectors import WordVectors as WordVectors
+from .vectors import align_vectors as align_vectors
+from .vectors import export_vectors as export_vectors

@@ -20,9 +20,7 @@ from sk_metaembed.sequences import (
 from sk_metaembed.utils.estimator_checks import parametrize_with_checks
 
 
-class Source(
-    SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class Source(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     """Random vectors for the words of the training fold."""
 
     _parameter_constraints = {"dim": "no_validation", "random_state": "no_validation"}
@@ -71,11 +69,7 @@ def embedded_only(X, caller, dims=None):
 
 
 class Doubled(
-    EmbeddedInputMixin,
-    SequencesOutputMixin,
-    TransformerMixin,
-    BaseEstimator,
-    auto_wrap_output_keys=None,
+    EmbeddedInputMixin, SequencesOutputMixin, TransformerMixin, BaseEstimator
 ):
     """Double all vectors."""
 

@@ -66,7 +66,7 @@ def _from_import(node, package):
     if base:
         yield ".".join(base)
     for alias in node.names:
-        home = sk_metaembed._HOME.get(alias.name, alias.name)
+        home = sk_metaembed._HOMES.get(alias.name) or alias.name
         yield ".".join([*base, alias.name] if base else [home])
 
 

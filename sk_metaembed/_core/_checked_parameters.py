@@ -25,51 +25,46 @@ class CheckedParametersMixin:
         name_errors_of_methods(cls)
 
     def _validate_params(self):
-        params = self.get_params(deep=False)
+        constraints, params = self._parameter_constraints, self.get_params(deep=False)
         for name, value in params.items():
-            if isinstance(value, bool) and self._accepts_numbers_only(name, value):
-                self._reject(name, value)
+            given = constraints.get(name, "no_validation")
+            if isinstance(value, bool) and _accepts_numbers_only(given, value):
+                params[name] = _NoNumber(value)
         try:
-            super()._validate_params()
-        except InvalidParameterError:
-            for name, value in params.items():
-                if len(repr(value)) > _LONGEST:
-                    self._reject_if_invalid(name, value)
+            validate_parameter_constraints(constraints, params, type(self).__name__)
+        except InvalidParameterError as error:
+            message = str(error)
+            for value in params.values():
+                message = message.replace(repr(value), _shortened(value))
+            error.args = (message,)
             raise
 
-    def _accepts_numbers_only(self, name, value):
-        """Return whether a bool satisfies only constraints on numbers."""
-        constraints = self._parameter_constraints.get(name, "no_validation")
-        if isinstance(constraints, str):
-            return False
-        satisfied = [c for c in _flat(constraints) if c.is_satisfied_by(value)]
-        return bool(satisfied) and all(map(_is_number, satisfied))
 
-    def _reject_if_invalid(self, name, value):
-        constraints = self._parameter_constraints.get(name, "no_validation")
-        if isinstance(constraints, str):
-            return
-        if not any(c.is_satisfied_by(value) for c in map(make_constraint, constraints)):
-            self._reject(name, value)
-
-    def _reject(self, name, value):
-        constraints = {name: self._parameter_constraints[name]}
-        caller = type(self).__name__
-        validate_parameter_constraints(constraints, {name: _Shortened(value)}, caller)
-
-
-class _Shortened:
-    """A value that satisfies no constraint, with the repr of another, shortened."""
+class _NoNumber:
+    """True or False, where only numbers are allowed: satisfies no constraint."""
 
     def __init__(self, value):
         self.value = value
 
     def __repr__(self):
-        shown = repr(self.value)
-        if len(shown) <= _LONGEST:
-            return shown
-        shown = " ".join(shown.split())[: _LONGEST // 2]
-        return f"{shown}... (an instance of {type(self.value).__name__!r})"
+        return repr(self.value)
+
+
+def _accepts_numbers_only(constraints, value):
+    """Return whether a bool satisfies only constraints on numbers."""
+    if isinstance(constraints, str):
+        return False
+    satisfied = [c for c in _flat(constraints) if c.is_satisfied_by(value)]
+    return bool(satisfied) and all(map(_is_number, satisfied))
+
+
+def _shortened(value):
+    """Return the repr of a value, cut if it is long."""
+    shown = repr(value)
+    if len(shown) <= _LONGEST:
+        return shown
+    shown = " ".join(shown.split())[: _LONGEST // 2]
+    return f"{shown}... (an instance of {type(value).__name__!r})"
 
 
 def is_integer(value):

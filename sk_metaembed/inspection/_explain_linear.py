@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from ..meta._stacked_decisions import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
+from ..sequences._pipeline_steps import apply_steps
 
 # A model is affine if it differs from its linearization by less, relative to its size.
 _TOLERANCE = 1e-4
@@ -106,7 +107,7 @@ def linear_contributions(estimator, X, choose, background=None):
     if place is None or not (hasattr(steps[-1], "coef_") or steps[-1] is steps[place]):
         return None
     before, pool, after = steps[:place], steps[place], steps[place + 1 :]
-    embedded = _apply(before, X)
+    embedded = apply_steps(before, X)
     if not isinstance(embedded, EmbeddedSequences):  # pairs
         return None
     pooled, parts = pool._pooled(embedded)
@@ -114,7 +115,7 @@ def linear_contributions(estimator, X, choose, background=None):
     rest = _Rest(pool, after, embedded[:1])
     reference = _reference(pool, after, pooled.shape[1])
     if background is not None:
-        mean = pool._pooled(_apply(before, background))[0]
+        mean = pool._pooled(apply_steps(before, background))[0]
         reference = mean.mean(axis=0, dtype=np.float64)
     try:
         linear = linearize(rest, reference, pooled)
@@ -136,13 +137,6 @@ def linear_contributions(estimator, X, choose, background=None):
     return Linear(embedded.tokens, chosen, columns, base[columns], words, sources)
 
 
-def _apply(steps, X):
-    for step in steps:
-        if hasattr(step, "transform"):  # resampling steps have none
-            X = step.transform(X)
-    return X
-
-
 class _Rest:
     """The values as a function of pooled vectors, (n_rows, dim)."""
 
@@ -159,7 +153,7 @@ class _Rest:
             X = type(self._like)(X, columns=self._like.columns)
         elif hasattr(self._like, "columns"):
             X = type(self._like)(X, schema=self._like.columns, orient="row")
-        return self._outputs(_apply(self._steps, X))
+        return self._outputs(apply_steps(self._steps, X))
 
 
 def _reference(pool, after, dim):

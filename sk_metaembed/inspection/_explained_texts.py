@@ -136,7 +136,6 @@ class _Tokens:
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
         rows, places, texts = zip(*variants, strict=True)
-        rows = np.array(rows)
         offsets = np.cumsum([0, *map(len, places)])
         places = np.concatenate(places)
         info = self.tokens._row_info._replace(index=None, missing=None, texts=None)
@@ -148,11 +147,7 @@ class _Tokens:
         tokens = TokenSequences._trusted(self.tokens.types, codes, offsets, info)
         if self.X is self.tokens:
             return tokens
-        index = {"token": places, "sequence": rows}
-        blocks = [
-            b if b.level == "type" else b.take(index[b.level]) for b in self.X.blocks
-        ]
-        return EmbeddedSequences(tokens, blocks)
+        return self.X._take(tokens, places, np.array(rows))
 
 
 class _Strings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -112,6 +113,7 @@ def _write_labels(ax, positions, labels, style):
     return texts
 
 
+@dataclass(eq=False, repr=False)
 class SenseProjectionDisplay(BaseDisplay):
     """Projection of a word's occurrences to a plane, one panel per layer or source.
 
@@ -204,22 +206,13 @@ class SenseProjectionDisplay(BaseDisplay):
     ['river bank', 'bank loan']
     """
 
-    def __init__(
-        self,
-        positions: NDArray[np.float64],
-        *,
-        blocks: Sequence[str],
-        labels: Sequence[str],
-        senses: ArrayLike | None = None,
-        silhouettes: NDArray[np.float64] | None = None,
-        shares: NDArray[np.float64],
-    ) -> None:
-        self.positions = positions
-        self.blocks = blocks
-        self.labels = labels
-        self.senses = senses
-        self.silhouettes = silhouettes
-        self.shares = shares
+    positions: NDArray[np.float64]
+    _: KW_ONLY
+    blocks: Sequence[str]
+    labels: Sequence[str]
+    senses: ArrayLike | None = None
+    silhouettes: NDArray[np.float64] | None = None
+    shares: NDArray[np.float64]
 
     @property
     def silhouette_scores(self) -> dict[str, float]:
@@ -436,7 +429,10 @@ class SenseProjectionDisplay(BaseDisplay):
         self.points_, self.labels_, self.legend_ = [], [], None
         for number, panel in enumerate(self.axes_):
             panel.set_title(self._title(number), fontsize="medium", parse_math=False)
-            xlabel, ylabel = (self._axis_label(number, axis) for axis in (0, 1))
+            xlabel, ylabel = (
+                f"PCA {axis}: {share:.0%} of the variance"
+                for axis, share in enumerate(self.shares[number], start=1)
+            )
             panel.set(xticks=[], yticks=[], xlabel=xlabel, ylabel=ylabel)
             panel.set_aspect("equal", adjustable="datalim")
             panel.margins(0.2)  # for labels
@@ -466,11 +462,6 @@ class SenseProjectionDisplay(BaseDisplay):
         if n_spots < n:
             lines.append(f"{n} occurrences at {plural(n_spots, 'position')}")
         return "\n".join(filter(None, lines))
-
-    def _axis_label(self, number, axis):
-        """Return the label of a panel's axis, with its share of the variance."""
-        share = self.shares[number][axis]
-        return f"PCA {axis + 1}: {share:.0%} of the variance"
 
     def frame(self) -> pd.DataFrame:
         """Return the occurrences as a table, without drawing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ _MAX_LABELS = 50  # more do not fit next to the rows
 _MAX_SLANTED_LABELS = 30
 
 
+@dataclass(eq=False, repr=False)
 class SimilarityDisplay(BaseDisplay):
     """Pairwise cosine similarities between tokens, as a heat map.
 
@@ -93,16 +95,10 @@ class SimilarityDisplay(BaseDisplay):
     ['a (0, 1)', 'a (1, 0)']
     """
 
-    def __init__(
-        self,
-        values: NDArray[np.float64],
-        *,
-        labels: Sequence[str],
-        title: str | None = None,
-    ) -> None:
-        self.values = values
-        self.labels = labels
-        self.title = title
+    values: NDArray[np.float64]
+    _: KW_ONLY
+    labels: Sequence[str]
+    title: str | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -39,6 +40,7 @@ def interval(values):
     return float(np.mean(values)), float(t.ppf((1 + _LEVEL) / 2, k - 1) * scale)
 
 
+@dataclass(eq=False, repr=False)
 class SourceComparisonDisplay(BaseDisplay):
     """Scores of each source alone and of all together, on the same folds.
 
@@ -103,24 +105,14 @@ class SourceComparisonDisplay(BaseDisplay):
     1   stack   0.85   0.0              0.0
     """
 
-    def __init__(
-        self,
-        scores: NDArray[np.float64],
-        *,
-        seconds: NDArray[np.float64],
-        names: Sequence[str],
-        metric: str,
-        predictions: NDArray[Any] | None = None,
-        errors: NDArray[np.float64] | None = None,
-        importances: Mapping[str, NDArray[np.float64]] | None = None,
-    ) -> None:
-        self.scores = scores
-        self.seconds = seconds
-        self.names = names
-        self.metric = metric
-        self.predictions = predictions
-        self.errors = errors
-        self.importances = importances
+    scores: NDArray[np.float64]
+    _: KW_ONLY
+    seconds: NDArray[np.float64]
+    names: Sequence[str]
+    metric: str
+    predictions: NDArray[Any] | None = None
+    errors: NDArray[np.float64] | None = None
+    importances: Mapping[str, NDArray[np.float64]] | None = None
 
     def frame(self, part: Literal["sources", "columns"] = "sources") -> pd.DataFrame:
         """Return a row per candidate, or per column of a table.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -148,6 +149,7 @@ def _stack_means(means):
     }
 
 
+@dataclass(eq=False, repr=False)
 class SourceWeightsDisplay(BaseDisplay):
     """Mean attention weight of each source, by class or any other grouping.
 
@@ -229,24 +231,14 @@ class SourceWeightsDisplay(BaseDisplay):
     [['neg', 1], ['pos', 2]]
     """
 
-    def __init__(
-        self,
-        weights: NDArray[np.float64],
-        *,
-        sources: Sequence[str],
-        groups: NDArray[Any],
-        counts: NDArray[np.int64],
-        n_unknown: int = 0,
-        estimators: Sequence[str] | None = None,
-        group_label: str | None = None,
-    ) -> None:
-        self.weights = weights
-        self.sources = sources
-        self.groups = groups
-        self.counts = counts
-        self.n_unknown = n_unknown
-        self.estimators = estimators
-        self.group_label = group_label
+    weights: NDArray[np.float64]
+    _: KW_ONLY
+    sources: Sequence[str]
+    groups: NDArray[Any]
+    counts: NDArray[np.int64]
+    n_unknown: int = 0
+    estimators: Sequence[str] | None = None
+    group_label: str | None = None
 
     @classmethod
     def from_estimator(

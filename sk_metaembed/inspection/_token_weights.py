@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _MAX_WORDS = 1000  # more are unreadable
 
 
+@dataclass(eq=False, repr=False)
 class TokenWeightsDisplay(NamedErrorsMixin):
     """Words of some texts, shaded by their dominant source.
 
@@ -100,18 +102,11 @@ class TokenWeightsDisplay(NamedErrorsMixin):
     (['a', 'b'], (2, 2))
     """
 
-    def __init__(
-        self,
-        tokens: TokenSequences,
-        weights: NDArray[np.floating[Any]],
-        *,
-        sources: Sequence[str],
-        labels: Sequence[str] | None = None,
-    ) -> None:
-        self.tokens = tokens
-        self.weights = weights
-        self.sources = sources
-        self.labels = labels
+    tokens: TokenSequences
+    weights: NDArray[np.floating[Any]]
+    _: KW_ONLY
+    sources: Sequence[str]
+    labels: Sequence[str] | None = None
 
     @classmethod
     def from_estimator(

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 class BlocksTransformer(
-    EmbeddedInputMixin,
-    SequencesOutputMixin,
-    TransformerMixin,
-    BaseEstimator,
-    auto_wrap_output_keys=None,
+    EmbeddedInputMixin, SequencesOutputMixin, TransformerMixin, BaseEstimator
 ):
     """A transformer from blocks with the same rows to other blocks with these rows.
 

@@ -35,11 +35,6 @@ def host_generator(generator):
     return torch.Generator().manual_seed(generator.initial_seed())
 
 
-def auto_batch_size(n_rows):
-    """Return the batch size that makes about 64 steps per epoch, within limits."""
-    return min(max(n_rows // _STEPS, _SMALLEST), _LARGEST)
-
-
 def minimize(batch_loss, optimizer, n_rows, estimator, generator):
     """Take gradient steps on shuffled mini-batches until the loss converges.
 
@@ -53,7 +48,7 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator):
 
     batch_size = estimator.batch_size
     if batch_size == "auto":
-        batch_size = auto_batch_size(n_rows)
+        batch_size = min(max(n_rows // _STEPS, _SMALLEST), _LARGEST)
     curve, name = [], type(estimator).__name__
     epochs = range(estimator.max_iter)
     silent = not estimator.verbose

@@ -303,7 +303,8 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         if self.impute_missing:
             self._fill(vectors, known)
         shares = normalized_weights(known.T, self.weights_)
-        combined = np.zeros((blocks[0].n_rows, self._dim()), dtype=np.float32)
+        dim = max(self.dims_in_.values())
+        combined = np.zeros((blocks[0].n_rows, dim), dtype=np.float32)
         for block, values, share in zip(blocks, vectors, shares, strict=True):
             rotated = row_product(values, self.rotations_[block.name])
             combined += rotated * share[:, None]
@@ -318,6 +319,3 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         for i, (rows, values) in enumerate(filled):
             vectors[i][rows] = normalize_rows(values)
             known[rows, i] = True
-
-    def _dim(self):
-        return max(self.dims_in_.values())

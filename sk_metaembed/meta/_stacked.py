@@ -30,7 +30,9 @@ from ..sequences._mixins import (
     check_blocks,
     check_embedded,
 )
+from ..sequences._sequence_pairs import tokens_of
 from ._stacked_decisions import decisions
+from ._stacked_targets import expected, predicted, read_classes, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -210,9 +212,8 @@ class _BaseStacked(
         target = self._target = self._read_target(y, len(X), sample_weight)
         folds = make_folds(self.cv, target, groups, equal_rows(X), self.random_state)
         inputs = self._inputs(X, sequences)
+        self._check_models()
         given = dict(self.models or ())
-        for model in (self.estimator, *given.values()):
-            self._check_kind(model)
         estimators = {
             name: given.get(name, None if name in _NGRAMS else self.estimator)
             for name in inputs
@@ -250,14 +251,14 @@ class _BaseStacked(
             check_blocks(sequences, self.dims_in_)
         return sequences
 
-    def _check_kind(self, model):
-        """Raise an error unless a model predicts what the stack does."""
-        if model is None:
-            return
-        kind = "classifier" if is_classifier(self) else "regressor"
-        fits = is_classifier(model) if kind == "classifier" else is_regressor(model)
-        if not fits:
-            raise ValueError(f"estimator and models must be {kind}s, got {model!r}.")
+    def _check_models(self):
+        """Raise an error unless all models predict what the stack does."""
+        is_kind, kind = is_regressor, "regressors"
+        if is_classifier(self):
+            is_kind, kind = is_classifier, "classifiers"
+        for model in (self.estimator, *dict(self.models or ()).values()):
+            if model is not None and not is_kind(model):
+                raise ValueError(f"estimator and models must be {kind}, got {model!r}.")
 
     def _inputs(self, X, sequences):
         """Return the training rows of each model in the forms to choose from."""
@@ -266,15 +267,14 @@ class _BaseStacked(
         names = [*self.dims_in_]
         inputs = {n: {form: parts[form][n] for form in forms} for n in names}
         if self.concat and len(names) > 1:
-            inputs[self._new_name(_CONCAT, inputs)] = {
-                form: np.hstack([*parts[form].values()]) for form in forms
-            }
+            joined = {form: np.hstack([*parts[form].values()]) for form in forms}
+            inputs[_new_name(_CONCAT, inputs)] = joined
         tokens = self._tokens(sequences)
-        if self.tfidf and self._n_tokens(tokens):
+        if self.tfidf and tokens_of(sequences).n_tokens:
             for name in _NGRAMS:
-                inputs[self._new_name(name, inputs)] = {name: tokens}
+                inputs[_new_name(name, inputs)] = {name: tokens}
         for name, _ in self.models or ():
-            inputs[self._new_name(name, inputs)] = {"tokens": tokens}
+            inputs[_new_name(name, inputs)] = {"tokens": tokens}
         if not inputs:
             reason = "all sequences are empty" if self.tfidf else "tfidf=False"
             raise ValueError(
@@ -283,16 +283,6 @@ class _BaseStacked(
                 "an EmbeddingUnion."
             )
         return inputs
-
-    def _new_name(self, name, inputs):
-        """Return a model's name, or raise an error if a source has it."""
-        if name in inputs:
-            raise ValueError(
-                f"two models are named {name!r}. Rename the "
-                f"source or the entry of models"
-                + (f", or set {_SWITCH[name]}=False." if name in _SWITCH else ".")
-            )
-        return name
 
     def _usual(self, inputs):
         """Return the default weights, to which few rows shrink the learned ones.
@@ -308,12 +298,8 @@ class _BaseStacked(
         return np.array(usual) / np.sum(usual)
 
     def _tokens(self, sequences):
-        tokens = getattr(sequences, "tokens", sequences)
+        tokens = tokens_of(sequences)
         return SequencePairs(tokens) if self._reads_pairs else tokens
-
-    @staticmethod
-    def _n_tokens(tokens):
-        return getattr(tokens, "sequences", tokens).n_tokens
 
     def _parts(self, sequences, forms):
         """Return the vectors of each source in some forms, by form and source."""
@@ -321,21 +307,9 @@ class _BaseStacked(
             return {form: {} for form in forms}
         blocks = sequence_blocks(sequences)
         return {
-            form: {block.name: self._in_form(block.values, form) for block in blocks}
+            form: {b.name: _in_form(b.values, form, self._reads_pairs) for b in blocks}
             for form in forms
         }
-
-    def _in_form(self, values, form):
-        if form == "row":
-            values = normalize_rows(values)
-        if not self._reads_pairs:
-            return values
-        u, v = np.split(values, 2)
-        features = pair_features(u, v)
-        if form == "row":
-            # Products of unit vectors have a length of about 1 / sqrt(dim).
-            features[:, 3 * u.shape[1] :] *= np.sqrt(u.shape[1])
-        return np.hstack([features, _cosines(u, v)])
 
     def _each(self, X):
         """Return the decision values of each model, (n_rows, n_columns)."""
@@ -351,13 +325,12 @@ class _BaseStacked(
         center, values = self._target.center, []
         for name, model in self.estimators_.items():
             form = self._forms[name]
-            rows = self._rows(name, parts[form]) if form in parts else tokens
+            rows = tokens
+            if form in parts:
+                own = parts[form].get(name)
+                rows = np.hstack([*parts[form].values()]) if own is None else own
             values.append(decisions(model, rows) - center)
         return values
-
-    def _rows(self, name, parts):
-        """Return the rows of a model of vectors, from those of each source."""
-        return parts[name] if name in parts else np.hstack([*parts.values()])
 
     @property
     def _vector_models(self):
@@ -395,7 +368,7 @@ class _BaseStacked(
             for part, (block, factors) in zip(
                 np.split(pooled, ends, axis=1), parts, strict=True
             ):
-                values.append(self._in_form(part, form))
+                values.append(_in_form(part, form, of_pairs=False))
                 if factors is not None and form == "row":
                     factors = factors * inverse_norms(part)[rows]
                 scaled.append((block, factors))
@@ -417,32 +390,45 @@ class _BaseStacked(
         return self._sum(self._of_models(parts, None)) + self._target.center
 
 
+def _new_name(name, inputs):
+    """Return a model's name, or raise an error if a source has it."""
+    if name in inputs:
+        raise ValueError(
+            f"two models are named {name!r}. Rename the source or the entry of models"
+            + (f", or set {_SWITCH[name]}=False." if name in _SWITCH else ".")
+        )
+    return name
+
+
+def _in_form(values, form, of_pairs):
+    """Return sequence vectors, or features of pairs of them, in a form."""
+    if form == "row":
+        values = normalize_rows(values)
+    if not of_pairs:
+        return values
+    u, v = np.split(values, 2)
+    features = pair_features(u, v)
+    if form == "row":
+        # Products of unit vectors have a length of about 1 / sqrt(dim).
+        features[:, 3 * u.shape[1] :] *= np.sqrt(u.shape[1])
+    cosines = np.einsum("ij,ij->i", normalize_rows(u), normalize_rows(v))
+    return np.hstack([features, cosines[:, None]])
+
+
 def equal_rows(X):
     """Return the number of the first row that is equal to each, None if none are."""
-    if isinstance(X, SequencePairs):
-        tokens = getattr(X.sequences, "tokens", X.sequences)
-        keys = list(zip(*np.array_split(_keys(tokens), 2), strict=True))
-    else:
-        keys = _keys(getattr(X, "tokens", X)).tolist()
+    is_pairs = isinstance(X, SequencePairs)
+    tokens = tokens_of(X.sequences if is_pairs else X)
+    # Vectors of empty sequences may still differ.
+    keys = [
+        codes.tobytes() or i
+        for i, codes in enumerate(np.split(tokens.codes, tokens.offsets[1:])[:-1])
+    ]
+    if is_pairs:
+        keys = list(zip(keys[: len(X)], keys[len(X) :], strict=True))
     places = {}
     groups = np.array([places.setdefault(key, i) for i, key in enumerate(keys)])
     return groups if len(places) < len(keys) else None
-
-
-def _keys(tokens):
-    """Return a key per sequence, equal for equal sequences: (n_sequences,) of bytes."""
-    starts, stops = tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist()
-    keys = np.empty(len(tokens), dtype=object)
-    for i, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        # Vectors of empty sequences may still differ.
-        keys[i] = tokens.codes[start:stop].tobytes() or f"empty {i}".encode()
-    return keys
-
-
-def _cosines(u, v):
-    """Return the cosines of rows as a column, (n_rows, 1); 0 for rows of zeros."""
-    products = np.einsum("ij,ij->i", normalize_rows(u), normalize_rows(v))
-    return products[:, None]
 
 
 class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
@@ -594,19 +580,13 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     """
 
     def _read_target(self, y, n_rows, sample_weight):
-        from ._stacked_targets import read_classes
-
         target = read_classes(y, n_rows)
         self.classes_ = target.classes
         return target
 
     def _column_labels(self):
         classes = self.classes_.tolist()
-        return (
-            classes[-1:]
-            if self._target.kind == "classes" and len(classes) == 2
-            else classes
-        )
+        return classes[-1:] if self._target.is_binary else classes
 
     def predict(self, X: Input) -> NDArray[Any]:
         """Return the classes with the largest probability.
@@ -622,8 +602,6 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             Classes; for sets of labels, an indicator matrix of the labels with a
             probability above one half.
         """
-        from ._stacked_targets import predicted
-
         decisions = self._decide(X)
         return predicted(self._target, decisions)
 
@@ -641,11 +619,9 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             Columns are in the order of `classes_`. Rows sum to 1, except for sets of
             labels, which have one probability per label.
         """
-        from ._stacked_targets import expected
-
         decisions = self._decide(X)
         probabilities = expected(self._target, decisions)
-        if self._target.kind == "classes" and not self._target.is_exclusive:
+        if self._target.is_binary:
             return np.hstack([1 - probabilities, probabilities])
         return probabilities
 
@@ -663,8 +639,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             For two classes, the log odds of the second.
         """
         decisions = self._decide(X)
-        is_binary = self._target.kind == "classes" and not self._target.is_exclusive
-        return decisions[:, 0] if is_binary else decisions
+        return decisions[:, 0] if self._target.is_binary else decisions
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -789,8 +764,6 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     """
 
     def _read_target(self, y, n_rows, sample_weight):
-        from ._stacked_targets import read_numbers
-
         return read_numbers(y, n_rows, sample_weight)
 
     def _column_labels(self):
@@ -810,8 +783,6 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         ndarray of shape (n_sequences,) or (n_sequences, n_columns)
             The predictions, in the shape of y.
         """
-        from ._stacked_targets import predicted
-
         decisions = self._decide(X)
         return predicted(self._target, decisions)
 

@@ -44,6 +44,11 @@ class Target:
         """Whether the columns are classes of which one applies: more than two."""
         return self.kind == "classes" and self.columns.shape[1] > 1
 
+    @property
+    def is_binary(self):
+        """Whether the only column is the second of two classes."""
+        return self.kind == "classes" and self.columns.shape[1] == 1
+
 
 def read_classes(y, n_rows):
     """Return the `Target` of classes or of an indicator matrix of labels."""

@@ -40,7 +40,7 @@ _LEVELS = ("entity", "surface")
 _AVERAGES = ("micro", "macro", "weighted", None)
 
 
-def _label_codes(y_true, y_pred, *, scheme, invalid, labels, level, tokens):
+def _label_codes(y_true, y_pred, scheme, invalid, labels, level, tokens):
     """Return the labels to score, and the true and the predicted label of each span.
 
     The labels of spans are codes, (n_spans,): -1 if a span is not true, or not
@@ -92,15 +92,8 @@ def _valid_spans(tags, scheme, invalid, name):
 
 
 def _positions(spans):
-    return set(
-        zip(
-            spans.rows.tolist(),
-            spans.starts.tolist(),
-            spans.stops.tolist(),
-            spans.labels,
-            strict=True,
-        )
-    )
+    places = spans.rows, spans.starts, spans.stops, spans.labels
+    return set(zip(*(column.tolist() for column in places), strict=True))
 
 
 def _surface_forms(positions, tokens):
@@ -224,15 +217,8 @@ def span_f1_score(
     """
     if average not in _AVERAGES:
         raise ValueError(f"average must be one of {_AVERAGES}; got {average!r}.")
-    names, true, pred = _label_codes(
-        y_true,
-        y_pred,
-        scheme=scheme,
-        invalid=invalid,
-        labels=labels,
-        level=level,
-        tokens=tokens,
-    )
+    options = scheme, invalid, labels, level, tokens
+    names, true, pred = _label_codes(y_true, y_pred, *options)
     if average is None and not names:
         return np.zeros(0)
     score = precision_recall_fscore_support(
@@ -341,15 +327,8 @@ def span_classification_report(
     weighted avg       0.67      0.67      0.67         3
     <BLANKLINE>
     """
-    names, true, pred = _label_codes(
-        y_true,
-        y_pred,
-        scheme=scheme,
-        invalid=invalid,
-        labels=labels,
-        level=level,
-        tokens=tokens,
-    )
+    options = scheme, invalid, labels, level, tokens
+    names, true, pred = _label_codes(y_true, y_pred, *options)
     names = names or ["(no spans)"]
     return classification_report(
         true,

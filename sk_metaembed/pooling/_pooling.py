@@ -45,16 +45,6 @@ def word_probabilities(tokens):
     return tokens.types[used], counts[used] / max(tokens.n_tokens, 1)
 
 
-def sif_weights(probabilities, a):
-    """Return ``a / (a + p)``."""
-    return a / (a + np.asarray(probabilities))
-
-
-def usif_weights(probabilities, a):
-    """Return ``a / (a / 2 + p)``, which is 2 for an infinite `a`."""
-    return 1.0 / (0.5 + np.asarray(probabilities) / a)
-
-
 def usif_a(probabilities, mean_length):
     """Return the `a` of uSIF from the probabilities of the vocabulary, (n_words,).
 
@@ -95,12 +85,12 @@ def learn_weights(kind, tokens, sif_a):
         unseen = np.log(1 + len(tokens)) + 1
     elif kind == "sif":
         words, probabilities = word_probabilities(tokens)
-        weights, unseen = sif_weights(probabilities, sif_a), 1.0
+        weights, unseen = sif_a / (sif_a + probabilities), 1.0
     else:
         words, probabilities = word_probabilities(tokens)
         filled = max(np.count_nonzero(tokens.lengths), 1)
         a = usif_a(probabilities, tokens.n_tokens / filled)
-        weights, unseen = usif_weights(probabilities, a), 2.0
+        weights, unseen = 1.0 / (0.5 + probabilities / a), 2.0  # `a` may be infinite
     return dict(zip(words.tolist(), weights.tolist(), strict=True)), float(unseen)
 
 

@@ -81,6 +81,8 @@ class Block(Immutable):
     name: str
     level: Level
     known: NDArray[np.bool_]
+    # A table and its rows that make up `values`, -1 for zeros; None if it is `values`.
+    # Many blocks may share a table, for each row of which steps compute once.
     _source: tuple[NDArray[Any], NDArray[Any] | None]
 
     __slots__ = ("_source", "known", "level", "name")
@@ -149,20 +151,6 @@ class Block(Immutable):
             # One assignment, so that another thread sees both or neither.
             self._assign(_source=(values, None))
         return values
-
-    def indexed(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return a table and its rows that make up `values`, without gathering them.
-
-        For steps that compute something once per row of a table that many blocks share.
-
-        Returns
-        -------
-        table : ndarray of shape (n_table_rows, dim)
-            Distinct vectors, or `values`.
-        rows : ndarray of int, shape (n_rows,), or None
-            -1 for rows of zeros. None if the table is `values`.
-        """
-        return self._source
 
     @property
     def dim(self) -> int:

@@ -8,12 +8,12 @@ import numpy as np
 
 from ._block import LEVELS, Block
 from ._html import embedded_html
-from ._immutable import Immutable
+from ._immutable import Rows
 from ._indexing import row_index, span_index
 from ._token_sequences import TokenSequences, padding_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._block import Level
 
 
-class EmbeddedSequences(Immutable):
+class EmbeddedSequences(Rows["NDArray[Any]"]):
     """Token sequences and their vectors from one or several sources.
 
     Immutable. A subset of the rows shares the type-level vectors.
@@ -109,11 +109,6 @@ class EmbeddedSequences(Immutable):
         return len(self.tokens)
 
     @property
-    def shape(self) -> tuple[int]:
-        """``(n_sequences,)``, which scikit-learn's splitters read."""
-        return (len(self),)
-
-    @property
     def index(self) -> pd.Index | None:
         """Labels of the rows, those of `tokens`, or None."""
         return self.tokens.index
@@ -137,24 +132,6 @@ class EmbeddedSequences(Immutable):
         """
         levels = {block.level for block in self.blocks}
         return max(levels, key=LEVELS.index)
-
-    def n_rows_at(self, level: Level) -> int:
-        """Return the number of rows of a block at a level.
-
-        Parameters
-        ----------
-        level : {"type", "token", "sequence"}
-            What each row represents.
-
-        Returns
-        -------
-        int
-            Number of types, tokens or sequences.
-        """
-        if level == "sequence":
-            return len(self)  # texts need not be split for it
-        counts = {"type": self.tokens.n_types, "token": self.tokens.n_tokens}
-        return counts[level]
 
     def block(self, name: str) -> Block:
         """Return the block of a name.
@@ -264,15 +241,15 @@ class EmbeddedSequences(Immutable):
         if isinstance(rows, int):
             return self[[rows]]._token_values()
         positions, _ = span_index(self.tokens.offsets, rows)
+        return self._take(self.tokens[rows], positions, rows)
+
+    def _take(self, tokens, positions, rows):
+        """Return tokens at some positions of some rows, with their vectors."""
         index = {"token": positions, "sequence": rows}
         blocks = [
             b if b.level == "type" else b.take(index[b.level]) for b in self.blocks
         ]
-        return type(self)(self.tokens[rows], blocks)
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        for i in range(len(self)):
-            yield self[i]
+        return type(self)(tokens, blocks)
 
     def __eq__(self, other):
         if not isinstance(other, EmbeddedSequences):
@@ -281,8 +258,6 @@ class EmbeddedSequences(Immutable):
             return False
         pairs = zip(self._compact_blocks(), other._compact_blocks(), strict=True)
         return all(mine == theirs for mine, theirs in pairs)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def _compact_blocks(self):
         """Return the blocks with type rows for the used types, in first-seen order."""
@@ -341,6 +316,13 @@ class EmbeddedSequences(Immutable):
         return embedded_html(self)
 
 
+def n_rows_at(tokens, level):
+    """Return the number of types, tokens or sequences."""
+    if level == "sequence":
+        return len(tokens)  # texts need not be split for it
+    return tokens.n_types if level == "type" else tokens.n_tokens
+
+
 def _check_blocks(embedded, blocks):
     if not blocks:
         raise ValueError("EmbeddedSequences needs at least one block, got none.")
@@ -358,7 +340,7 @@ def _check_blocks(embedded, blocks):
         late = block._late_rows(embedded.tokens)
         if late is not None and late.tokens is embedded.tokens:
             continue  # found for these tokens, when they are needed
-        expected = embedded.n_rows_at(block.level)
+        expected = n_rows_at(embedded.tokens, block.level)
         if block.n_rows != expected:
             raise ValueError(
                 f"Block {block.name!r} is at level {block.level!r} and must have "

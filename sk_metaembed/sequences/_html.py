@@ -54,7 +54,7 @@ def pairs_html(pairs):
 
 
 def _block_row(block):
-    dtype = block.indexed()[0].dtype
+    dtype = block._source[0].dtype
     numbers = (f"{block.n_rows:,}", f"{block.dim:,}", dtype, f"{block.known_share:.1%}")
     cells = (block.name, block.level, *numbers)
     return [f"<bdi>{_escaped(cell)}</bdi>" for cell in cells]

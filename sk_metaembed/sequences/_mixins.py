@@ -20,9 +20,9 @@ from .._core._sklearn import (
     _get_output_config,
 )
 from ._embedded_sequences import EmbeddedSequences
+from ._immutable import Rows
 from ._sequence_pairs import SequencePairs
 from ._tags import read_tags
-from ._token_sequences import TokenSequences
 from ._validation import holds_numbers
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def check_blocks(embedded, dims):
 
 
 MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]
-_CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
 class SequencesInputMixin(CheckedParametersMixin):
@@ -130,7 +129,7 @@ def _with_input_index(method):
     @wraps(method)
     def wrapper(self, X, *args, **kwargs):
         result = method(self, X, *args, **kwargs)
-        index = X.index if isinstance(X, _CONTAINERS) else None
+        index = X.index if isinstance(X, Rows) else None
         if index is None or not _outputs_pandas(self):
             return result
         import pandas as pd

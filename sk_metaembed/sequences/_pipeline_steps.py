@@ -65,12 +65,12 @@ def find_step(estimator, X, predicate):
     place = _first(predicate, steps)
     if place == len(steps):
         return None, X
-    return steps[place], _applied(steps[:place], X)
+    return steps[place], apply_steps(steps[:place], X)
 
 
 def features_within(estimator, X):
     """Return X transformed by an estimator's steps up to its final predictor."""
-    return _applied(_one_route(estimator, embeds).steps, X)
+    return apply_steps(_one_route(estimator, embeds).steps, X)
 
 
 def find_embedded(estimator, X):
@@ -85,7 +85,7 @@ def texts_by_branch(estimator, X):
     """Return the input of the first embedding step of each branch, by branch name."""
     routes = _routes(estimator, embeds)
     cut = {each.name: each.steps[: _first(embeds, each.steps)] for each in routes}
-    return {name: _applied(steps, X) for name, steps in cut.items()}
+    return {name: apply_steps(steps, X) for name, steps in cut.items()}
 
 
 def embedded_by_branch(estimator, tokens):
@@ -111,7 +111,8 @@ def _embedded(steps, X):
     return embedded
 
 
-def _applied(steps, X):
+def apply_steps(steps, X):
+    """Return X transformed by steps; no columns are selected from texts alone."""
     for step in _applicable(X, steps):
         if hasattr(step, "transform"):  # resampling steps have none
             X = step.transform(X)

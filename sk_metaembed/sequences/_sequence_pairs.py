@@ -11,7 +11,7 @@ from .._core._named_errors import names_errors
 from ._columns import read_columns, refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
-from ._immutable import Immutable
+from ._immutable import Rows
 from ._indexing import row_index
 from ._row_errors import is_token_list
 from ._row_info import RowInfo, pandas_index
@@ -19,13 +19,12 @@ from ._token_sequences import TokenSequences
 from ._validation import check_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import pandas as pd
-    from numpy.typing import NDArray
 
 
-class SequencePairs(Immutable):
+class SequencePairs(Rows[tuple[Any, Any]]):
     """Pairs of sequences, such as premise and hypothesis, or question and answer.
 
     Both sides are in one container and share types and vectors, so steps that learn
@@ -123,11 +122,6 @@ class SequencePairs(Immutable):
         return len(self.sequences) // 2
 
     @property
-    def shape(self) -> tuple[int]:
-        """``(n_pairs,)``, which scikit-learn's splitters read."""
-        return (len(self),)
-
-    @property
     def index(self) -> pd.Index | None:
         """Labels of the pairs: the index of the DataFrame they came from, or None."""
         labels = self.sequences.index
@@ -153,34 +147,17 @@ class SequencePairs(Immutable):
         rows = row_index(key, len(self))
         if isinstance(rows, int):
             return self.sequences[rows], self.sequences[rows + len(self)]
-        sequences: Any = self.sequences[self.sides_of(rows)]
+        sequences: Any = self.sequences[self._sides_of(rows)]
         return type(self)(sequences)
 
-    def sides_of(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Return the rows of some pairs in `sequences`.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers of pairs.
-
-        Returns
-        -------
-        ndarray of int, shape (2 * len(rows),)
-            The rows of the first sides, then those of the second sides.
-        """
+    def _sides_of(self, rows):
+        """Return the rows of both sides of some pairs in `sequences`, (2 * n,)."""
         return np.concatenate([rows, rows + len(self)])
-
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        for i in range(len(self)):
-            yield self[i]
 
     def __eq__(self, other):
         if not isinstance(other, SequencePairs):
             return NotImplemented
         return self.sequences == other.sequences
-
-    __hash__ = None  # type: ignore[assignment]
 
     def to_list(self) -> list[tuple[Any, Any]]:
         """Return the pairs as a list of tuples.

@@ -10,19 +10,17 @@ import numpy as np
 
 from .._core._arrays import read_only
 from ._html import tokens_html
-from ._immutable import Immutable
+from ._immutable import Rows
 from ._indexing import row_index, span_index
 from ._row_errors import plain_tokens
 from ._row_info import NO_INFO, RowInfo, as_pandas_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
 
-class TokenSequences(Immutable):
+class TokenSequences(Rows[list[str]]):
     """Token sequences, stored as codes into the table of their distinct tokens.
 
     A *type* is a distinct token, a *token* one occurrence of it. What does not depend
@@ -220,11 +218,6 @@ class TokenSequences(Immutable):
         return self._row_info.texts
 
     @property
-    def shape(self) -> tuple[int]:
-        """``(n_sequences,)``, which scikit-learn's splitters read."""
-        return (len(self),)
-
-    @property
     def n_types(self) -> int:
         """Number of rows of `types`, including those that a subset does not use."""
         return len(self.types)
@@ -309,10 +302,6 @@ class TokenSequences(Immutable):
         row_info = self._row_info.take(rows)
         return self._trusted(self.types, self.codes[positions], offsets, row_info)
 
-    def __iter__(self) -> Iterator[list[str]]:
-        for i in range(len(self)):
-            yield self[i]
-
     def __eq__(self, other):
         if not isinstance(other, TokenSequences):
             return NotImplemented
@@ -325,8 +314,6 @@ class TokenSequences(Immutable):
             if not np.array_equal(self.types, other.types):
                 return False
         return np.array_equal(self.codes, other.codes)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def to_list(self) -> list[list[str]]:
         """Return the tokens as lists of str.

@@ -43,9 +43,7 @@ _MIN_SHARE = 0.5  # of the letters
 _MIN_LENGTH = 4  # letters of a mean run: words that were separated are shorter
 
 
-class Tokenizer(
-    SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     r"""Split texts into tokens and code each distinct token.
 
     The first step of a pipeline on texts. Token lists and a `TokenSequences` pass
@@ -192,7 +190,8 @@ class Tokenizer(
         """
         self._splitter()
         if not isinstance(X, Iterator):
-            self._check_input(X, self._read(X, _no_tokens))
+            tokens = check_tokens(X, split=_no_tokens, missing=self.missing)
+            self._check_input(X, tokens)
         return self
 
     def fit_transform(self, X: Texts, y: object = None) -> TokenSequences:
@@ -231,10 +230,7 @@ class Tokenizer(
         TokenSequences
             One sequence per row of X.
         """
-        return self._read(X, self._checked_splitter())
-
-    def _read(self, X, split):
-        return check_tokens(X, split=split, missing=self.missing)
+        return check_tokens(X, split=self._checked_splitter(), missing=self.missing)
 
     def _check_input(self, X, tokens):
         """Count the missing rows, and warn of words that the default cannot split."""

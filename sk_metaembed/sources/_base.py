@@ -106,9 +106,7 @@ def top_directions(values, mean, n_directions):
     return vectors[:, dim - n_directions :].T.astype(np.float32)
 
 
-class BaseEmbedding(
-    SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     """Base class for embedding sources; derive from it to write your own.
 
     A subclass implements one or two methods. Both receive a TokenSequences in which

@@ -55,7 +55,6 @@ class SourceSelector(
     MetaEstimatorMixin,
     TransformerMixin,
     BaseEstimator,
-    auto_wrap_output_keys=None,
 ):
     """Select sources by cross-validation, greedily.
 

@@ -121,12 +121,7 @@ def _check_same_tokens(name, source, embedded, tokens):
         )
 
 
-class EmbeddingUnion(
-    SequencesOutputMixin,
-    TransformerMixin,
-    _BaseComposition,
-    auto_wrap_output_keys=None,
-):
+class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
     """Embed the same token sequences with several sources.
 
     The input is split into tokens once, every source embeds these tokens, and the

@@ -100,7 +100,7 @@ class Lookup(NamedTuple):
     composed: np.ndarray | None  # vectors of absent types, with oov="subword"
 
 
-class BaseWordEmbedding(BaseEmbedding, auto_wrap_output_keys=None):
+class BaseWordEmbedding(BaseEmbedding):
     """Base class for sources with a table of one vector per word.
 
     A subclass implements:

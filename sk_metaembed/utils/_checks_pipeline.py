@@ -37,9 +37,7 @@ from ._checks_data import (
 )
 
 
-class _WordTable(
-    SequencesOutputMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class _WordTable(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     """Source with the fixed vectors of the checks' words."""
 
     def fit(self, X, y=None):

@@ -17,7 +17,7 @@ from ._gensim import append_arrays
 from ._read_fasttext import read_fasttext
 from ._read_word2vec import read_binary, read_text
 from ._store_files import VERSION, StoreWriter, map_arrays, read_meta
-from ._word_index import PackedWords, pack
+from ._word_index import pack
 
 _DTYPES = ("float32", "float16")
 
@@ -168,13 +168,8 @@ def _read(source, fmt, writer, verbose):
 
 
 def _read_store(source, writer):
-    meta = read_meta(source)
-    arrays = map_arrays(source, meta)
-    packed, buckets = PackedWords(arrays["words"], arrays["offsets"]), None
-    if meta["subwords"]:
-        n = meta["subwords"]
-        buckets = arrays["buckets"], n["min_n"], n["max_n"]
-    append_arrays(writer, packed, arrays["vectors"], buckets)
+    arrays = map_arrays(source, read_meta(source))
+    append_arrays(writer, arrays.words, arrays.vectors, arrays.buckets)
 
 
 def _checked_path(path):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core._messages import short_repr
 from ._detect_format import MAX_WORD, check_header, check_row_count
-from ._word_index import PackedWords, pack_spans
+from ._word_index import pack_spans
 
 if TYPE_CHECKING:
     from ._detect_format import Format, SourceStream
@@ -104,8 +104,7 @@ def _parse_block(buf, starts, ends, dim, first_line, path):
     if blank.any():
         rows = np.flatnonzero(~blank)
         starts, word_ends, vectors = starts[rows], word_ends[rows], vectors[rows]
-    packed = pack_spans(buf, starts, word_ends)
-    return PackedWords(*packed), vectors, n_lines - len(vectors)
+    return pack_spans(buf, starts, word_ends), vectors, n_lines - len(vectors)
 
 
 def _long_enough(buf, starts, ends, dim, first_line, path):

@@ -20,6 +20,7 @@ import re
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -284,8 +285,17 @@ def _sizes(subwords):
     return n if integers and 0 <= n[0] <= n[1] <= MAX_NGRAM else [None]
 
 
+class StoreArrays(NamedTuple):
+    """The arrays of a store, mapped read-only into memory."""
+
+    words: PackedWords
+    slots: np.ndarray  # of `build_index`
+    vectors: np.memmap
+    buckets: tuple | None  # n-gram vectors, (n_buckets, dim), min_n and max_n
+
+
 def map_arrays(path, meta):
-    """Return the read-only memory maps of a store by name; ``buckets`` may be None.
+    """Return the `StoreArrays` of a store.
 
     Raises
     ------
@@ -308,7 +318,13 @@ def map_arrays(path, meta):
     invalid = [name for name in names if not _is_consistent(name, arrays, meta)]
     if invalid:
         raise corrupt_error(path, f"{invalid[0]}.npy disagrees with meta.json")
-    return {"buckets": None, **arrays}
+    # Compiled loops take no memory maps, but their views.
+    views = {name: np.asarray(array) for name, array in arrays.items()}
+    buckets = None
+    if meta["subwords"]:
+        buckets = views["buckets"], meta["subwords"]["min_n"], meta["subwords"]["max_n"]
+    words = PackedWords(views["words"], views["offsets"])
+    return StoreArrays(words, views["index"], arrays["vectors"], buckets)
 
 
 def _is_consistent(name, arrays, meta):
@@ -337,6 +353,5 @@ def check_content(path, fingerprint):
     hashed = {name: meta[name] for name in _HASHED_META}
     if not _fingerprint(path, hashed) == meta["fingerprint"] == fingerprint:
         raise corrupt_error(path, "the checksum of words and vectors does not match")
-    packed = PackedWords(arrays["words"], arrays["offsets"])
-    if not np.array_equal(build_index(packed)[0], arrays["index"]):
+    if not np.array_equal(build_index(arrays.words)[0], arrays.slots):
         raise corrupt_error(path, "index.npy does not belong to these words")

@@ -58,9 +58,9 @@ class PackedWords(NamedTuple):
 
     def take(self, rows):
         """Return the words of the given rows."""
-        starts = np.asarray(self.offsets)[:-1][rows]
-        ends = np.asarray(self.offsets)[1:][rows] - 1
-        return pack_spans(self.blob, starts, ends)
+        return pack_spans(
+            self.blob, self.offsets[:-1][rows], self.offsets[1:][rows] - 1
+        )
 
     def to_list(self, errors="strict"):
         """Decode all words."""
@@ -124,7 +124,7 @@ def _as_list(words):
 def pack_spans(buf, starts, ends):
     """Return the `PackedWords` at the given spans of a byte buffer."""
     _check_spans(starts, ends, len(buf))
-    return PackedWords(*gather_spans(np.asarray(buf), starts, ends, ord("\n")))
+    return PackedWords(*gather_spans(buf, starts, ends, ord("\n")))
 
 
 def _check_spans(starts, ends, size):
@@ -152,15 +152,14 @@ def build_index(packed):
     size = 1 << max(3, (2 * packed.n_words - 1).bit_length())
     slots = np.zeros((size, 2), np.uint64)
     first = np.empty(packed.n_words, np.int64)
-    fill_slots(np.asarray(packed.blob), np.asarray(packed.offsets), slots, first)
+    fill_slots(*packed, slots, first)
     return slots, first
 
 
 def find(queries, packed, slots):
     """Return the int32 row of each query, -1 if absent; bytes are compared."""
     rows = np.empty(queries.n_words, np.int32)
-    store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
-    loops_for(len(rows)).find_rows(queries.blob, queries.offsets, *store, rows)
+    loops_for(len(rows)).find_rows(*queries, *packed, slots, rows)
     return _checked(rows)
 
 
@@ -173,9 +172,8 @@ def find_spans(spans, packed, slots, *, case_fallback):
     from . import _kernels_numba
 
     rows = np.empty(len(spans.starts), np.int32)
-    store = (np.asarray(packed.blob), np.asarray(packed.offsets), np.asarray(slots))
     queries = spans.buffer, spans.starts, spans.ends, spans.hashes
-    _kernels_numba.find_spans(*queries, *store, rows)
+    _kernels_numba.find_spans(*queries, *packed, slots, rows)
     if case_fallback and not spans.is_lowercase:
         absent = np.flatnonzero(rows == -1)
         lowered = _lowered(spans, absent)

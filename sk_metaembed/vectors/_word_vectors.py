@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from .._io._handle_cache import HandleCache
+from ..sequences._immutable import Immutable
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
 from ._gensim import check_keyed_vectors, ngram_table, to_keyed_vectors
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
 
 _handles = HandleCache(maxsize=16)
 _CHUNK_WORDS = 1 << 14
-_STATE = ("_buckets", "_index", "_meta", "_packed", "_path", "_vectors")
+_PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
+_STATE = (*_PUBLIC_STATE, "_buckets", "_meta", "_packed", "_slots")
 
 
-class WordVectors:
+class WordVectors(Immutable):
     r"""Words and their vectors in an immutable store on disk, memory-mapped.
 
     Use it wherever vectors are shared: as a parameter of an estimator, in a grid
@@ -60,17 +62,19 @@ class WordVectors:
     Attributes
     ----------
     path : str
-        Directory of the store.
+        Directory of the store; a pickle of the handle refers to it.
     fingerprint : str
-        Digest of the content: equal for equal words, vectors and dtype.
+        Digest of the content: equal for equal words, vectors and dtype. Handles with
+        equal fingerprints are equal, wherever their stores are.
     dim : int
         Length of a vector.
     dtype : numpy.dtype
-        float32 or float16, as stored.
+        float32 or float16, as stored; lookups by word return float32.
     words : ndarray of str, shape (n_words,)
         All words in row order, decoded on first access.
     vectors : numpy.memmap, shape (n_words, dim)
-        All vectors, read-only.
+        All vectors, read-only. The system reads the pages in use and shares them
+        between processes.
     has_subwords : bool
         Whether unknown words get vectors from n-grams (fastText models).
     repairs : dict of str to int
@@ -151,22 +155,32 @@ class WordVectors:
 
     _saved_kind = "vectors"  # in files that `save` writes
 
-    __slots__ = ("__weakref__", *_STATE, "_words")
+    __slots__ = ("__weakref__", "_words", *_STATE)
 
-    _buckets: NDArray[Any] | None
-    _index: NDArray[np.uint64]
+    path: str
+    fingerprint: str
+    dim: int
+    dtype: np.dtype[Any]
+    vectors: NDArray[Any]
+    _buckets: tuple[NDArray[Any], int, int] | None
     _meta: dict[str, Any]
     _packed: PackedWords
-    _path: str
-    _vectors: NDArray[Any]
+    _slots: NDArray[np.uint64]
     _words: NDArray[np.object_]
 
     def __init__(self, path: str, meta: dict[str, Any]) -> None:
-        arrays = map_arrays(path, meta)
-        self._path, self._meta = path, meta
-        self._vectors, self._buckets = arrays["vectors"], arrays["buckets"]
-        self._packed = PackedWords(arrays["words"], arrays["offsets"])
-        self._index = arrays["index"]
+        packed, slots, vectors, buckets = map_arrays(path, meta)
+        self._assign(
+            path=path,
+            fingerprint=meta["fingerprint"],
+            dim=meta["dim"],
+            dtype=np.dtype(meta["dtype"]),
+            vectors=vectors,
+            _buckets=buckets,
+            _meta=meta,
+            _packed=packed,
+            _slots=slots,
+        )
 
     @classmethod
     def open(
@@ -354,33 +368,7 @@ class WordVectors:
         gensim.models.KeyedVectors
             FastTextKeyedVectors if the store has n-gram vectors.
         """
-        buckets = None
-        if self.has_subwords:
-            n = self._meta["subwords"]
-            buckets = self._buckets, n["min_n"], n["max_n"]
-        return to_keyed_vectors(self.words.tolist(), self.vectors, buckets)
-
-    @property
-    def path(self) -> str:
-        """The directory of the store; a pickle of the handle refers to it."""
-        return self._path
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of the content: equal for equal words, vectors and dtype.
-
-        Handles with equal fingerprints are equal, wherever their stores are. It is part
-        of the keys of caches.
-        """
-        return self._meta["fingerprint"]
-
-    @property
-    def vectors(self) -> NDArray[Any]:
-        """All vectors as a read-only memory map, shape (n_words, dim).
-
-        The system reads the pages in use and shares them between processes.
-        """
-        return self._vectors
+        return to_keyed_vectors(self.words.tolist(), self.vectors, self._buckets)
 
     @property
     def words(self) -> NDArray[np.object_]:
@@ -393,18 +381,8 @@ class WordVectors:
             words = np.empty(len(self), object)
             words[:] = self._packed.to_list()
             words.setflags(write=False)
-            self._words = words
+            self._assign(_words=words)
         return self._words
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        return self._meta["dim"]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of `vectors`, float32 or float16; lookups by word return float32."""
-        return np.dtype(self._meta["dtype"])
 
     @property
     def has_subwords(self) -> bool:
@@ -440,7 +418,7 @@ class WordVectors:
         ValueError
             If the store is corrupt.
         """
-        check_content(self._path, self.fingerprint)
+        check_content(self.path, self.fingerprint)
         return self
 
     def lookup(self, words: Sequence[str] | NDArray[Any]) -> NDArray[np.int32]:
@@ -464,11 +442,11 @@ class WordVectors:
         TypeError
             If a word is not a str; the message names the first.
         """
-        return find(pack(words), self._packed, self._index)
+        return find(pack(words), self._packed, self._slots)
 
     def _find_spans(self, spans, *, case_fallback):
         """Return the rows of `TokenSpans`, -1 for unknown words."""
-        index = self._packed, self._index
+        index = self._packed, self._slots
         return find_spans(spans, *index, case_fallback=case_fallback)
 
     def vectors_for(
@@ -535,18 +513,15 @@ class WordVectors:
                 f"Only fastText models (.bin, or gensim's FastText) have them."
             )
         packed = pack(words)
-        rows = find(packed, self._packed, self._index)
+        rows = find(packed, self._packed, self._slots)
         values = np.zeros((packed.n_words, self.dim), np.float32)
         known = rows >= 0
         values[known] = self.vectors[rows[known]]
         unknown = np.flatnonzero(~known)
-        n = self._meta["subwords"]
         for start in range(0, len(unknown), _CHUNK_WORDS):
             chunk = unknown[start : start + _CHUNK_WORDS]
             means = np.zeros((len(chunk), self.dim), np.float32)
-            mean_ngrams(
-                packed.take(chunk), self._buckets, n["min_n"], n["max_n"], means
-            )
+            mean_ngrams(packed.take(chunk), *self._buckets, means)
             values[chunk] = means
         return values
 
@@ -579,32 +554,30 @@ class WordVectors:
         words = "word" if len(self) == 1 else "words"
         return (
             f"{type(self).__name__}({len(self):,} {words}, dim={self.dim}, "
-            f"{self.dtype.name}, {self._path!r})"
+            f"{self.dtype.name}, {self.path!r})"
         )
 
     def __reduce__(self):
         # A function: cloudpickle would write a method by value.
-        return reopen, (self._path, self.fingerprint)
+        return reopen, (self.path, self.fingerprint)
+
+    def _reference(self):
+        """Return the path and fingerprint that `reopen` takes, as a dict."""
+        return {"path": self.path, "fingerprint": self.fingerprint}
 
     # pickle, copy and clone use `__reduce__`; skops reads the state and sets it on a
     # new, empty object, which then shares the arrays of the process's handle.
-    def __getstate__(self):
-        return self._reference()
+    __getstate__ = _reference
 
     def __setstate__(self, state):
         if hasattr(self, "_meta"):
             raise AttributeError("WordVectors is immutable; its state cannot be set.")
-        handle = reopen(state["path"], state["fingerprint"])
-        for name in _STATE:
-            setattr(self, name, getattr(handle, name))
-
-    def _reference(self):
-        """Return the path and fingerprint that `reopen` takes, as a dict."""
-        return {"path": self._path, "fingerprint": self.fingerprint}
+        handle = reopen(**state)
+        self._assign(**{name: getattr(handle, name) for name in _STATE})
 
     def _files(self, where):
         """Return the paths of the files that a saved file includes, by name."""
-        return {name: Path(self._path, name) for name in (META, *self._meta["files"])}
+        return {name: Path(self.path, name) for name in (META, *self._meta["files"])}
 
     @classmethod
     def _of_store(cls, path):

@@ -39,16 +39,14 @@ TAGS = [
 def embedded(rows=ROWS, levels=("type", "token", "sequence")):
     rng = np.random.default_rng(0)
     tokens = TokenSequences.from_lists(rows)
-    X = EmbeddedSequences(
-        tokens, [Block("none", np.zeros((tokens.n_types, 0)), "type")]
-    )
+    sizes = {"type": tokens.n_types, "token": tokens.n_tokens, "sequence": len(tokens)}
     blocks = []
     for i, level in enumerate(levels):
-        values = rng.normal(size=(X.n_rows_at(level), i + 2)).astype(np.float32)
+        values = rng.normal(size=(sizes[level], i + 2)).astype(np.float32)
         known = np.arange(len(values)) % 3 > 0
         values[~known] = 0
         blocks.append(Block(f"{level}{i}", values, level, known))
-    return X.with_blocks(blocks)
+    return EmbeddedSequences(tokens, blocks)
 
 
 def by_hand(X, window):

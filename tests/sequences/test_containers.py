@@ -306,11 +306,7 @@ def test_blocks_of_an_embedding():
     assert embedded.block("token2") is embedded.blocks[1]
     assert embedded.select(["sequence3", "type1"]).names == ("sequence3", "type1")
     assert embed(ROWS, ["sequence", "type"]).level == "type"
-    assert [embedded.n_rows_at(level) for level in ("type", "token", "sequence")] == [
-        4,
-        8,
-        5,
-    ]
+    assert [block.n_rows for block in embedded.blocks] == [4, 8, 5]
     assert embed(ROWS, ["type"] * 2).aligned_blocks()[0].level == "type"
     with pytest.raises(ValueError, match="cannot be broadcast to level"):
         embedded.broadcast(embedded.blocks[1], "type")

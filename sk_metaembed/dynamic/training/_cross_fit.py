@@ -137,7 +137,7 @@ def cross_fit(whole, folds, X):
 def _rows_at(level, X, rows):
     """Return the rows of a level that belong to some rows of X, with repetitions."""
     if isinstance(X, SequencePairs):
-        rows = X.sides_of(rows)
+        rows = X._sides_of(rows)
     if level == "sequence":
         return rows
     tokens = all_tokens(X)
