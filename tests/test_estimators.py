@@ -102,7 +102,7 @@ ESTIMATORS = [
     sk.SVDMetaEmbedding(3),
     sk.OneToNMetaEmbedding(4),
     sk.AutoencodedMetaEmbedding(n_components=4, max_iter=3),
-    sk.StackedMetaClassifier(cv=2),
+    sk.StackedMetaClassifier(concat=False, tfidf=False, cv=2),
     sk.StackedMetaRegressor(Ridge(), concat=False, tfidf=False, cv=2),
     sk.DynamicMetaEmbedding(**NET),
     sk.DynamicMetaClassifier(**LEARNING_NET),
@@ -155,9 +155,8 @@ VARIANTS = [
     sk.AutoencodedMetaEmbedding(
         "decoupled", n_components=3, max_iter=3, normalize=False
     ),
-    sk.StackedMetaClassifier(
-        LogisticRegression(C=0.01), concat=False, tfidf=False, cv=2
-    ),
+    sk.StackedMetaClassifier(cv=2),
+    sk.StackedMetaClassifier(LogisticRegression(C=0.01), tfidf=False, cv=2),
     sk.StackedMetaRegressor(cv=2),
     sk.DynamicMetaEmbedding(**NET, attention="context", encoder="bilstm-max"),
     sk.DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
