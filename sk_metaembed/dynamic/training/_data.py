@@ -18,8 +18,7 @@ from ..._training._device import fits, send
 from ...sequences import SequencePairs
 from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
-from ...sequences._sequence_pairs import tokens_of
-from .._trainable import blocks_of
+from .._trainable import tokens_and_blocks
 
 
 class _Writable:
@@ -234,8 +233,7 @@ class SequenceData:
 
     def __init__(self, X, device, trained, per_token=False):
         self.device, self.pairs = device, isinstance(X, SequencePairs)
-        X = X.sequences if self.pairs else X
-        self.tokens, self.blocks = tokens_of(X), blocks_of(X)
+        self.tokens, self.blocks = tokens_and_blocks(X)
         levels = {"token"} if per_token else set()
         levels.update([block.level for block in self.blocks], trained.levels)
         self.level = max(levels, key=LEVELS.index)

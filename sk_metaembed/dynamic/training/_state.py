@@ -5,7 +5,7 @@ from copy import copy
 from torch import nn
 
 from ..._training._net_state import available_device, net_state_dict, restore_net
-from ._skorch_net import SETTINGS, make_net
+from ._fit import SETTINGS, make_net
 
 
 def net_parts(net):
