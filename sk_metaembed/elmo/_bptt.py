@@ -14,9 +14,8 @@ import numpy as np
 import torch
 
 from .._training._device import send
-from ._characters import character_ids, mark_ids
+from ._characters import N_MARKS, character_ids, mark_ids
 from ._corpus import UNKNOWN
-from ._packing import N_MARKS
 
 NO_TARGET = -1  # at steps without a word
 
@@ -61,15 +60,13 @@ class BPTTBatches(torch.utils.data.IterableDataset):
     Parameters
     ----------
     corpus : RowsCorpus or StreamCorpus
+        If its rows were counted, an epoch with another number raises ValueError.
     vocabulary : list of str
         The words of the softmax.
     max_characters, batch_size, n_steps : int
     device : torch.device
     seed : int, default=None
         Shuffles the rows, in a new order in each epoch; None keeps their order.
-    n_rows : int, default=None
-        Expected number of rows; an epoch with another number raises ValueError. None
-        accepts any.
 
     Attributes
     ----------
@@ -88,13 +85,11 @@ class BPTTBatches(torch.utils.data.IterableDataset):
         n_steps,
         device,
         seed=None,
-        n_rows=None,
     ):
         self._corpus, self._seed, self._device = corpus, seed, device
         self._batch_size, self._n_steps = batch_size, n_steps
         self._ids = {word: k for k, word in enumerate(vocabulary)}
         self._max_characters = max_characters
-        self._n_rows = n_rows
         self.epoch = self.skip = 0
 
     def __iter__(self):
@@ -118,9 +113,10 @@ class BPTTBatches(torch.utils.data.IterableDataset):
         for row in self._corpus.rows(rng):
             n_rows += 1
             yield row
-        if self._n_rows not in (None, n_rows):
+        expected = self._corpus.count
+        if expected is not None and expected.n_rows != n_rows:
             raise ValueError(
-                f"the corpus had {self._n_rows} rows when its words "
+                f"the corpus had {expected.n_rows} rows when its words "
                 f"were counted, but {n_rows} rows in a later pass. Files must not "
                 "change during fit; pass an iterable that can be consumed only once "
                 "as a list."
@@ -138,18 +134,16 @@ class _WordTable:
 
     def codes(self, row):
         """Return the codes of a row's words between its two marks, (n_words + 2,)."""
-        codes = [0]
-        for word in row:
-            code = self._codes.get(word)
-            if code is None:
-                code = self._codes[word] = len(self._words)
-                self._words.append(word)
-                target = self._ids.get(word, self._unknown)
-                # A word spelled like a mark is an ordinary word, not the mark.
-                self._targets.append(max(target, self._unknown))
-            codes.append(code)
-        codes.append(1)
-        return np.array(codes, dtype=np.int64)
+        return np.array([0, *map(self._code, row), 1], dtype=np.int64)
+
+    def _code(self, word):
+        code = self._codes.setdefault(word, len(self._words))
+        if code == len(self._words):
+            self._words.append(word)
+            target = self._ids.get(word, self._unknown)
+            # A word spelled like a mark is an ordinary word, not the mark.
+            self._targets.append(max(target, self._unknown))
+        return code
 
     def batch(self, device, inputs, next_codes, rows, is_first):
         """Return the Batch of arrays of codes, as `_BatchSlots.next` returns them."""

@@ -110,16 +110,21 @@ class LanguageNet(NeuralNet):
 
 
 class RecordPerplexity(Callback):
-    """Records training and validation perplexities of both directions.
+    """Records perplexities of both directions; keeps the weights of the best epoch.
 
     Attributes
     ----------
     sums_ : dict of str to list
-        Loss forward, loss backward and number of words so far in the epoch.
+        Loss forward, loss backward and number of words so far in the epoch, of training
+        and validation.
+    best : float
+        Lowest validation perplexity of an epoch.
+    best_weights : dict or None
+        The weights of that epoch; None without validation.
     """
 
     def __init__(self):
-        self.restored = None
+        self.restored, self.best, self.best_weights = None, math.inf, None
 
     def on_epoch_begin(self, net, **kwargs):
         """Reset the sums, to those of a checkpoint if one was restored."""
@@ -140,18 +145,25 @@ class RecordPerplexity(Callback):
             sums[k] += value
 
     def on_epoch_end(self, net, **kwargs):
-        """Record the perplexities in the history."""
+        """Record the perplexities, and copy the weights if they are the best."""
+        self._record(net)
+        perplexity = net.history[-1].get("valid_perplexity", math.inf)
+        if perplexity < self.best:
+            self.best = perplexity
+            self.best_weights = copy.deepcopy(net.module_.state_dict())
+
+    def on_train_end(self, net, **kwargs):
+        """Record an epoch that a keyboard interrupt ended."""
+        if net.history and net.history[-1]["batches"]:
+            self._record(net)
+
+    def _record(self, net):
         for part, (forward, backward, n) in self.sums_.items():
             if n:
                 for name, value in perplexities(forward, backward, n).items():
                     net.history.record(f"{part}_{name}", value)
         # One record per batch would grow without bound.
         net.history[-1]["batches"] = []
-
-    def on_train_end(self, net, **kwargs):
-        """Record an epoch that a keyboard interrupt ended."""
-        if net.history and net.history[-1]["batches"]:
-            self.on_epoch_end(net)
 
 
 def perplexities(forward, backward, n_words):
@@ -171,7 +183,7 @@ def perplexities(forward, backward, n_words):
 
 
 def check_finite(net):
-    """Check that the last training step left finite weights."""
+    """Raise unless the last training step left finite weights."""
     for name, tensor in net.module_.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise FloatingPointError(
@@ -223,32 +235,6 @@ class LRSchedule(Callback):
         return self.lr * (_FLOOR + (1 - _FLOOR) * cosine)
 
 
-class KeepBestWeights(Callback):
-    """Keeps the weights of the epoch with the lowest validation perplexity.
-
-    Attributes
-    ----------
-    best : float
-    weights : dict or None
-    """
-
-    def __init__(self):
-        self.best, self.weights = math.inf, None
-
-    def on_epoch_end(self, net, **kwargs):
-        """Copy the weights if the perplexity of the epoch is the lowest."""
-        perplexity = net.history[-1].get("valid_perplexity", math.inf)
-        if perplexity < self.best:
-            self.best = perplexity
-            self.weights = copy.deepcopy(net.module_.state_dict())
-
-    def load_best(self, net):
-        """Load the weights of the best epoch into the net."""
-        if self.weights is not None:
-            net.module_.load_state_dict(self.weights)
-            self.weights = None
-
-
 CHECKPOINT_EVERY = 500  # batches
 
 
@@ -265,12 +251,11 @@ class WriteCheckpoints(Callback):
     seed : int
     perplexities : RecordPerplexity
     schedule : LRSchedule
-    keeper : KeepBestWeights
     """
 
-    def __init__(self, file, identity, seed, perplexities, schedule, keeper):
+    def __init__(self, file, identity, seed, perplexities, schedule):
         self.file, self.identity, self.seed = file, identity, seed
-        self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
+        self.perplexities, self.schedule = perplexities, schedule
         self.n_batches, self._has_warned = 0, False
 
     def on_batch_end(self, net, training=False, **kwargs):
@@ -299,8 +284,8 @@ class WriteCheckpoints(Callback):
             "sums": None if epoch_over else self.perplexities.sums_["train"],
             "carried": None if epoch_over else net.carried_,
             "step": self.schedule.step,
-            "best": self.keeper.best,
-            "best_weights": self.keeper.weights,
+            "best": self.perplexities.best,
+            "best_weights": self.perplexities.best_weights,
         }
         try:
             write_checkpoint(self.file, content)
@@ -321,9 +306,12 @@ class WriteCheckpoints(Callback):
         current_generators().set_states(state["generators"], net.device)
         net.carried_ = state["carried"]
         self.n_batches = state["n_batches"]
-        self.perplexities.restored = state["sums"]
         self.schedule.step = state["step"]
-        self.keeper.best, self.keeper.weights = state["best"], state["best_weights"]
+        self.perplexities.restored, self.perplexities.best = (
+            state["sums"],
+            state["best"],
+        )
+        self.perplexities.best_weights = state["best_weights"]
 
 
 def read_matching_checkpoint(file, identity, device):

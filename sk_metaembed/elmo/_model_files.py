@@ -7,7 +7,6 @@ import json
 import os
 import zlib
 from contextlib import ExitStack
-from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from .._io._atomic import atomic_path
 from ..vectors._download import local_file
 from ._corpus import SPECIAL
-from ._options import LAYOUT, N_CHARACTERS, ElmoOptions, read_options
+from ._options import ElmoOptions, options_to_dict, read_options
 from ._weight_files import (
     array_types,
     import_h5py,
@@ -49,17 +48,6 @@ def write_model(folder, options, weights, words=None):
             text = "".join(f"{word}\n" for word in words)
             parts[2].write_bytes(text.encode("utf-8", "surrogatepass"))
     return files[0], files[1]
-
-
-def options_to_dict(options):
-    """Return options in AllenNLP's format for inference."""
-    content = {"lstm": {}, "char_cnn": {"embedding": {}}}
-    for name, (*keys, last) in LAYOUT.items():
-        inner = reduce(dict.get, keys, content)
-        inner[last] = getattr(options, name)
-    # Including AllenNLP's padding row.
-    content["char_cnn"]["n_characters"] = N_CHARACTERS + 1
-    return content
 
 
 _FULL = {"weight": "softmax/W", "bias": "softmax/b"}  # bilm-tf's names

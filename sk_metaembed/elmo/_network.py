@@ -11,8 +11,8 @@ import torch
 
 from .._training._device import send
 from .._training._onednn import pack_weight, packed_product
-from ._characters import character_ids, mark_ids
-from ._packing import N_MARKS, Packing
+from ._characters import N_MARKS, character_ids, mark_ids
+from ._packing import Packing
 from ._weight_files import DIRECTIONS, cell_key
 from ._word_encoder import encode_words
 

@@ -2,9 +2,6 @@
 
 import numpy as np
 
-# Rows before those of words in a table of words: the begin and end of a sentence.
-N_MARKS = 2
-
 
 class Packing:
     """Positions of tokens in sequences that are packed step after step.

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from .._io._handle_cache import HandleCache
+from ..elmo._characters import N_MARKS
 from ..elmo._options import read_options
-from ..elmo._packing import N_MARKS
 from ..elmo._weight_files import check_weights, read_weights
 from ..vectors._download import cached_path, local_file
 from ._batching import BatchRunner
