@@ -19,22 +19,17 @@ class TrainableBiLM(nn.Module):
     options : ElmoOptions
     dropout : float
         Dropout rate of the input of each LSTM layer and of the output of the last.
-    weights : dict of str to ndarray, default=None
-        From `read_weights`; None for random weights.
 
     Attributes
     ----------
     weights : ParameterDict
-        By their names, and in their layout, in weight files.
+        By their names, and in their layout, in weight files; random at first.
     """
 
-    def __init__(self, options, dropout, weights=None):
+    def __init__(self, options, dropout):
         super().__init__()
         self.options, self.dropout = options, dropout
-        weights = initial_weights(options) if weights is None else weights
-        self.weights = nn.ParameterDict(
-            {name: torch.as_tensor(w) for name, w in weights.items()}
-        )
+        self.weights = nn.ParameterDict(initial_weights(options))
 
     def forward(self, batch, states):
         """Return the output of the last layer, and the states after the batch.

@@ -249,13 +249,13 @@ class WriteCheckpoints(Callback):
     identity : dict of str to str
         Identifies the fit; a checkpoint of another fit is refused.
     seed : int
-    perplexities : RecordPerplexity
+    record : RecordPerplexity
     schedule : LRSchedule
     """
 
-    def __init__(self, file, identity, seed, perplexities, schedule):
+    def __init__(self, file, identity, seed, record, schedule):
         self.file, self.identity, self.seed = file, identity, seed
-        self.perplexities, self.schedule = perplexities, schedule
+        self.record, self.schedule = record, schedule
         self.n_batches, self._has_warned = 0, False
 
     def on_batch_end(self, net, training=False, **kwargs):
@@ -281,11 +281,11 @@ class WriteCheckpoints(Callback):
             "identity": self.identity,
             "seed": self.seed,
             "n_batches": self.n_batches,
-            "sums": None if epoch_over else self.perplexities.sums_["train"],
+            "sums": None if epoch_over else self.record.sums_["train"],
             "carried": None if epoch_over else net.carried_,
             "step": self.schedule.step,
-            "best": self.perplexities.best,
-            "best_weights": self.perplexities.best_weights,
+            "best": self.record.best,
+            "best_weights": self.record.best_weights,
         }
         try:
             write_checkpoint(self.file, content)
@@ -307,11 +307,8 @@ class WriteCheckpoints(Callback):
         net.carried_ = state["carried"]
         self.n_batches = state["n_batches"]
         self.schedule.step = state["step"]
-        self.perplexities.restored, self.perplexities.best = (
-            state["sums"],
-            state["best"],
-        )
-        self.perplexities.best_weights = state["best_weights"]
+        self.record.restored, self.record.best = state["sums"], state["best"]
+        self.record.best_weights = state["best_weights"]
 
 
 def read_matching_checkpoint(file, identity, device):

@@ -119,17 +119,11 @@ class SavedModel(NamedTuple):
 
 def write_language_model(folder, options, module, words):
     """Write a LanguageModule and its vocabulary; return the first two files."""
-    weights = _arrays(module.bilm.weights)
-    softmax = _arrays(module.softmax.state_dict())
-    if set(softmax) == set(_FULL):
-        named = {_FULL[name]: array for name, array in softmax.items()}
-    else:
-        named = {_ADAPTIVE + name: array for name, array in softmax.items()}
-    return write_model(folder, options, weights | named, words)
-
-
-def _arrays(state):
-    return {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+    arrays = dict(module.bilm.weights)
+    for name, tensor in module.softmax.state_dict().items():
+        arrays[_FULL.get(name, _ADAPTIVE + name)] = tensor
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in arrays.items()}
+    return write_model(folder, options, arrays, words)
 
 
 def read_language_model(model):
@@ -190,10 +184,11 @@ def _read_softmax(file):
     """Return the arrays of the softmax by parameter name, none without a softmax."""
     with open_hdf5(file) as h5:
         names = array_types(h5, file)
-        named = {k: name for k, name in _FULL.items() if name in names}
-        if not named:
-            names = [name for name in names if name.startswith(_ADAPTIVE)]
-            named = {name.removeprefix(_ADAPTIVE): name for name in names}
+        named = {k: name for k, name in _FULL.items() if name in names} or {
+            name.removeprefix(_ADAPTIVE): name
+            for name in names
+            if name.startswith(_ADAPTIVE)
+        }
         return {k: read_array(h5, name, file) for k, name in named.items()}
 
 
