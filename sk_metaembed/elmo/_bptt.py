@@ -130,6 +130,7 @@ class _WordTable:
         return np.array([0, *map(self._code, row), 1], dtype=np.int64)
 
     def _code(self, word):
+        """Return the code of a word, a new one the first time."""
         code = self._codes.setdefault(word, len(self._words))
         if code == len(self._words):
             self._words.append(word)

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,12 +60,9 @@ class RowsCorpus:
 
     def rows(self, rng=None):
         """Yield the words of each row."""
-        tokens, types = self.tokens, self.tokens.types
-        spans = list(pairwise(tokens.offsets.tolist()))
-        order = range(len(spans)) if rng is None else rng.permutation(len(spans))
-        for i in order:
-            a, b = spans[i]
-            yield [types[code] for code in tokens.codes[a:b]]
+        n_rows = len(self.tokens)
+        for i in range(n_rows) if rng is None else rng.permutation(n_rows):
+            yield self.tokens[i]
 
 
 class Lines:
@@ -148,8 +145,8 @@ def text_files(path):
     return [path]
 
 
-BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
-SPECIAL = (BEGIN, END, UNKNOWN)
+UNKNOWN = "<UNK>"
+SPECIAL = ("<S>", "</S>", UNKNOWN)
 
 
 class CorpusCount(NamedTuple):

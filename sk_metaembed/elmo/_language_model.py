@@ -460,13 +460,10 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         """
         from ._lm_training import new_net
 
-        saved = None
-        if self.initial is None:
-            self.options_ = checked_options(self.architecture or {})
-        else:
-            saved = read_language_model(self.initial)
-            self.options_ = saved.options
-        if saved is not None and saved.words is not None:
+        saved = None if self.initial is None else read_language_model(self.initial)
+        architecture = self.architecture or {}
+        self.options_ = saved.options if saved else checked_options(architecture)
+        if saved and saved.words:
             self.vocabulary_ = saved.words
         elif corpus is not None:
             self.vocabulary_ = make_vocabulary(corpus.count, self.min_count)

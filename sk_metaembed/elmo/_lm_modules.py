@@ -69,10 +69,7 @@ class TrainableBiLM(nn.Module):
         """
         o, n_rows = self.options, x.shape[1]
         if state is None:
-            state = (
-                x.new_zeros(n_rows, o.projection_dim),
-                x.new_zeros(n_rows, o.cell_dim),
-            )
+            state = [x.new_zeros(n_rows, dim) for dim in (o.projection_dim, o.cell_dim)]
         (hidden, cell), outs = state, []
         weight, bias, projection = (
             self.weights[cell_key(direction, layer, part)]

@@ -114,7 +114,7 @@ class RecordPerplexity(Callback):
 
     Attributes
     ----------
-    sums_ : dict of str to list
+    sums_ : dict of str to ndarray of shape (3,)
         Loss forward, loss backward and number of words so far in the epoch, of training
         and validation.
     best : float
@@ -128,21 +128,19 @@ class RecordPerplexity(Callback):
 
     def on_epoch_begin(self, net, **kwargs):
         """Reset the sums, to those of a checkpoint if one was restored."""
-        self.sums_ = {"train": [0.0, 0.0, 0], "valid": [0.0, 0.0, 0]}
+        self.sums_ = {"train": np.zeros(3), "valid": np.zeros(3)}
         if self.restored:
-            self.sums_["train"], self.restored = list(self.restored), None
+            self.sums_["train"], self.restored = np.array(self.restored), None
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Add a batch to the sums; raise an error if its loss is not finite."""
-        sums = self.sums_["train" if training else "valid"]
         losses = y_pred.detach().sum(dim=1, dtype=torch.float64).tolist()
         if not math.isfinite(sum(losses)):
             raise FloatingPointError(
                 f"training diverged in epoch {len(net.history)}: the losses of a batch "
                 f"are {losses}. Use a smaller lr."
             )
-        for k, value in enumerate((*losses, y_pred.shape[1])):
-            sums[k] += value
+        self.sums_["train" if training else "valid"] += *losses, y_pred.shape[1]
 
     def on_epoch_end(self, net, **kwargs):
         """Record the perplexities, and copy the weights if they are the best."""
@@ -173,13 +171,10 @@ def perplexities(forward, backward, n_words):
     >>> {name: round(value, 6) for name, value in values.items()}
     {'forward': 1.0, 'backward': 16.0, 'perplexity': 4.0}
     """
-    losses = {
-        "forward": forward / n_words,
-        "backward": backward / n_words,
-        "perplexity": (forward + backward) / (2 * n_words),
-    }
+    losses = np.array([forward, backward, (forward + backward) / 2]) / n_words
     with np.errstate(over="ignore"):
-        return {name: float(np.exp(loss)) for name, loss in losses.items()}
+        values = np.exp(losses).tolist()
+    return dict(zip(("forward", "backward", "perplexity"), values, strict=True))
 
 
 def check_finite(net):
@@ -281,7 +276,7 @@ class WriteCheckpoints(Callback):
             "identity": self.identity,
             "seed": self.seed,
             "n_batches": self.n_batches,
-            "sums": None if epoch_over else self.record.sums_["train"],
+            "sums": None if epoch_over else self.record.sums_["train"].tolist(),
             "carried": None if epoch_over else net.carried_,
             "step": self.schedule.step,
             "best": self.record.best,

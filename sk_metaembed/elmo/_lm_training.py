@@ -90,10 +90,9 @@ def fit_identity(model, corpora, saved):
         The initial model.
     """
     params = model.get_params()
-    params = {k: v for k, v in params.items() if k not in _NOT_IN_IDENTITY}
     if not isinstance(model.random_state, Integral):
         del params["random_state"]
-    identity = {name: repr(value) for name, value in params.items()}
+    identity = {k: repr(v) for k, v in params.items() if k not in _NOT_IN_IDENTITY}
     identity["corpus"] = str([corpus and corpus.count.checksum for corpus in corpora])
     if saved is not None:
         identity["initial model"] = str(saved.checksum)

@@ -101,12 +101,9 @@ class SavedModel(NamedTuple):
                 weights[name].data.copy_(torch.from_numpy(self.weights[name]))
             else:  # bilm-tf has no projection between equal dimensions
                 del weights[name]
-        if self.words is not None:
-            self._check_softmax(module.softmax.state_dict())
-            softmax = {name: torch.from_numpy(a) for name, a in self.softmax.items()}
-            module.softmax.load_state_dict(softmax)
-
-    def _check_softmax(self, state):
+        if self.words is None:
+            return
+        state = module.softmax.state_dict()
         expected = {name: tuple(tensor.shape) for name, tensor in state.items()}
         actual = {name: array.shape for name, array in self.softmax.items()}
         if actual != expected:
@@ -115,6 +112,8 @@ class SavedModel(NamedTuple):
                 f"the options and {len(self.words)} words require {expected}. Check "
                 "that options, weights and vocabulary are of the same model."
             )
+        softmax = {name: torch.from_numpy(a) for name, a in self.softmax.items()}
+        module.softmax.load_state_dict(softmax)
 
 
 def write_language_model(folder, options, module, words):
@@ -133,22 +132,23 @@ def read_language_model(model):
     """
     options_file, file, *vocabulary = _files(model)
     options = read_options(options_file)
-    saved = SavedModel(options, read_weights(file, options), None, {}, file)
+    weights = read_weights(file, options)
     softmax = _read_softmax(file) if vocabulary else {}
-    if not softmax:
-        return saved
-    saved = saved._replace(words=_read_vocabulary(vocabulary[0]), softmax=softmax)
-    if saved.softmax_kind == "adaptive":
-        return saved
-    n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
-    if n_words != {len(saved.words)}:
-        raise ValueError(
-            f"ELMo: {vocabulary[0]} has {len(saved.words)} words, but the softmax in "
-            f"{file} has rows for {sorted(n_words)}. Check that both are of the same "
-            "model."
-        )
-    words, softmax = _marks_first(saved.words, softmax)
-    return saved._replace(words=words, softmax=softmax)
+    words = _read_vocabulary(vocabulary[0]) if softmax else None
+    if softmax.keys() & _FULL.keys():
+        n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
+        if n_words != {len(words)}:
+            raise ValueError(
+                f"ELMo: {vocabulary[0]} has {len(words)} words, but the softmax in "
+                f"{file} has rows for {sorted(n_words)}. Check that both are of the "
+                "same model."
+            )
+        # In our order; bilm-tf's has </S> first.
+        order = [words.index(mark) for mark in SPECIAL]
+        order += sorted(set(range(len(words))) - set(order))
+        words = [words[k] for k in order]
+        softmax = {name: array[order] for name, array in softmax.items()}
+    return SavedModel(options, weights, words, softmax, file)
 
 
 def _files(model):
@@ -171,13 +171,6 @@ def _files(model):
             f"weights, vocabulary), of paths or URLs; got {model!r}."
         )
     return [local_file(file) for file in model]
-
-
-def _marks_first(words, softmax):
-    """Return a vocabulary and its softmax in our order; bilm-tf's has </S> first."""
-    order = [words.index(mark) for mark in SPECIAL]
-    order += sorted(set(range(len(words))) - set(order))
-    return [words[k] for k in order], {name: a[order] for name, a in softmax.items()}
 
 
 def _read_softmax(file):

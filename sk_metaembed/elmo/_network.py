@@ -248,8 +248,8 @@ class BiLanguageModel:
         depth : int, default=None
             Number of LSTM layers; None for all.
         states : ndarray of float32, default=None
-            Initial hidden states and cells, of the shape `states_shape`; None for
-            zeros.
+            Initial hidden states and cells of both directions, of shape (n_layers, 2,
+            n_sequences, projection_dim + cell_dim); None for zeros.
 
         Returns
         -------
@@ -266,36 +266,31 @@ class BiLanguageModel:
         words = self._by_group(send(rows[packing.tokens], self.device))
         is_word = np.ones(len(rows), dtype=bool)
         is_word[np.cumsum(lengths) - 1] = is_word[np.cumsum(lengths) - lengths] = False
-        indices = [
-            send(packing.unpack_index(d)[is_word], self.device) for d in DIRECTIONS
-        ]
+        # The packed position of each word, in input order.
+        positions = np.argsort(packing.tokens, axis=1)[:, is_word]
+        indices = [send(index, self.device) for index in positions]
         layers = [table[send(rows[is_word], self.device)].repeat(1, 2)]
         outs, last_states = None, []
         for k, groups in enumerate(self._layers[:depth]):
             before = None if states is None else states[k][:, packing.order]
             outs, state = self._run_layer(groups, packing, table, words, outs, before)
-            layers.append(_concatenate_directions(outs, indices))
+            both = zip(outs if len(outs) > 1 else outs[0], indices, strict=True)
+            layers.append(torch.cat([out[index] for out, index in both], dim=1))
             last_states.append(state)
         if states is None:
             return layers, None
-        return layers, np.stack(last_states)[:, :, np.argsort(packing.order)]
-
-    def states_shape(self, n_sequences):
-        """Return the shape of the states of sequences."""
-        o = self.options
-        return o.n_layers, len(DIRECTIONS), n_sequences, o.projection_dim + o.cell_dim
+        states = np.stack([_both_directions(state) for state in last_states])
+        return layers, states[:, :, np.argsort(packing.order)]
 
     def _run_layer(self, groups, packing, table, words, inputs, before):
-        """Return hidden states of a layer per direction group, and last states.
+        """Return hidden states and last states of a layer, per direction group.
 
-        States before and after are arrays of shape (2, n_sequences, dim).
+        `before` is an array of initial states, (2, n_sequences, dim), or None.
         """
         states = [None] * len(groups)
         if before is not None:
-            hidden, cells = np.split(before, [self.options.projection_dim], axis=-1)
-            parts = [
-                self._by_group(send(part, self.device)) for part in (hidden, cells)
-            ]
+            parts = np.split(before, [self.options.projection_dim], axis=-1)
+            parts = [self._by_group(send(part, self.device)) for part in parts]
             states = list(zip(*parts, strict=True))
         outs, last_states = [], []
         last = send(packing.last, self.device)
@@ -304,12 +299,11 @@ class BiLanguageModel:
         ):
             source = (table, rows) if x is None else (x, None)
             hidden, cells = group.run(packing, *source, state)
-            last_states.append(torch.cat([hidden[..., last, :], cells], dim=-1))
+            last_states.append((hidden[..., last, :], cells))
             if x is not None and self.options.skip_connections:
                 hidden += x
             outs.append(hidden)
-        after = torch.stack(last_states).reshape(2, -1, last_states[0].shape[-1])
-        return outs, after.cpu().numpy()
+        return outs, last_states
 
     def _by_group(self, both):
         """Return a tensor of both directions as one tensor per direction group."""
@@ -321,9 +315,7 @@ def _direction_groups(device):
     return [(d,) for d in DIRECTIONS] if device.type == "cpu" else [DIRECTIONS]
 
 
-def _concatenate_directions(outs, indices):
-    """Return the vectors of tokens, forward then backward, (n_tokens, 2 * dim)."""
-    directions = outs if len(outs) > 1 else outs[0]
-    return torch.cat(
-        [out[index] for out, index in zip(directions, indices, strict=True)], dim=1
-    )
+def _both_directions(states):
+    """Return (hidden, cells) per direction group as an array (2, n_sequences, dim)."""
+    groups = torch.stack([torch.cat(state, dim=-1) for state in states])
+    return groups.reshape(2, -1, groups.shape[-1]).cpu().numpy()

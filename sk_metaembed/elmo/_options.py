@@ -125,9 +125,8 @@ def read_options(file):
         )
     values = {name: _value(file, content, name) for name in _OPTIONS}
     values["skip_connections"] = bool(values["skip_connections"])
-    for name, value in values.items():
-        _check(name, value, _OPTIONS[name].path, f"ELMo in {file}")
-    return _with_filters(ElmoOptions(**values), f"ELMo: 'char_cnn.filters' in {file}")
+    shown_names = {name: option.path for name, option in _OPTIONS.items()}
+    return _make_options(values, shown_names, f"ELMo in {file}")
 
 
 def options_to_dict(options):
@@ -155,21 +154,24 @@ def checked_options(architecture):
         raise ValueError(
             f"architecture has no key {unknown[0]!r}; its keys are {[*_OPTIONS]}."
         )
-    for name, value in architecture.items():
-        _check(name, value, name, "the architecture of ElmoLanguageModel")
-    return _with_filters(ElmoOptions(**architecture))
+    shown_names = {name: name for name in _OPTIONS}
+    return _make_options(
+        architecture, shown_names, "the architecture of ElmoLanguageModel"
+    )
 
 
-def _check(name, value, shown_name, owner):
-    """Raise a ValueError unless the value of an option is valid."""
-    if isinstance(value, bool) and name != "skip_connections":
-        value = repr(value)  # to Python a bool is a number
-    constraints = {shown_name: _OPTIONS[name].constraints}
-    validate_parameter_constraints(constraints, {shown_name: value}, owner)
+def _make_options(values, shown_names, owner):
+    """Return ElmoOptions; a ValueError has the owner and the shown name of an option.
 
-
-def _with_filters(options, name="filters"):
-    """Return options with filters as pairs of int, or raise a ValueError."""
+    Other options have their defaults. Filters become pairs of int.
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) and name != "skip_connections":
+            value = repr(value)  # to Python a bool is a number
+        shown = shown_names[name]
+        constraints = {shown: _OPTIONS[name].constraints}
+        validate_parameter_constraints(constraints, {shown: value}, owner)
+    options = ElmoOptions(**values)
     most = options.max_characters
     try:
         filters = tuple((int(width), int(number)) for width, number in options.filters)
@@ -177,9 +179,9 @@ def _with_filters(options, name="filters"):
         filters = ()
     if not filters or not all(1 <= w <= most and n >= 1 for w, n in filters):
         raise ValueError(
-            f"{name} must be pairs of width and number, such as ((1, 32), (2, 64)), "
-            f"with widths up to the {most} characters of a word; got "
-            f"{options.filters!r}."
+            f"{owner}: {shown_names['filters']!r} must be pairs of width and number, "
+            f"such as ((1, 32), (2, 64)), with widths up to the {most} characters of a "
+            f"word; got {options.filters!r}."
         )
     return options._replace(filters=filters)
 

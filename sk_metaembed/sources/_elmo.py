@@ -384,7 +384,9 @@ class ElmoEmbedding(BaseEmbedding):
     def _stateful_blocks(self, tokens, layers, compute, reader):
         """Return the blocks, computed from the states of the previous call."""
         if self._states is None or len(tokens) > self._states.shape[2]:
-            states = np.zeros(self._model.network.states_shape(len(tokens)), np.float32)
+            o = self._model.options
+            shape = o.n_layers, 2, len(tokens), o.projection_dim + o.cell_dim
+            states = np.zeros(shape, np.float32)
             if self._states is not None:
                 states[:, :, : self._states.shape[2]] = self._states
             self._states = states

@@ -307,8 +307,8 @@ class ElmoForward:
         sentences : list of sequence of str, or of OriginalText
             Each with at least one word.
         states : ndarray of float32, default=None
-            Initial LSTM states of each sentence, of the shape that the network returns
-            from ``states_shape``; overwritten with the final states.
+            Initial LSTM states of each sentence, (n_layers, 2, n_sentences, dim), with
+            hidden states before cells; overwritten with the final states.
         """
         words, spans = self._split.words_and_spans(sentences)
         sizes = np.array([len(sentence) for sentence in words])
