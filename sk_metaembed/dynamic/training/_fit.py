@@ -7,6 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import torch
+from sklearn.model_selection import train_test_split
 from skorch import NeuralNet
 from skorch.callbacks import (
     Callback,
@@ -82,7 +83,7 @@ def _data_set(model, device, X, y, weights, name="y"):
         SequenceData(X, device, model._trained, target.per_token),
         np.flatnonzero(weights),
         target.encode(y, name),
-        target.spread(weights, y),
+        target.loss_weights(weights, y),
     )
 
 
@@ -91,8 +92,6 @@ def _split(model, whole, y):
 
     Labels are kept in proportion if each part has room for every label.
     """
-    from sklearn.model_selection import train_test_split
-
     n_rows, stops_early = len(whole), model.early_stopping
     if stops_early == "auto":
         stops_early = n_rows >= MIN_ROWS_TO_HOLD_OUT
@@ -287,19 +286,15 @@ class SequenceNet(NeuralNet):
         self.optimizer_ = SavedOptimizer()
         return self
 
-    def network_params(self):
-        """Return the parameters of the module, by their names in this net."""
-        return {k: v for k, v in vars(self).items() if k.startswith("module__")}
-
     def resume(self, new):
         """Continue training with the parameters of a new net."""
-        for name, requested in new.network_params().items():
-            if getattr(self, name) != requested:
+        network = self.get_params_for("module")
+        for name, requested in new.get_params_for("module").items():
+            if network[name] != requested:
                 raise ValueError(
-                    "Training continues with the net of the last fit, whose "
-                    f"{name.removeprefix('module__')} is {getattr(self, name)!r}, but "
-                    f"{requested!r} is requested. Reset it, use warm_start=False, or "
-                    "fit a clone."
+                    f"Training continues with the net of the last fit, whose {name} is "
+                    f"{network[name]!r}, but {requested!r} is requested. Reset it, use "
+                    "warm_start=False, or fit a clone."
                 )
         if isinstance(self.optimizer_, SavedOptimizer):
             state = self.optimizer_.state_dict()
