@@ -15,6 +15,7 @@ from .._core._sklearn import (
     CallbackSupportMixin,
     _BaseComposition,
     _check_sample_weight,
+    _VisualBlock,
 )
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
@@ -30,13 +31,10 @@ from ._parameters import (
 from ._targets import check_classes, label_weights
 from ._trainable import (
     TrainedSources,
-    all_tokens,
     check_dims,
-    check_same_sources,
-    dims_of,
     read_input,
+    tokens_and_blocks,
     trainable_pairs,
-    visual_block,
 )
 
 if TYPE_CHECKING:
@@ -209,8 +207,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
-        from .training._fit import train
-        from .training._skorch_net import read_train_options
+        from .training._fit import read_train_options, train
 
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
@@ -219,13 +216,21 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         X = self._read(X, fitted=resumes)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
-        trained = TrainedSources(self._pairs(), all_tokens(X))
+        tokens, blocks = tokens_and_blocks(X)
+        trained = TrainedSources(trainable_pairs(self), tokens)
         if resumes:
-            check_same_sources(self._trained, trained)
             trained.resume(self._trained)
-            self._trained = trained  # has the current learning rates
         else:
-            self._start(X, y, weights, classes, trained)
+            dims = {block.name: block.dim for block in blocks}
+            check_dims(dims, trained, self.projection_dim, self.layer_norm)
+            self.__dict__.pop("net_", None)
+            self.dims_in_, self._reads_pairs = dims, isinstance(X, SequencePairs)
+            self._target = self._make_target(y, classes, weights)
+            if self._target.classes is not None:
+                self.classes_ = self._target.classes
+            self._random = check_random_state(self.random_state)
+        # Also if training continues: they have the current learning rates.
+        self._trained = trained
         check_classes(classes, self._target)
         weights = weights * self._target.weigh(self.class_weight, y)
         if not weights.any():
@@ -236,18 +241,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         held_out = self._read_validation(*validation) if validation else None
         train(self, data, held_out, is_partial=validation is None)
         return self
-
-    def _start(self, X, y, weights, classes, trained):
-        """Set what a new net depends on, and forget the last one."""
-        dims = dims_of(X)
-        check_dims(dims, trained, self.projection_dim, self.layer_norm)
-        self.__dict__.pop("net_", None)
-        self.dims_in_, self._trained = dims, trained
-        self._reads_pairs = isinstance(X, SequencePairs)
-        self._target = self._make_target(y, classes, weights)
-        if self._target.classes is not None:
-            self.classes_ = self._target.classes
-        self._random = check_random_state(self.random_state)
 
     def _read_validation(self, X_val, y_val):
         """Return valid held-out sequences, targets and weights, or None."""
@@ -296,38 +289,20 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         """Return y, one row per row of X, for subclasses with other targets."""
         return check_target(y, len(X))
 
-    def _pairs(self):
-        pairs = trainable_pairs(self.trainable)
-        self._validate_names([name for name, _ in pairs])
-        return pairs
-
-    def _source_dims(self):
-        """Return the dimension of each source by name, in the net's order."""
-        return {**self.dims_in_, **self._trained.dims}
-
     def _read(self, X, fitted=True):
         """Return X as sequences; if `fitted`, check them against those of fit."""
+        if not fitted:
+            return read_input(X, reads_tokens=bool(trainable_pairs(self)))
+        reads_tokens, dims = bool(self._trained), self.dims_in_
         return read_input(
-            X,
-            dims=self.dims_in_ if fitted else None,
-            reads_tokens=bool(self._trained if fitted else self._pairs()),
-            pairs=self._reads_pairs if fitted else None,
+            X, dims=dims, reads_tokens=reads_tokens, pairs=self._reads_pairs
         )
-
-    def _encoded(self, X):
-        """Return X as the fitted net reads it, both sides of pairs as sequences."""
-        from .training._predict import data_for
-
-        check_is_fitted(self, "net_")
-        X = self._read(X)
-        return data_for(self, X.sequences if self._reads_pairs else X)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
         from .training._predict import data_for, run
 
-        check_is_fitted(self, "net_")
-        data, net = data_for(self, self._read(X)), self.net_
+        data, net = data_for(self, X), self.net_
         n_outputs = int(np.sum(self._target.n_outputs))
         return run(net, data, net.module_.outputs, n_outputs)
 
@@ -355,9 +330,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             ``token``. For pairs, ``sequence`` is the number of the pair, and a column
             ``side`` is "first" or "second".
         """
-        from .training._predict import attention_frame
+        from .training._predict import attention_frame, data_for
 
-        data, names = self._encoded(X), list(self._source_dims())
+        data = data_for(self, X, joins_pairs=False)
+        names = [*self.dims_in_, *self._trained.dims]
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
 
     @property
@@ -374,7 +350,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Only with ``attention="task"``.
         """
-        return dict(zip(self._source_dims(), self._scalar_mix()[0], strict=True))
+        names = [*self.dims_in_, *self._trained.dims]
+        return dict(zip(names, self._scalar_mix()[0], strict=True))
 
     @property
     def gamma_(self) -> float:
@@ -437,7 +414,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         return hasattr(self, "net_")
 
     def _sk_visual_block_(self):
-        return visual_block(self, self.trainable)
+        """Return the HTML block, with the trainable sources side by side."""
+        pairs = self.trainable
+        if pairs is None:
+            name, details = type(self).__name__, str(self)
+            return _VisualBlock("single", self, names=name, name_details=details)
+        if not isinstance(pairs, list | tuple):
+            pairs = [(f"trainable: {type(pairs).__name__}", pairs)]
+        names, sources = zip(*pairs, strict=True)
+        return _VisualBlock("parallel", sources, names=names)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

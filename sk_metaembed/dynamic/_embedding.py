@@ -26,7 +26,7 @@ from ._parameters import (
     MixerKind,
 )
 from ._targets import any_target
-from ._trainable import all_tokens, read_input
+from ._trainable import tokens_and_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -406,9 +406,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """
         params: dict[str, Any] = {"X_val": X_val, "y_val": y_val}
         self._validate_params()
-        reads_tokens = bool(self._pairs())
         # Read once: a generator of texts would run dry.
-        X = read_input(X, reads_tokens=reads_tokens)
+        X = self._read(X, fitted=False)
         if self.cv is None:
             if split_params:
                 raise TypeError(
@@ -419,7 +418,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             return self.fit(X, y, sample_weight, **params).transform(X)
         if X_val is not None:  # all nets read it
             with errors_of_input("X_val"):
-                params["X_val"] = read_input(X_val, reads_tokens=reads_tokens)
+                params["X_val"] = self._read(X_val, fitted=False)
         targets = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
         folds = self._folds(X, targets, split_params)
@@ -512,9 +511,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
         from .training._cross_fit import Vectors
-        from .training._predict import run, run_mixer
+        from .training._predict import data_for, run, run_mixer
 
-        data = self._encoded(X)
+        data = data_for(self, X, joins_pairs=False)
         module = self.net_.module_
         if self.output == "sequence":
             values = run(self.net_, data, module.encode, module.encoder.dim)
@@ -529,7 +528,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """Return an array of vectors, or a block, in the form of `transform`."""
         if self.output == "sequence":
             return pair_features(*np.split(result, 2)) if self._reads_pairs else result
-        mixed = EmbeddedSequences(all_tokens(X), [result])
+        mixed = EmbeddedSequences(tokens_and_blocks(X)[0], [result])
         return SequencePairs(mixed) if self._reads_pairs else mixed
 
     def get_feature_names_out(

@@ -10,7 +10,7 @@ from ..sequences._tags import (
     tag_classes,
     tags_to_spans,
 )
-from ._targets import PerSequence, class_weights
+from ._targets import BaseTarget, class_weights
 
 
 class TokenRows:
@@ -30,7 +30,7 @@ class TokenRows:
         return self.values[span_index(self.offsets, rows)[0]]
 
 
-class TagTarget(PerSequence):
+class TagTarget(BaseTarget):
     """One tag per token.
 
     Parameters
@@ -68,7 +68,7 @@ class TagTarget(PerSequence):
         self.tag_weights = weights.astype(np.float32)
         return np.ones(len(y))
 
-    def spread(self, weights, y):
+    def loss_weights(self, weights, y):
         """Return the weight of each token, that of its sentence times its tag."""
         weights = (
             np.repeat(weights, y.lengths) * self.tag_weights[self.encode(y).values]

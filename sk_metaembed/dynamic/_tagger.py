@@ -10,11 +10,11 @@ import numpy as np
 from .._core._sklearn import StrOptions
 from ..sequences import SequencePairs
 from ..sequences._mixins import TaggerMixin
-from ..sequences._sequence_pairs import tokens_of
 from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import TRAIN_OPTIONS, Attention, MixerKind
 from ._tag_targets import TagTarget, allowed_tags
+from ._trainable import tokens_and_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -304,9 +304,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         ndarray of object, shape (n_sequences,)
             Each entry a list of str, one tag per token.
         """
-        from .training._predict import run
+        from .training._predict import data_for, run
 
-        data, net = self._encoded(X), self.net_
+        data, net = data_for(self, X), self.net_
         codes = run(net, data, net.module_.decode, 1, per_token=True)
         codes = codes[:, 0].astype(np.int64)
         return decode_tags(codes, self.classes_, data.offsets)
@@ -325,22 +325,22 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             One array per sentence; rows sum to 1. With a CRF, and with a scheme, they
             are marginals over all tag sequences, by the forward-backward algorithm.
         """
-        from .training._predict import run
+        from .training._predict import data_for, run
 
-        data, net = self._encoded(X), self.net_
+        data, net = data_for(self, X), self.net_
         function, n_tags = net.module_.probabilities, len(self.classes_)
         shares = run(net, data, function, n_tags, per_token=True)
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
 
     def _tokens_of(self, X):
-        return tokens_of(self._read(X))
+        return tokens_and_blocks(self._read(X))[0]
 
     def _read_target(self, y, X):
         if isinstance(X, SequencePairs):
             raise TypeError(
                 f"X must hold single sequences, got {X!r}. Pass X.first or X.second."
             )
-        tags = read_tags(y, tokens_of(X))
+        tags = read_tags(y, tokens_and_blocks(X)[0])
         if self.scheme is not None:
             check_scheme(tags, self.scheme)
         return tags

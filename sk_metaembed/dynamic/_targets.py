@@ -19,8 +19,11 @@ def check_classes(classes, target):
     )
 
 
-class PerSequence:
-    """Base class of targets; targets of tokens override its methods."""
+class BaseTarget:
+    """Base class of targets with one weight per sequence.
+
+    `TagTarget`, with one per token, overrides what reads weights.
+    """
 
     monitor = "valid_loss"
     takes_classes = False
@@ -30,8 +33,8 @@ class PerSequence:
         """Return the weight of each row's label or labels in training."""
         return label_weights(class_weight, y, self)
 
-    def spread(self, weights, y):
-        """Return the weights in the loss, here those of the sequences."""
+    def loss_weights(self, weights, y):
+        """Return the weights in the loss, from those of the sequences."""
         return weights
 
     def has_classes(self, classes):
@@ -46,7 +49,7 @@ class PerSequence:
         return None
 
 
-class LabelTarget(PerSequence):
+class LabelTarget(BaseTarget):
     """One label per sequence, trained by cross-entropy."""
 
     loss = "cross-entropy"
@@ -86,7 +89,7 @@ class LabelTarget(PerSequence):
         return y
 
 
-class IndicatorTarget(PerSequence):
+class IndicatorTarget(BaseTarget):
     """A set of labels per sequence, as an indicator matrix of 0 and 1."""
 
     loss = "binary-cross-entropy"
@@ -118,7 +121,7 @@ class IndicatorTarget(PerSequence):
         return 1 / (1 + np.exp(-outputs.clip(-500, 500)))
 
 
-class NumberTarget(PerSequence):
+class NumberTarget(BaseTarget):
     """One or more numbers per sequence, standardized for training."""
 
     loss = "squared-error"
@@ -156,7 +159,7 @@ def _numbers(y):
         ) from error
 
 
-class ColumnsTarget(PerSequence):
+class ColumnsTarget(BaseTarget):
     """Several columns of labels, each with its own head.
 
     Parameters

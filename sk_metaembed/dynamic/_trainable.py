@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from .._core._sklearn import _VisualBlock
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
     TokenSequences,
     check_tokens,
 )
-from ..sequences._mixins import block_dims, check_blocks, check_embedded
-from ..sequences._sequence_pairs import holds_pairs, read_pairs, tokens_of
+from ..sequences._mixins import check_blocks, check_embedded
+from ..sequences._sequence_pairs import holds_pairs, read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,7 +82,16 @@ class TrainedSources:
             self.levels += [opened.levels[kind] for kind in opened.dims]
 
     def resume(self, before):
-        """Take over what the sources of the last fit have learned from its tokens."""
+        """Take over what the sources of the last fit have learned from its tokens.
+
+        Raises a ValueError unless the sources are the same.
+        """
+        if self != before:
+            raise ValueError(
+                "Training continues with the net of the last fit, whose trainable "
+                f"sources are {before}, but `trainable` is {self}. Only their learning "
+                "rates can change. Reset it, use warm_start=False, or fit a clone."
+            )
         for now, last in zip(self.opened, before.opened, strict=True):
             if hasattr(now, "resume"):
                 now.resume(last)
@@ -102,13 +110,11 @@ class TrainedSources:
         return repr(list(zip(self.names, self.opened, strict=True)))
 
 
-def trainable_pairs(trainable):
-    """Return the parameter `trainable` as a list of (name, source)."""
-    if trainable is None:
-        return []
-    if _can_be_trained(trainable):
-        return [(type(trainable).__name__.lower(), trainable)]
-    pairs = list(trainable) if isinstance(trainable, list | tuple) else [trainable]
+def trainable_pairs(model):
+    """Return the parameter `trainable` of an estimator as a list of (name, source)."""
+    pairs = [] if model.trainable is None else model.trainable
+    if not isinstance(pairs, list | tuple):
+        pairs = [(type(pairs).__name__.lower(), pairs)]
     for pair in pairs:
         named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
         if not named or not _can_be_trained(pair[1]):
@@ -121,29 +127,8 @@ def trainable_pairs(trainable):
                 "trainable takes a FineTuned source, a CharEmbedding, or a list of "
                 f"pairs (name, source); got {kind or type(source).__name__}. {todo}"
             )
+    model._validate_names([name for name, _ in pairs])
     return pairs
-
-
-def check_same_sources(before, now):
-    """Raise unless the trainable sources are those of the last fit."""
-    if before != now:
-        raise ValueError(
-            "Training continues with the net of the last fit, whose trainable sources "
-            f"are {before}, but `trainable` is {now}. Only their learning rates can "
-            "change. Reset it, use warm_start=False, or fit a clone."
-        )
-
-
-def visual_block(estimator, trainable):
-    """Return the HTML block of an estimator, its trainable sources side by side."""
-    if trainable is None:
-        name, details = type(estimator).__name__, str(estimator)
-        return _VisualBlock("single", estimator, names=name, name_details=details)
-    pairs = trainable
-    if not isinstance(pairs, list | tuple):
-        pairs = [(f"trainable: {type(pairs).__name__}", pairs)]
-    names, sources = zip(*pairs, strict=True)
-    return _VisualBlock("parallel", sources, names=names)
 
 
 def _can_be_trained(source):
@@ -166,16 +151,25 @@ def read_input(X, *, dims=None, reads_tokens, pairs=None):
     pairs : bool, default=None
         Whether fit saw pairs, if there was one.
     """
-    if reads_tokens and not dims and pairs is not False:
+    needs_blocks = bool(dims) or not reads_tokens
+    if not needs_blocks and pairs is not False:
         X = _tokens_of_pairs(X, pairs)
-    _check_kind(X, pairs)
-    if isinstance(X, SequencePairs):
+    has_pairs = isinstance(X, SequencePairs)
+    if pairs and not has_pairs:
+        raise TypeError(
+            f"this step was fitted on pairs of sequences and takes SequencePairs, got "
+            f"{type(X).__name__}. Put the PairEncoder of fit before it."
+        )
+    if pairs is False and has_pairs:
+        raise TypeError(
+            f"this step was fitted on single sequences, got {X!r}. Pass one side, "
+            "X.first or X.second, or fit again on pairs."
+        )
+    if has_pairs:
         read_input(X.sequences, dims=dims, reads_tokens=reads_tokens)
         return X
-    if isinstance(X, EmbeddedSequences) or not reads_tokens or dims:
-        X = check_embedded(X)
-    else:
-        X = check_tokens(X)
+    if not isinstance(X, EmbeddedSequences):
+        X = check_embedded(X) if needs_blocks else check_tokens(X)
     if dims is not None and (dims or isinstance(X, EmbeddedSequences)):
         check_blocks(X, dims)
     return X
@@ -192,38 +186,17 @@ def _tokens_of_pairs(X, pairs):
     return SequencePairs(tokens._with_row_info(index=info.index))
 
 
-def _check_kind(X, pairs):
-    has_pairs = isinstance(X, SequencePairs)
-    if pairs and not has_pairs:
-        raise TypeError(
-            f"this step was fitted on pairs of sequences and takes SequencePairs, got "
-            f"{type(X).__name__}. Put the PairEncoder of fit before it."
-        )
-    if pairs is False and has_pairs:
-        raise TypeError(
-            f"this step was fitted on single sequences, got {X!r}. Pass one side, "
-            "X.first or X.second, or fit again on pairs."
-        )
-
-
-def all_tokens(X):
-    """Return the tokens of what `read_input` returns, of both sides of pairs."""
-    return tokens_of(X.sequences if isinstance(X, SequencePairs) else X)
-
-
-def blocks_of(X):
-    """Return the blocks of EmbeddedSequences, or none for TokenSequences."""
-    return () if isinstance(X, TokenSequences) else X.blocks
-
-
-def dims_of(X):
-    """Return the dimension of each block by name, empty for tokens."""
+def tokens_and_blocks(X):
+    """Return the parts of what `read_input` returns; those of both sides of pairs."""
     X = X.sequences if isinstance(X, SequencePairs) else X
-    return {} if isinstance(X, TokenSequences) else block_dims(X)
+    return (X.tokens, X.blocks) if isinstance(X, EmbeddedSequences) else (X, ())
 
 
 def check_dims(dims, trained, projection_dim, layer_norm):
-    """Raise unless names of sources are distinct and their dimensions can be mixed."""
+    """Raise unless names of sources are distinct and their dimensions can be mixed.
+
+    `dims` are those of the blocks of X, by name.
+    """
     twice = [name for name in trained.dims if name in dims]
     if twice:
         raise ValueError(

@@ -14,9 +14,8 @@ import numpy as np
 import torch
 
 from .._training._device import send
-from ._characters import character_ids, mark_ids
-from ._corpus import UNKNOWN
-from ._packing import N_MARKS
+from ._characters import N_MARKS, character_ids, mark_ids
+from ._corpus import UNKNOWN, RowsCorpus, StreamCorpus
 
 NO_TARGET = -1  # at steps without a word
 
@@ -55,72 +54,61 @@ class Batch:
         return self.n_targets
 
 
+@dataclass(eq=False)
 class BPTTBatches(torch.utils.data.IterableDataset):
     """Batches of a corpus; each iteration is one epoch.
 
     Parameters
     ----------
     corpus : RowsCorpus or StreamCorpus
+        If its rows were counted, an epoch with another number raises ValueError.
     vocabulary : list of str
         The words of the softmax.
     max_characters, batch_size, n_steps : int
     device : torch.device
     seed : int, default=None
         Shuffles the rows, in a new order in each epoch; None keeps their order.
-    n_rows : int, default=None
-        Expected number of rows; an epoch with another number raises ValueError. None
-        accepts any.
-
-    Attributes
-    ----------
     epoch : int
         Index of the next epoch.
     skip : int
         Number of batches to skip in the next epoch, used to resume an epoch.
     """
 
-    def __init__(
-        self,
-        corpus,
-        vocabulary,
-        max_characters,
-        batch_size,
-        n_steps,
-        device,
-        seed=None,
-        n_rows=None,
-    ):
-        self._corpus, self._seed, self._device = corpus, seed, device
-        self._batch_size, self._n_steps = batch_size, n_steps
-        self._ids = {word: k for k, word in enumerate(vocabulary)}
-        self._max_characters = max_characters
-        self._n_rows = n_rows
-        self.epoch = self.skip = 0
+    corpus: RowsCorpus | StreamCorpus
+    vocabulary: list
+    max_characters: int
+    batch_size: int
+    n_steps: int
+    device: torch.device
+    seed: int | None = None
+    epoch: int = 0
+    skip: int = 0
 
     def __iter__(self):
         rng = None
-        if self._seed is not None:
-            rng = np.random.default_rng([self._seed, self.epoch])
+        if self.seed is not None:
+            rng = np.random.default_rng([self.seed, self.epoch])
         skip, self.skip = self.skip, 0
         self.epoch += 1
         # A new table per epoch: batches must not depend on earlier epochs.
-        words = _WordTable(self._ids, self._max_characters)
-        slots = _BatchSlots(self._rows(rng), words, self._batch_size)
+        words = _WordTable(self.vocabulary, self.max_characters)
+        slots = _BatchSlots(self._rows(rng), words, self.batch_size)
         for k in count():
-            arrays = slots.next(self._n_steps)
+            arrays = slots.next(self.n_steps)
             if arrays is None:
                 return
             if k >= skip:
-                yield words.batch(self._device, *arrays), None
+                yield words.batch(self.device, *arrays), None
 
     def _rows(self, rng):
         n_rows = 0
-        for row in self._corpus.rows(rng):
+        for row in self.corpus.rows(rng):
             n_rows += 1
             yield row
-        if self._n_rows not in (None, n_rows):
+        expected = self.corpus.count
+        if expected is not None and expected.n_rows != n_rows:
             raise ValueError(
-                f"the corpus had {self._n_rows} rows when its words "
+                f"the corpus had {expected.n_rows} rows when its words "
                 f"were counted, but {n_rows} rows in a later pass. Files must not "
                 "change during fit; pass an iterable that can be consumed only once "
                 "as a list."
@@ -130,26 +118,26 @@ class BPTTBatches(torch.utils.data.IterableDataset):
 class _WordTable:
     """Distinct words seen so far in an epoch, each with a code."""
 
-    def __init__(self, ids, max_characters):
-        self._ids, self._max_characters = ids, max_characters
+    def __init__(self, vocabulary, max_characters):
+        self._ids = {word: k for k, word in enumerate(vocabulary)}
+        self._max_characters = max_characters
         self._unknown = self._ids[UNKNOWN]
         self._codes, self._words = {}, [None] * N_MARKS
         self._targets = list(range(N_MARKS))
 
     def codes(self, row):
         """Return the codes of a row's words between its two marks, (n_words + 2,)."""
-        codes = [0]
-        for word in row:
-            code = self._codes.get(word)
-            if code is None:
-                code = self._codes[word] = len(self._words)
-                self._words.append(word)
-                target = self._ids.get(word, self._unknown)
-                # A word spelled like a mark is an ordinary word, not the mark.
-                self._targets.append(max(target, self._unknown))
-            codes.append(code)
-        codes.append(1)
-        return np.array(codes, dtype=np.int64)
+        return np.array([0, *map(self._code, row), 1], dtype=np.int64)
+
+    def _code(self, word):
+        """Return the code of a word, a new one the first time."""
+        code = self._codes.setdefault(word, len(self._words))
+        if code == len(self._words):
+            self._words.append(word)
+            target = self._ids.get(word, self._unknown)
+            # A word spelled like a mark is an ordinary word, not the mark.
+            self._targets.append(max(target, self._unknown))
+        return code
 
     def batch(self, device, inputs, next_codes, rows, is_first):
         """Return the Batch of arrays of codes, as `_BatchSlots.next` returns them."""

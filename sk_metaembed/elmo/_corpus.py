@@ -8,7 +8,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,19 +45,24 @@ def _split_whitespace(texts):
 
 
 class RowsCorpus:
-    """Rows in memory, as TokenSequences."""
+    """Rows in memory, as TokenSequences.
+
+    Attributes
+    ----------
+    count : CorpusCount or None
+        None for a corpus of `read_corpus`.
+    """
+
+    count = None
 
     def __init__(self, tokens):
         self.tokens = tokens
 
     def rows(self, rng=None):
         """Yield the words of each row."""
-        tokens, types = self.tokens, self.tokens.types
-        spans = list(pairwise(tokens.offsets.tolist()))
-        order = range(len(spans)) if rng is None else rng.permutation(len(spans))
-        for i in order:
-            a, b = spans[i]
-            yield [types[code] for code in tokens.codes[a:b]]
+        n_rows = len(self.tokens)
+        for i in range(n_rows) if rng is None else rng.permutation(n_rows):
+            yield self.tokens[i]
 
 
 class Lines:
@@ -72,7 +77,15 @@ class Lines:
 
 
 class StreamCorpus:
-    """Rows of an iterable that can be iterated over repeatedly."""
+    """Rows of an iterable that can be iterated over repeatedly.
+
+    Attributes
+    ----------
+    count : CorpusCount or None
+        None for a corpus of `read_corpus`.
+    """
+
+    count = None
 
     def __init__(self, iterable):
         self._iterable = iterable
@@ -132,8 +145,8 @@ def text_files(path):
     return [path]
 
 
-BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
-SPECIAL = (BEGIN, END, UNKNOWN)
+UNKNOWN = "<UNK>"
+SPECIAL = ("<S>", "</S>", UNKNOWN)
 
 
 class CorpusCount(NamedTuple):
@@ -148,8 +161,27 @@ class CorpusCount(NamedTuple):
     checksum: int = 0
 
 
-def count_words(corpus):
-    """Return the CorpusCount of a corpus."""
+def read_training_corpus(X, min_distinct=2):
+    """Return the corpus of X with its count, or raise if it has too few words."""
+    corpus = read_counted_corpus(X)
+    count = corpus.count
+    if count.n_words == 0:
+        raise ValueError(
+            f"the corpus is empty: it has {count.n_rows} rows (samples) and "
+            "no words. At least one row must have words."
+        )
+    if len(count.words) < min_distinct:
+        raise ValueError(
+            f"the corpus has only one distinct word, "
+            f"{next(iter(count.words))!r}, in {count.n_rows} rows (n_samples = "
+            f"{count.n_rows}). At least two different words are required."
+        )
+    return corpus
+
+
+def read_counted_corpus(X):
+    """Return the corpus of X with its count."""
+    corpus = read_corpus(X)
     words, n_rows, checksum = Counter(), 0, 0
     for row in corpus.rows():
         words.update(row)
@@ -157,7 +189,8 @@ def count_words(corpus):
         # No text contains these two control characters; in lists they are rare enough.
         joined = "\x1f".join([*row, "\x1e"]).encode("utf-8", "surrogatepass")
         checksum = zlib.crc32(joined, checksum)
-    return CorpusCount(words, n_rows, words.total(), checksum)
+    corpus.count = CorpusCount(words, n_rows, words.total(), checksum)
+    return corpus
 
 
 def make_vocabulary(count, min_count):
@@ -167,7 +200,6 @@ def make_vocabulary(count, min_count):
     >>> make_vocabulary(count, 2)
     ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
     """
-    check_count(count)
     # vocab.txt has one word per line.
     usable = {
         w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w
@@ -181,18 +213,3 @@ def make_vocabulary(count, min_count):
             "min_count, or another corpus."
         )
     return [*SPECIAL, *sorted(frequent, key=lambda word: (-usable[word], word))]
-
-
-def check_count(count, min_distinct=2):
-    """Check that a corpus has words, and enough different ones."""
-    if count.n_words == 0:
-        raise ValueError(
-            f"the corpus is empty: it has {count.n_rows} rows (samples) and "
-            "no words. At least one row must have words."
-        )
-    if len(count.words) < min_distinct:
-        raise ValueError(
-            f"the corpus has only one distinct word, "
-            f"{next(iter(count.words))!r}, in {count.n_rows} rows (n_samples = "
-            f"{count.n_rows}). At least two different words are required."
-        )

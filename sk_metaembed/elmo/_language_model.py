@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from numbers import Integral, Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -16,17 +15,17 @@ from .._core._decorators import fit_context
 from .._core._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
-    RowsCorpus,
-    check_count,
-    count_words,
     make_vocabulary,
     read_corpus,
+    read_counted_corpus,
+    read_training_corpus,
 )
 from ._model_files import read_language_model, write_language_model
 from ._options import checked_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     # A folder, or (options, weights) with or without the vocabulary.
     Initial: TypeAlias = StrPath | Sequence[StrPath]
 
-# Parameters that may differ between an interrupted fit and the fit that resumes it.
-_NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "callbacks")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -282,15 +279,23 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             The trained model.
         """
         from .._training._callbacks import cloned_callbacks
+        from ._lm_training import fit_identity, train
 
         cloned_callbacks(self.callbacks)
-        corpora, counts = _read(X, X_val)
+        corpus, held_out = read_training_corpus(X), None
+        if X_val is not None:
+            held_out = read_counted_corpus(X_val)
+            if not held_out.count.n_rows:
+                raise ValueError(
+                    "X_val has 0 rows. Pass at least one row, or no X_val."
+                )
         self.__dict__.pop("net_", None)
-        net, saved = self._first_net(counts[0])
-        checkpoint = None
+        net, saved = self._new_net(corpus)
+        corpora, identity = (corpus, held_out), None
         if self.checkpoint is not None:
-            checkpoint = Path(self.checkpoint), self._fit_identity(counts, saved)
-        return self._train(net, (X, y), corpora, counts, checkpoint, self.max_epochs)
+            identity = fit_identity(self, corpora, saved)
+        train(self, net, (X, y), corpora, self.max_epochs, identity=identity)
+        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Corpus, y: object = None) -> Self:
@@ -312,13 +317,14 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
+        from ._lm_training import train
+
         is_new = not hasattr(self, "net_")
-        corpora, counts = _read(X, None, min_distinct=2 if is_new else 1)
+        corpus = read_training_corpus(X, min_distinct=2 if is_new else 1)
         if is_new:
-            self.net_, _ = self._first_net(counts[0])
-        return self._train(
-            self.net_, (X, y), corpora, counts, None, 1, is_constant=True
-        )
+            self.net_, _ = self._new_net(corpus)
+        train(self, self.net_, (X, y), (corpus, None), 1, is_constant=True)
+        return self
 
     def perplexity(
         self,
@@ -442,68 +448,32 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         """
         model = cls(folder, **params)
         model._validate_params()
-        saved = read_language_model(folder)
-        if saved.words is None:
-            raise ValueError(
-                f"{folder} has no vocabulary with a softmax, so the model "
-                "cannot predict words. Call fit with initial= to train one."
-            )
-        model.net_ = model._new_net(saved)
+        model.net_, _ = model._new_net()
         model.history_, model.n_iter_ = model.net_.history, 0
         return model
 
-    def _first_net(self, count):
-        """Return an untrained net for a corpus, and the SavedModel or None."""
-        saved = None if self.initial is None else read_language_model(self.initial)
-        return self._new_net(saved, count), saved
+    def _new_net(self, corpus=None):
+        """Return an untrained net, and the initial SavedModel or None.
 
-    def _new_net(self, saved, count=None):
-        """Set options and vocabulary, of the saved model if it has them."""
+        Options and vocabulary are those of the initial model if it has them. Without a
+        corpus, it must have them.
+        """
         from ._lm_training import new_net
 
-        self._random = check_random_state(self.random_state)
-        if saved is None:
-            self.options_ = checked_options(self.architecture or {})
-        else:
-            self.options_ = saved.options
-        if saved is None or saved.words is None:
-            self.vocabulary_ = make_vocabulary(count, self.min_count)
-        else:
+        saved = None if self.initial is None else read_language_model(self.initial)
+        architecture = self.architecture or {}
+        self.options_ = saved.options if saved else checked_options(architecture)
+        if saved and saved.words:
             self.vocabulary_ = saved.words
-        return new_net(self, self._draw_seed(), saved)
-
-    def _draw_seed(self):
-        return int(self._random.randint(np.iinfo(np.int32).max))
-
-    def _train(self, net, data, corpora, counts, checkpoint, epochs, is_constant=False):
-        """Train a net and set the fitted attributes; `data` is (X, y) for callbacks."""
-        from .._training._callbacks import reported_fit
-        from ._lm_training import train
-
-        X, y = data
-        if isinstance(corpora[0], RowsCorpus):
-            X = corpora[0].tokens  # an iterator is exhausted by now
-        y, seed = () if y is None else y, self._draw_seed()  # None would not be scored
-        with reported_fit(self, X, y, epochs) as tasks:
-            options = seed, epochs, checkpoint, is_constant, tasks
-            train(self, net, corpora, counts, *options)
-            known, self.n_words_ = {*self.vocabulary_}, counts[0].n_words
-            n_known = sum(n for word, n in counts[0].words.items() if word in known)
-            self.coverage_ = n_known / self.n_words_
-            self.net_, self.history_, self.n_iter_ = net, net.history, len(net.history)
-        return self
-
-    def _fit_identity(self, counts, saved):
-        """Return the texts that identify this fit in its checkpoint, by name."""
-        params = self.get_params()
-        params = {k: v for k, v in params.items() if k not in _NOT_IN_IDENTITY}
-        if not isinstance(self.random_state, Integral):
-            del params["random_state"]
-        identity = {name: repr(value) for name, value in params.items()}
-        identity["corpus"] = str([count and count.checksum for count in counts])
-        if saved is not None:
-            identity["initial model"] = str(saved.checksum)
-        return identity
+        elif corpus is not None:
+            self.vocabulary_ = make_vocabulary(corpus.count, self.min_count)
+        else:
+            raise ValueError(
+                f"{self.initial} has no vocabulary with a softmax, so the model "
+                "cannot predict words. Call fit with initial= to train one."
+            )
+        self._random = check_random_state(self.random_state)
+        return new_net(self, saved), saved
 
     def _losses(self, X):
         from ._lm_training import row_losses
@@ -526,14 +496,3 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
         self.net_ = net_of(self, plain, tensors)
         self.history_ = self.net_.history
-
-
-def _read(X, X_val, min_distinct=2):
-    """Return the corpora of X and X_val, and their counts; None for a missing X_val."""
-    held_out = None if X_val is None else read_corpus(X_val)
-    corpora = [read_corpus(X), held_out]
-    counts = [corpus and count_words(corpus) for corpus in corpora]
-    check_count(counts[0], min_distinct=min_distinct)
-    if counts[1] is not None and not counts[1].n_rows:
-        raise ValueError("X_val has 0 rows. Pass at least one row, or no X_val.")
-    return corpora, counts

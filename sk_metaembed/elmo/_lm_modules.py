@@ -19,22 +19,17 @@ class TrainableBiLM(nn.Module):
     options : ElmoOptions
     dropout : float
         Dropout rate of the input of each LSTM layer and of the output of the last.
-    weights : dict of str to ndarray, default=None
-        From `read_weights`; None for random weights.
 
     Attributes
     ----------
     weights : ParameterDict
-        By their names, and in their layout, in weight files.
+        By their names, and in their layout, in weight files; random at first.
     """
 
-    def __init__(self, options, dropout, weights=None):
+    def __init__(self, options, dropout):
         super().__init__()
         self.options, self.dropout = options, dropout
-        weights = initial_weights(options) if weights is None else weights
-        self.weights = nn.ParameterDict(
-            {name: torch.as_tensor(w) for name, w in weights.items()}
-        )
+        self.weights = nn.ParameterDict(initial_weights(options))
 
     def forward(self, batch, states):
         """Return the output of the last layer, and the states after the batch.
@@ -74,10 +69,7 @@ class TrainableBiLM(nn.Module):
         """
         o, n_rows = self.options, x.shape[1]
         if state is None:
-            state = (
-                x.new_zeros(n_rows, o.projection_dim),
-                x.new_zeros(n_rows, o.cell_dim),
-            )
+            state = [x.new_zeros(n_rows, dim) for dim in (o.projection_dim, o.cell_dim)]
         (hidden, cell), outs = state, []
         weight, bias, projection = (
             self.weights[cell_key(direction, layer, part)]

@@ -110,48 +110,58 @@ class LanguageNet(NeuralNet):
 
 
 class RecordPerplexity(Callback):
-    """Records training and validation perplexities of both directions.
+    """Records perplexities of both directions; keeps the weights of the best epoch.
 
     Attributes
     ----------
-    sums_ : dict of str to list
-        Loss forward, loss backward and number of words so far in the epoch.
+    sums_ : dict of str to ndarray of shape (3,)
+        Loss forward, loss backward and number of words so far in the epoch, of training
+        and validation.
+    best : float
+        Lowest validation perplexity of an epoch.
+    best_weights : dict or None
+        The weights of that epoch; None without validation.
     """
 
     def __init__(self):
-        self.restored = None
+        self.restored, self.best, self.best_weights = None, math.inf, None
 
     def on_epoch_begin(self, net, **kwargs):
         """Reset the sums, to those of a checkpoint if one was restored."""
-        self.sums_ = {"train": [0.0, 0.0, 0], "valid": [0.0, 0.0, 0]}
+        self.sums_ = {"train": np.zeros(3), "valid": np.zeros(3)}
         if self.restored:
-            self.sums_["train"], self.restored = list(self.restored), None
+            self.sums_["train"], self.restored = np.array(self.restored), None
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Add a batch to the sums; raise an error if its loss is not finite."""
-        sums = self.sums_["train" if training else "valid"]
         losses = y_pred.detach().sum(dim=1, dtype=torch.float64).tolist()
         if not math.isfinite(sum(losses)):
             raise FloatingPointError(
                 f"training diverged in epoch {len(net.history)}: the losses of a batch "
                 f"are {losses}. Use a smaller lr."
             )
-        for k, value in enumerate((*losses, y_pred.shape[1])):
-            sums[k] += value
+        self.sums_["train" if training else "valid"] += *losses, y_pred.shape[1]
 
     def on_epoch_end(self, net, **kwargs):
-        """Record the perplexities in the history."""
+        """Record the perplexities, and copy the weights if they are the best."""
+        self._record(net)
+        perplexity = net.history[-1].get("valid_perplexity", math.inf)
+        if perplexity < self.best:
+            self.best = perplexity
+            self.best_weights = copy.deepcopy(net.module_.state_dict())
+
+    def on_train_end(self, net, **kwargs):
+        """Record an epoch that a keyboard interrupt ended."""
+        if net.history and net.history[-1]["batches"]:
+            self._record(net)
+
+    def _record(self, net):
         for part, (forward, backward, n) in self.sums_.items():
             if n:
                 for name, value in perplexities(forward, backward, n).items():
                     net.history.record(f"{part}_{name}", value)
         # One record per batch would grow without bound.
         net.history[-1]["batches"] = []
-
-    def on_train_end(self, net, **kwargs):
-        """Record an epoch that a keyboard interrupt ended."""
-        if net.history and net.history[-1]["batches"]:
-            self.on_epoch_end(net)
 
 
 def perplexities(forward, backward, n_words):
@@ -161,17 +171,14 @@ def perplexities(forward, backward, n_words):
     >>> {name: round(value, 6) for name, value in values.items()}
     {'forward': 1.0, 'backward': 16.0, 'perplexity': 4.0}
     """
-    losses = {
-        "forward": forward / n_words,
-        "backward": backward / n_words,
-        "perplexity": (forward + backward) / (2 * n_words),
-    }
+    losses = np.array([forward, backward, (forward + backward) / 2]) / n_words
     with np.errstate(over="ignore"):
-        return {name: float(np.exp(loss)) for name, loss in losses.items()}
+        values = np.exp(losses).tolist()
+    return dict(zip(("forward", "backward", "perplexity"), values, strict=True))
 
 
 def check_finite(net):
-    """Check that the last training step left finite weights."""
+    """Raise unless the last training step left finite weights."""
     for name, tensor in net.module_.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise FloatingPointError(
@@ -223,32 +230,6 @@ class LRSchedule(Callback):
         return self.lr * (_FLOOR + (1 - _FLOOR) * cosine)
 
 
-class KeepBestWeights(Callback):
-    """Keeps the weights of the epoch with the lowest validation perplexity.
-
-    Attributes
-    ----------
-    best : float
-    weights : dict or None
-    """
-
-    def __init__(self):
-        self.best, self.weights = math.inf, None
-
-    def on_epoch_end(self, net, **kwargs):
-        """Copy the weights if the perplexity of the epoch is the lowest."""
-        perplexity = net.history[-1].get("valid_perplexity", math.inf)
-        if perplexity < self.best:
-            self.best = perplexity
-            self.weights = copy.deepcopy(net.module_.state_dict())
-
-    def load_best(self, net):
-        """Load the weights of the best epoch into the net."""
-        if self.weights is not None:
-            net.module_.load_state_dict(self.weights)
-            self.weights = None
-
-
 CHECKPOINT_EVERY = 500  # batches
 
 
@@ -263,14 +244,13 @@ class WriteCheckpoints(Callback):
     identity : dict of str to str
         Identifies the fit; a checkpoint of another fit is refused.
     seed : int
-    perplexities : RecordPerplexity
+    record : RecordPerplexity
     schedule : LRSchedule
-    keeper : KeepBestWeights
     """
 
-    def __init__(self, file, identity, seed, perplexities, schedule, keeper):
+    def __init__(self, file, identity, seed, record, schedule):
         self.file, self.identity, self.seed = file, identity, seed
-        self.perplexities, self.schedule, self.keeper = perplexities, schedule, keeper
+        self.record, self.schedule = record, schedule
         self.n_batches, self._has_warned = 0, False
 
     def on_batch_end(self, net, training=False, **kwargs):
@@ -296,11 +276,11 @@ class WriteCheckpoints(Callback):
             "identity": self.identity,
             "seed": self.seed,
             "n_batches": self.n_batches,
-            "sums": None if epoch_over else self.perplexities.sums_["train"],
+            "sums": None if epoch_over else self.record.sums_["train"].tolist(),
             "carried": None if epoch_over else net.carried_,
             "step": self.schedule.step,
-            "best": self.keeper.best,
-            "best_weights": self.keeper.weights,
+            "best": self.record.best,
+            "best_weights": self.record.best_weights,
         }
         try:
             write_checkpoint(self.file, content)
@@ -321,9 +301,9 @@ class WriteCheckpoints(Callback):
         current_generators().set_states(state["generators"], net.device)
         net.carried_ = state["carried"]
         self.n_batches = state["n_batches"]
-        self.perplexities.restored = state["sums"]
         self.schedule.step = state["step"]
-        self.keeper.best, self.keeper.weights = state["best"], state["best_weights"]
+        self.record.restored, self.record.best = state["sums"], state["best"]
+        self.record.best_weights = state["best_weights"]
 
 
 def read_matching_checkpoint(file, identity, device):

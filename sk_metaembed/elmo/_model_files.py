@@ -7,7 +7,6 @@ import json
 import os
 import zlib
 from contextlib import ExitStack
-from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from .._io._atomic import atomic_path
 from ..vectors._download import local_file
 from ._corpus import SPECIAL
-from ._options import LAYOUT, N_CHARACTERS, ElmoOptions, read_options
+from ._options import ElmoOptions, options_to_dict, read_options
 from ._weight_files import (
     array_types,
     import_h5py,
@@ -49,17 +48,6 @@ def write_model(folder, options, weights, words=None):
             text = "".join(f"{word}\n" for word in words)
             parts[2].write_bytes(text.encode("utf-8", "surrogatepass"))
     return files[0], files[1]
-
-
-def options_to_dict(options):
-    """Return options in AllenNLP's format for inference."""
-    content = {"lstm": {}, "char_cnn": {"embedding": {}}}
-    for name, (*keys, last) in LAYOUT.items():
-        inner = reduce(dict.get, keys, content)
-        inner[last] = getattr(options, name)
-    # Including AllenNLP's padding row.
-    content["char_cnn"]["n_characters"] = N_CHARACTERS + 1
-    return content
 
 
 _FULL = {"weight": "softmax/W", "bias": "softmax/b"}  # bilm-tf's names
@@ -113,12 +101,9 @@ class SavedModel(NamedTuple):
                 weights[name].data.copy_(torch.from_numpy(self.weights[name]))
             else:  # bilm-tf has no projection between equal dimensions
                 del weights[name]
-        if self.words is not None:
-            self._check_softmax(module.softmax.state_dict())
-            softmax = {name: torch.from_numpy(a) for name, a in self.softmax.items()}
-            module.softmax.load_state_dict(softmax)
-
-    def _check_softmax(self, state):
+        if self.words is None:
+            return
+        state = module.softmax.state_dict()
         expected = {name: tuple(tensor.shape) for name, tensor in state.items()}
         actual = {name: array.shape for name, array in self.softmax.items()}
         if actual != expected:
@@ -127,21 +112,17 @@ class SavedModel(NamedTuple):
                 f"the options and {len(self.words)} words require {expected}. Check "
                 "that options, weights and vocabulary are of the same model."
             )
+        softmax = {name: torch.from_numpy(a) for name, a in self.softmax.items()}
+        module.softmax.load_state_dict(softmax)
 
 
 def write_language_model(folder, options, module, words):
     """Write a LanguageModule and its vocabulary; return the first two files."""
-    weights = _arrays(module.bilm.weights)
-    softmax = _arrays(module.softmax.state_dict())
-    if set(softmax) == set(_FULL):
-        named = {_FULL[name]: array for name, array in softmax.items()}
-    else:
-        named = {_ADAPTIVE + name: array for name, array in softmax.items()}
-    return write_model(folder, options, weights | named, words)
-
-
-def _arrays(state):
-    return {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+    arrays = dict(module.bilm.weights)
+    for name, tensor in module.softmax.state_dict().items():
+        arrays[_FULL.get(name, _ADAPTIVE + name)] = tensor
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in arrays.items()}
+    return write_model(folder, options, arrays, words)
 
 
 def read_language_model(model):
@@ -151,22 +132,23 @@ def read_language_model(model):
     """
     options_file, file, *vocabulary = _files(model)
     options = read_options(options_file)
-    saved = SavedModel(options, read_weights(file, options), None, {}, file)
+    weights = read_weights(file, options)
     softmax = _read_softmax(file) if vocabulary else {}
-    if not softmax:
-        return saved
-    saved = saved._replace(words=_read_vocabulary(vocabulary[0]), softmax=softmax)
-    if saved.softmax_kind == "adaptive":
-        return saved
-    n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
-    if n_words != {len(saved.words)}:
-        raise ValueError(
-            f"ELMo: {vocabulary[0]} has {len(saved.words)} words, but the softmax in "
-            f"{file} has rows for {sorted(n_words)}. Check that both are of the same "
-            "model."
-        )
-    words, softmax = _marks_first(saved.words, softmax)
-    return saved._replace(words=words, softmax=softmax)
+    words = _read_vocabulary(vocabulary[0]) if softmax else None
+    if softmax.keys() & _FULL.keys():
+        n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
+        if n_words != {len(words)}:
+            raise ValueError(
+                f"ELMo: {vocabulary[0]} has {len(words)} words, but the softmax in "
+                f"{file} has rows for {sorted(n_words)}. Check that both are of the "
+                "same model."
+            )
+        # In our order; bilm-tf's has </S> first.
+        order = [words.index(mark) for mark in SPECIAL]
+        order += sorted(set(range(len(words))) - set(order))
+        words = [words[k] for k in order]
+        softmax = {name: array[order] for name, array in softmax.items()}
+    return SavedModel(options, weights, words, softmax, file)
 
 
 def _files(model):
@@ -191,21 +173,15 @@ def _files(model):
     return [local_file(file) for file in model]
 
 
-def _marks_first(words, softmax):
-    """Return a vocabulary and its softmax in our order; bilm-tf's has </S> first."""
-    order = [words.index(mark) for mark in SPECIAL]
-    order += sorted(set(range(len(words))) - set(order))
-    return [words[k] for k in order], {name: a[order] for name, a in softmax.items()}
-
-
 def _read_softmax(file):
     """Return the arrays of the softmax by parameter name, none without a softmax."""
     with open_hdf5(file) as h5:
         names = array_types(h5, file)
-        named = {k: name for k, name in _FULL.items() if name in names}
-        if not named:
-            names = [name for name in names if name.startswith(_ADAPTIVE)]
-            named = {name.removeprefix(_ADAPTIVE): name for name in names}
+        named = {k: name for k, name in _FULL.items() if name in names} or {
+            name.removeprefix(_ADAPTIVE): name
+            for name in names
+            if name.startswith(_ADAPTIVE)
+        }
         return {k: read_array(h5, name, file) for k, name in named.items()}
 
 

@@ -4,15 +4,14 @@ Sequences are packed, so that a step computes only the sequences that still have
 """
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from .._training._device import send
 from .._training._onednn import pack_weight, packed_product
-from ._characters import character_ids, mark_ids
-from ._packing import N_MARKS, Packing
+from ._characters import N_MARKS, character_ids, mark_ids
+from ._packing import Packing
 from ._weight_files import DIRECTIONS, cell_key
 from ._word_encoder import encode_words
 
@@ -98,11 +97,6 @@ class LSTMLayer:
     device : torch device
     dtype : torch dtype
         Precision of matrix products; cells and sums are float32.
-
-    Attributes
-    ----------
-    gate_tokens : int
-        Number of tokens whose input gates are computed in one product.
     """
 
     def __init__(self, weights, options, layer, directions, device, dtype):
@@ -121,11 +115,8 @@ class LSTMLayer:
         self._clips = options.cell_clip, options.proj_clip
         self._n = n
         budget = _GATE_BYTES.get(device.type, _GATE_BYTES_GPU)
-        self.gate_tokens = max(16, budget // (16 * n * len(directions)))
-
-    def input(self, vectors):
-        """Return the input contribution to the gates, (..., n_rows, 4 * cell_dim)."""
-        return self._input(vectors, self._bias)
+        # Number of tokens whose input gates are computed in one product.
+        self._gate_tokens = max(16, budget // (16 * n * len(directions)))
 
     def step(self, gates, hidden, cell):
         """Return hidden state and cell after a step, (..., n_rows, dim).
@@ -152,13 +143,16 @@ class LSTMLayer:
             hidden.clamp_(-proj_clip, proj_clip)
         return hidden, cell
 
-    def run(self, packing, gates, state=None):
+    def run(self, packing, vectors, words=None, state=None):
         """Run all steps of packed sequences.
 
         Parameters
         ----------
         packing : Packing
-        gates : InputGates
+        vectors : tensor of shape (..., n_tokens, projection_dim)
+            Packed; with `words`, a table that all directions share.
+        words : tensor of int, shape (..., n_tokens), default=None
+            Packed rows of the table.
         state : (hidden, cell), default=None
             Initial state per sequence, in the order of the packing; None for zeros.
             Cells are modified in place.
@@ -171,56 +165,36 @@ class LSTMLayer:
             After the last step of each sequence.
         """
         starts = packing.starts.tolist()
-        out = gates.empty(starts[-1])
+        leading = (vectors if words is None else words[..., None]).shape[:-2]
+        out = vectors.new_empty(*leading, starts[-1], vectors.shape[-1])
         hidden, cell = (None, None) if state is None else state
         cells = cell
-        for first, stop in packing.spans(gates.n_tokens):
-            slice_gates = gates.compute(starts[first], starts[stop])
+        n_tokens = self._gate_tokens * (1 if words is None else _TOKENS_PER_TYPE)
+        for first, stop in packing.spans(n_tokens):
+            gates = self._input_gates(vectors, words, starts[first], starts[stop])
             for a, b in pairwise(starts[first : stop + 1]):
                 if hidden is not None:
                     hidden, cell = hidden[..., : b - a, :], cell[..., : b - a, :]
-                hidden, cell = self.step(slice_gates(a, b), hidden, cell)
+                hidden, cell = self.step(gates(a, b), hidden, cell)
                 out[..., a:b, :] = hidden
                 cells = cell if cells is None else cells
         return out, cells
 
+    def _input_gates(self, vectors, words, start, stop):
+        """Compute the input contribution to the gates of positions in one product.
 
-class InputGates:
-    """The input contribution to the gates, computed for many steps in one product.
-
-    Parameters
-    ----------
-    layer : LSTMLayer
-    vectors : tensor of shape (..., n_tokens, projection_dim)
-        Packed; with `words`, a table that all directions share.
-    words : tensor of int, shape (..., n_tokens), default=None
-        Packed rows of the table. With one direction, each distinct row is computed
-        once.
-    """
-
-    def __init__(self, layer, vectors, words=None):
-        self._layer, self._vectors, self._words = layer, vectors, words
-        self.n_tokens = layer.gate_tokens * (1 if words is None else _TOKENS_PER_TYPE)
-
-    def empty(self, n_tokens):
-        """Return an uninitialized tensor for the hidden states of all tokens."""
-        packed = self._vectors if self._words is None else self._words[..., None]
-        dim = self._vectors.shape[-1]
-        return self._vectors.new_empty(*packed.shape[:-2], n_tokens, dim)
-
-    def compute(self, start, stop):
-        """Return a function that slices the gates of packed positions [start, stop)."""
-        if self._words is None:
-            return self._compute_dense(self._vectors[..., start:stop, :], start)
-        words = self._words[..., start:stop]
-        if words.dim() > 1:
-            return self._compute_dense(self._vectors[words], start)
-        distinct, inverse = torch.unique(words, return_inverse=True)
-        gates = self._layer.input(self._vectors[distinct])
-        return lambda a, b: gates[inverse[a - start : b - start]]
-
-    def _compute_dense(self, vectors, start):
-        gates = self._layer.input(vectors)
+        Returns a function that slices them, for packed positions in [start, stop). With
+        words of one direction, each distinct word is computed once.
+        """
+        if words is not None and words.dim() == 1:
+            distinct, inverse = torch.unique(words[start:stop], return_inverse=True)
+            gates = self._input(vectors[distinct], self._bias)
+            return lambda a, b: gates[inverse[a - start : b - start]]
+        if words is None:
+            vectors = vectors[..., start:stop, :]
+        else:
+            vectors = vectors[words[..., start:stop]]
+        gates = self._input(vectors, self._bias)
         return lambda a, b: gates[..., a - start : b - start, :]
 
 
@@ -233,59 +207,6 @@ def _reorder_gates(tensor, n):
     """
     i, j, f, o = tensor.split(n, dim=-1)
     return torch.cat([i, f, o, j], dim=-1)
-
-
-class States(NamedTuple):
-    """States of the LSTMs after the last step of sequences, on the CPU.
-
-    Parameters
-    ----------
-    hidden : tensor of shape (n_layers, 2, n_sequences, projection_dim)
-    cells : tensor of shape (n_layers, 2, n_sequences, cell_dim)
-    """
-
-    hidden: object
-    cells: object
-
-    def take(self, rows):
-        """Return copies of the states of some sequences."""
-        rows = torch.from_numpy(rows)
-        return States(self.hidden[:, :, rows], self.cells[:, :, rows])
-
-    def put(self, rows, states):
-        """Overwrite the states of some sequences."""
-        rows = torch.from_numpy(rows)
-        self.hidden[:, :, rows], self.cells[:, :, rows] = states
-
-    def of_layer(self, layer, rows):
-        """Return copies of a layer's hidden states and cells, (2, n_rows, dim) each."""
-        rows = torch.from_numpy(rows)
-        return self.hidden[layer][:, rows], self.cells[layer][:, rows]
-
-    @classmethod
-    def from_layers(cls, states, order):
-        """Return the States of (hidden, cells) per layer and direction group.
-
-        `order` has the index of each sequence in these tensors; the result is in input
-        order.
-        """
-        back = torch.from_numpy(np.argsort(order))
-        parts = []
-        for part in range(2):
-            layers = []
-            for groups in states:
-                tensors = [group[part].cpu() for group in groups]
-                both = torch.stack(tensors) if len(tensors) > 1 else tensors[0]
-                layers.append(both[:, back])
-            parts.append(torch.stack(layers))
-        return cls(*parts)
-
-    @classmethod
-    def zeros(cls, options, n_sequences):
-        """Return zero states of sequences."""
-        shape = options.n_layers, 2, n_sequences
-        hidden = torch.zeros(*shape, options.projection_dim)
-        return cls(hidden, torch.zeros(*shape, options.cell_dim))
 
 
 class BiLanguageModel:
@@ -326,15 +247,16 @@ class BiLanguageModel:
             Row of the table per word; at least one word each.
         depth : int, default=None
             Number of LSTM layers; None for all.
-        states : States, default=None
-            Initial states; None for zeros.
+        states : ndarray of float32, default=None
+            Initial hidden states and cells of both directions, of shape (n_layers, 2,
+            n_sequences, projection_dim + cell_dim); None for zeros.
 
         Returns
         -------
         layers : list of tensor of shape (n_tokens, 2 * projection_dim)
             Tokens of all sentences in input order. The first layer is the token
             vectors, repeated for both directions.
-        states : States or None
+        states : ndarray of float32
             After the sentences; None if no initial states were passed.
         """
         begin, end = range(N_MARKS)
@@ -344,33 +266,39 @@ class BiLanguageModel:
         words = self._by_group(send(rows[packing.tokens], self.device))
         is_word = np.ones(len(rows), dtype=bool)
         is_word[np.cumsum(lengths) - 1] = is_word[np.cumsum(lengths) - lengths] = False
-        indices = [
-            send(packing.unpack_index(d)[is_word], self.device) for d in DIRECTIONS
-        ]
+        # The packed position of each word, in input order.
+        positions = np.argsort(packing.tokens, axis=1)[:, is_word]
+        indices = [send(index, self.device) for index in positions]
         layers = [table[send(rows[is_word], self.device)].repeat(1, 2)]
         outs, last_states = None, []
         for k, groups in enumerate(self._layers[:depth]):
-            before = None if states is None else states.of_layer(k, packing.order)
+            before = None if states is None else states[k][:, packing.order]
             outs, state = self._run_layer(groups, packing, table, words, outs, before)
-            layers.append(_concatenate_directions(outs, indices))
+            both = zip(outs if len(outs) > 1 else outs[0], indices, strict=True)
+            layers.append(torch.cat([out[index] for out, index in both], dim=1))
             last_states.append(state)
         if states is None:
             return layers, None
-        return layers, States.from_layers(last_states, packing.order)
+        states = np.stack([_both_directions(state) for state in last_states])
+        return layers, states[:, :, np.argsort(packing.order)]
 
     def _run_layer(self, groups, packing, table, words, inputs, before):
-        """Return hidden states and last states of a layer, per direction group."""
+        """Return hidden states and last states of a layer, per direction group.
+
+        `before` is an array of initial states, (2, n_sequences, dim), or None.
+        """
         states = [None] * len(groups)
         if before is not None:
-            parts = [self._by_group(part) for part in before]
+            parts = np.split(before, [self.options.projection_dim], axis=-1)
+            parts = [self._by_group(send(part, self.device)) for part in parts]
             states = list(zip(*parts, strict=True))
         outs, last_states = [], []
         last = send(packing.last, self.device)
         for group, rows, x, state in zip(
             groups, words, inputs or [None] * len(groups), states, strict=True
         ):
-            source = (table, rows) if x is None else (x,)
-            hidden, cells = group.run(packing, InputGates(group, *source), state)
+            source = (table, rows) if x is None else (x, None)
+            hidden, cells = group.run(packing, *source, state)
             last_states.append((hidden[..., last, :], cells))
             if x is not None and self.options.skip_connections:
                 hidden += x
@@ -379,7 +307,6 @@ class BiLanguageModel:
 
     def _by_group(self, both):
         """Return a tensor of both directions as one tensor per direction group."""
-        both = both.to(self.device)
         return [both] if len(self._layers[0]) == 1 else list(both)
 
 
@@ -388,9 +315,7 @@ def _direction_groups(device):
     return [(d,) for d in DIRECTIONS] if device.type == "cpu" else [DIRECTIONS]
 
 
-def _concatenate_directions(outs, indices):
-    """Return the vectors of tokens, forward then backward, (n_tokens, 2 * dim)."""
-    directions = outs if len(outs) > 1 else outs[0]
-    return torch.cat(
-        [out[index] for out, index in zip(directions, indices, strict=True)], dim=1
-    )
+def _both_directions(states):
+    """Return (hidden, cells) per direction group as an array (2, n_sequences, dim)."""
+    groups = torch.stack([torch.cat(state, dim=-1) for state in states])
+    return groups.reshape(2, -1, groups.shape[-1]).cpu().numpy()

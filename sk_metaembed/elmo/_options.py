@@ -9,7 +9,6 @@ from .._core._sklearn import Interval, StrOptions, validate_parameter_constraint
 
 # The 256 bytes, and marks: sentence begin and end, word begin and end, padding.
 N_CHARACTERS = 261
-_ACTIVATIONS = ("relu", "tanh")
 
 
 class ElmoOptions(NamedTuple):
@@ -52,41 +51,46 @@ class ElmoOptions(NamedTuple):
 
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _CLIP = [Interval(Real, 0, None, closed="neither"), None]
-_CONSTRAINTS = {
-    "projection_dim": _COUNT,
-    "cell_dim": _COUNT,
-    "n_layers": _COUNT,
-    "cell_clip": _CLIP,
-    "proj_clip": _CLIP,
-    "skip_connections": ["boolean"],
-    "char_dim": _COUNT,
-    "max_characters": [Interval(Integral, 3, None, closed="left")],
-    "filters": ["array-like"],
-    "n_highway": [Interval(Integral, 0, None, closed="left")],
-    "activation": [StrOptions(set(_ACTIVATIONS))],
-}
-# Where options.json has each option, in the format of AllenNLP and bilm-tf.
-LAYOUT = {
-    "projection_dim": ("lstm", "projection_dim"),
-    "cell_dim": ("lstm", "dim"),
-    "n_layers": ("lstm", "n_layers"),
-    "cell_clip": ("lstm", "cell_clip"),
-    "proj_clip": ("lstm", "proj_clip"),
-    "skip_connections": ("lstm", "use_skip_connections"),
-    "char_dim": ("char_cnn", "embedding", "dim"),
-    "max_characters": ("char_cnn", "max_characters_per_token"),
-    "filters": ("char_cnn", "filters"),
-    "n_highway": ("char_cnn", "n_highway"),
-    "activation": ("char_cnn", "activation"),
-}
-# Values of options that a file may lack.
-_ABSENT = {
-    "cell_clip": None,
-    "proj_clip": None,
-    "skip_connections": False,
-    "max_characters": 50,
-    "n_highway": 0,
-    "activation": "relu",
+_REQUIRED = object()
+
+
+class _Option(NamedTuple):
+    """An option in files and in `architecture`.
+
+    Parameters
+    ----------
+    path : str
+        Its keys in options.json of AllenNLP and bilm-tf, joined by dots.
+    constraints : list
+    default : object
+        Its value if a file lacks it.
+    """
+
+    path: str
+    constraints: list
+    default: object = _REQUIRED
+
+
+_OPTIONS = {
+    "projection_dim": _Option("lstm.projection_dim", _COUNT),
+    "cell_dim": _Option("lstm.dim", _COUNT),
+    "n_layers": _Option("lstm.n_layers", _COUNT),
+    "cell_clip": _Option("lstm.cell_clip", _CLIP, None),
+    "proj_clip": _Option("lstm.proj_clip", _CLIP, None),
+    "skip_connections": _Option("lstm.use_skip_connections", ["boolean"], False),
+    "char_dim": _Option("char_cnn.embedding.dim", _COUNT),
+    "max_characters": _Option(
+        "char_cnn.max_characters_per_token",
+        [Interval(Integral, 3, None, closed="left")],
+        50,
+    ),
+    "filters": _Option("char_cnn.filters", ["array-like"]),
+    "n_highway": _Option(
+        "char_cnn.n_highway", [Interval(Integral, 0, None, closed="left")], 0
+    ),
+    "activation": _Option(
+        "char_cnn.activation", [StrOptions({"relu", "tanh"})], "relu"
+    ),
 }
 
 
@@ -112,12 +116,31 @@ def read_options(file):
         raise ValueError(
             f"ELMo: 'bidirectional' in {file} must be true: ELMo has two directions."
         )
-    _check_characters(file, content)
-    values = {name: _value(file, content, name) for name in LAYOUT}
+    # Options for inference count the padding row, options for training do not.
+    n_characters = content["char_cnn"].get("n_characters", N_CHARACTERS)
+    if n_characters not in (N_CHARACTERS, N_CHARACTERS + 1):
+        raise ValueError(
+            f"ELMo: 'char_cnn.n_characters' in {file} must be {N_CHARACTERS} (for "
+            f"training) or {N_CHARACTERS + 1}; got {n_characters!r}."
+        )
+    values = {name: _value(file, content, name) for name in _OPTIONS}
     values["skip_connections"] = bool(values["skip_connections"])
-    for name, value in values.items():
-        _check(name, value, ".".join(LAYOUT[name]), f"ELMo in {file}")
-    return _with_filters(ElmoOptions(**values), f"ELMo: 'char_cnn.filters' in {file}")
+    shown_names = {name: option.path for name, option in _OPTIONS.items()}
+    return _make_options(values, shown_names, f"ELMo in {file}")
+
+
+def options_to_dict(options):
+    """Return options in AllenNLP's format for inference."""
+    content = {}
+    for name, option in _OPTIONS.items():
+        *groups, key = option.path.split(".")
+        inner = content
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[key] = getattr(options, name)
+    # Including AllenNLP's padding row.
+    content["char_cnn"]["n_characters"] = N_CHARACTERS + 1
+    return content
 
 
 def checked_options(architecture):
@@ -126,26 +149,29 @@ def checked_options(architecture):
     >>> checked_options({"n_layers": 1}).n_layers
     1
     """
-    unknown = sorted(set(architecture) - set(_CONSTRAINTS))
+    unknown = sorted(set(architecture) - set(_OPTIONS))
     if unknown:
         raise ValueError(
-            f"architecture has no key {unknown[0]!r}; its keys are {[*_CONSTRAINTS]}."
+            f"architecture has no key {unknown[0]!r}; its keys are {[*_OPTIONS]}."
         )
-    for name, value in architecture.items():
-        _check(name, value, name, "the architecture of ElmoLanguageModel")
-    return _with_filters(ElmoOptions(**architecture))
+    shown_names = {name: name for name in _OPTIONS}
+    return _make_options(
+        architecture, shown_names, "the architecture of ElmoLanguageModel"
+    )
 
 
-def _check(name, value, shown_name, owner):
-    """Raise a ValueError unless the value of an option is valid."""
-    if isinstance(value, bool) and name != "skip_connections":
-        value = repr(value)  # to Python a bool is a number
-    constraints = {shown_name: _CONSTRAINTS[name]}
-    validate_parameter_constraints(constraints, {shown_name: value}, owner)
+def _make_options(values, shown_names, owner):
+    """Return ElmoOptions; a ValueError has the owner and the shown name of an option.
 
-
-def _with_filters(options, name="filters"):
-    """Return options with filters as pairs of int, or raise a ValueError."""
+    Other options have their defaults. Filters become pairs of int.
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) and name != "skip_connections":
+            value = repr(value)  # to Python a bool is a number
+        shown = shown_names[name]
+        constraints = {shown: _OPTIONS[name].constraints}
+        validate_parameter_constraints(constraints, {shown: value}, owner)
+    options = ElmoOptions(**values)
     most = options.max_characters
     try:
         filters = tuple((int(width), int(number)) for width, number in options.filters)
@@ -153,9 +179,9 @@ def _with_filters(options, name="filters"):
         filters = ()
     if not filters or not all(1 <= w <= most and n >= 1 for w, n in filters):
         raise ValueError(
-            f"{name} must be pairs of width and number, such as ((1, 32), (2, 64)), "
-            f"with widths up to the {most} characters of a word; got "
-            f"{options.filters!r}."
+            f"{owner}: {shown_names['filters']!r} must be pairs of width and number, "
+            f"such as ((1, 32), (2, 64)), with widths up to the {most} characters of a "
+            f"word; got {options.filters!r}."
         )
     return options._replace(filters=filters)
 
@@ -186,23 +212,13 @@ def _parse(file):
 
 
 def _value(file, content, name):
-    """Return an option of a file, its default if the file lacks it."""
-    keys = LAYOUT[name]
-    for depth, key in enumerate(keys, 1):
+    """Return an option of a file, its default if the file lacks it or has null."""
+    path, _, default = _OPTIONS[name]
+    for depth, key in enumerate(path.split("."), 1):
         if not isinstance(content, dict) or key not in content:
-            if name in _ABSENT:
-                return _ABSENT[name]
-            path = ".".join(keys[:depth])
-            raise ValueError(f"ELMo: {path!r} is missing in the options {file}.")
+            if default is _REQUIRED:
+                missing = ".".join(path.split(".")[:depth])
+                raise ValueError(f"ELMo: {missing!r} is missing in the options {file}.")
+            return default
         content = content[key]
-    return _ABSENT.get(name) if content is None else content
-
-
-def _check_characters(file, content):
-    # Options for inference count the padding row, options for training do not.
-    value = content["char_cnn"].get("n_characters", N_CHARACTERS)
-    if value not in (N_CHARACTERS, N_CHARACTERS + 1):
-        raise ValueError(
-            f"ELMo: 'char_cnn.n_characters' in {file} must be {N_CHARACTERS} (for "
-            f"training) or {N_CHARACTERS + 1}; got {value!r}."
-        )
+    return default if content is None and default is not _REQUIRED else content

@@ -2,9 +2,6 @@
 
 import numpy as np
 
-# Rows before those of words in a table of words: the begin and end of a sentence.
-N_MARKS = 2
-
 
 class Packing:
     """Positions of tokens in sequences that are packed step after step.
@@ -50,13 +47,6 @@ class Packing:
         first = (np.cumsum(lengths) - lengths)[self.order][row]
         self.tokens = np.stack([first + step, first + sizes[row] - 1 - step])
         self.last = self.starts[sizes - 1] + np.arange(len(sizes))
-
-    def unpack_index(self, direction):
-        """Return the packed position of each token in input order, (n_tokens,)."""
-        tokens = self.tokens[direction]
-        index = np.empty_like(tokens)
-        index[tokens] = np.arange(len(tokens))
-        return index
 
     def spans(self, n_tokens):
         """Yield (first, stop) of runs of steps with at most `n_tokens` tokens.

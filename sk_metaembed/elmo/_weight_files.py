@@ -48,22 +48,20 @@ def read_array(h5, name, file):
     """Return an array of an open file as float32; `file` is for error messages."""
     # Values too large for float32 become infinite and are reported below.
     with _hdf5_errors(file, f"{name!r} in "), np.errstate(over="ignore"):
-        _check_dataset(h5[name], h5.file.filename)
-        array = np.asarray(h5[name][...], dtype=np.float32)
+        dataset = h5[name]
+        if dataset.external or dataset.is_virtual:
+            raise OSError("its data are stored in another file")
+        if is_decompression_bomb(dataset.nbytes, os.path.getsize(h5.file.filename)):
+            raise OSError(
+                f"it declares {dataset.nbytes:,} bytes, more than the file has"
+            )
+        array = np.asarray(dataset[...], dtype=np.float32)
     if not np.isfinite(array).all():
         raise ValueError(
             f"ELMo: {name!r} in {file} has values that are not finite. The file is "
             "corrupt, or its training diverged; use another file."
         )
     return array
-
-
-def _check_dataset(dataset, file):
-    """Refuse a dataset that is stored in other files or declares too much data."""
-    if dataset.external or dataset.is_virtual:
-        raise OSError("its data are stored in another file")
-    if is_decompression_bomb(dataset.nbytes, os.path.getsize(file)):
-        raise OSError(f"it declares {dataset.nbytes:,} bytes, more than the file has")
 
 
 @contextmanager
@@ -80,13 +78,14 @@ def _hdf5_errors(file, what=""):
 
 def array_types(h5, file):
     """Return (shape, dtype) of each array in an open file, by name."""
-    names, types = [], {}
+    types = {}
+
+    def note(name, entry):
+        if hasattr(entry, "shape"):  # groups have no shape
+            types[str(name)] = entry.shape, entry.dtype
+
     with _hdf5_errors(file):
-        h5.visit(names.append)
-        for name in names:
-            entry = h5[name]
-            if hasattr(entry, "shape"):  # groups have no shape
-                types[str(name)] = entry.shape, entry.dtype
+        h5.visititems(note)
     return types
 
 
@@ -144,7 +143,21 @@ def _check_arrays(h5, options, path):
     if options.n_filters == options.projection_dim and "CNN_proj/W_proj" not in arrays:
         # bilm-tf has a projection only if the dimensions differ.
         del shapes["CNN_proj/W_proj"], shapes["CNN_proj/b_proj"]
-    _check_names(arrays, shapes, path)
+    missing = sorted(shapes.keys() - arrays.keys())
+    if missing:
+        raise ValueError(
+            f"ELMo: {len(missing)} of the {len(shapes)} arrays that the options "
+            f"require are missing in {path}, such as {missing[0]!r}; it has "
+            f"{sorted(arrays)[:4] or 'no arrays'}. Check that options and weights are "
+            "of the same model."
+        )
+    others = sorted(arrays.keys() - shapes.keys())
+    extra = [name for name in others if name.startswith(_NETWORK_PREFIXES)]
+    if extra:
+        raise ValueError(
+            f"ELMo: {path} has {len(extra)} arrays that do not fit the options, such "
+            f"as {extra[0]!r}. Check that options and weights are of the same model."
+        )
     for name, shape in shapes.items():
         actual, dtype = arrays[name]
         if actual != shape or dtype.kind != "f":
@@ -154,21 +167,3 @@ def _check_arrays(h5, options, path):
                 "and weights are of the same model."
             )
     return shapes
-
-
-def _check_names(arrays, shapes, path):
-    missing = sorted(shapes.keys() - arrays.keys())
-    if missing:
-        raise ValueError(
-            f"ELMo: {len(missing)} of the {len(shapes)} arrays that the options "
-            f"require are missing in {path}, such as {missing[0]!r}; it has "
-            f"{sorted(arrays)[:4] or 'no arrays'}. Check that options and weights are "
-            "of the same model."
-        )
-    extra = sorted(arrays.keys() - shapes.keys())
-    extra = [name for name in extra if name.startswith(_NETWORK_PREFIXES)]
-    if extra:
-        raise ValueError(
-            f"ELMo: {path} has {len(extra)} arrays that do not fit the options, such "
-            f"as {extra[0]!r}. Check that options and weights are of the same model."
-        )

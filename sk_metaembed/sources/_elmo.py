@@ -383,13 +383,12 @@ class ElmoEmbedding(BaseEmbedding):
 
     def _stateful_blocks(self, tokens, layers, compute, reader):
         """Return the blocks, computed from the states of the previous call."""
-        from ..elmo._network import States
-
-        n_states = 0 if self._states is None else self._states.hidden.shape[2]
-        if len(tokens) > n_states:
-            states = States.zeros(self._model.options, len(tokens))
-            if n_states:
-                states.put(np.arange(n_states), self._states)
+        if self._states is None or len(tokens) > self._states.shape[2]:
+            o = self._model.options
+            shape = o.n_layers, 2, len(tokens), o.projection_dim + o.cell_dim
+            states = np.zeros(shape, np.float32)
+            if self._states is not None:
+                states[:, :, : self._states.shape[2]] = self._states
             self._states = states
         sentence_rows = SentenceRows(
             tokens,
@@ -399,10 +398,10 @@ class ElmoEmbedding(BaseEmbedding):
             reader=reader,
         )
         rows = np.array([row for (row,) in sentence_rows.groups], dtype=np.int64)
-        states = self._states.take(rows)
+        states = self._states[:, :, rows]
         for i, entry in enumerate(compute(sentence_rows.sentences, states)):
             sentence_rows.scatter(i, entry)
-        self._states.put(rows, states)
+        self._states[:, :, rows] = states
         return sentence_rows.blocks()
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from .._io._handle_cache import HandleCache
+from ..elmo._characters import N_MARKS
 from ..elmo._options import read_options
-from ..elmo._packing import N_MARKS
 from ..elmo._weight_files import check_weights, read_weights
 from ..vectors._download import cached_path, local_file
 from ._batching import BatchRunner
@@ -306,8 +306,9 @@ class ElmoForward:
         ----------
         sentences : list of sequence of str, or of OriginalText
             Each with at least one word.
-        states : States, default=None
-            Initial LSTM states of each sentence; overwritten with the final states.
+        states : ndarray of float32, default=None
+            Initial LSTM states of each sentence, (n_layers, 2, n_sentences, dim), with
+            hidden states before cells; overwritten with the final states.
         """
         words, spans = self._split.words_and_spans(sentences)
         sizes = np.array([len(sentence) for sentence in words])
@@ -318,7 +319,7 @@ class ElmoForward:
         results = [[] for _ in sentences]
 
         def forward(batch):
-            initial = None if states is None else states.take(batch)
+            initial = None if states is None else states[:, :, batch]
             with self.model.lock:
                 layers, final = self.model.network.layers(
                     self.table.vectors,
@@ -332,7 +333,7 @@ class ElmoForward:
                 for i, values in zip(batch, parts, strict=True):
                     results[i].append(values)
             if states is not None:
-                states.put(batch, final)
+                states[: len(final), :, batch] = final
             if self._progress is not None:
                 self._progress(int(lengths[batch].sum()))
 

@@ -12,7 +12,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.dynamic._trainable import TrainedSources
-from sk_metaembed.dynamic.nets._mixer import Mixer
+from sk_metaembed.dynamic.nets._network import Mixer
 from sk_metaembed.dynamic.training._data import SequenceData
 
 from .conftest import make_embedded

@@ -8,8 +8,7 @@ from sk_metaembed import DynamicMetaClassifier
 from sk_metaembed.dynamic._parameters import ENCODERS
 from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import ByteDropout
-from sk_metaembed.dynamic.nets._mixer import gate_weights
-from sk_metaembed.dynamic.nets._network import WeightedLoss
+from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
 from sk_metaembed.dynamic.training._data import (
     BucketLoader,
     SequenceData,

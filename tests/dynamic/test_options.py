@@ -170,6 +170,27 @@ def test_going_on_takes_the_settings_of_now(embedded, labels):
     assert model.predict(embedded).shape == (60,)
 
 
+def first_moments(net):
+    return [s["exp_avg"].clone() for s in net.optimizer_.state_dict()["state"].values()]
+
+
+class _RecordMoments(Callback):
+    def on_train_begin(self, net, **kwargs):
+        self.moments_ = first_moments(net)
+
+
+def test_warm_start_keeps_the_moments_of_adam(embedded, labels):
+    model = classifier(warm_start=True, callbacks=[("moments", _RecordMoments())])
+    model.fit(embedded, labels)
+    assert dict(model.net_.callbacks_)["moments"].moments_ == []
+    expected = first_moments(model.net_)
+    assert any(moment.any() for moment in expected)
+    model.fit(embedded, labels)
+    actual = dict(model.net_.callbacks_)["moments"].moments_
+    for moment, same in zip(actual, expected, strict=True):
+        assert torch.equal(moment, same)
+
+
 LOADED = """
     import sys
     import numpy as np

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoEmbedding, TransformerEmbedding, load, save
-from sk_metaembed.dynamic.training._skorch_net import SequenceNet
+from sk_metaembed.dynamic.training._fit import SequenceNet
 
 from .. import tiny_bert
 from . import cases

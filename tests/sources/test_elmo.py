@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from sk_metaembed import ElmoEmbedding
+from sk_metaembed import ElmoEmbedding, load, save
 from sk_metaembed.elmo import _network
 from sk_metaembed.sources import _elmo
 
@@ -212,6 +212,14 @@ def test_state_is_carried_row_by_row(layers):
     assert_close(first.blocks[2].values, rows_of(SENTENCES, layers, 2))
     again = step.transform(SENTENCES)
     assert np.abs(first.blocks[2].values - again.blocks[2].values).max() > 1e-2
+
+
+def test_states_are_saved(tmp_path):
+    step = source(stateful=True)
+    step.fit_transform(SENTENCES)
+    save(step, tmp_path / "elmo.skm")
+    loaded = load(tmp_path / "elmo.skm")
+    assert loaded.transform(SENTENCES[::-1]) == step.transform(SENTENCES[::-1])
 
 
 @pytest.mark.parametrize("output", ["layers", "elmo", "default"])

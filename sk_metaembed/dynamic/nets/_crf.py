@@ -30,8 +30,7 @@ from torch.autograd.function import once_differentiable
 from .._tag_targets import weighted_span_f1
 from ..training._data import Grid
 from ._encoders import BiLSTM, ByteDropout
-from ._mixer import MixingNet
-from ._network import make_head
+from ._network import MixingNet, make_head
 
 # Added to the score of a tag or transition that a scheme forbids.
 FORBIDDEN = -1e4

@@ -1,10 +1,246 @@
-"""The network of sequences: encoder and head, with its losses and accuracies."""
+r"""The networks of sequences: from the vectors of sources to outputs, and to a loss.
+
+The mixer combines the vectors of each token, the encoder the tokens of each sequence,
+and the head maps the result to outputs.
+
+With the standardized vectors :math:`v_i` of a token's sources, projections
+:math:`p_i = P_i v_i + b_i` and weights :math:`w_i`, vectors or scalars, the mixed
+vector is :math:`f(\sum_i w_i \odot p_i)`.
+"""
 
 import torch
 from torch import nn
 
-from ._encoders import ByteDropout, make_encoder
-from ._mixer import MixingNet
+from ..training._predict import PrecomputedTypes
+from ._encoders import ByteDropout, MaskedLSTM, make_encoder
+
+# The published size: large enough to pick a source, too small to carry content.
+_CONTEXT_DIM = 2
+
+
+class Mixer(nn.Module):
+    """Project all sources, weight the projections, and combine them.
+
+    Parameters
+    ----------
+    dims : list of int
+        Dimensions of the sources.
+    projection_dim : int or None
+        None for no projection; the dimensions must then be equal.
+    attention : {"task", "word", "context", "uniform"}
+    gate : {"softmax", "sigmoid"}
+    activation : {"relu", None}
+        Applied to the combined vectors.
+    layer_norm : bool
+        Normalize each projected vector to mean 0 and variance 1 before weighting.
+    mixer : {"standardized", "published"}
+        "standardized" standardizes the sources and, where weights depend on words or
+        their context, has a weight per dimension.
+    """
+
+    def __init__(
+        self, dims, projection_dim, attention, gate, activation, layer_norm, mixer
+    ):
+        super().__init__()
+        self.layer_norm, self.attention = layer_norm, attention
+        self.gate, self.activation = gate, activation
+        self.dim = projection_dim or dims[0]
+        n_weights = self.dim if mixer == "standardized" else 1
+        self.standards = None
+        if mixer == "standardized":
+            self.standards = nn.ModuleList(Standardization(dim) for dim in dims)
+        self.projections = nn.ModuleList(
+            _projection(dim, self.dim) if projection_dim else nn.Identity()
+            for dim in dims
+        )
+        if attention == "task":
+            self.source_scores = nn.Parameter(torch.zeros(len(dims), 1))
+            self.gamma = nn.Parameter(torch.ones(()))
+        elif attention == "word":
+            self.score = nn.Linear(self.dim, n_weights)
+        elif attention == "context":
+            self.recurrence = MaskedLSTM(self.dim, _CONTEXT_DIM)
+            self.recurrence.apply(_orthogonal)
+            self.score = nn.Linear(2 * _CONTEXT_DIM, n_weights)
+
+    def forward(self, batch):
+        """Return the mixed vectors of a batch's tokens, and their weights.
+
+        Vectors have shape (n_tokens, dim). Weights have shape (n_tokens, n_sources);
+        they are means over the dimensions.
+        """
+        sources, known, index = self.project(batch), batch.known, batch.index
+        if batch.shares_rows and self.attention != "context":
+            mixed, weights = self.mix_rows(sources, torch.stack(known, dim=1))
+            return mixed[index[0]], weights[index[0]]
+        tokens = [v[i] for v, i in zip(sources, index, strict=True)]
+        known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
+        return self.mix_rows(tokens, known, batch.grid)
+
+    def project(self, batch):
+        """Return the projections of each source, a list of (n_rows, dim)."""
+        values = batch.values
+        if self.standards is not None:
+            triples = zip(self.standards, values, batch.known, strict=True)
+            values = [standard(v, known) for standard, v, known in triples]
+        projected = [p(v) for p, v in zip(self.projections, values, strict=True)]
+        return [_normalized(v) for v in projected] if self.layer_norm else projected
+
+    def mix_rows(self, sources, known, grid=None):
+        """Return the combined vectors of rows, and the weights (n_rows, n_sources)."""
+        dtype = sources[0].dtype
+        if self.attention == "uniform":
+            weights = known[:, :, None].to(dtype)
+        else:
+            weights = gate_weights(self.scores(sources, grid), known, self.gate)
+            weights = weights.to(dtype)
+        mixed = sum(v * weights[:, i] for i, v in enumerate(sources))
+        if self.attention == "task":
+            mixed = self.gamma * mixed
+        mixed = torch.relu(mixed) if self.activation == "relu" else mixed
+        # Taking the only weight is free, the mean of it is not.
+        mean = weights[:, :, 0] if weights.shape[2] == 1 else weights.mean(dim=2)
+        return mixed, mean
+
+    def scores(self, sources, grid):
+        """Return the scores of each source, (n_rows, n_sources, n_weights)."""
+        if self.attention == "task":
+            return self.source_scores.expand(len(sources[0]), -1, -1)
+        if self.attention == "word":
+            return torch.stack([self.score(v) for v in sources], dim=1)
+        # Each source of each sequence is a stream of its own: the recurrence runs
+        # over time and never from one source to another.
+        return self.score(self.recurrence(torch.stack(sources, dim=1), grid))
+
+    def set_standards(self, dataset):
+        """Learn mean and standard deviation of the blocks from a training set."""
+        if self.standards is None:
+            return
+        statistics = dataset.data.statistics(dataset.rows)
+        # Trainable sources come last; their vectors change and stay as they are.
+        for standard, (mean, std) in zip(self.standards, statistics, strict=False):
+            standard.set(mean, std)
+
+    def penalty(self):
+        """Return the squared norm of the scalar mix's scores, 0 for other attentions.
+
+        Scores of 0 are equal weights.
+        """
+        return self.source_scores.square().sum() if self.attention == "task" else 0.0
+
+    def scalar_mix(self):
+        """Return the weights of the sources and the factor, list of float and float."""
+        if self.attention != "task":
+            raise AttributeError(
+                "layer_weights_ and gamma_ exist only with attention='task'; this net "
+                f"has attention={self.attention!r}. attention_weights(X) returns the "
+                "weights for any attention."
+            )
+        scores = self.source_scores.detach()[None]
+        known = torch.ones(scores.shape[:2], dtype=torch.bool, device=scores.device)
+        weights = gate_weights(scores, known, self.gate)[0].mean(dim=1)
+        return weights.tolist(), float(self.gamma.detach())
+
+
+class Standardization(nn.Module):
+    """Subtract the mean of each dimension and divide by its standard deviation.
+
+    Parameters
+    ----------
+    dim : int
+    """
+
+    def __init__(self, dim):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(dim))
+        self.register_buffer("factor", torch.ones(dim))
+
+    def set(self, mean, std):
+        """Set both from arrays; dimensions that do not vary are only centered."""
+        constant = std <= 1e-6 * max(float(std.max(initial=0.0)), 1e-30)
+        std = std.copy()
+        std[constant] = 1.0
+        self.mean.copy_(torch.from_numpy(mean))
+        self.factor.copy_(torch.from_numpy(1 / std))
+
+    def forward(self, vectors, known):
+        """Return standardized rows, zeros where the source does not know the word."""
+        return ((vectors - self.mean) * self.factor).masked_fill(~known[:, None], 0)
+
+
+def gate_weights(scores, known, gate):
+    """Return the weights of the sources that know a word.
+
+    Parameters
+    ----------
+    scores : tensor of shape (n_rows, n_sources, n_weights)
+    known : bool tensor of shape (n_rows, n_sources)
+    gate : {"softmax", "sigmoid"}
+        Softmax over the known sources, or a sigmoid of each.
+
+    Returns
+    -------
+    tensor of shape (n_rows, n_sources, n_weights)
+        0 if a source does not know the word, also in rows without any known source.
+    """
+    scores, known = scores.float(), known[:, :, None]
+    if gate == "sigmoid":
+        return torch.sigmoid(scores) * known
+    scores = scores.masked_fill(~known, torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=1) * known
+
+
+def _projection(dim_in, dim_out):
+    linear = nn.Linear(dim_in, dim_out)
+    nn.init.xavier_uniform_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+def _normalized(vectors):
+    # Each row by itself and nothing learned: bilm-tf's and AllenNLP's formula, but that
+    # they take mean and variance over the whole batch, so that a word's vector depends
+    # on the other sentences of its batch. The value of eps is theirs too.
+    return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
+
+
+def _orthogonal(module):
+    if isinstance(module, nn.LSTM):
+        for name, parameter in module.named_parameters():
+            if name.startswith("weight"):
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+
+class MixingNet(nn.Module):
+    """Networks of trainable sources, the mixer of all sources, and a dropout.
+
+    Parameters
+    ----------
+    dims : list of int
+    embedding_dropout : float
+    trained : TrainedSources
+        Trainable sources; their dimensions are the last ones of `dims`.
+    **mixer
+        The other parameters of `Mixer`.
+    """
+
+    def __init__(self, dims, *, embedding_dropout, trained, **mixer):
+        super().__init__()
+        self.mixer = Mixer(dims, **mixer)
+        self.dropout = ByteDropout(embedding_dropout)
+        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
+
+    def mix(self, batch):
+        """Return the mixed vectors of a batch's tokens, and their weights."""
+        if batch.pieces:
+            pairs = zip(self.trained, batch.pieces, strict=True)
+            outputs = [
+                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
+            ]
+            batch = batch.completed([vectors for each in outputs for vectors in each])
+        return self.mixer(batch)
 
 
 class DynamicMetaNet(MixingNet):

@@ -20,7 +20,7 @@ from ..._core._checked_parameters import is_integer
 from ...sequences import SequencePairs
 from ...sequences._indexing import span_index
 from .._targets import ColumnsTarget
-from .._trainable import all_tokens
+from .._trainable import tokens_and_blocks
 
 # Callbacks that write or print, about the net that is fitted on all rows only.
 WRITERS = (
@@ -117,7 +117,7 @@ def cross_fit(whole, folds, X):
     level : {"token", "sequence"}
         Types have one vector per fold, so they become tokens.
     """
-    tokens = all_tokens(X)
+    tokens, _ = tokens_and_blocks(X)
     level = "sequence" if whole.level == "sequence" else "token"
     rows = np.full(len(tokens) if level == "sequence" else tokens.n_tokens, -1)
     tables, size = [], 0
@@ -140,7 +140,7 @@ def _rows_at(level, X, rows):
         rows = X._sides_of(rows)
     if level == "sequence":
         return rows
-    tokens = all_tokens(X)
+    tokens, _ = tokens_and_blocks(X)
     positions = span_index(tokens.offsets, rows)[0]
     return tokens.codes[positions] if level == "type" else positions
 

@@ -8,6 +8,7 @@ graphs.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,7 @@ from ..._training._device import fits, send
 from ...sequences import SequencePairs
 from ...sequences._block import LEVELS
 from ...sequences._indexing import span_index
-from ...sequences._sequence_pairs import tokens_of
-from .._trainable import blocks_of
+from .._trainable import tokens_and_blocks
 
 
 class _Writable:
@@ -230,12 +230,17 @@ class SequenceData:
     per_token : bool, default=False
         Whether there is a position for each token even if all sources are at sequence
         level.
+
+    Attributes
+    ----------
+    send : callable
+        Returns an array as a tensor on the device.
     """
 
     def __init__(self, X, device, trained, per_token=False):
         self.device, self.pairs = device, isinstance(X, SequencePairs)
-        X = X.sequences if self.pairs else X
-        self.tokens, self.blocks = tokens_of(X), blocks_of(X)
+        self.send = partial(send, device=device)
+        self.tokens, self.blocks = tokens_and_blocks(X)
         levels = {"token"} if per_token else set()
         levels.update([block.level for block in self.blocks], trained.levels)
         self.level = max(levels, key=LEVELS.index)
@@ -264,11 +269,8 @@ class SequenceData:
         lengths = np.diff(self.offsets)
         return lengths.reshape(2, -1).max(axis=0) if self.pairs else lengths
 
-    def send(self, array):
-        """Return an array as a tensor on the device."""
-        return send(array, self.device)
-
     def _table(self, block):
+        """Return values and known rows on the device; None if they stay on the host."""
         if block.level == "token" or not fits(block.values, self.device):
             return None
         return (
@@ -380,6 +382,7 @@ class SequenceData:
         return np.bincount(rows, minlength=len(self.tokens)) > 0
 
     def _spread(self, known, own, codes, level):
+        """Return the known rows of the level `own` at the same or a finer level."""
         if own == level:
             return known
         return known[self.tokens.segment_ids() if own == "sequence" else codes]

@@ -2,7 +2,9 @@
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
+from ...sequences import SequencePairs
 from ...sequences._indexing import span_index
 from ._data import BucketLoader, SequenceData, SequenceDataset
 
@@ -69,8 +71,15 @@ def _all_types(network, pieces, used, data):
     return TypeVectors(whole, pieces.known)
 
 
-def data_for(model, X):
-    """Return X as `SequenceData` on the device of an estimator's net."""
+def data_for(model, X, *, joins_pairs=True):
+    """Return X as `SequenceData` on the device of a fitted estimator's net.
+
+    The rows are pairs if X holds pairs; without `joins_pairs` they are their sides.
+    """
+    check_is_fitted(model, "net_")
+    X = model._read(X)
+    if not joins_pairs and isinstance(X, SequencePairs):
+        X = X.sequences
     net, per_token = model.net_, model._target.per_token
     data = SequenceData(X, torch.device(net.device), model._trained, per_token)
     return compute_types(net, data)

@@ -5,14 +5,13 @@ from copy import copy
 from torch import nn
 
 from ..._training._net_state import available_device, net_state_dict, restore_net
-from ._skorch_net import SETTINGS, make_net
+from ._fit import SETTINGS, make_net
 
 
 def net_parts(net):
     """Return a trained net as plain values and tensors, for `net_of`."""
     plain, tensors = net_state_dict(net)
-    network = net.network_params()
-    plain["network"] = {k.removeprefix("module__"): v for k, v in network.items()}
+    plain["network"] = net.get_params_for("module")
     plain["settings"] = {name: getattr(net, name) for name in SETTINGS}
     plain["loss"] = net.criterion__kind
     plain["rng"] = net.iterator_train__rng
