@@ -174,7 +174,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     --------
     contextual_to_static : Mean vectors of a contextual source over a corpus.
     ContrastiveEmbedding : Trains a sentence encoder on few labels.
-    FineTuned : Trains the transformer on labels.
+    TrainableTransformer : Trains the transformer with a network that predicts.
     EmbeddingCache : Content and size of a cache.
 
     Notes
