@@ -187,8 +187,6 @@ class SentenceRows:
     tokens : TokenSequences
     layers : sequence of Layer
         What fills rows.
-    extra_layers : sequence of Layer, default=()
-        What is computed and stored with them, and fills no row.
     merge_equal : bool, default=True
         Whether equal sentences are one.
     memory_limit : int, default=None
@@ -204,8 +202,6 @@ class SentenceRows:
         Without empty ones.
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
-    all_layers : list of Layer
-        What `compute` returns: `layers`, then `extra_layers`.
     bytes_per_token : int
         Size of all that is computed.
     results : list of (values, known)
@@ -217,17 +213,15 @@ class SentenceRows:
         tokens,
         layers,
         *,
-        extra_layers=(),
         merge_equal=True,
         memory_limit=None,
         reader=distinct_sentences,
     ):
         self.layers = list(layers)
-        self.all_layers = [*layers, *extra_layers]
         self._offsets = tokens.offsets
         self.groups, self.sentences = reader(tokens, merge_equal=merge_equal)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
-        self.bytes_per_token = 4 * sum(layer.dim for layer in self.all_layers)
+        self.bytes_per_token = 4 * sum(layer.dim for layer in layers)
         dim = sum(layer.dim for layer in self.layers if layer.level == "token")
         size = 4 * dim * tokens.n_tokens
         spills = memory_limit is not None and size > memory_limit

@@ -14,7 +14,7 @@ from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
-from .._sentences import Layer, distinct_sentences, distinct_texts, token_bar
+from .._sentences import distinct_sentences, distinct_texts, token_bar
 from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec
@@ -114,11 +114,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Number of pieces per batch, including padding. None for 512 on a CPU and 16384
         on other devices.
     cache : path-like, default=None
-        Directory that stores vectors for other folds, candidates, processes and runs.
-        See `EmbeddingCache`.
-    cache_layers : {"all", "selected"}, default="all"
-        Which hidden states are stored: all of them, so that a search over `layers`
-        needs one forward pass, or only those in `layers`, which takes less space.
+        Directory that stores the vectors of `layers` for other folds, candidates,
+        processes and runs. See `EmbeddingCache`.
     cache_dtype : {"float32", "float16"}, default="float32"
         Precision of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None
@@ -265,7 +262,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "dtype": [StrOptions({"float32", "float16", "bfloat16", "auto"})],
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
-        "cache_layers": [StrOptions({"all", "selected"})],
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -291,7 +287,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         dtype: Literal["float32", "float16", "bfloat16", "auto"] = "float32",
         batch_tokens: int | None = None,
         cache: StrPath | None = None,
-        cache_layers: Literal["all", "selected"] = "all",
         cache_dtype: Literal["float32", "float16"] = "float32",
         memory_limit: int | None = None,
         preprocess: Preprocess | None = None,
@@ -315,7 +310,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.dtype = dtype
         self.batch_tokens = batch_tokens
         self.cache = cache
-        self.cache_layers = cache_layers
         self.cache_dtype = cache_dtype
         self.memory_limit = memory_limit
         self.preprocess = preprocess
@@ -412,20 +406,14 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         return blocks
 
     def _contextual(self, tokens):
-        model, spec = self._model, self._spec
-        budget = self._budget(model.device_type)
-        others = ()
-        stores_all = self.cache is not None and self.cache_layers == "all"
-        if stores_all and self.output_ != "sentence":
-            every = range(self.n_hidden_states_)
-            others = tuple(layer for layer in every if layer not in spec.layers)
+        budget = self._budget(self._model.device_type)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         with opened as handle, token_bar(self, tokens, reader) as bar:
             compute = ForwardPass(
-                model,
-                model.aligner(self.prompt_),
-                spec._replace(layers=spec.layers + others),
+                self._model,
+                self._model.aligner(self.prompt_),
+                self._spec,
                 self.max_length_,
                 self._truncate,
                 budget,
@@ -434,9 +422,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             return sentence_blocks(
                 handle,
                 tokens,
-                self._kinds(spec.layers),
+                self._spec.blocks,
                 compute,
-                extra_layers=self._kinds(others),
                 slice_tokens=max(8192, 4 * budget),
                 memory_limit=self.memory_limit,
                 reader=reader,
@@ -452,15 +439,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         if tokens.texts is None or (words and not has_offsets):
             return distinct_sentences
         return partial(distinct_texts, per_token=words, per_text=not words)
-
-    def _kinds(self, layers):
-        """Return the Layer of each hidden state, in the order of the blocks."""
-        output, dim = self._spec.output, self._spec.dim
-        if output == "sentence":
-            return [Layer("sentence", dim, "sequence")] if layers else []
-        if output == "words":
-            return [Layer(f"layer{layer}", dim) for layer in layers]
-        return [Layer(f"{output}{layer}", dim, "sequence") for layer in layers]
 
     def _budget(self, device_type):
         """Return the number of pieces per batch."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._batching import BatchRunner
+from .._sentences import Layer
 
 _UNLIMITED = np.iinfo(np.int64).max
 SUBWORD_MODES = ("first", "last", "mean", "max")
@@ -28,6 +29,15 @@ class OutputSpec(NamedTuple):
     output: str = "words"
     subword: str = "mean"
     dim: int = 0
+
+    @property
+    def blocks(self):
+        """The `Layer` of each block, in order."""
+        if self.output == "sentence":
+            return [Layer("sentence", self.dim, "sequence")]
+        if self.output == "words":
+            return [Layer(f"layer{k}", self.dim) for k in self.layers]
+        return [Layer(f"{self.output}{k}", self.dim, "sequence") for k in self.layers]
 
     @property
     def mode(self):
@@ -224,8 +234,7 @@ def check_dimensions(states, spec):
         raise ValueError(
             f"TransformerEmbedding: hidden state {odd[0]} has dimension "
             f"{states[odd[0]].shape[-1]}, but the model's configuration says "
-            f"{spec.dim}. Only layers of that dimension can be used. A cache stores "
-            "all layers, unless cache_layers='selected'."
+            f"{spec.dim}. Only layers of that dimension can be used."
         )
 
 

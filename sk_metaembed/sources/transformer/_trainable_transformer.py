@@ -115,9 +115,8 @@ class TransformerSpec:
     def __init__(self, source, n_layers, method, rank, lr):
         self.source = source
         self.n_layers, self.method, self.rank, self.lr = n_layers, method, rank, lr
-        kinds = source._kinds(source.layers_)
-        self.dims = {kind.name: kind.dim for kind in kinds}
-        self.levels = {kind.name: kind.level for kind in kinds}
+        self.dims = {block.name: block.dim for block in source._spec.blocks}
+        self.levels = {block.name: block.level for block in source._spec.blocks}
 
     def network(self):
         """Return a new network, a torch Module that is called with a `PieceBatch`."""
