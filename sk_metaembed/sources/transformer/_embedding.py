@@ -17,13 +17,13 @@ from .._fingerprint import fingerprint_of
 from .._sentences import distinct_sentences, distinct_texts, token_bar
 from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
-from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec
+from ._alignment import readable_types
+from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._model import ModelSpec, loaded_model, shared_model
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
 from ._sentence_object import is_encoder, loaded_encoder
-from ._tokenizer_checks import pieces_beyond, readable_types
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -343,7 +343,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = _prompt_of(self, model)
-        if self.output_ == "cls" and model.aligner(self.prompt_).frame.cls is None:
+        if self.output_ == "cls" and self._aligner.frame.cls is None:
             raise ValueError(
                 "TransformerEmbedding: output='cls' requires a classification token, "
                 "but this tokenizer adds none to a text. Use output='mean'."
@@ -386,8 +386,13 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 if self.layers_:
                     network.prepare()
 
+    @property
+    def _aligner(self):
+        return self._model.aligner(self.prompt_)
+
     def _readable_types(self, tokens):
-        return readable_types(tokens, self._model, self._model.aligner(self.prompt_))
+        with self._model.lock:
+            return readable_types(tokens, self._aligner)
 
     def _embed(self, tokens):
         self._model.check_unchanged()
@@ -396,11 +401,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             self._report_long(tokens)
             blocks += self._contextual(tokens)
         if self._static:
+            words = tokens.types.tolist()
             values, known = static_vectors(
-                self._model,
-                self._model.aligner(self.prompt_),
-                tokens.types.tolist(),
-                self._spec.subword,
+                self._model, self._aligner, words, self._spec.subword
             )
             blocks.append(Block("static", values, "type", known))
         return blocks
@@ -412,7 +415,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         with opened as handle, token_bar(self, tokens, reader) as bar:
             compute = ForwardPass(
                 self._model,
-                self._model.aligner(self.prompt_),
+                self._aligner,
                 self._spec,
                 self.max_length_,
                 self._truncate,
@@ -435,8 +438,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Original texts, if they are known and pieces can be assigned to their tokens.
         """
         words = self._spec.output == "words"
-        has_offsets = self._model.aligner(self.prompt_).has_offsets
-        if tokens.texts is None or (words and not has_offsets):
+        if tokens.texts is None or (words and not self._aligner.has_offsets):
             return distinct_sentences
         return partial(distinct_texts, per_token=words, per_text=not words)
 
@@ -446,11 +448,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _beyond(self, tokens):
         reader, as_text = self._reader(tokens), self._spec.output != "words"
-        aligner = self._model.aligner(self.prompt_)
+        limit = self.max_length_
         with self._model.lock:
-            return pieces_beyond(
-                tokens, aligner, self.max_length_, reader, as_text=as_text
-            )
+            return pieces_beyond(tokens, self._aligner, limit, reader, as_text=as_text)
 
     def _report_long(self, tokens):
         """Warn of the texts that are cut."""

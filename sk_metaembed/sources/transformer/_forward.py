@@ -17,8 +17,10 @@ import numpy as np
 
 from .._batching import BatchRunner
 from .._sentences import Layer
+from ._alignment import text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
+_MAX_GROWTH = 11  # NFKC turns one byte into at most so many
 SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
@@ -383,3 +385,40 @@ def _best(begins, ends, spans):
     best = context.argmax(axis=1)
     rows = np.arange(len(begins))
     return tried[rows, best], context[rows, best]
+
+
+def pieces_beyond(tokens, aligner, limit, reader, *, as_text):
+    """Return how many pieces of each sequence are beyond the first window.
+
+    Sequences with too few bytes to be long are not split into pieces.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    aligner : Aligner
+    limit : int or None
+    reader : callable
+        Returns the sentences of tokens, like `distinct_sentences`.
+    as_text : bool
+        See `Aligner.encode`.
+    """
+    beyond = np.zeros(len(tokens), dtype=np.int64)
+    if limit is None:
+        return beyond
+    groups, sentences = reader(tokens)
+    long = [
+        i
+        for i, sentence in enumerate(sentences)
+        if _most_pieces(text_of(sentence)) + aligner.overhead > limit
+    ]
+    encoded = aligner.encode([sentences[i] for i in long], as_text=as_text)
+    for i, pieces in zip(long, encoded, strict=True):
+        beyond[groups[i]] = n_cut(pieces, aligner.frame, limit)
+    return beyond
+
+
+def _most_pieces(text):
+    """Return an upper bound of a text's pieces, with a space before it."""
+    if text.isascii():
+        return len(text) + 1
+    return _MAX_GROWTH * len(text.encode("utf-8", "replace")) + 1

@@ -27,17 +27,10 @@ from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from .._folder_kind import hint_of_folder
 from .._hub import download, looks_like_path
 from ._alignment import Aligner
+from ._loading import check_size, load_config, load_network, load_tokenizer
 from ._model_pickle import LoadedPair, refuse_unsafe
-from ._network import (
-    Network,
-    load_config,
-    load_network,
-    load_tokenizer,
-    piece_limit,
-    sentence_limit,
-)
+from ._network import Network, piece_limit, sentence_limit
 from ._sentence_files import find_encoder, read_modules, read_prompts
-from ._tokenizer_checks import check_size
 
 # Weights in other formats than safetensors are pickles.
 _SAFETENSORS = "*.safetensors"

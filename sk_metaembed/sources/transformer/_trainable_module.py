@@ -10,7 +10,8 @@ from torch import nn
 from ..._training._device import send
 from .._batching import token_batches
 from ._forward import check_dimensions, pool_pieces
-from ._network import Network, own_randomness, quiet
+from ._loading import own_randomness, quiet
+from ._network import Network
 
 _ADAPTER = "sk_metaembed"
 
