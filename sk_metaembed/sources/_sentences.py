@@ -42,16 +42,12 @@ class OriginalText:
             return len(self.text.split())
         return len(self.spans)
 
-    def at_level(self, level):
-        """Return what vectors of a level depend on: for sequences, not on tokens."""
-        if level == "sequence" and self.span_bytes is not None:
-            return OriginalText(self.text)
-        return self
-
 
 def at_level(sentence, level):
-    """Return what a sentence's vectors of a level depend on."""
-    return sentence.at_level(level) if isinstance(sentence, OriginalText) else sentence
+    """Return what a sentence's vectors of a level depend on; of texts, no tokens."""
+    if level == "sequence" and isinstance(sentence, OriginalText):
+        return OriginalText(sentence.text)
+    return sentence
 
 
 def distinct_sentences(tokens, *, merge_equal=True):
