@@ -114,6 +114,11 @@ def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
     return list(groups.values()), sentences
 
 
+def text_of(sentence):
+    """Return the text of an OriginalText, or words joined by spaces."""
+    return sentence.text if isinstance(sentence, OriginalText) else " ".join(sentence)
+
+
 def nonempty_texts(tokens):
     """Return the rows of texts that are not only whitespace, and these texts.
 

@@ -10,12 +10,7 @@ import random
 import numpy as np
 
 from ..._core._messages import short_repr
-from .._sentences import (
-    OriginalText,
-    SentenceRows,
-    at_level,
-    distinct_sentences,
-)
+from .._sentences import SentenceRows, at_level, distinct_sentences, text_of
 from ._sentence_cache import round_entry
 
 _TRANSFER_BYTES = 2**25  # of vectors read or written together
@@ -144,33 +139,27 @@ def _compute(handle, rows, numbers, compute):
 def _checked(rows, number, entry, dtype):
     """Return a computed entry, one pair per layer, rounded to `dtype`, or raise."""
     sentence = rows.sentences[number]
-    entry = None if entry is None else list(entry)
-    if entry is None or len(entry) != len(rows.layers):
+    entry = [] if entry is None else list(entry)
+    if len(entry) != len(rows.layers):
         raise ValueError(
             "A source must return (values, known) for each of "
-            f"{len(rows.layers)} layers per sentence; for {_text_of(sentence)} it "
-            f"returned {'nothing' if entry is None else len(entry)}."
+            f"{len(rows.layers)} layers per sentence; for "
+            f"{short_repr(text_of(sentence))} it returned {len(entry) or 'nothing'}."
         )
     rounded = []
     for layer, pair in zip(rows.layers, entry, strict=True):
-        if not rows.fits(number, pair, layer):
-            raise ValueError(
-                f"Layer {layer.name!r} of {_text_of(sentence)} ({len(sentence)} "
-                f"tokens) must have dimension {layer.dim} at the {layer.level} level; "
-                f"got values of shape {np.shape(pair[0])} and known of shape "
-                f"{np.shape(pair[1])}."
-            )
         try:
+            if not rows.fits(number, pair, layer):
+                raise ValueError(
+                    f"{len(sentence)} tokens must have dimension {layer.dim} at the "
+                    f"{layer.level} level; got values of shape {np.shape(pair[0])} and "
+                    f"known of shape {np.shape(pair[1])}."
+                )
             rounded.append(round_entry(*pair, dtype))
         except ValueError as error:
-            where = f"Layer {layer.name!r} of {_text_of(sentence)}"
+            where = f"Layer {layer.name!r} of {short_repr(text_of(sentence))}"
             raise ValueError(f"{where}: {error}") from error
     return rounded
-
-
-def _text_of(sentence):
-    original = isinstance(sentence, OriginalText)
-    return short_repr(sentence.text if original else " ".join(sentence))
 
 
 def _keys(handle, rows, numbers):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._sentences import OriginalText, overlapping
+from .._sentences import OriginalText, overlapping, text_of
 
 _PROBES = ("a", "the", "1", ".")
 _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # they show whether spaces are lost
@@ -258,11 +258,6 @@ def _with_next(text, offsets):
     spans = zip(starts.tolist(), stops.tolist(), strict=True)
     spaces = np.array([text[slice(*span)].isspace() for span in spans], dtype=bool)
     return np.column_stack([starts, stops + spaces])
-
-
-def text_of(sentence):
-    """Return the text of an OriginalText, or words joined by spaces."""
-    return sentence.text if isinstance(sentence, OriginalText) else " ".join(sentence)
 
 
 def encodable(text):

@@ -19,11 +19,11 @@ from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
+from ._loaded_encoder import is_encoder, loaded_encoder
 from ._model import ModelSpec, loaded_model, shared_model
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
-from ._sentence_object import is_encoder, loaded_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

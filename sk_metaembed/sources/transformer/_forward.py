@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._batching import BatchRunner
-from .._sentences import Layer
-from ._alignment import text_of
+from .._sentences import Layer, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
 _MAX_GROWTH = 11  # NFKC turns one byte into at most so many

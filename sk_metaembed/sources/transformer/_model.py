@@ -6,7 +6,7 @@ A fitted source holds a handle of one of three classes:
   it. Weights are loaded on first use, and a pickle contains only the name or folder,
   the revision and the fingerprint.
 - `LoadedModel`: a (model, tokenizer) pair of the user. A pickle contains the weights.
-- `LoadedEncoder` (`_sentence_object.py`): a SentenceTransformer of the user. A pickle
+- `LoadedEncoder` (`_loaded_encoder.py`): a SentenceTransformer of the user. A pickle
   refers to its files.
 
 `_saved_kind`, `_reference`, `_files`, `from_reference` and `from_files` are used by
@@ -94,7 +94,7 @@ class _Handle:
     @cached_property
     def head(self):
         """The SentenceHead on the network's device."""
-        from ._sentence_modules import SentenceHead
+        from ._sentence_head import SentenceHead
 
         return SentenceHead(self.modules, self.network.device)
 

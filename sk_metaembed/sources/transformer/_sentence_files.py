@@ -1,4 +1,4 @@
-"""SentenceModules: read the files of a sentence encoder.
+"""SentenceModules: the steps of a sentence encoder, read from its files.
 
 The file modules.json of sentence-transformers lists the steps from texts to vectors,
 each with a class and a folder of options and weights. They are read without that
