@@ -151,8 +151,16 @@ class Network:
         {"any", "alike", "none"}
             A batch may contain any rows, rows of equal length only, or a single row.
         """
+        long = self.trial_row()
+        short = long[: len(long) // 3 + 1]
         with self._inference():
-            return self._tried_policy()
+            alone = self.states([short], None)
+            if self.takes_mask and _first_rows_equal(
+                alone, self.states([short, long], None)
+            ):
+                return "any"
+            pair = self.states([short, long[-len(short) :]], None)
+            return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def trial_row(self, n_pieces=14):
         """Return ids of pieces to try the network with, an array without padding."""
@@ -165,17 +173,6 @@ class Network:
         """Number of pieces in the input table, None without a table."""
         table = input_table(self.module)
         return None if table is None else len(table)
-
-    def _tried_policy(self):
-        long = self.trial_row()
-        short = long[: len(long) // 3 + 1]
-        alone = self.states([short], None)
-        if self.takes_mask and _first_rows_equal(
-            alone, self.states([short, long], None)
-        ):
-            return "any"
-        pair = self.states([short, long[-len(short) :]], None)
-        return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def prepare(self):
         """Store the weights of linear layers in oneDNN's layout where that is faster.
