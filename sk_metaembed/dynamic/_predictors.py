@@ -261,7 +261,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     ... )
     >>> _ = clf.fit(["good", "bad"], [1, 0], X_val=["good"], y_val=[1])
     >>> list(clf.trained_), clf.get_params()["trainable__char_dim"]
-    (['charembedding'], 30)
+    (['characters'], 30)
     """
 
     def _make_target(self, y, classes, weights):
