@@ -46,7 +46,8 @@ def load_tokenizer(folder, spec):
                 local_files_only=True,
                 **options,
             )
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
+        # Without files, transformers 4 asks for the library that reads other formats.
         if has_vocabulary(folder):
             raise
         raise no_tokenizer(folder) from error
