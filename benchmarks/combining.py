@@ -128,7 +128,7 @@ def embed(task, part, folder):
         (name, PretrainedEmbedding(load_vectors(name), preprocess="unit"))
         for name in WORDS
     ]
-    options = {"cache": folder, "cache_layers": "selected", "cache_dtype": "float16"}
+    options = {"cache": folder, "cache_dtype": "float16"}
     sources += [
         ("minilm", TransformerEmbedding(minilm_path(), 6, **options)),
         ("mpnet", TransformerEmbedding(mpnet_path(), (9, 12), **options)),

@@ -59,7 +59,6 @@ def make_teacher(name, cache):
         max_length=128,
         truncate=True,
         cache=cache,
-        cache_layers="selected",
     )
     if name != "meta":
         return make_pipeline(Tokenizer(), encoder, Pooling())

@@ -111,7 +111,7 @@ def dynamic(folder, rng, texts, y, tags):
     assert np.array_equal(sk.load(path).predict(X), net.predict(X))
     tagger = sk.DynamicMetaTagger(encoder_dim=6, early_stopping=False, **NET)
     tagger.fit(X, tags).predict(X)
-    characters = sk.CharEmbedding(char_dim=4)
+    characters = sk.TrainableCharacters(char_dim=4)
     sk.DynamicMetaClassifier(trainable=characters, encoder="mean", **NET).fit(texts, y)
 
 

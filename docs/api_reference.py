@@ -59,8 +59,8 @@ ROOMS = {
             "Text vectors learned from labels": ["ContrastiveEmbedding"],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
             "Trained with a Dynamic* estimator": [
-                "FineTuned",
-                "CharEmbedding",
+                "TrainableTransformer",
+                "TrainableCharacters",
             ],
             "Several sources": [
                 "EmbeddingUnion",

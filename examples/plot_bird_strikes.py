@@ -54,7 +54,6 @@ minilm = TransformerEmbedding(
     minilm_path(),
     output="mean",
     cache=f"{folder.name}/minilm",
-    cache_layers="selected",
 )
 minilm.fit_transform(birds.data.loc[[*X.index, *X_test.index], "remarks"].fillna(""))
 pipe = make_table_pipeline(

@@ -65,7 +65,6 @@ minilm = TransformerEmbedding(
     minilm_path(),
     output="mean",
     cache=cache.name,
-    cache_layers="selected",
     **centered,
 )
 

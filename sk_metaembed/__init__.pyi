@@ -48,7 +48,6 @@ from .sequences import SequencePairs as SequencePairs
 from .sequences import Tokenizer as Tokenizer
 from .sequences import TokenSequences as TokenSequences
 from .sources import BytePairEmbedding as BytePairEmbedding
-from .sources import CharEmbedding as CharEmbedding
 from .sources import ContrastiveEmbedding as ContrastiveEmbedding
 from .sources import DistilledEmbedding as DistilledEmbedding
 from .sources import ElmoEmbedding as ElmoEmbedding
@@ -56,12 +55,13 @@ from .sources import EmbeddingCache as EmbeddingCache
 from .sources import EmbeddingUnion as EmbeddingUnion
 from .sources import EstimatorEmbedding as EstimatorEmbedding
 from .sources import FastTextEmbedding as FastTextEmbedding
-from .sources import FineTuned as FineTuned
 from .sources import FunctionEmbedding as FunctionEmbedding
 from .sources import LSAEmbedding as LSAEmbedding
 from .sources import PretrainedEmbedding as PretrainedEmbedding
 from .sources import SourceSelector as SourceSelector
 from .sources import StaticSubwordEmbedding as StaticSubwordEmbedding
+from .sources import TrainableCharacters as TrainableCharacters
+from .sources import TrainableTransformer as TrainableTransformer
 from .sources import TransformerEmbedding as TransformerEmbedding
 from .sources import Word2VecEmbedding as Word2VecEmbedding
 from .sources import contextual_to_static as contextual_to_static

@@ -63,8 +63,8 @@ LANGUAGE_MODEL = {
     },
     "max_epochs": 1,
 }
-TUNED = sk.FineTuned(sk.TransformerEmbedding(TinyBert()), n_layers=1)
-CHARACTERS = sk.CharEmbedding(char_dim=3, filters=((1, 2), (3, 2)))
+TUNED = sk.TrainableTransformer(sk.TransformerEmbedding(TinyBert()), n_layers=1)
+CHARACTERS = sk.TrainableCharacters(char_dim=3, filters=((1, 2), (3, 2)))
 SOURCES = [
     ("spelling", sk.FunctionEmbedding(spelling)),
     ("file", sk.PretrainedEmbedding(vectors())),
@@ -176,7 +176,9 @@ VARIANTS = [
     sk.EmbeddingQuantizer("packed", n_bits=20, random_state=0),
     # Other heads and kinds of trainable sources.
     sk.DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
-    sk.DynamicMetaRegressor(**NET, trainable=sk.CharEmbedding(2, filters=[(2, 2)])),
+    sk.DynamicMetaRegressor(
+        **NET, trainable=sk.TrainableCharacters(2, filters=[(2, 2)])
+    ),
     sk.TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
 ]
 VARIED = (
@@ -293,7 +295,10 @@ def test_every_public_estimator_is_checked():
         for thing in public
         if isinstance(thing, type) and issubclass(thing, BaseEstimator)
     }
-    estimators -= {sk.CharEmbedding, sk.FineTuned}  # not fitted themselves
+    estimators -= {
+        sk.TrainableCharacters,
+        sk.TrainableTransformer,
+    }  # not fitted themselves
     assert {type(estimator) for estimator in ESTIMATORS} == estimators
 
 

@@ -12,17 +12,17 @@ from skorch.callbacks import Callback
 
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
-    CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
     DynamicMetaTagger,
     ElmoLanguageModel,
     FastTextEmbedding,
-    FineTuned,
     OneToNMetaEmbedding,
     SourceSelector,
     SVDMetaEmbedding,
+    TrainableCharacters,
+    TrainableTransformer,
     TransformerEmbedding,
     Word2VecEmbedding,
 )
@@ -41,8 +41,8 @@ TRAINED = [
     DynamicMetaEmbedding(**LSTM, output="sequence"),
     DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
     DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
-    DynamicMetaRegressor(**POOLED, trainable=CharEmbedding(2, filters=[(2, 2)])),
-    DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, n_layers=1)),
+    DynamicMetaRegressor(**POOLED, trainable=TrainableCharacters(2, filters=[(2, 2)])),
+    DynamicMetaRegressor(**POOLED, trainable=TrainableTransformer(BERT, n_layers=1)),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
     OneToNMetaEmbedding(4),
     LANGUAGE,
@@ -101,8 +101,12 @@ def test_a_fit_in_eight_threads_is_the_fit_alone(estimator):
     "estimator",
     [
         DynamicMetaClassifier(**LSTM),
-        DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, n_layers=1)),
-        DynamicMetaRegressor(**POOLED, trainable=FineTuned(BERT, method="lora")),
+        DynamicMetaRegressor(
+            **POOLED, trainable=TrainableTransformer(BERT, n_layers=1)
+        ),
+        DynamicMetaRegressor(
+            **POOLED, trainable=TrainableTransformer(BERT, method="lora")
+        ),
         LANGUAGE,
     ],
     ids=lambda e: type(e).__name__,

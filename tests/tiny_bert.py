@@ -20,9 +20,17 @@ VOCABULARY = [
 
 
 def tokenizer():
-    from transformers import BertTokenizer
+    return bert_tokenizer(VOCABULARY)
 
-    return BertTokenizer(vocab={word: i for i, word in enumerate(VOCABULARY)})
+
+def bert_tokenizer(words, *, lowercase=True):
+    """Return a BertTokenizer; `BertTokenizer(vocab=)` is of transformers 5."""
+    from tokenizers import BertWordPieceTokenizer
+    from transformers import BertTokenizerFast
+
+    vocabulary = {word: i for i, word in enumerate(words)}
+    backend = BertWordPieceTokenizer(vocabulary, lowercase=lowercase)._tokenizer
+    return BertTokenizerFast(tokenizer_object=backend, do_lower_case=lowercase)
 
 
 def network(seed=0, **options):

@@ -86,14 +86,14 @@ print(X_test)
 # with a CRF restricted to the scheme. Every network also has a character network that
 # is trained with it. The two scores count complete entities with the correct type and
 # boundaries, and each distinct surface form once.
-from sk_metaembed import CharEmbedding, DynamicMetaTagger
+from sk_metaembed import DynamicMetaTagger, TrainableCharacters
 from sk_metaembed.metrics import span_f1_score
 
 
 def tag(names):
     """Return a network for some blocks, and its predictions for the test set."""
     net = DynamicMetaTagger(
-        trainable=[("characters", CharEmbedding())],
+        trainable=[("characters", TrainableCharacters())],
         mixer="published",
         projection_dim=100,
         layer_norm=True,

@@ -66,7 +66,7 @@ def fit(options):
     with tempfile.TemporaryDirectory(prefix="sk_metaembed-") as cache:
         for _, source in sources:
             if isinstance(source, TransformerEmbedding):
-                source.set_params(cache=cache, cache_layers="selected")
+                source.set_params(cache=cache)
         comparison = compare_sources(
             _pipeline(task, sources, options),
             X,

@@ -29,7 +29,7 @@ def minilm_path() -> str:
     Returns
     -------
     str
-        The folder of the model, for `TransformerEmbedding` and `FineTuned`.
+        The folder of the model, for `TransformerEmbedding` and `TrainableTransformer`.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
     Returns
     -------
     str
-        The folder of the model, for `TransformerEmbedding` and `FineTuned`.
+        The folder of the model, for `TransformerEmbedding` and `TrainableTransformer`.
 
     Raises
     ------

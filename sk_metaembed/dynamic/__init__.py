@@ -1,8 +1,8 @@
 """Dynamic meta-embeddings: sources mixed by attention that is trained on labels.
 
 Frozen sources are the blocks of X. Sources in `trainable` are trained with the network:
-`FineTuned`, `CharEmbedding`, or any object with the method ``prepare`` that
-``dynamic._trainable.TrainedSources`` describes.
+`TrainableTransformer`, `TrainableCharacters`, or any object with the method ``prepare``
+that ``dynamic._trainable.TrainedSources`` describes.
 """
 
 from .._core._public_module import set_public_module

@@ -59,12 +59,12 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         What the weight of a source depends on. "word": the word (DME). "context": the
         sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+    trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
         addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
-        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
-        byte pairs.
+        TokenSequences; it must have blocks if it had blocks in fit.
+        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
+        learns word vectors from characters or byte pairs.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -169,7 +169,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     gamma_ : float
         Factor of the scalar mix with ``attention="task"``.
     trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        The networks of `trainable`, by the names of the sources ("transformer" for a
         single transformer, which has ``save(folder)``).
     net_ : skorch.NeuralNet
         The trained net. ``net_.module_.mixer`` has the projections and the attention.
@@ -498,8 +498,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         EmbeddedSequences, SequencePairs, or ndarray of float32
             An array has shape (n_sequences, encoder dim), for pairs (n_pairs, 4 *
             encoder dim). Mixed vectors are at type level if weights depend on the word
-            alone and every source is at type level, otherwise at token level. A
-            `CharEmbedding` reads the original texts, if X has them, at token level.
+            alone and every source is at type level, otherwise at token level.
+            `TrainableCharacters` reads the original texts, if X has them, at token
+            level.
         """
         check_is_fitted(self, "net_")
         X = self._read(X)

@@ -91,12 +91,12 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         What the weight of a source depends on. "word": the word (DME). "context": the
         sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+    trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
         addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
-        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
-        byte pairs.
+        TokenSequences; it must have blocks if it had blocks in fit.
+        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
+        learns word vectors from characters or byte pairs.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -189,7 +189,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     gamma_ : float
         Factor of the scalar mix with ``attention="task"``.
     trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        The networks of `trainable`, by the names of the sources ("transformer" for a
         single transformer, which has ``save(folder)``).
     net_ : skorch.NeuralNet
         The trained net. ``net_.module_.mixer`` has the projections and the attention.
@@ -255,13 +255,13 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     Trainable sources read texts themselves:
 
-    >>> from sk_metaembed import CharEmbedding
+    >>> from sk_metaembed import TrainableCharacters
     >>> clf = DynamicMetaClassifier(
-    ...     trainable=CharEmbedding(), encoder="mean", max_epochs=1
+    ...     trainable=TrainableCharacters(), encoder="mean", max_epochs=1
     ... )
     >>> _ = clf.fit(["good", "bad"], [1, 0], X_val=["good"], y_val=[1])
     >>> list(clf.trained_), clf.get_params()["trainable__char_dim"]
-    (['charembedding'], 30)
+    (['characters'], 30)
     """
 
     def _make_target(self, y, classes, weights):
@@ -365,12 +365,12 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         What the weight of a source depends on. "word": the word (DME). "context": the
         sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+    trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
         addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
-        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
-        byte pairs.
+        TokenSequences; it must have blocks if it had blocks in fit.
+        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
+        learns word vectors from characters or byte pairs.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -463,7 +463,7 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     gamma_ : float
         Factor of the scalar mix with ``attention="task"``.
     trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        The networks of `trainable`, by the names of the sources ("transformer" for a
         single transformer, which has ``save(folder)``).
     net_ : skorch.NeuralNet
         The trained net. ``net_.module_.mixer`` has the projections and the attention.

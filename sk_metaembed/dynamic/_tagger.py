@@ -40,12 +40,12 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         What the weight of a source depends on. "word": the word (DME). "context": the
         sequence, read by a small BiLSTM (CDME). "task": nothing, one weight per source
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
-    trainable : FineTuned, CharEmbedding, or list of (str, source), default=None
+    trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
         addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit. `FineTuned` wraps a
-        `TransformerEmbedding`; `CharEmbedding` learns word vectors from characters or
-        byte pairs.
+        TokenSequences; it must have blocks if it had blocks in fit.
+        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
+        learns word vectors from characters or byte pairs.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -137,7 +137,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     gamma_ : float
         Factor of the scalar mix with ``attention="task"``.
     trained_ : dict of str to torch Module
-        The networks of `trainable`, by the names of the sources ("finetuned" for a
+        The networks of `trainable`, by the names of the sources ("transformer" for a
         single transformer, which has ``save(folder)``).
     net_ : skorch.NeuralNet
         The trained net. ``net_.module_.mixer`` has the projections and the attention.

@@ -114,21 +114,28 @@ def trainable_pairs(model):
     """Return the parameter `trainable` of an estimator as a list of (name, source)."""
     pairs = [] if model.trainable is None else model.trainable
     if not isinstance(pairs, list | tuple):
-        pairs = [(type(pairs).__name__.lower(), pairs)]
+        pairs = [(_default_name(pairs), pairs)]
     for pair in pairs:
         named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
         if not named or not _can_be_trained(pair[1]):
             source = pair[1] if named else pair
             kind = f"class {source.__name__}" if isinstance(source, type) else None
-            todo = "Wrap a transformer in it: FineTuned(TransformerEmbedding(...))."
+            todo = "Wrap it: TrainableTransformer(TransformerEmbedding(...))."
             if _can_be_trained(source):
-                todo = "Give each one in a list a name: [('bert', FineTuned(...))]."
+                example = f"[('a', {type(source).__name__}(...))]"
+                todo = f"Give each one in a list a name: {example}."
             raise TypeError(
-                "trainable takes a FineTuned source, a CharEmbedding, or a list of "
-                f"pairs (name, source); got {kind or type(source).__name__}. {todo}"
+                "trainable takes a TrainableTransformer, TrainableCharacters, or a "
+                "list of pairs (name, source); got "
+                f"{kind or type(source).__name__}. {todo}"
             )
     model._validate_names([name for name, _ in pairs])
     return pairs
+
+
+def _default_name(source):
+    """Return "transformer" for a TrainableTransformer."""
+    return type(source).__name__.removeprefix("Trainable").lower()
 
 
 def _can_be_trained(source):
@@ -202,7 +209,7 @@ def check_dims(dims, trained, projection_dim, layer_norm):
         raise ValueError(
             f"Duplicate source name {twice[0]!r}: it is used by a block of X and by a "
             "trainable source. Rename one of them, for example as "
-            "trainable=[('another', FineTuned(...))]."
+            "trainable=[('another', TrainableTransformer(...))]."
         )
     dims = {**dims, **trained.dims}
     if projection_dim is None and len(set(dims.values())) > 1:

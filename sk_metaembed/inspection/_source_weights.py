@@ -219,9 +219,9 @@ class SourceWeightsDisplay(BaseDisplay):
 
     The weights of a fitted estimator, by class:
 
-    >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+    >>> from sk_metaembed import TrainableCharacters, DynamicMetaClassifier
     >>> dme = DynamicMetaClassifier(
-    ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+    ...     trainable=[("a", TrainableCharacters()), ("b", TrainableCharacters())],
     ...     encoder="mean", max_epochs=1, early_stopping=False,
     ... ).fit(["good", "bad"], [1, 0])
     >>> display = SourceWeightsDisplay.from_estimator(

@@ -92,9 +92,9 @@ class TokenWeightsDisplay(NamedErrorsMixin):
 
     The weights of a fitted estimator:
 
-    >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+    >>> from sk_metaembed import TrainableCharacters, DynamicMetaClassifier
     >>> dme = DynamicMetaClassifier(
-    ...     trainable=[("a", CharEmbedding()), ("b", CharEmbedding())],
+    ...     trainable=[("a", TrainableCharacters()), ("b", TrainableCharacters())],
     ...     encoder="mean", max_epochs=1, early_stopping=False,
     ... ).fit(["good", "bad"], [1, 0])
     >>> display = TokenWeightsDisplay.from_estimator(dme, ["good day"])

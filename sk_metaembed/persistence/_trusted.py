@@ -23,7 +23,7 @@ OBJECTS = {
     ),
     "sk_metaembed.meta": ("WordFeatures", "CharacterFeatures", "PerLabel", "Target"),
     "sk_metaembed.sources": (
-        *("BytePairs", "CharSpec", "FineTuneSpec", "NgramVectors", "OOVPolicy"),
+        *("BytePairs", "CharacterSpec", "NgramVectors", "OOVPolicy", "TransformerSpec"),
     ),
     "sk_metaembed.tables": (
         *("StackedPredictions", "TableClassifier", "TableRegressor"),

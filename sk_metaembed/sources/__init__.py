@@ -4,7 +4,6 @@ from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
 from ._byte_pair_embedding import BytePairEmbedding
 from ._byte_pairs import BytePairs
-from ._char_embedding import CharEmbedding, CharSpec
 from ._contextual_to_static import contextual_to_static
 from ._distilled import DistilledEmbedding, Student
 from ._elmo import ElmoEmbedding
@@ -17,6 +16,7 @@ from ._make_embedding import make_embedding
 from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._source_subsets import source_subsets
+from ._trainable_characters import CharacterSpec, TrainableCharacters
 from ._union import EmbeddingUnion, make_embedding_union
 from ._word2vec import Word2VecEmbedding
 from ._word_base import BaseWordEmbedding, OOVPolicy
@@ -24,14 +24,13 @@ from .cache._embedding_cache import EmbeddingCache
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._contrastive import ContrastiveEmbedding
 from .transformer._embedding import TransformerEmbedding
-from .transformer._fine_tuned import FineTuned, FineTuneSpec
 from .transformer._forward import OutputSpec
+from .transformer._trainable_transformer import TrainableTransformer, TransformerSpec
 
 __all__ = [
     "BaseEmbedding",
     "BaseWordEmbedding",
     "BytePairEmbedding",
-    "CharEmbedding",
     "ContrastiveEmbedding",
     "DistilledEmbedding",
     "ElmoEmbedding",
@@ -39,12 +38,13 @@ __all__ = [
     "EmbeddingUnion",
     "EstimatorEmbedding",
     "FastTextEmbedding",
-    "FineTuned",
     "FunctionEmbedding",
     "LSAEmbedding",
     "PretrainedEmbedding",
     "SourceSelector",
     "StaticSubwordEmbedding",
+    "TrainableCharacters",
+    "TrainableTransformer",
     "TransformerEmbedding",
     "Word2VecEmbedding",
     "contextual_to_static",
@@ -58,8 +58,8 @@ set_public_module(
     NgramVectors,
     OOVPolicy,
     BytePairs,
-    CharSpec,
-    FineTuneSpec,
+    CharacterSpec,
+    TransformerSpec,
     OutputSpec,
     ElmoOutputSpec,
     Preprocessing,

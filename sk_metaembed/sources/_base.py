@@ -376,7 +376,10 @@ def shares_known(tokens, known):
     """Return the known shares of types and tokens, from flags per token."""
     types = np.zeros(tokens.n_types, dtype=bool)
     types[tokens.codes[known]] = True
-    return {"types": _share(types), "tokens": _share(known)}
+    return {
+        "types": float(types.mean()) if len(types) else 1.0,
+        "tokens": float(known.mean()) if len(known) else 1.0,
+    }
 
 
 def _known_tokens(tokens, block):
@@ -385,10 +388,6 @@ def _known_tokens(tokens, block):
     if block.level == "sequence":
         return block.known[tokens.segment_ids()]
     return block.known
-
-
-def _share(flags):
-    return float(flags.mean()) if len(flags) else 1.0
 
 
 def _as_blocks(blocks, source):

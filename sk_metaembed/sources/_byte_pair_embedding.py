@@ -63,7 +63,7 @@ class BytePairEmbedding(BaseEmbedding):
     See Also
     --------
     FastTextEmbedding : Composes words from all character n-grams, hashed.
-    CharEmbedding : Learns vectors of characters or byte pairs on labels.
+    TrainableCharacters : Learns vectors of characters or byte pairs on labels.
 
     Notes
     -----

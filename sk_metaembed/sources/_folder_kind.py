@@ -1,6 +1,7 @@
-"""Determine the source that reads the folder of a model, from its files."""
+"""Determine the source that reads the folder of a model, from its JSON files."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 # Keys of config.json in older versions of model2vec, which has no model type.
@@ -13,22 +14,20 @@ def source_of_folder(folder):
     Reads small JSON files and names only.
     """
     folder = Path(folder)
-    modules = _json(folder / "modules.json")
-    if isinstance(modules, list) and modules and isinstance(modules[0], dict):
-        kind = str(modules[0].get("type")).rpartition(".")[2]
-        static = kind == "StaticEmbedding"
-        return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
-    config = _json(folder / "config.json")
-    if isinstance(config, dict):
-        kind = config.get("model_type")
-        static = kind == "model2vec"
-        if kind is None:
-            older = any(key in config for key in _STATIC_KEYS)
-            static = older or _has_static_table(folder)
-        return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
-    if (folder / "meta.json").is_file():
-        return "PretrainedEmbedding"
-    return None
+    modules, config = [], None
+    with suppress(ValueError):
+        modules = listed_modules(folder)
+    with suppress(ValueError):
+        config = read_json(folder / "config.json", dict)
+    if modules:
+        static = modules[0][0] == "StaticEmbedding"
+    elif config is not None:
+        older = any(key in config for key in _STATIC_KEYS)
+        untyped = "model_type" not in config and (older or _has_static_table(folder))
+        static = untyped or config.get("model_type") == "model2vec"
+    else:
+        return "PretrainedEmbedding" if (folder / "meta.json").is_file() else None
+    return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
 
 
 def hint_of_folder(folder, caller):
@@ -56,8 +55,40 @@ def _has_static_table(folder):
         return False
 
 
-def _json(path):
+def listed_modules(folder):
+    """Return the class and the path of each module in modules.json; [] without it.
+
+    Classes that do not belong to sentence-transformers keep their whole name.
+    """
+    file = Path(folder) / "modules.json"
+    modules = read_json(file, list) if file.is_file() else []
+    if not all(
+        isinstance(module, dict)
+        and isinstance(module.get("type"), str)
+        and isinstance(module.get("path", ""), str)
+        for module in modules
+    ):
+        raise ValueError(f"{file} is corrupt: expected a type and a path per module.")
+    return [(module_kind(m["type"]), m.get("path", "")) for m in modules]
+
+
+def module_kind(reference):
+    """Return a module's class without its room, which changed between versions."""
+    room, _, kind = reference.rpartition(".")
+    return kind if room.partition(".")[0] == "sentence_transformers" else reference
+
+
+def optional_json(path):
+    """Return the dict in a JSON file, empty without the file."""
+    return read_json(path, dict) if path.is_file() else {}
+
+
+def read_json(path, kind):
+    """Return the content of a JSON file; raise ValueError unless it is a `kind`."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not readable: {error}") from error
+    if not isinstance(content, kind):
+        raise ValueError(f"{path} is corrupt: expected a JSON {kind.__name__}.")
+    return content

@@ -42,16 +42,12 @@ class OriginalText:
             return len(self.text.split())
         return len(self.spans)
 
-    def at_level(self, level):
-        """Return what vectors of a level depend on: for sequences, not on tokens."""
-        if level == "sequence" and self.span_bytes is not None:
-            return OriginalText(self.text)
-        return self
-
 
 def at_level(sentence, level):
-    """Return what a sentence's vectors of a level depend on."""
-    return sentence.at_level(level) if isinstance(sentence, OriginalText) else sentence
+    """Return what a sentence's vectors of a level depend on; of texts, no tokens."""
+    if level == "sequence" and isinstance(sentence, OriginalText):
+        return OriginalText(sentence.text)
+    return sentence
 
 
 def distinct_sentences(tokens, *, merge_equal=True):
@@ -116,6 +112,11 @@ def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
         )
     ]
     return list(groups.values()), sentences
+
+
+def text_of(sentence):
+    """Return the text of an OriginalText, or words joined by spaces."""
+    return sentence.text if isinstance(sentence, OriginalText) else " ".join(sentence)
 
 
 def nonempty_texts(tokens):
@@ -187,8 +188,6 @@ class SentenceRows:
     tokens : TokenSequences
     layers : sequence of Layer
         What fills rows.
-    extra_layers : sequence of Layer, default=()
-        What is computed and stored with them, and fills no row.
     merge_equal : bool, default=True
         Whether equal sentences are one.
     memory_limit : int, default=None
@@ -204,8 +203,6 @@ class SentenceRows:
         Without empty ones.
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
-    all_layers : list of Layer
-        What `compute` returns: `layers`, then `extra_layers`.
     bytes_per_token : int
         Size of all that is computed.
     results : list of (values, known)
@@ -217,17 +214,15 @@ class SentenceRows:
         tokens,
         layers,
         *,
-        extra_layers=(),
         merge_equal=True,
         memory_limit=None,
         reader=distinct_sentences,
     ):
         self.layers = list(layers)
-        self.all_layers = [*layers, *extra_layers]
         self._offsets = tokens.offsets
         self.groups, self.sentences = reader(tokens, merge_equal=merge_equal)
         self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
-        self.bytes_per_token = 4 * sum(layer.dim for layer in self.all_layers)
+        self.bytes_per_token = 4 * sum(layer.dim for layer in layers)
         dim = sum(layer.dim for layer in self.layers if layer.level == "token")
         size = 4 * dim * tokens.n_tokens
         spills = memory_limit is not None and size > memory_limit

@@ -60,10 +60,12 @@ def _check_source(name, source):
             "takes EmbeddedSequences. Add it after the union in the Pipeline."
         )
     if hasattr(source, "prepare") and not hasattr(source, "transform"):
+        kind = type(source).__name__
         raise TypeError(
-            f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which is "
-            "trained with a network. Pass it as trainable= to a Dynamic* estimator, "
-            "which takes it in addition to the sources of the union."
+            f"EmbeddingUnion: source {name!r} is a {kind}, which is trained with a "
+            "network and not by the union. Remove it here, and pass it to the Dynamic* "
+            "estimator after the union, which mixes it with the sources of the union: "
+            f"DynamicMetaClassifier(trainable=[({name!r}, {kind}(...))])."
         )
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(

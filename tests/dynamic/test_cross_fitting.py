@@ -16,10 +16,10 @@ from sk_metaembed import (
     Block,
     DynamicMetaEmbedding,
     EmbeddedSequences,
-    FineTuned,
     Pooling,
     SequencePairs,
     TokenSequences,
+    TrainableTransformer,
     TransformerEmbedding,
 )
 from sk_metaembed.dynamic.training._cross_fit import alignment
@@ -310,11 +310,11 @@ def test_files_of_callbacks_are_those_of_the_net_on_all_rows(
 @pytest.mark.parametrize("output", ["tokens", "sequence"])
 def test_transformers_are_tuned_per_fold(output, nets):
     rows = [[word, "film"] for word in ("good", "bad", "fine", "poor")] * 6
-    tuned = FineTuned(TransformerEmbedding(tiny_bert.TinyBert()), lr=1e-3)
+    tuned = TrainableTransformer(TransformerEmbedding(tiny_bert.TinyBert()), lr=1e-3)
     model = crossed(output=output, trainable=tuned, cv=2, max_epochs=2)
     Z = model.fit_transform(rows, ["yes", "no"] * 12)
     assert len(Z) == 24
-    states = [net.trained_["finetuned"].state_dict() for net in (model, *nets)]
+    states = [net.trained_["transformer"].state_dict() for net in (model, *nets)]
     for first, second in itertools.pairwise(states):
         assert any((first[name] != second[name]).any() for name in first)
 

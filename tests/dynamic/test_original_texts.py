@@ -8,8 +8,8 @@ import torch
 
 from sk_metaembed import (
     DynamicMetaClassifier,
-    FineTuned,
     Tokenizer,
+    TrainableTransformer,
     TransformerEmbedding,
 )
 
@@ -42,7 +42,7 @@ def pair():
 def test_pieces_are_those_of_the_frozen_source(pair, max_length, output):
     source = TransformerEmbedding(pair, (1, 2), output=output, max_length=max_length)
     tokens = Tokenizer().transform([*TEXTS, LONG])
-    opened = FineTuned(source).prepare(tokens)
+    opened = TrainableTransformer(source).prepare(tokens)
     pieces = opened.pieces(tokens)
     rows = np.array([5, 1, 0, 2, 3])
     with torch.inference_mode():
@@ -58,7 +58,7 @@ def test_pieces_are_those_of_the_frozen_source(pair, max_length, output):
 @pytest.mark.parametrize("output", ["words", "mean"])
 def test_a_cased_model_is_trained_on_case(pair, output):
     """Only case and punctuation tell the texts apart."""
-    tuned = FineTuned(TransformerEmbedding(pair, output=output), lr=1e-3)
+    tuned = TrainableTransformer(TransformerEmbedding(pair, output=output), lr=1e-3)
     tokens = Tokenizer().transform(CASED)
     clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(tokens, Y)
     expected = clf.predict_proba(tokens[:3])
@@ -74,7 +74,7 @@ def test_a_cased_model_is_trained_on_case(pair, output):
 
 @pytest.mark.parametrize("output", ["words", "mean"])
 def test_texts_without_tokens(pair, output):
-    tuned = FineTuned(TransformerEmbedding(pair, output=output), lr=1e-3)
+    tuned = TrainableTransformer(TransformerEmbedding(pair, output=output), lr=1e-3)
     tokens = Tokenizer().transform([*CASED, "", "?!", "?"])
     clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(tokens, [*Y, 0, 1, 2])
     empty, signs, sign = clf.predict_proba(["", "?!", "?"])

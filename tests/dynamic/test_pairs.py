@@ -12,7 +12,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaTagger,
@@ -21,6 +20,7 @@ from sk_metaembed import (
     Pooling,
     SequencePairs,
     Tokenizer,
+    TrainableCharacters,
 )
 from sk_metaembed.dynamic.nets._network import joined
 
@@ -149,7 +149,7 @@ def test_vectors_of_pairs_are_those_of_the_sides(levels, attention, labels):
 def test_trainable_sources_read_raw_pairs():
     texts = [("warm tea", "cold tea"), ("warm tea", "warm tea")] * 10
     y = [0, 1] * 10
-    model = DynamicMetaClassifier(trainable=CharEmbedding(), **SMALL)
+    model = DynamicMetaClassifier(trainable=TrainableCharacters(), **SMALL)
     expected = make_pipeline(PairEncoder(Tokenizer()), clone(model)).fit(texts, y)
     expected = expected.predict_proba(texts)
     for X in (
@@ -171,7 +171,7 @@ def test_trainable_sources_read_raw_pairs():
     assert not model.fit([["warm", "tea"], ["cold", "tea"]] * 10, y)._reads_pairs
     with pytest.raises(ValueError, match="one column of texts"):
         model.predict(np.array(texts))
-    tagger = DynamicMetaTagger(trainable=CharEmbedding())
+    tagger = DynamicMetaTagger(trainable=TrainableCharacters())
     with pytest.raises(TypeError, match="must hold single sequences"):
         tagger.fit(np.array(texts), [["O"]] * 20)
 

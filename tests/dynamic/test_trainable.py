@@ -14,13 +14,13 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     EmbeddingUnion,
-    FineTuned,
     FunctionEmbedding,
     Pooling,
     Tokenizer,
     TokenSequences,
     TransformerEmbedding,
 )
+from sk_metaembed import TrainableTransformer as Tuned
 
 from .. import tiny_bert
 from ..rounding import assert_close
@@ -60,7 +60,7 @@ def source(**options):
 
 
 def classifier(tuned=None, **options):
-    tuned = FineTuned(source(), lr=1e-3) if tuned is None else tuned
+    tuned = Tuned(source(), lr=1e-3) if tuned is None else tuned
     return DynamicMetaClassifier(trainable=tuned, **OPTIONS | options)
 
 
@@ -101,7 +101,7 @@ def vectors(tuned, tokens, rows=None, network=None):
 def test_training_starts_from_the_vectors_of_the_source(data, options):
     tokens, _ = data
     embedded = source(**options).fit_transform(tokens)
-    result = vectors(FineTuned(source(**options)), tokens)
+    result = vectors(Tuned(source(**options)), tokens)
     assert len(result) == len(embedded.blocks)
     for (values, known), block in zip(result, embedded.blocks, strict=True):
         assert_close(values, block.values, precision=1e-4)
@@ -109,7 +109,7 @@ def test_training_starts_from_the_vectors_of_the_source(data, options):
 
 
 def test_cut_words_are_not_known_and_counted_in_a_warning(data):
-    tuned = FineTuned(source(max_length=6, truncate=True))
+    tuned = Tuned(source(max_length=6, truncate=True))
     with pytest.warns(UserWarning, match="pieces at their ends are cut off"):
         ((values, known),) = vectors(tuned, data[0])
     with pytest.warns(UserWarning, match="are cut off"):
@@ -121,7 +121,7 @@ def test_cut_words_are_not_known_and_counted_in_a_warning(data):
 @pytest.mark.parametrize("method", METHODS)
 def test_predictions_do_not_depend_on_the_batch(data, method):
     tokens, y = data
-    tuned = FineTuned(source(max_length=9), method=method, lr=0.01)
+    tuned = Tuned(source(max_length=9), method=method, lr=0.01)
     model = classifier(tuned, attention="context", encoder="bilstm-max", encoder_dim=4)
     together = model.fit(tokens, y).predict_proba(tokens)
     alone = np.concatenate([model.predict_proba(tokens[i : i + 1]) for i in range(32)])
@@ -142,27 +142,27 @@ def changed(tuned, data, **options):
 
 @pytest.mark.parametrize(("taken", "trained"), [(-1, 1), (1, 0)])
 def test_layers_are_counted_down_from_the_hidden_state(data, taken, trained):
-    moved, _ = changed(FineTuned(source(layers=taken), n_layers=1, lr=0.01), data)
+    moved, _ = changed(Tuned(source(layers=taken), n_layers=1, lr=0.01), data)
     assert moved
     assert all(name.startswith(f"encoder.layer.{trained}.") for name in moved)
 
 
 def test_all_of_it_is_trained_but_what_the_vectors_do_not_depend_on(data):
-    moved, names = changed(FineTuned(source(), lr=0.01), data)
+    moved, names = changed(Tuned(source(), lr=0.01), data)
     assert "embeddings.word_embeddings.weight" in moved
     assert "encoder.layer.0.output.dense.weight" in moved
     assert not any(name.startswith("pooler") for name in moved)
     # The key's bias moves no attention weight, so that it has no gradient.
     still = {n for n in names - moved if not n.startswith("pooler")}
     assert all(n.endswith(("key.bias", "token_type_embeddings.weight")) for n in still)
-    moved, _ = changed(FineTuned(source(layers=(1,)), lr=0.01), data)
+    moved, _ = changed(Tuned(source(layers=(1,)), lr=0.01), data)
     assert not any(name.startswith("encoder.layer.1.") for name in moved)
 
 
 @needs_peft
 @pytest.mark.parametrize("n_layers", [1, "all"])
 def test_lora_trains_its_additions_alone(data, n_layers):
-    tuned = FineTuned(source(), n_layers=n_layers, method="lora", rank=2, lr=0.01)
+    tuned = Tuned(source(), n_layers=n_layers, method="lora", rank=2, lr=0.01)
     moved, names = changed(tuned, data)
     assert moved
     assert all(".lora_" in name for name in moved)
@@ -181,9 +181,9 @@ def test_the_model_that_others_use_is_never_touched(data, loaded):
     state = state_of(network)
     training = [module.training for module in network.modules()]
     needs = [weight.requires_grad for weight in network.parameters()]
-    model = classifier(FineTuned(clone(frozen), lr=0.1)).fit(*data)
+    model = classifier(Tuned(clone(frozen), lr=0.1)).fit(*data)
     assert not np.allclose(
-        vectors(model.trainable, data[0], network=model.trained_["finetuned"])[0][0],
+        vectors(model.trainable, data[0], network=model.trained_["transformer"])[0][0],
         before,
     )
     assert all(torch.equal(w, state[n]) for n, w in state_of(network).items())
@@ -199,8 +199,8 @@ def test_parameters_are_reached_by_name_and_cloned():
     one.set_params(trainable__lr=0.5, trainable__source__layers=1)
     assert clone(one).trainable.lr == 0.5
     assert clone(one).trainable.source.layers == 1
-    several = classifier([("bert", FineTuned(source())), ("b", FineTuned(source()))])
-    several.set_params(bert__n_layers=1, b=FineTuned(source(), lr=0.5))
+    several = classifier([("bert", Tuned(source())), ("b", Tuned(source()))])
+    several.set_params(bert__n_layers=1, b=Tuned(source(), lr=0.5))
     copy = clone(several)
     assert copy.get_params()["bert__n_layers"] == 1
     assert dict(copy.trainable)["b"].lr == 0.5
@@ -212,7 +212,7 @@ def test_trained_and_frozen_sources_combine(data):
     union = EmbeddingUnion(
         [("frozen", source()), ("spelling", FunctionEmbedding(spelling))]
     )
-    tuned = [("bert", FineTuned(source(layers=(1, 2)))), ("b", FineTuned(source()))]
+    tuned = [("bert", Tuned(source(layers=(1, 2)))), ("b", Tuned(source()))]
     pipe = make_pipeline(Tokenizer(), union, classifier(tuned)).fit(tokens, y)
     weights = pipe[-1].attention_weights(pipe[:-1].transform(tokens))
     names = ["frozen", "spelling", "bert__layer1", "bert__layer2", "b"]
@@ -227,7 +227,7 @@ def test_trained_and_frozen_sources_combine(data):
 
 @pytest.mark.parametrize("output", ["words", "cls"])
 def test_vectors_of_words_and_of_sentences_are_trained(data, output):
-    tuned = FineTuned(source(output=output), lr=1e-3)
+    tuned = Tuned(source(output=output), lr=1e-3)
     step = DynamicMetaEmbedding(trainable=tuned, **OPTIONS)
     (block,) = step.fit_transform(*data).blocks
     assert block.level == ("token" if "words" in output else "sequence")
@@ -244,7 +244,7 @@ def test_vectors_of_words_and_of_sentences_are_trained(data, output):
 
 def test_a_pickle_has_the_trained_weights_and_continues_the_same(data):
     tokens, y = data
-    model = classifier(FineTuned(source(), n_layers=1)).fit(tokens, y)
+    model = classifier(Tuned(source(), n_layers=1)).fit(tokens, y)
     again = pickle.loads(pickle.dumps(model))
     expected = model.predict_proba(tokens)
     np.testing.assert_array_equal(again.predict_proba(tokens), expected)
@@ -267,22 +267,22 @@ def test_a_pickle_has_the_trained_weights_and_continues_the_same(data):
 
 
 def test_states_hold_the_trained_weights_alone(data):
-    model = classifier(FineTuned(source(), n_layers=1)).fit(*data)
+    model = classifier(Tuned(source(), n_layers=1)).fit(*data)
     module = model.net_.module_
     state = module.state_dict()
     selected = [name for name in state if name.startswith("trained.")]
     assert selected
     assert all(".encoder.layer.1." in name for name in selected)
-    frozen = state_of(model.trained_["finetuned"].network)
+    frozen = state_of(model.trained_["transformer"].network)
     module.load_state_dict({n: torch.zeros_like(w) for n, w in state.items()})
-    for name, weight in state_of(model.trained_["finetuned"].network).items():
+    for name, weight in state_of(model.trained_["transformer"].network).items():
         expected = torch.zeros_like(weight) if ".layer.1." in name else frozen[name]
         assert torch.equal(weight, expected)
 
 
 def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     options = {"warm_start": True, "early_stopping": False}
-    tuned = [("a", FineTuned(source())), ("b", FineTuned(source(), lr=0.5))]
+    tuned = [("a", Tuned(source())), ("b", Tuned(source(), lr=0.5))]
     model = classifier(tuned, **options).fit(*data)
     groups = model.net_.optimizer_.param_groups
     assert [group["lr"] for group in groups] == [5e-5, 0.5, 0.02]
@@ -302,8 +302,8 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_saved_model_is_a_source_again(data, tmp_path, method):
     tokens, y = data
-    model = classifier(FineTuned(source(), method=method, lr=0.01)).fit(tokens, y)
-    network = model.trained_["finetuned"]
+    model = classifier(Tuned(source(), method=method, lr=0.01)).fit(tokens, y)
+    network = model.trained_["transformer"]
     network.save(tmp_path / "tuned")
     block = TransformerEmbedding(tmp_path / "tuned").fit_transform(tokens).blocks[0]
     ((values, known),) = vectors(model.trainable, tokens, network=network)
@@ -314,7 +314,7 @@ def test_a_saved_model_is_a_source_again(data, tmp_path, method):
 
 def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
     pair = tiny_bert.network(), tiny_bert.tokenizer()
-    model = classifier(FineTuned(TransformerEmbedding(pair), lr=0.01)).fit(*data)
+    model = classifier(Tuned(TransformerEmbedding(pair), lr=0.01)).fit(*data)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(
         again.predict_proba(data[0]), model.predict_proba(data[0])
@@ -329,22 +329,22 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
 @pytest.mark.parametrize(
     ("trainable", "error", "message"),
     [
-        (source(), TypeError, r"got TransformerEmbedding. Wrap a transformer in it"),
-        ([source()], TypeError, "takes a FineTuned source"),
+        (source(), TypeError, r"got TransformerEmbedding. Wrap it: TrainableTr"),
+        ([source()], TypeError, "takes a TrainableTransformer,"),
         ([("bert", source())], TypeError, "got TransformerEmbedding"),
-        ("bert", TypeError, "takes a FineTuned source"),
-        (FineTuned, TypeError, "got class FineTuned. Wrap a transformer in it"),
-        ([FineTuned(source())], TypeError, "got FineTuned. Give each one in a list a"),
-        ([("lr", FineTuned(source()))], ValueError, "conflict with constructor"),
-        ([("a", FineTuned(source()))] * 2, ValueError, "not unique"),
-        (FineTuned(FunctionEmbedding(spelling)), TypeError, "got FunctionEmbedding"),
-        (FineTuned(source(static=True)), ValueError, "static=True: the input table"),
-        (FineTuned(source(preprocess="unit")), ValueError, "preprocess='unit'"),
-        (FineTuned(source(layers=1), n_layers=2), ValueError, "there are 1 layers"),
-        (FineTuned(source(layers=0), method="lora", n_layers=1), ValueError, "there"),
-        (FineTuned(source(), n_layers=0), ValueError, "'n_layers' parameter"),
-        (FineTuned(source(), lr=0), ValueError, "'lr' parameter"),
-        (FineTuned(TransformerEmbedding("/no/where")), OSError, "/no/where"),
+        ("bert", TypeError, "takes a TrainableTransformer,"),
+        (Tuned, TypeError, "got class TrainableTransformer. Wrap"),
+        ([Tuned(source())], TypeError, "got TrainableTransformer. Give each one"),
+        ([("lr", Tuned(source()))], ValueError, "conflict with constructor"),
+        ([("a", Tuned(source()))] * 2, ValueError, "not unique"),
+        (Tuned(FunctionEmbedding(spelling)), TypeError, "got FunctionEmbedding"),
+        (Tuned(source(static=True)), ValueError, "static=True: the input table"),
+        (Tuned(source(preprocess="unit")), ValueError, "preprocess='unit'"),
+        (Tuned(source(layers=1), n_layers=2), ValueError, "there are 1 layers"),
+        (Tuned(source(layers=0), method="lora", n_layers=1), ValueError, "there"),
+        (Tuned(source(), n_layers=0), ValueError, "'n_layers' parameter"),
+        (Tuned(source(), lr=0), ValueError, "'lr' parameter"),
+        (Tuned(TransformerEmbedding("/no/where")), OSError, "/no/where"),
     ],
 )
 def test_untrainable_sources_raise(data, trainable, error, message):
@@ -361,7 +361,7 @@ def test_input_that_does_not_fit_the_sources_raises(data):
     with pytest.raises(ValueError, match="must have the same dimension without"):
         classifier(projection_dim=None).fit(embedded, y)
     with pytest.raises(ValueError, match="Duplicate source name 'function'"):
-        classifier([("function", FineTuned(source()))]).fit(embedded, y)
+        classifier([("function", Tuned(source()))]).fit(embedded, y)
     model.fit(embedded, y)
     with pytest.raises(TypeError, match="takes EmbeddedSequences, got TokenSequences"):
         model.predict(tokens)
@@ -375,7 +375,7 @@ def test_input_that_does_not_fit_the_sources_raises(data):
 def test_lora_without_peft_names_the_extra(data, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "peft", None)
     with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[lora\]'"):
-        classifier(FineTuned(source(), method="lora")).fit(*data)
+        classifier(Tuned(source(), method="lora")).fit(*data)
 
 
 # ConvBERT lets padding into the vectors beside it; T5 is a pair of networks; XLM has
@@ -384,7 +384,7 @@ def test_lora_without_peft_names_the_extra(data, monkeypatch):
 def test_other_families_are_trained_at_their_top_too(data, family):
     tokens, y = data
     pair = network(family, **FAMILIES[family]), tiny_bert.tokenizer()
-    tuned = FineTuned(TransformerEmbedding(pair, max_length=40), n_layers=1, lr=0.01)
+    tuned = Tuned(TransformerEmbedding(pair, max_length=40), n_layers=1, lr=0.01)
     moved, _ = changed(tuned, data, max_epochs=1)
     top = {"ConvBert": "encoder.layer.1.", "GPT2": "h.1.", "T5": "encoder.block.1."}
     parts = ("attentions.1.", "layer_norm1.1.", "ffns.1.", "layer_norm2.1.")
@@ -401,5 +401,5 @@ def test_indistinguishable_layers_raise(data):
     albert = network("Albert", **FAMILIES["Albert"])
     shared = TransformerEmbedding((albert, tiny_bert.tokenizer()))
     with pytest.raises(ValueError, match="Use n_layers='all'"):
-        classifier(FineTuned(shared, n_layers=1)).fit(*data)
-    assert classifier(FineTuned(shared)).fit(*data).predict(data[0]).shape == (32,)
+        classifier(Tuned(shared, n_layers=1)).fit(*data)
+    assert classifier(Tuned(shared)).fit(*data).predict(data[0]).shape == (32,)

@@ -14,7 +14,6 @@ from skorch.callbacks import Callback
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
     Block,
-    CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
@@ -22,9 +21,10 @@ from sk_metaembed import (
     ElmoEmbedding,
     ElmoLanguageModel,
     EmbeddedSequences,
-    FineTuned,
     SequencePairs,
     TokenSequences,
+    TrainableCharacters,
+    TrainableTransformer,
     TransformerEmbedding,
 )
 
@@ -286,7 +286,7 @@ def transformer(**options):
     return Case(compute, needs=("transformers", "safetensors"))
 
 
-def fine_tuned(trainable, *needs):
+def trained_with(trainable, *needs):
     """Return the case of a step of a trainable source beside a fixed one."""
 
     def compute(device, dtype):
@@ -299,7 +299,7 @@ def fine_tuned(trainable, *needs):
 def _tuned(**options):
     # On the CPU until training begins, so that new weights are the same everywhere.
     source = TransformerEmbedding(bert_folder().name, device="cpu", missing="empty")
-    return FineTuned(source, **options)
+    return TrainableTransformer(source, **options)
 
 
 SOURCES = {
@@ -307,9 +307,9 @@ SOURCES = {
     "transformer texts": transformer(layers="all", output="mean"),
     "transformer windows": transformer(max_length=8, subword="first"),
     "transformer static": transformer(static=True),
-    "characters": fine_tuned(lambda: CharEmbedding(dropout=0.0)),
-    "fine-tuned": fine_tuned(_tuned, "transformers", "safetensors"),
-    "lora": fine_tuned(
+    "characters": trained_with(lambda: TrainableCharacters(dropout=0.0)),
+    "trainable transformer": trained_with(_tuned, "transformers", "safetensors"),
+    "lora": trained_with(
         lambda: _tuned(method="lora"), "transformers", "safetensors", "peft"
     ),
 }

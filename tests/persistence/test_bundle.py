@@ -13,9 +13,9 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     ElmoEmbedding,
     EmbeddingUnion,
-    FineTuned,
     Pooling,
     PretrainedEmbedding,
+    TrainableTransformer,
     TransformerEmbedding,
     WordVectors,
     load,
@@ -144,7 +144,9 @@ def test_loaded_model_is_always_bundled(tmp_path):
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_trained_transformer(method, tmp_path):
     bert = tiny_bert.save(tmp_path / "bert")
-    tuned = FineTuned(TransformerEmbedding(bert), n_layers=1, method=method, rank=2)
+    tuned = TrainableTransformer(
+        TransformerEmbedding(bert), n_layers=1, method=method, rank=2
+    )
     net = DynamicMetaClassifier(**NET, trainable=tuned, random_state=0)
     trained = net.fit(ROWS, np.arange(len(ROWS)) % 2)
     expected = trained.predict_proba(ROWS)

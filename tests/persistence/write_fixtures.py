@@ -24,7 +24,6 @@ from sklearn.preprocessing import SplineTransformer
 
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
-    CharEmbedding,
     DynamicMetaClassifier,
     ElmoLanguageModel,
     EmbeddingUnion,
@@ -36,6 +35,7 @@ from sk_metaembed import (
     TextMetaEncoder,
     TokenClassifier,
     Tokenizer,
+    TrainableCharacters,
     Word2VecEmbedding,
     WordVectors,
     __version__,
@@ -71,7 +71,7 @@ def words():
 def estimators():
     """Return a fitted estimator per room, or two, each with an input."""
     embedded = union().fit_transform(ROWS)
-    characters = CharEmbedding(char_dim=2, filters=((1, 2),))
+    characters = TrainableCharacters(char_dim=2, filters=((1, 2),))
     net = DynamicMetaClassifier(**NET, trainable=characters, random_state=0)
     autoencoded = AutoencodedMetaEmbedding(n_components=2, random_state=0)
     model = ElmoLanguageModel(**LANGUAGE_MODEL, random_state=0)

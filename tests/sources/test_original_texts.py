@@ -29,12 +29,9 @@ TEXTS = [
 
 def cased_tokenizer():
     """Return a tokenizer that keeps case, over letters and signs."""
-    from transformers import BertTokenizer
-
     signs = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,'!?%()"
     vocab = [*tiny_bert.SPECIAL, *signs, *(f"##{s}" for s in signs), "king", "The"]
-    vocab = {piece: i for i, piece in enumerate(vocab)}
-    return BertTokenizer(vocab=vocab, do_lower_case=False)
+    return tiny_bert.bert_tokenizer(vocab, lowercase=False)
 
 
 @pytest.fixture(scope="module")

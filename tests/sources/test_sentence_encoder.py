@@ -13,7 +13,13 @@ from hypothesis import given, settings, strategies
 from sklearn.base import clone
 from transformers import AutoConfig
 
-from sk_metaembed import EmbeddingCache, FineTuned, TransformerEmbedding, load, save
+from sk_metaembed import (
+    EmbeddingCache,
+    TrainableTransformer,
+    TransformerEmbedding,
+    load,
+    save,
+)
 from sk_metaembed.sources.transformer._network import Network
 
 from .. import tiny_bert
@@ -355,7 +361,7 @@ def test_the_default_is_the_files_or_words(tmp_path):
     assert TransformerEmbedding(plain).fit(TEXTS).output_ == "words"
     with pytest.raises(ValueError, match=r"modules.json.*does not have"):
         TransformerEmbedding(plain, output="sentence").fit(TEXTS)
-    tuned = FineTuned(TransformerEmbedding(folder))
+    tuned = TrainableTransformer(TransformerEmbedding(folder))
     assert tuned.source.output == "auto"
 
 

@@ -309,7 +309,11 @@ def test_errors(tmp_path):
         (folder / name).write_text(content)
         fails(ValueError, message)
         (folder / "config.json").write_text("{}")
-    modules = [{"path": "", "type": "a.Transformer"}, {"path": "1", "type": "Pooling"}]
+    room = "sentence_transformers.models"
+    modules = [
+        {"path": "", "type": f"{room}.Transformer"},
+        {"path": "1", "type": f"{room}.Pooling"},
+    ]
     (folder / "modules.json").write_text(json.dumps(modules))
     fails(ValueError, r"modules \['Transformer', 'Pooling'\]")
     (folder / "modules.json").unlink()

@@ -171,6 +171,13 @@ def test_a_tokenizer_without_pieces_raises():
 LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
 
 
+def made(kind, **content):
+    """Return a tokenizer of a class of transformers with this vocabulary."""
+    if transformers.__version__.startswith("4."):
+        pytest.skip("transformers 4 makes its tokenizers from files only")
+    return getattr(transformers, kind)(**content)
+
+
 def byte_level(kind, **options):
     from tokenizers.pre_tokenizers import ByteLevel
 
@@ -178,7 +185,7 @@ def byte_level(kind, **options):
     names = [*special, *sorted(ByteLevel.alphabet()), "Ġk", "ki", "Ġki"]
     vocab = {name: i for i, name in enumerate(names)}
     merges = [("Ġ", "k"), ("k", "i"), ("Ġk", "i")]
-    return getattr(transformers, kind)(vocab=vocab, merges=merges, **options)
+    return made(kind, vocab=vocab, merges=merges, **options)
 
 
 def unigram(kind):
@@ -186,7 +193,7 @@ def unigram(kind):
     vocab = [(name, 0.0) for name in special.split()]
     vocab += [("▁", -3.0), ("▁k", -2.0), ("▁king", -1.0), ("ki", -2.5)]
     vocab += [(letter, -4.0) for letter in LETTERS]
-    return getattr(transformers, kind)(vocab=vocab)
+    return made(kind, vocab=vocab)
 
 
 def spaces_first(kind, n_bytes=256):
@@ -194,7 +201,7 @@ def spaces_first(kind, n_bytes=256):
     names = [*special, "▁", *LETTERS, "▁k", "ki", "▁ki"]
     merges = [("▁", "k"), ("k", "i"), ("▁k", "i")]
     vocab = {name: i for i, name in enumerate(names)}
-    return getattr(transformers, kind)(vocab=vocab, merges=merges)
+    return made(kind, vocab=vocab, merges=merges)
 
 
 def whole_words():

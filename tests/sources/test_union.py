@@ -5,7 +5,6 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
-    CharEmbedding,
     ConcatMetaEmbedding,
     EmbeddingUnion,
     FastTextEmbedding,
@@ -13,6 +12,7 @@ from sk_metaembed import (
     Pooling,
     PretrainedEmbedding,
     TokenSequences,
+    TrainableCharacters,
     Word2VecEmbedding,
     make_embedding_union,
 )
@@ -113,7 +113,10 @@ def test_faulty_choices(union, texts, params, message):
         ([(1, w2v())], "at index 0"),
         ([("a", Word2VecEmbedding)], "an instance of scikit-learn estimator"),
         ([("a", "w2v")], "must have fit and transform"),
-        ([("a", CharEmbedding())], "'a' is a CharEmbedding.*as trainable= to a Dyn"),
+        (
+            [("a", TrainableCharacters())],
+            r"'a' is a TrainableCharacters.*trainable=\[\('a', Tr",
+        ),
         ([("a", Pooling())], "'a' is a Pooling.*after the union"),
         ([("a", ConcatMetaEmbedding())], "'a' is a Concat.*after the union"),
     ],

@@ -10,12 +10,7 @@ import random
 import numpy as np
 
 from ..._core._messages import short_repr
-from .._sentences import (
-    OriginalText,
-    SentenceRows,
-    at_level,
-    distinct_sentences,
-)
+from .._sentences import SentenceRows, at_level, distinct_sentences, text_of
 from ._sentence_cache import round_entry
 
 _TRANSFER_BYTES = 2**25  # of vectors read or written together
@@ -28,7 +23,6 @@ def sentence_blocks(
     layers,
     compute,
     *,
-    extra_layers=(),
     slice_tokens=8192,
     memory_limit=None,
     reader=distinct_sentences,
@@ -49,8 +43,6 @@ def sentence_blocks(
         one item per sentence, in order: for each layer ``(values, known)``, of shapes
         (n_tokens, dim) and (n_tokens,) at the token level, (dim,) and a bool at the
         sequence level.
-    extra_layers : sequence of Layer, default=()
-        What `compute` returns after `layers`, to be stored in the cache only.
     slice_tokens : int, default=8192
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
@@ -92,13 +84,7 @@ def sentence_blocks(
     array([3., 2., 2.], dtype=float32)
     >>> folder.cleanup()
     """
-    rows = SentenceRows(
-        tokens,
-        layers,
-        extra_layers=extra_layers,
-        memory_limit=memory_limit,
-        reader=reader,
-    )
+    rows = SentenceRows(tokens, layers, memory_limit=memory_limit, reader=reader)
     budget = min(slice_tokens, max(1, _SLICE_BYTES // rows.bytes_per_token))
     missing = np.arange(len(rows.sentences))
     if handle is not None:
@@ -121,7 +107,7 @@ def _read(handle, rows, numbers):
     """Scatter the sentences that the cache has; return the numbers of the others."""
     missing = []
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
-        keys = _keys(handle, rows, part, rows.layers)
+        keys = _keys(handle, rows, part)
         entries = handle.get_many(keys)
         for j, number in enumerate(part):
             entry = entries[j :: len(part)]
@@ -144,57 +130,44 @@ def _compute(handle, rows, numbers, compute):
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
         entries = [_checked(rows, n, next(results, None), dtype) for n in part]
         for number, entry in zip(part, entries, strict=True):
-            rows.scatter(number, entry[: len(rows.layers)])
+            rows.scatter(number, entry)
         if handle is not None:
-            keys = _keys(handle, rows, part, rows.all_layers)
             pairs = [pair for layer in zip(*entries, strict=True) for pair in layer]
-            handle.put_many(keys, pairs)
+            handle.put_many(_keys(handle, rows, part), pairs)
 
 
 def _checked(rows, number, entry, dtype):
     """Return a computed entry, one pair per layer, rounded to `dtype`, or raise."""
     sentence = rows.sentences[number]
-    entry = None if entry is None else list(entry)
-    if entry is None or len(entry) != len(rows.all_layers):
+    entry = [] if entry is None else list(entry)
+    if len(entry) != len(rows.layers):
         raise ValueError(
             "A source must return (values, known) for each of "
-            f"{len(rows.all_layers)} layers per sentence; for {_text_of(sentence)} it "
-            f"returned {'nothing' if entry is None else len(entry)}."
+            f"{len(rows.layers)} layers per sentence; for "
+            f"{short_repr(text_of(sentence))} it returned {len(entry) or 'nothing'}."
         )
     rounded = []
-    for i, (layer, pair) in enumerate(zip(rows.all_layers, entry, strict=True)):
-        if not rows.fits(number, pair, layer):
-            raise ValueError(
-                f"Layer {layer.name!r} of {_text_of(sentence)} ({len(sentence)} "
-                f"tokens) must have dimension {layer.dim} at the {layer.level} level; "
-                f"got values of shape {np.shape(pair[0])} and known of shape "
-                f"{np.shape(pair[1])}."
-            )
+    for layer, pair in zip(rows.layers, entry, strict=True):
         try:
+            if not rows.fits(number, pair, layer):
+                raise ValueError(
+                    f"{len(sentence)} tokens must have dimension {layer.dim} at the "
+                    f"{layer.level} level; got values of shape {np.shape(pair[0])} and "
+                    f"known of shape {np.shape(pair[1])}."
+                )
             rounded.append(round_entry(*pair, dtype))
         except ValueError as error:
-            hint = (
-                " The layer was not requested, but the cache stores all layers; "
-                "cache_layers='selected' omits it."
-            )
-            raise ValueError(
-                f"Layer {layer.name!r} of {_text_of(sentence)}: {error}"
-                f"{hint if i >= len(rows.layers) else ''}"
-            ) from error
+            where = f"Layer {layer.name!r} of {short_repr(text_of(sentence))}"
+            raise ValueError(f"{where}: {error}") from error
     return rounded
 
 
-def _text_of(sentence):
-    original = isinstance(sentence, OriginalText)
-    return short_repr(sentence.text if original else " ".join(sentence))
-
-
-def _keys(handle, rows, numbers, layers):
+def _keys(handle, rows, numbers):
     """Return the keys of some sentences, layer by layer."""
     sentences = [rows.sentences[n] for n in numbers]
     return [
         key
-        for layer in layers
+        for layer in rows.layers
         for key in handle.keys(
             [at_level(s, layer.level) for s in sentences], layer.name
         )

@@ -140,7 +140,9 @@ def connect(file, *, write=True):
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA wal_autocheckpoint = 2000")
         connection.execute(f"PRAGMA journal_size_limit = {2**26}")
-        if not _has_tables(connection):
+        # All tables are created in one transaction, so checking one is enough.
+        table = "SELECT 1 FROM sqlite_master WHERE name = 'settings'"
+        if connection.execute(table).fetchone() is None:
             connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
     except BaseException:
         connection.close()
@@ -183,12 +185,6 @@ def _enable_write_ahead(connection):
             if not busy or time.monotonic() > end:
                 raise
         time.sleep(0.01)
-
-
-def _has_tables(connection):
-    # All tables are created in one transaction, so checking one is enough.
-    query = "SELECT 1 FROM sqlite_master WHERE name = 'settings'"
-    return connection.execute(query).fetchone() is not None
 
 
 # Connections of a parent process, which SQLite forbids to close.
@@ -255,15 +251,19 @@ class CacheStore:
         Written entries survive a killed process. An entry that is written again counts
         as new.
         """
+        source = self.fingerprint
         with self.writing() as db:
-            source = self._source_id(db)
+            db.execute(
+                "INSERT OR IGNORE INTO sources (fingerprint) VALUES (?)", (source,)
+            )
             db.executemany(
                 "DELETE FROM vectors WHERE id = (SELECT id FROM entries WHERE key = ?)",
                 [(key,) for key, _ in items],
             )
             db.executemany(
-                "INSERT OR REPLACE INTO entries (key, source, size) VALUES (?, ?, ?)",
-                [(key, source, len(data)) for key, data in items],
+                "INSERT OR REPLACE INTO entries (key, size, source) "
+                "SELECT ?, ?, id FROM sources WHERE fingerprint = ?",
+                [(key, len(data), source) for key, data in items],
             )
             db.executemany(
                 "INSERT OR REPLACE INTO vectors (id, data) "
@@ -322,12 +322,6 @@ class CacheStore:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
-
-    def _source_id(self, db):
-        parameters = (self.fingerprint,)
-        db.execute("INSERT OR IGNORE INTO sources (fingerprint) VALUES (?)", parameters)
-        rows = db.execute("SELECT id FROM sources WHERE fingerprint = ?", parameters)
-        return rows.fetchone()[0]
 
     def _evict(self, db):
         """Delete the oldest entries if the limit is exceeded; return whether it was."""

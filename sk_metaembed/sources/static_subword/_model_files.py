@@ -5,13 +5,12 @@ Only JSON and safetensors are read: nothing of a model is executed.
 
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from .._folder_kind import hint_of_folder
+from .._folder_kind import hint_of_folder, listed_modules, optional_json
 from .._hub import download as from_hub
 from .._hub import looks_like_path
 
@@ -111,7 +110,7 @@ def find_files(model):
         return StaticFiles(weights, tokenizer, _table_name(weights))
     folder = Path(model)
     hint = hint_of_folder(folder, "StaticSubwordEmbedding")
-    modules = _json(folder / "modules.json")
+    modules = listed_modules(folder)
     parts = [folder / _static_module(modules, folder, hint)] if modules else []
     places = [part / name for part in [*parts, folder] for name in _WEIGHTS]
     weights = next((path for path in places if path.is_file()), None)
@@ -125,34 +124,30 @@ def find_files(model):
     settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
     files = StaticFiles(weights, weights.parent / _TOKENIZER, table, settings)
     if table == "embeddings":
-        config = _json(folder / "config.json")
+        config = optional_json(folder / "config.json")
         return files._replace(
             library="model2vec",
             normalize=bool(config.get("normalize", False)),
             max_length=_checked_length(config.get("max_length", _MAX_LENGTH), folder),
         )
-    options = _json(folder / "config_sentence_transformers.json")
+    options = optional_json(folder / "config_sentence_transformers.json")
     prompts = options.get("prompts") or {}
     return files._replace(
         library="sentence-transformers",
-        normalize=any(_kind(module) == "Normalize" for module in modules),
+        normalize=any(kind == "Normalize" for kind, _ in modules),
         prefix=prompts.get(options.get("default_prompt_name"), ""),
     )
 
 
 def _static_module(modules, folder, hint):
     """Return the folder of a sentence encoder's StaticEmbedding, the first module."""
-    kinds = [_kind(module) for module in modules]
+    kinds = [kind for kind, _ in modules]
     if kinds[0] != "StaticEmbedding" or set(kinds[1:]) - {"Normalize"}:
         raise ValueError(
             f"StaticSubwordEmbedding: {folder} has the modules {kinds}; only a "
             f"StaticEmbedding, alone or followed by Normalize, is supported.{hint}"
         )
-    return modules[0]["path"]
-
-
-def _kind(module):
-    return module["type"].rpartition(".")[2]
+    return modules[0][1]
 
 
 def _checked_length(value, folder):
@@ -161,29 +156,6 @@ def _checked_length(value, folder):
     raise ValueError(
         f"{folder / 'config.json'} has max_length={value!r}; expected a positive int "
         "or null."
-    )
-
-
-def _json(path):
-    """Return the content of a file, or an empty dict; see `_is_settings`."""
-    if not path.is_file():
-        return {}
-    with suppress(ValueError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if _is_settings(content, path.name):
-            return content
-    raise ValueError(f"{path} is corrupt or of another kind of model.")
-
-
-def _is_settings(content, name):
-    """Return whether this is a dict, or in modules.json a list of modules."""
-    if name != "modules.json":
-        return isinstance(content, dict)
-    return isinstance(content, list) and all(
-        isinstance(module, dict)
-        and isinstance(module.get("type"), str)
-        and isinstance(module.get("path"), str)
-        for module in content
     )
 
 

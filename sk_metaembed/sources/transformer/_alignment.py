@@ -1,14 +1,17 @@
 """Aligner: from words and texts to the pieces of a model's tokenizer, and back."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
-from .._sentences import OriginalText, overlapping
+from .._sentences import OriginalText, overlapping, text_of
 
 _PROBES = ("a", "the", "1", ".")
 _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # they show whether spaces are lost
 _UNKNOWN_WORD = 3 * "\ue000"  # of a private character, which some tokenizers drop
+_WORDS_PER_BATCH = 50_000
+_EXAMPLES = 5
 
 
 class Pieces(NamedTuple):
@@ -57,8 +60,6 @@ class Aligner:
         Number of pieces of the prefix and the special tokens before it; 0 without.
     overhead : int
         Maximum number of pieces around a sentence: special tokens and prefix.
-    readable : dict
-        Results of `readable_types` by word: all candidates of a search read the same.
     """
 
     def __init__(self, tokenizer, prefix=""):
@@ -71,7 +72,8 @@ class Aligner:
         n_prefix = len(self._prefix_ids)
         self.n_prompt = len(self.frame.left) + n_prefix if prefix else 0
         self.overhead = len(self.frame.left) + n_prefix + len(self.frame.right)
-        self.readable = {}
+        # All candidates of a search check the words of the same fold.
+        self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
         """Return the Pieces of each sentence.
@@ -96,6 +98,15 @@ class Aligner:
         """Return the ids of the pieces that each word has within a text."""
         pieces = self.encode([("a", word) for word in words])
         return [p.ids[p.at[p.words == 1]] for p in pieces]
+
+    def readable(self, words):
+        """Return per word whether the tokenizer knows a piece of it, (n_words,)."""
+        new = [word for word in words if word not in self._readable]
+        for start in range(0, len(new), _WORDS_PER_BATCH):
+            part = new[start : start + _WORDS_PER_BATCH]
+            known = are_readable(self.encode_words(part), self.tokenizer)
+            self._readable.update(zip(part, known.tolist(), strict=True))
+        return np.array([self._readable[word] for word in words], dtype=bool)
 
     def _by_characters(self, sentences):
         pairs = [
@@ -249,11 +260,61 @@ def _with_next(text, offsets):
     return np.column_stack([starts, stops + spaces])
 
 
-def text_of(sentence):
-    """Return the text of an OriginalText, or words joined by spaces."""
-    return sentence.text if isinstance(sentence, OriginalText) else " ".join(sentence)
-
-
 def encodable(text):
     """Replace lone surrogates, which tokenizers reject; keep the length."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def are_readable(pieces, tokenizer):
+    """Return per word, an array of piece ids, whether one is not the unknown piece."""
+    unknown = tokenizer.unk_token_id
+    # SentencePiece splits off the mark of a space before an unknown word.
+    nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
+    nothing = [id_ for id_ in nothing if id_ is not None]
+    return np.array(
+        [
+            len(ids) > 0 and not (unknown in ids and np.isin(ids, nothing).all())
+            for ids in pieces
+        ],
+        dtype=bool,
+    )
+
+
+def readable_types(tokens, aligner):
+    """Return per type whether the tokenizer knows a piece of it, (n_types,) bool.
+
+    A type is readable as it is or as its text spells it. Warns if most tokens are not.
+    """
+    readable = aligner.readable(tokens.types.tolist())
+    if tokens.texts is not None and not readable.all():
+        rest = np.flatnonzero(~readable)
+        readable[rest] = aligner.readable(_spellings(tokens, rest))
+    n_unreadable = int((~readable[tokens.codes]).sum())
+    if n_unreadable * 2 > tokens.n_tokens:
+        counts = np.where(readable, 0, tokens.type_counts())
+        most = np.argsort(-counts, kind="stable")[:_EXAMPLES]
+        examples = ", ".join(repr(str(tokens.types[i])) for i in most if counts[i])
+        warnings.warn(
+            f"TransformerEmbedding: {n_unreadable:,} of {tokens.n_tokens:,} tokens of "
+            f"the training fold, such as {examples}, are unknown to "
+            f"{type(aligner.tokenizer).__name__}: the model reads all of them as the "
+            "same piece. Check that the tokenizer belongs to the model, and that the "
+            "texts are in its language and case.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return readable
+
+
+def _spellings(tokens, types):
+    """Return types, given as numbers, as the texts spell their first occurrence."""
+    first = np.unique(tokens.codes, return_index=True)[1][types]
+    rows = np.searchsorted(tokens.offsets, first, "right") - 1
+    part = tokens[rows]
+    spans = part.spans()[part.offsets[:-1] + first - tokens.offsets[rows]]
+    return [
+        text[start:end] if start >= 0 else word
+        for text, (start, end), word in zip(
+            part.texts, spans.tolist(), tokens.types[types].tolist(), strict=True
+        )
+    ]

@@ -17,9 +17,9 @@ from ...sequences._targets import check_target
 from .._base import BaseEmbedding, Preprocess
 from .._sentences import equal_sequences
 from ._embedding import TransformerEmbedding, open_model
-from ._fine_tuned import FineTuneSpec, SentencePieces
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
+from ._trainable_transformer import SentencePieces, TransformerSpec
 
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath
@@ -35,7 +35,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     trained encoder is a source with one vector per text; use it before a classifier
     such as logistic regression. It is suitable for about 8 labels per class, which are
     too few for a classifier on the vectors of a frozen encoder. With many labels, use
-    `FineTuned`, which trains the encoder together with its classifier.
+    `TrainableTransformer`, which trains the encoder together with its classifier.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     See Also
     --------
     TransformerEmbedding : The same vectors of a frozen encoder.
-    FineTuned : Trains the transformer jointly with a network that predicts.
+    TrainableTransformer : Trains the transformer jointly with a network that predicts.
     StackedMetaClassifier : Combines it with other sources by cross-validation.
 
     Notes
@@ -220,7 +220,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         device = (
             self.model[0].device if is_pair(self.model) else resolve_device(self.device)
         )
-        module = FineTuneSpec(frozen, "all", "full", 0, self.lr).network().to(device)
+        module = TransformerSpec(frozen, "all", "full", 0, self.lr).network().to(device)
         losses = train_contrastively(
             module,
             pieces,

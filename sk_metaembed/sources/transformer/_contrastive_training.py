@@ -70,11 +70,11 @@ def _shuffled(values, rng):
 def train_contrastively(
     module, pieces, rows, labels, *, n_steps, lr, batch_size, tol, rng
 ):
-    """Train a `FineTunedModule` in place, and return the loss of each step.
+    """Train a `TrainableModule` in place, and return the loss of each step.
 
     Parameters
     ----------
-    module : FineTunedModule
+    module : TrainableModule
         Has one output at the sequence level, and is on its device.
     pieces : SentencePieces
     rows : ndarray of int, shape (n,)

@@ -14,16 +14,16 @@ from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
-from .._sentences import Layer, distinct_sentences, distinct_texts, token_bar
+from .._sentences import distinct_sentences, distinct_texts, token_bar
 from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
-from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec
+from ._alignment import readable_types
+from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
+from ._loaded_encoder import is_encoder, loaded_encoder
 from ._model import ModelSpec, loaded_model, shared_model
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
-from ._sentence_object import is_encoder, loaded_encoder
-from ._tokenizer_checks import pieces_beyond, readable_types
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,11 +114,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Number of pieces per batch, including padding. None for 512 on a CPU and 16384
         on other devices.
     cache : path-like, default=None
-        Directory that stores vectors for other folds, candidates, processes and runs.
-        See `EmbeddingCache`.
-    cache_layers : {"all", "selected"}, default="all"
-        Which hidden states are stored: all of them, so that a search over `layers`
-        needs one forward pass, or only those in `layers`, which takes less space.
+        Directory that stores the vectors of `layers` for other folds, candidates,
+        processes and runs. See `EmbeddingCache`.
     cache_dtype : {"float32", "float16"}, default="float32"
         Precision of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None
@@ -174,7 +171,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     --------
     contextual_to_static : Mean vectors of a contextual source over a corpus.
     ContrastiveEmbedding : Trains a sentence encoder on few labels.
-    FineTuned : Trains the transformer on labels.
+    TrainableTransformer : Trains the transformer with a network that predicts.
     EmbeddingCache : Content and size of a cache.
 
     Notes
@@ -265,7 +262,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "dtype": [StrOptions({"float32", "float16", "bfloat16", "auto"})],
         "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
         "cache": [str, os.PathLike, None],
-        "cache_layers": [StrOptions({"all", "selected"})],
         "cache_dtype": [StrOptions({"float32", "float16"})],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
         "verbose": ["verbose"],
@@ -291,7 +287,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         dtype: Literal["float32", "float16", "bfloat16", "auto"] = "float32",
         batch_tokens: int | None = None,
         cache: StrPath | None = None,
-        cache_layers: Literal["all", "selected"] = "all",
         cache_dtype: Literal["float32", "float16"] = "float32",
         memory_limit: int | None = None,
         preprocess: Preprocess | None = None,
@@ -315,7 +310,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.dtype = dtype
         self.batch_tokens = batch_tokens
         self.cache = cache
-        self.cache_layers = cache_layers
         self.cache_dtype = cache_dtype
         self.memory_limit = memory_limit
         self.preprocess = preprocess
@@ -349,7 +343,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = _prompt_of(self, model)
-        if self.output_ == "cls" and model.aligner(self.prompt_).frame.cls is None:
+        if self.output_ == "cls" and self._aligner.frame.cls is None:
             raise ValueError(
                 "TransformerEmbedding: output='cls' requires a classification token, "
                 "but this tokenizer adds none to a text. Use output='mean'."
@@ -392,8 +386,13 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 if self.layers_:
                     network.prepare()
 
+    @property
+    def _aligner(self):
+        return self._model.aligner(self.prompt_)
+
     def _readable_types(self, tokens):
-        return readable_types(tokens, self._model, self._model.aligner(self.prompt_))
+        with self._model.lock:
+            return readable_types(tokens, self._aligner)
 
     def _embed(self, tokens):
         self._model.check_unchanged()
@@ -402,30 +401,22 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             self._report_long(tokens)
             blocks += self._contextual(tokens)
         if self._static:
+            words = tokens.types.tolist()
             values, known = static_vectors(
-                self._model,
-                self._model.aligner(self.prompt_),
-                tokens.types.tolist(),
-                self._spec.subword,
+                self._model, self._aligner, words, self._spec.subword
             )
             blocks.append(Block("static", values, "type", known))
         return blocks
 
     def _contextual(self, tokens):
-        model, spec = self._model, self._spec
-        budget = self._budget(model.device_type)
-        others = ()
-        stores_all = self.cache is not None and self.cache_layers == "all"
-        if stores_all and self.output_ != "sentence":
-            every = range(self.n_hidden_states_)
-            others = tuple(layer for layer in every if layer not in spec.layers)
+        budget = self._budget(self._model.device_type)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
         with opened as handle, token_bar(self, tokens, reader) as bar:
             compute = ForwardPass(
-                model,
-                model.aligner(self.prompt_),
-                spec._replace(layers=spec.layers + others),
+                self._model,
+                self._aligner,
+                self._spec,
                 self.max_length_,
                 self._truncate,
                 budget,
@@ -434,9 +425,8 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             return sentence_blocks(
                 handle,
                 tokens,
-                self._kinds(spec.layers),
+                self._spec.blocks,
                 compute,
-                extra_layers=self._kinds(others),
                 slice_tokens=max(8192, 4 * budget),
                 memory_limit=self.memory_limit,
                 reader=reader,
@@ -448,19 +438,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         Original texts, if they are known and pieces can be assigned to their tokens.
         """
         words = self._spec.output == "words"
-        has_offsets = self._model.aligner(self.prompt_).has_offsets
-        if tokens.texts is None or (words and not has_offsets):
+        if tokens.texts is None or (words and not self._aligner.has_offsets):
             return distinct_sentences
         return partial(distinct_texts, per_token=words, per_text=not words)
-
-    def _kinds(self, layers):
-        """Return the Layer of each hidden state, in the order of the blocks."""
-        output, dim = self._spec.output, self._spec.dim
-        if output == "sentence":
-            return [Layer("sentence", dim, "sequence")] if layers else []
-        if output == "words":
-            return [Layer(f"layer{layer}", dim) for layer in layers]
-        return [Layer(f"{output}{layer}", dim, "sequence") for layer in layers]
 
     def _budget(self, device_type):
         """Return the number of pieces per batch."""
@@ -468,11 +448,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _beyond(self, tokens):
         reader, as_text = self._reader(tokens), self._spec.output != "words"
-        aligner = self._model.aligner(self.prompt_)
+        limit = self.max_length_
         with self._model.lock:
-            return pieces_beyond(
-                tokens, aligner, self.max_length_, reader, as_text=as_text
-            )
+            return pieces_beyond(tokens, self._aligner, limit, reader, as_text=as_text)
 
     def _report_long(self, tokens):
         """Warn of the texts that are cut."""

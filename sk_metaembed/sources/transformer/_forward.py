@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._batching import BatchRunner
+from .._sentences import Layer, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
+_MAX_GROWTH = 11  # NFKC turns one byte into at most so many
 SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
@@ -28,6 +30,15 @@ class OutputSpec(NamedTuple):
     output: str = "words"
     subword: str = "mean"
     dim: int = 0
+
+    @property
+    def blocks(self):
+        """The `Layer` of each block, in order."""
+        if self.output == "sentence":
+            return [Layer("sentence", self.dim, "sequence")]
+        if self.output == "words":
+            return [Layer(f"layer{k}", self.dim) for k in self.layers]
+        return [Layer(f"{self.output}{k}", self.dim, "sequence") for k in self.layers]
 
     @property
     def mode(self):
@@ -61,54 +72,22 @@ class ForwardPass:
 
     def __call__(self, sentences):
         """Yield a list of (values, known) per sentence, for each layer."""
-        import torch
-
-        of_words = self.spec.output == "words"
         with self.model.lock:
-            head = self.model.head if self.spec.output == "sentence" else None
-            policy = self.model.network.batching_policy
             windows = self._windows(sentences)
         owners = np.array([w.sentence for w in windows], dtype=np.int64)
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-        starts = np.r_[0, np.cumsum(sizes)]
-        # Words of all sentences, or windows, whose vectors are averaged at the end.
-        firsts = starts[owners] if of_words else np.arange(len(windows))
-        n_rows = int(starts[-1]) if of_words else len(windows)
-        shares = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
-        known = np.zeros(n_rows, dtype=bool)
-        values = []  # per layer
-
-        def forward(batch):
-            with self.model.lock:
-                rows, pooled = self._pooled(
-                    [windows[k] for k in batch], firsts[batch], head
-                )
-            if not values:  # those of texts stay on a GPU, which need not be waited for
-                values.extend(
-                    v.new_zeros(n_rows, v.shape[1], device="cpu" if of_words else None)
-                    for v in pooled
-                )
-            for layer, vectors in zip(values, pooled, strict=True):
-                layer[torch.from_numpy(rows)] = vectors.to(layer.device)
-            known[rows] = True
-            if self._progress is not None:
-                self._progress(int(shares[batch].sum()))
-
-        self._runner.run([len(w.ids) for w in windows], forward, policy)
-        if not values:
-            values = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
-        values = [layer.cpu().numpy() for layer in values]
-        if of_words:
+        done = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
+        if self.spec.output == "words":
+            starts = np.r_[0, np.cumsum(sizes)]
+            values, known = self._rows(windows, starts[owners], starts[-1], done)
             for start, stop in pairwise(starts.tolist()):
                 yield [(layer[start:stop], known[start:stop]) for layer in values]
             return
+        values, _ = self._rows(windows, np.arange(len(windows)), len(windows), done)
         known = np.isin(np.arange(len(sentences)), owners)
         values = [_window_means(layer, owners, len(sentences)) for layer in values]
-        if head is not None and known.any():
-            [pooled] = values
-            vectors = head.finish(pooled[known])[:, : self.spec.dim]
-            values = [np.zeros((len(known), vectors.shape[1]), np.float32)]
-            values[0][known] = vectors
+        if self.spec.output == "sentence":
+            values = [self._finished(*values, known)]
         for i, is_known in enumerate(known.tolist()):
             yield [(layer[i], is_known) for layer in values]
 
@@ -123,35 +102,88 @@ class ForwardPass:
             )
         ]
 
-    def _pooled(self, windows, firsts, head):
-        """Return the rows that a batch of windows fills, and a tensor per layer."""
+    def _rows(self, windows, firsts, n_rows, done):
+        """Return the vectors of words, or of windows, and which rows are known.
+
+        Parameters
+        ----------
+        windows : list of Window
+        firsts : ndarray of int, shape (n_windows,)
+            Row of the first word of each window's sentence, or of the window.
+        n_rows : int
+        done : ndarray of int, shape (n_windows,)
+            Tokens to report as progress.
+
+        Returns
+        -------
+        values : list of ndarray of float32, shape (n_rows, dim)
+            One per layer.
+        known : ndarray of bool, shape (n_rows,)
+        """
         import torch
 
-        from ..._training._device import send
+        known, values = np.zeros(n_rows, dtype=bool), []
+        # Vectors of texts stay on a GPU, for which the next batch need not wait.
+        place = "cpu" if self.spec.output == "words" else None
 
+        def forward(batch):
+            with self.model.lock:
+                rows, pooled = self._pooled([windows[k] for k in batch], firsts[batch])
+            if not values:
+                values.extend(
+                    v.new_zeros(n_rows, v.shape[1], device=place) for v in pooled
+                )
+            for layer, vectors in zip(values, pooled, strict=True):
+                layer[torch.from_numpy(rows)] = vectors.to(layer.device)
+            known[rows] = True
+            if self._progress is not None:
+                self._progress(int(done[batch].sum()))
+
+        with self.model.lock:
+            policy = self.model.network.batching_policy
+        self._runner.run([len(w.ids) for w in windows], forward, policy)
+        if not values:
+            values = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
+        return [layer.cpu().numpy() for layer in values], known
+
+    def _pooled(self, windows, firsts):
+        """Return the rows that a batch of windows fills, and a tensor per layer."""
         frame, spec, network = self.aligner.frame, self.spec, self.model.network
         ids = [w.ids for w in windows]
         types = [w.types for w in windows] if frame.typed else None
-        if head is not None:
-            config = self.model.config
-            # sentence-transformers passes them on only if the model returns them.
-            layers = head.mixes_layers and getattr(config, "output_hidden_states", 0)
-            n_prompt = 0 if head.include_prompt else self.aligner.n_prompt
-            states = network.last_states(ids, types, layers=bool(layers))
-            with torch.inference_mode():
-                vectors = [head.pool(*states, n_prompt)]
-            rows = firsts
-        else:
-            states = network.hidden_states(ids, types)
-            check_dimensions(states, spec)
-            device, length = states[0].device, states[0].shape[1]
-            pieces = pooled_pieces(windows, firsts, spec.output, frame.cls)
-            rows = pieces.rows
-            places = send(pieces.windows * length + pieces.positions, device)
-            sizes = send(pieces.sizes, device)
-            flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
-            vectors = [pool_pieces(f[places].float(), sizes, spec.mode) for f in flat]
-        return rows, vectors
+        if spec.output == "sentence":
+            return firsts, [self._pooled_texts(ids, types)]
+        from ..._training._device import send
+
+        states = network.hidden_states(ids, types)
+        check_dimensions(states, spec)
+        device, length = states[0].device, states[0].shape[1]
+        pieces = pooled_pieces(windows, firsts, spec.output, frame.cls)
+        places = send(pieces.windows * length + pieces.positions, device)
+        sizes = send(pieces.sizes, device)
+        flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
+        vectors = [pool_pieces(f[places].float(), sizes, spec.mode) for f in flat]
+        return pieces.rows, vectors
+
+    def _pooled_texts(self, ids, types):
+        """Return what a sentence encoder pools from each window, a tensor."""
+        import torch
+
+        head, config = self.model.head, self.model.config
+        # sentence-transformers passes them on only if the model returns them.
+        layers = head.mixes_layers and getattr(config, "output_hidden_states", False)
+        states = self.model.network.last_states(ids, types, layers=bool(layers))
+        n_prompt = 0 if head.include_prompt else self.aligner.n_prompt
+        with torch.inference_mode():
+            return head.pool(*states, n_prompt)
+
+    def _finished(self, pooled, known):
+        """Return the vectors of texts, from what is pooled, (n_texts, dim)."""
+        values = np.zeros((len(known), self.spec.dim), np.float32)
+        if known.any():
+            vectors = self.model.head.finish(pooled[known])
+            values[known] = vectors[:, : self.spec.dim]
+        return values
 
 
 class PooledPieces(NamedTuple):
@@ -224,8 +256,7 @@ def check_dimensions(states, spec):
         raise ValueError(
             f"TransformerEmbedding: hidden state {odd[0]} has dimension "
             f"{states[odd[0]].shape[-1]}, but the model's configuration says "
-            f"{spec.dim}. Only layers of that dimension can be used. A cache stores "
-            "all layers, unless cache_layers='selected'."
+            f"{spec.dim}. Only layers of that dimension can be used."
         )
 
 
@@ -374,3 +405,40 @@ def _best(begins, ends, spans):
     best = context.argmax(axis=1)
     rows = np.arange(len(begins))
     return tried[rows, best], context[rows, best]
+
+
+def pieces_beyond(tokens, aligner, limit, reader, *, as_text):
+    """Return how many pieces of each sequence are beyond the first window.
+
+    Sequences with too few bytes to be long are not split into pieces.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    aligner : Aligner
+    limit : int or None
+    reader : callable
+        Returns the sentences of tokens, like `distinct_sentences`.
+    as_text : bool
+        See `Aligner.encode`.
+    """
+    beyond = np.zeros(len(tokens), dtype=np.int64)
+    if limit is None:
+        return beyond
+    groups, sentences = reader(tokens)
+    long = [
+        i
+        for i, sentence in enumerate(sentences)
+        if _most_pieces(text_of(sentence)) + aligner.overhead > limit
+    ]
+    encoded = aligner.encode([sentences[i] for i in long], as_text=as_text)
+    for i, pieces in zip(long, encoded, strict=True):
+        beyond[groups[i]] = n_cut(pieces, aligner.frame, limit)
+    return beyond
+
+
+def _most_pieces(text):
+    """Return an upper bound of a text's pieces, with a space before it."""
+    if text.isascii():
+        return len(text) + 1
+    return _MAX_GROWTH * len(text.encode("utf-8", "replace")) + 1

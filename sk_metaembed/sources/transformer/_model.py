@@ -6,7 +6,7 @@ A fitted source holds a handle of one of three classes:
   it. Weights are loaded on first use, and a pickle contains only the name or folder,
   the revision and the fingerprint.
 - `LoadedModel`: a (model, tokenizer) pair of the user. A pickle contains the weights.
-- `LoadedEncoder` (`_sentence_object.py`): a SentenceTransformer of the user. A pickle
+- `LoadedEncoder` (`_loaded_encoder.py`): a SentenceTransformer of the user. A pickle
   refers to its files.
 
 `_saved_kind`, `_reference`, `_files`, `from_reference` and `from_files` are used by
@@ -27,17 +27,10 @@ from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from .._folder_kind import hint_of_folder
 from .._hub import download, looks_like_path
 from ._alignment import Aligner
+from ._loading import check_size, load_config, load_network, load_tokenizer
 from ._model_pickle import LoadedPair, refuse_unsafe
-from ._network import (
-    Network,
-    load_config,
-    load_network,
-    load_tokenizer,
-    piece_limit,
-    sentence_limit,
-)
+from ._network import Network, piece_limit, sentence_limit
 from ._sentence_files import find_encoder, read_modules, read_prompts
-from ._tokenizer_checks import check_size
 
 # Weights in other formats than safetensors are pickles.
 _SAFETENSORS = "*.safetensors"
@@ -101,7 +94,7 @@ class _Handle:
     @cached_property
     def head(self):
         """The SentenceHead on the network's device."""
-        from ._sentence_modules import SentenceHead
+        from ._sentence_head import SentenceHead
 
         return SentenceHead(self.modules, self.network.device)
 

@@ -3,8 +3,8 @@
 import os
 from copy import copy
 
+from ._loaded_encoder import encoder_place, is_encoder
 from ._model_pickle import LoadedPair, is_pair
-from ._sentence_object import encoder_place, is_encoder
 
 
 class ModelParameterMixin:

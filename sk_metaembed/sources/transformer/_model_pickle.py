@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from .._fingerprint import is_dense_tensor
-from ._network import own_randomness
+from ._loading import own_randomness
 
 _WEIGHTS, _SETTINGS = "model.safetensors", "loaded.json"
 _ADAPTER = "adapter_config.json"  # transformers reads it along with config.json

@@ -1,15 +1,13 @@
-"""Network: loads a transformer's network and computes hidden states from piece ids."""
+"""Network: compute hidden states from ids of pieces."""
 
 import inspect
-import random
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, partial
 
 import numpy as np
 
+from ._alignment import are_readable
 from ._forward import pool_pieces
-from ._sentence_files import tokenizer_options
-from ._tokenizer_checks import are_readable, has_vocabulary, no_tokenizer
 
 _LARGEST_LIMIT = 10**6  # tokenizers without a limit report 10**30
 _WORDS_PER_BATCH = 50_000
@@ -98,41 +96,47 @@ class Network:
         ids : tensor of int, shape (n_rows, longest)
         layers : tuple of tensor, or None
         """
-        import torch
+        from ..._training._device import send
 
         with self._inference():
-            options, shape = self._arguments(rows, types)
+            options, inside = self._arguments(rows, types)
             output = self.body(**options, output_hidden_states=layers, return_dict=True)
         state = getattr(output, "last_hidden_state", None)
-        if state is None or tuple(state.shape[:2]) != shape:
+        if state is None or state.shape[:2] != inside.shape:
             raise ValueError(
                 f"TransformerEmbedding: {type(self.body).__name__} returned no hidden "
                 "state with one vector per piece, which a sentence encoder pools."
             )
-        sizes = torch.tensor([len(row) for row in rows], device=state.device)
-        mask = torch.arange(shape[1], device=state.device) < sizes[:, None]
-        states = self._checked(output, shape) if layers else None
-        return state, mask, options["input_ids"], states
+        states = self._checked(output, inside.shape) if layers else None
+        return state, send(inside, self.device), options["input_ids"], states
 
     def states(self, rows, types):
         """Return all hidden states in the current mode of the module and of torch."""
-        options, shape = self._arguments(rows, types)
+        options, inside = self._arguments(rows, types)
         output = self.body(**options, output_hidden_states=True, return_dict=True)
-        return self._checked(output, shape)
+        return self._checked(output, inside.shape)
 
     def _arguments(self, rows, types):
-        """Return the body's arguments, and the shape of ids."""
+        """Return the network's arguments, and which pieces are not padding."""
         from ..._training._device import send
 
-        arrays = self._padded(rows, types)
-        shape = arrays["input_ids"].shape
+        sizes = np.array([len(row) for row in rows])
+        inside = np.arange(sizes.max()) < sizes[:, None]
+        arrays = {"input_ids": np.full(inside.shape, self._pad)}
+        arrays["input_ids"][inside] = np.concatenate(rows)
+        self.check_pieces(arrays["input_ids"])
+        if self.takes_mask:
+            arrays["attention_mask"] = inside
+        if types is not None and "token_type_ids" in self._parameters:
+            arrays["token_type_ids"] = np.zeros(inside.shape)
+            arrays["token_type_ids"][inside] = np.concatenate(types)
         options = {
             name: send(array.astype(np.int64), self.device)
             for name, array in arrays.items()
         }
         if "use_cache" in self._parameters:
             options["use_cache"] = False
-        return options, shape
+        return options, inside
 
     @cached_property
     def batching_policy(self):
@@ -147,8 +151,16 @@ class Network:
         {"any", "alike", "none"}
             A batch may contain any rows, rows of equal length only, or a single row.
         """
+        long = self.trial_row()
+        short = long[: len(long) // 3 + 1]
         with self._inference():
-            return self._tried_policy()
+            alone = self.states([short], None)
+            if self.takes_mask and _first_rows_equal(
+                alone, self.states([short, long], None)
+            ):
+                return "any"
+            pair = self.states([short, long[-len(short) :]], None)
+            return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def trial_row(self, n_pieces=14):
         """Return ids of pieces to try the network with, an array without padding."""
@@ -161,17 +173,6 @@ class Network:
         """Number of pieces in the input table, None without a table."""
         table = input_table(self.module)
         return None if table is None else len(table)
-
-    def _tried_policy(self):
-        long = self.trial_row()
-        short = long[: len(long) // 3 + 1]
-        alone = self.states([short], None)
-        if self.takes_mask and _first_rows_equal(
-            alone, self.states([short, long], None)
-        ):
-            return "any"
-        pair = self.states([short, long[-len(short) :]], None)
-        return "alike" if _first_rows_equal(alone, pair) else "none"
 
     def prepare(self):
         """Store the weights of linear layers in oneDNN's layout where that is faster.
@@ -196,20 +197,6 @@ class Network:
         with torch.inference_mode(), mode:
             yield
 
-    def _padded(self, rows, types):
-        """Return the network's arguments, arrays of shape (n_rows, longest)."""
-        sizes = np.array([len(row) for row in rows])
-        inside = np.arange(sizes.max()) < sizes[:, None]
-        arrays = {"input_ids": np.full(inside.shape, self._pad)}
-        arrays["input_ids"][inside] = np.concatenate(rows)
-        self.check_pieces(arrays["input_ids"])
-        if self.takes_mask:
-            arrays["attention_mask"] = inside
-        if types is not None and "token_type_ids" in self._parameters:
-            arrays["token_type_ids"] = np.zeros(inside.shape)
-            arrays["token_type_ids"][inside] = np.concatenate(types)
-        return arrays
-
     def check_pieces(self, ids):
         """Raise ValueError if ids are beyond the input table.
 
@@ -232,7 +219,7 @@ class Network:
                 "hidden states when called with output_hidden_states=True, so it has "
                 "no layers to take vectors from."
             )
-        odd = [tuple(s.shape) for s in states if tuple(s.shape[:2]) != shape]
+        odd = [tuple(s.shape) for s in states if s.shape[:2] != shape]
         if odd:
             raise ValueError(
                 f"TransformerEmbedding: {type(self.body).__name__} returned a hidden "
@@ -366,147 +353,3 @@ def _pooled(table, pieces, subword):
     ids = torch.from_numpy(np.concatenate(pieces)).to(table.device)
     sizes = torch.tensor([len(p) for p in pieces], device=table.device)
     return pool_pieces(table[ids].float(), sizes, subword).cpu().numpy()
-
-
-def load_config(folder, spec):
-    """Return the model's configuration."""
-    from transformers import AutoConfig
-
-    with _named_errors(folder, "configuration (config.json)"):
-        options, _, _ = tokenizer_options(folder)
-        return AutoConfig.from_pretrained(
-            folder,
-            trust_remote_code=spec.trust_remote_code,
-            local_files_only=True,
-            **options,
-        )
-
-
-def load_tokenizer(folder, spec):
-    """Return the model's tokenizer; raise FileNotFoundError if there is none."""
-    from transformers import AutoTokenizer
-
-    what = "tokenizer (tokenizer.json, tokenizer_config.json or vocab)"
-    try:
-        with _named_errors(folder, what):
-            _, options, lower_case = tokenizer_options(folder)
-            tokenizer = AutoTokenizer.from_pretrained(
-                folder,
-                trust_remote_code=spec.trust_remote_code,
-                local_files_only=True,
-                **options,
-            )
-    except ValueError as error:
-        if has_vocabulary(folder):
-            raise
-        raise no_tokenizer(folder) from error
-    # transformers makes an empty tokenizer if there are no files. CANINE, ByT5 and
-    # Perceiver read characters or bytes and need none.
-    names = (getattr(tokenizer, "vocab_files_names", None) or {}).values()
-    if names and not has_vocabulary(folder, names):
-        raise no_tokenizer(folder)
-    if lower_case:
-        _lower_case(tokenizer)
-    return tokenizer
-
-
-def _lower_case(tokenizer):
-    """Make a tokenizer lower-case texts first, unless it does."""
-    from tokenizers import normalizers
-
-    if not getattr(tokenizer, "is_fast", False):
-        tokenizer.do_lower_case = True
-        return
-    backend = tokenizer.backend_tokenizer
-    current = backend.normalizer
-    parts = [] if current is None else [current]
-    if isinstance(current, normalizers.Sequence):
-        parts = list(current)
-    if not any(isinstance(part, normalizers.Lowercase) for part in parts):
-        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *parts])
-
-
-def load_network(folder, spec):
-    """Return the torch module for inference on its device.
-
-    Raises
-    ------
-    ValueError
-        If the weights miss parameters that hidden states depend on.
-    """
-    import torch
-
-    config = load_config(folder, spec)
-    with _named_errors(folder, "weights"), own_randomness(), quiet():
-        module, report = _model_class(config).from_pretrained(
-            folder,
-            config=config,
-            dtype=getattr(torch, spec.dtype),
-            use_safetensors=None if spec.trusted else True,
-            trust_remote_code=spec.trust_remote_code,
-            local_files_only=True,
-            output_loading_info=True,
-        )
-    # A pooler is a head on top, and no hidden state depends on it.
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
-    if missing:
-        raise ValueError(
-            f"TransformerEmbedding: the weights in {folder} miss {len(missing)} of the "
-            f"parameters of {type(module).__name__}, such as {missing[0]!r}, which "
-            "would be random. Check that config.json and the weights belong together."
-        )
-    return module.eval().requires_grad_(False).to(spec.device)
-
-
-def _model_class(config):
-    """Return the class that loads a model; for T5, the encoder alone.
-
-    The folder of a sentence encoder based on T5 has no weights of a decoder.
-    """
-    import transformers
-
-    name = type(config).__name__.removesuffix("Config")
-    if name in ("T5", "MT5", "UMT5", "LongT5", "SwitchTransformers"):
-        return getattr(transformers, f"{name}EncoderModel")
-    return transformers.AutoModel
-
-
-@contextmanager
-def _named_errors(folder, what):
-    try:
-        yield
-    except Exception as error:  # the libraries' errors share no base class
-        error_class = ImportError if isinstance(error, ImportError) else ValueError
-        raise error_class(
-            f"TransformerEmbedding: the {what} of {folder} could not be read: {error}"
-        ) from error
-
-
-@contextmanager
-def quiet():
-    """Disable the progress bars and reports of transformers."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
-@contextmanager
-def own_randomness():
-    """Leave the global generators unchanged: networks begin with random weights."""
-    from ..._training._random import local_generators, swap_default_generators
-
-    # Its lock also protects the other global state that loading changes.
-    with local_generators(0), swap_default_generators("cpu"):
-        state = random.getstate()
-        try:
-            yield
-        finally:
-            random.setstate(state)

@@ -1,4 +1,4 @@
-"""SentenceModules: read the files of a sentence encoder.
+"""SentenceModules: the steps of a sentence encoder, read from its files.
 
 The file modules.json of sentence-transformers lists the steps from texts to vectors,
 each with a class and a folder of options and weights. They are read without that
@@ -7,13 +7,13 @@ without its step would differ from those of the authors.
 """
 
 import ast
-import json
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
 
 from .._fingerprint import fingerprint_of
+from .._folder_kind import listed_modules, module_kind, optional_json, read_json
 
 _MODULES, _ROUTER = "modules.json", "router_config.json"
 _SETTINGS = "config_sentence_transformers.json"
@@ -132,10 +132,7 @@ def find_encoder(folder, task=None):
     folder = Path(folder)
     if not (folder / _MODULES).is_file():
         return None
-    modules = [
-        (_kind(_entry(module, "type", folder)), _inside(module.get("path", ""), folder))
-        for module in _json(folder / _MODULES, list)
-    ]
+    modules = [(kind, _inside(path, folder)) for kind, path in listed_modules(folder)]
     if not modules:
         raise ValueError(f"{folder / _MODULES} lists no modules.")
     tasks = ()
@@ -147,14 +144,14 @@ def find_encoder(folder, task=None):
 
 def _routed(folder, place, task):
     """Return the modules of the Router's route for a task, and all routes."""
-    config = _optional(folder / place / _ROUTER) or _json(
+    config = optional_json(folder / place / _ROUTER) or read_json(
         folder / place / "config.json", dict
     )
     routes = config["structure"]
     name = route_of(list(routes), config.get("parameters", {}), task)
     types = config["types"]
     return [
-        (_kind(types[key]), _inside(f"{place}/{key}".strip("/"), folder))
+        (module_kind(types[key]), _inside(f"{place}/{key}".strip("/"), folder))
         for key in routes[name]
     ], list(routes)
 
@@ -187,7 +184,7 @@ def route_of(routes, options, task):
 def backbone_options(folder):
     """Return the options in a transformer's folder that sentence-transformers reads."""
     for name in _TRANSFORMER_FILES:
-        options = _optional(Path(folder) / name)
+        options = optional_json(Path(folder) / name)
         if options:
             return options
     return {}
@@ -217,7 +214,7 @@ def _renamed(options, name, old):
 
 def read_prompts(folder):
     """Return the prompts of an encoder, by name."""
-    prompts = _optional(Path(folder) / _SETTINGS).get("prompts") or {}
+    prompts = optional_json(Path(folder) / _SETTINGS).get("prompts") or {}
     return {name: text or "" for name, text in prompts.items()}
 
 
@@ -235,13 +232,13 @@ def read_modules(folder, encoder):
         If a module or one of its options is not known.
     """
     folder = Path(folder)
-    settings = _optional(folder / _SETTINGS)
+    settings = optional_json(folder / _SETTINGS)
     parts = []
     for kind, place in encoder.modules:
         if kind in _TRANSFORMERS:
             options = backbone_options(folder / place)
         else:
-            options = _optional(folder / place / "config.json")
+            options = optional_json(folder / place / "config.json")
         parts.append((kind, options, folder / place))
     return sentence_modules(parts, settings, read_weights)
 
@@ -430,15 +427,6 @@ def as_arrays(tensors):
     }
 
 
-def _kind(reference):
-    """Return the class of a module: the rooms of classes changed between versions.
-
-    Classes that do not belong to sentence-transformers keep their whole name.
-    """
-    room, _, kind = reference.rpartition(".")
-    return kind if room.partition(".")[0] == "sentence_transformers" else reference
-
-
 def _inside(path, folder):
     """Return a relative path as it is, or raise: it must not lead out of the folder."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
@@ -447,23 +435,3 @@ def _inside(path, folder):
             f"{folder}: the module's path {path!r} leads out of the folder."
         )
     return "/".join(part for part in parts if part != ".")
-
-
-def _entry(module, name, folder):
-    if not isinstance(module, dict) or not isinstance(module.get(name), str):
-        raise ValueError(f"{folder / _MODULES} is corrupt: a module has no {name!r}.")
-    return module[name]
-
-
-def _optional(path):
-    return _json(path, dict) if path.is_file() else {}
-
-
-def _json(path, kind):
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not readable: {error}") from error
-    if not isinstance(content, kind):
-        raise ValueError(f"{path} is corrupt: expected a JSON {kind.__name__}.")
-    return content

@@ -1,4 +1,4 @@
-"""CharEmbedding: word vectors from characters or byte pairs, trained on labels."""
+"""TrainableCharacters: word vectors from characters, trained on labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CharacterBatch(NamedTuple):
     known: object  # (n_words,) which words have characters
 
 
-class CharSpec:
+class CharacterSpec:
     """Specification of a character network: small, picklable, without weights.
 
     Parameters
@@ -112,7 +112,7 @@ class CharSpec:
 
     def network(self):
         """Return a new network, a torch Module that takes a `CharacterBatch`."""
-        from ._char_network import CharacterNetwork
+        from ._character_network import CharacterNetwork
 
         return CharacterNetwork(self)
 
@@ -141,7 +141,7 @@ class CharSpec:
         return [word.lower() for word in words] if self.lowercase else words, codes
 
     def __eq__(self, other):
-        return isinstance(other, CharSpec) and self._key == other._key
+        return isinstance(other, CharacterSpec) and self._key == other._key
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -153,7 +153,7 @@ class CharSpec:
 
     def __repr__(self):
         return (
-            f"CharEmbedding(char_dim={self.char_dim}, "
+            f"TrainableCharacters(char_dim={self.char_dim}, "
             f"filters={self.filters}, dropout={self.dropout}, "
             f"max_chars={self.max_chars}, lowercase={self.lowercase}, "
             f"vocab_size={self.vocab_size})"
@@ -203,7 +203,7 @@ class WordCharacters:
         return self._ids[types, : lengths.max()].astype(np.int64)
 
 
-class CharEmbedding(CheckedParametersMixin, BaseEstimator):
+class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
     """Learn word vectors from characters, jointly with the estimator that uses them.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators. The spelling of a
@@ -245,7 +245,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     --------
     FastTextEmbedding, BytePairEmbedding : Subword vectors trained without labels.
     ElmoEmbedding : Characters and context, pretrained without labels.
-    FineTuned : A transformer as a trained source.
+    TrainableTransformer : A transformer as a trained source.
 
     Notes
     -----
@@ -272,11 +272,11 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
     --------
     Verb forms are recognized by their suffix, also for unseen words:
 
-    >>> from sk_metaembed import CharEmbedding, DynamicMetaClassifier
+    >>> from sk_metaembed import TrainableCharacters, DynamicMetaClassifier
     >>> ends = ["ing", "ed"] * 20
     >>> X = [f"{stem}{end}" for stem, end in zip("bcdfghjklmnpqrstvwxz" * 2, ends)]
     >>> clf = DynamicMetaClassifier(
-    ...     trainable=CharEmbedding(char_dim=8, filters=((3, 8),), lr=0.02),
+    ...     trainable=TrainableCharacters(char_dim=8, filters=((3, 8),), lr=0.02),
     ...     projection_dim=8,
     ...     encoder="mean",
     ...     hidden_dims=(),
@@ -318,7 +318,7 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
         self.vocab_size = vocab_size
         self.lr = lr
 
-    def prepare(self, tokens: TokenSequences) -> CharSpec:
+    def prepare(self, tokens: TokenSequences) -> CharacterSpec:
         """Return the specification of the network that an estimator trains.
 
         The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by
@@ -331,13 +331,13 @@ class CharEmbedding(CheckedParametersMixin, BaseEstimator):
 
         Returns
         -------
-        CharSpec
+        CharacterSpec
             With the dimension and level of the vectors, the network and its input.
         """
         self._validate_params()
         params = self.get_params(deep=False)
         params["filters"] = _checked_filters(self.filters)
-        return CharSpec(tokens, **params)
+        return CharacterSpec(tokens, **params)
 
 
 def _checked_filters(filters):
@@ -346,12 +346,12 @@ def _checked_filters(filters):
         is_pair = isinstance(pair, tuple | list) and len(pair) == 2
         if not is_pair or not all(is_integer(n) and n >= 1 for n in pair):
             raise ValueError(
-                "CharEmbedding: filters must be pairs of a width and a number, "
+                "TrainableCharacters: filters must be pairs of a width and a number, "
                 f"integers of at least 1, such as (3, 30); got {pair!r}."
             )
     if not len(filters):
         raise ValueError(
-            "CharEmbedding: filters is empty. Pass at least one pair of a width and a "
-            "number, such as ((3, 30),)."
+            "TrainableCharacters: filters is empty. Pass at least one pair of a width "
+            "and a number, such as ((3, 30),)."
         )
     return tuple((int(width), int(number)) for width, number in filters)

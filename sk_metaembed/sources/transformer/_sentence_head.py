@@ -1,4 +1,4 @@
-"""The modules of a sentence encoder, as functions of vectors of pieces and of texts.
+"""SentenceHead: compute the modules of a sentence encoder behind its transformer.
 
 The formulas are those of sentence-transformers, over rows that are padded on the right:
 with a causal mask or an attention mask, the side does not change the vectors.

@@ -1,4 +1,4 @@
-"""CharacterNetwork: the torch module behind CharEmbedding."""
+"""CharacterNetwork: the torch module behind TrainableCharacters."""
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ class CharacterNetwork(nn.Module):
 
     Parameters
     ----------
-    spec : CharSpec
+    spec : CharacterSpec
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""CharEmbedding over byte pairs: ids, unseen pieces, resumed fits and files."""
+"""TrainableCharacters over byte pairs: ids, unseen pieces, resumed fits and files."""
 
 import pickle
 
@@ -7,22 +7,22 @@ import pytest
 from sklearn.base import clone
 
 from sk_metaembed import (
-    CharEmbedding,
     DynamicMetaClassifier,
     TokenSequences,
+    TrainableCharacters,
     load,
     save,
 )
 
 from .test_byte_pair_embedding import MARK
-from .test_char_embedding import OPTIONS, STRANGE, vectors, words_ending
+from .test_trainable_characters import OPTIONS, STRANGE, vectors, words_ending
 
 SMALL = {"vocab_size": 40, "char_dim": 6, "filters": ((1, 8), (2, 8)), "lr": 0.02}
 TEXTS = ["Walking and talking", "walked and talked"] * 12
 
 
 def pieces(**options):
-    return CharEmbedding(**SMALL | {"dropout": 0.0} | options)
+    return TrainableCharacters(**SMALL | {"dropout": 0.0} | options)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
-"""FineTuned: a transformer that is trained by the estimator that it is passed to.
+"""TrainableTransformer: a transformer trained together with a Dynamic* estimator.
 
-`FineTuned.prepare` returns a `FineTuneSpec`. From it the estimator gets the network, a
-`FineTunedModule`, and the `SentencePieces` of the training data, whose method `batch`
-returns the input of the network.
+Its method `prepare` returns a `TransformerSpec`. From it the estimator gets the
+network, a `TrainableModule`, and the `SentencePieces` of the training data, whose
+method `batch` returns the input of the network.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class SentencePieces:
         return PieceBatch([w.ids for w in windows], types, pooled, n_rows)
 
 
-class FineTuneSpec:
+class TransformerSpec:
     """How a transformer is trained; has no weights, and can be pickled.
 
     Parameters
@@ -115,15 +115,14 @@ class FineTuneSpec:
     def __init__(self, source, n_layers, method, rank, lr):
         self.source = source
         self.n_layers, self.method, self.rank, self.lr = n_layers, method, rank, lr
-        kinds = source._kinds(source.layers_)
-        self.dims = {kind.name: kind.dim for kind in kinds}
-        self.levels = {kind.name: kind.level for kind in kinds}
+        self.dims = {block.name: block.dim for block in source._spec.blocks}
+        self.levels = {block.name: block.level for block in source._spec.blocks}
 
     def network(self):
         """Return a new network, a torch Module that is called with a `PieceBatch`."""
-        from ._fine_tuned_module import FineTunedModule
+        from ._trainable_module import TrainableModule
 
-        return FineTunedModule(self)
+        return TrainableModule(self)
 
     def pieces(self, tokens):
         """Return the SentencePieces of sequences, from which batches are made."""
@@ -132,7 +131,7 @@ class FineTuneSpec:
         return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
     def __eq__(self, other):
-        return isinstance(other, FineTuneSpec) and self._key == other._key
+        return isinstance(other, TransformerSpec) and self._key == other._key
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -145,7 +144,7 @@ class FineTuneSpec:
 
     def __repr__(self):
         return (
-            f"FineTuned({self.source!r}, n_layers={self.n_layers!r}, "
+            f"TrainableTransformer({self.source!r}, n_layers={self.n_layers!r}, "
             f"method={self.method!r}, rank={self.rank})"
         )
 
@@ -153,7 +152,7 @@ class FineTuneSpec:
 _METHODS = ("full", "lora")
 
 
-class FineTuned(CheckedParametersMixin, BaseEstimator):
+class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     """Fine-tune a transformer jointly with a dynamic meta-embedding.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators, such as
@@ -223,15 +222,18 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
     >>> from transformers import BertConfig, BertModel, BertTokenizer
     >>> from sk_metaembed import (
-    ...     DynamicMetaClassifier, FineTuned, TransformerEmbedding
+    ...     DynamicMetaClassifier, TrainableTransformer, TransformerEmbedding
     ... )
     >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] good bad film".split()
     >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
     >>> size = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     >>> model = BertModel(BertConfig(vocab_size=len(words), **size))
-    >>> tuned = FineTuned(TransformerEmbedding((model, tokenizer)), n_layers=1, lr=1e-3)
+    >>> source = TransformerEmbedding((model, tokenizer))
     >>> clf = DynamicMetaClassifier(
-    ...     trainable=tuned, projection_dim=8, encoder="mean", max_epochs=2
+    ...     trainable=TrainableTransformer(source, n_layers=1, lr=1e-3),
+    ...     projection_dim=8,
+    ...     encoder="mean",
+    ...     max_epochs=2,
     ... )
     >>> clf.fit(["good film", "bad film"] * 10, [1, 0] * 10).predict(["good"]).shape
     (1,)
@@ -262,7 +264,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         self.rank = rank
         self.lr = lr
 
-    def prepare(self, tokens: TokenSequences) -> FineTuneSpec:
+    def prepare(self, tokens: TokenSequences) -> TransformerSpec:
         """Return the specification by which an estimator trains the source.
 
         The ``Dynamic*`` estimators call this method in `fit` with the training texts.
@@ -275,13 +277,13 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
 
         Returns
         -------
-        FineTuneSpec
+        TransformerSpec
             With the names, dimensions and levels of its vectors, the pieces of
             sequences and the network.
         """
         if not isinstance(self.source, TransformerEmbedding):
             raise TypeError(
-                "FineTuned: source must be a TransformerEmbedding; got "
+                "TrainableTransformer: source must be a TransformerEmbedding; got "
                 f"{type(self.source).__name__}. Other sources cannot be trained on "
                 "labels: put them in the EmbeddingUnion before the estimator."
             )
@@ -295,7 +297,7 @@ class FineTuned(CheckedParametersMixin, BaseEstimator):
         source._fit_vectors(tokens, None)
         source._readable_types(tokens)  # warns
         lr = {"full": 5e-5, "lora": 1e-3}[self.method] if self.lr is None else self.lr
-        return FineTuneSpec(source, self.n_layers, self.method, self.rank, lr)
+        return TransformerSpec(source, self.n_layers, self.method, self.rank, lr)
 
 
 def _check_source(source):
@@ -308,7 +310,7 @@ def _check_source(source):
         reason = "output='sentence': only hidden states are trained, such as the 'mean'"
     if reason:
         raise ValueError(
-            f"FineTuned: the source has {reason}. Remove it here, and put a second, "
-            "frozen TransformerEmbedding with it in the EmbeddingUnion before the "
-            "estimator."
+            f"TrainableTransformer: the source has {reason}. Remove it here, and put a "
+            "second, frozen TransformerEmbedding with it in the EmbeddingUnion before "
+            "the estimator."
         )

@@ -1,16 +1,16 @@
-"""CharEmbedding: input, masking and training of word vectors from characters."""
+"""TrainableCharacters: input, masking and training of word vectors from characters."""
 
 import numpy as np
 import pytest
 import torch
 
 from sk_metaembed import (
-    CharEmbedding,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     FunctionEmbedding,
     Tokenizer,
     TokenSequences,
+    TrainableCharacters,
 )
 
 SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5))}
@@ -39,7 +39,7 @@ STRANGE = [
 
 
 def char(**options):
-    return CharEmbedding(**SMALL | {"lr": 0.02} | options)
+    return TrainableCharacters(**SMALL | {"lr": 0.02} | options)
 
 
 def words_ending(n, seed):
@@ -165,7 +165,7 @@ def test_lower_case_and_long_words():
 )
 def test_invalid_options_raise(data, options, message):
     with pytest.raises(ValueError, match=message):
-        DynamicMetaClassifier(trainable=CharEmbedding(**options)).fit(*data)
+        DynamicMetaClassifier(trainable=TrainableCharacters(**options)).fit(*data)
 
 
 CASE_OPTIONS = OPTIONS | {"early_stopping": False}
@@ -197,11 +197,11 @@ def test_texts_are_read_in_their_own_case():
 def test_words_are_spelled_as_in_the_text():
     texts = ["The the THE", "Cafe\u0301 caf\u00e9", "\u039f\u03a3 \u03bf\u03c2"]
     tokens = Tokenizer().transform(texts)
-    opened = CharEmbedding().prepare(tokens)
+    opened = TrainableCharacters().prepare(tokens)
     assert opened.pieces(tokens).codes.tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert not opened.unseen[[*"TheCaf\u00e9".encode()]].any()
     assert opened.unseen[0xCC]  # of a combining accent
-    opened = CharEmbedding(lowercase=True).prepare(tokens)
+    opened = TrainableCharacters(lowercase=True).prepare(tokens)
     assert not opened.unseen[ord("t")] and opened.unseen[ord("T")]
     made_up = Tokenizer(tokenizer=lambda text: ["end"]).transform(["The"])
-    assert not CharEmbedding().prepare(made_up).unseen[ord("d")]
+    assert not TrainableCharacters().prepare(made_up).unseen[ord("d")]

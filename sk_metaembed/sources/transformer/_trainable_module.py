@@ -1,4 +1,4 @@
-"""FineTunedModule: the torch module that trains a transformer's weights.
+"""TrainableModule: the torch module that trains a transformer's weights.
 
 Trains all weights, those of the upper layers, or LoRA's additions to them.
 """
@@ -10,7 +10,8 @@ from torch import nn
 from ..._training._device import send
 from .._batching import token_batches
 from ._forward import check_dimensions, pool_pieces
-from ._network import Network, own_randomness, quiet
+from ._loading import own_randomness, quiet
+from ._network import Network
 
 _ADAPTER = "sk_metaembed"
 
@@ -29,7 +30,8 @@ def add_lora(network, spec):
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
         raise ImportError(
-            "FineTuned(method='lora') needs peft: pip install 'sk_metaembed[lora]'."
+            "TrainableTransformer(method='lora') needs peft: "
+            "pip install 'sk_metaembed[lora]'."
         ) from error
     ignored = {id(m) for p in _without_effect(network, spec) for m in p.modules()}
     chosen = {id(m) for p in _trained_parts(network, spec) for m in p.modules()}
@@ -40,8 +42,8 @@ def add_lora(network, spec):
     ]
     if not names:
         raise ValueError(
-            "FineTuned: the chosen layers have no linear maps for LoRA to add to. "
-            "Use method='full'."
+            "TrainableTransformer: the chosen layers have no linear maps for LoRA to "
+            "add to. Use method='full'."
         )
     config = LoraConfig(r=spec.rank, lora_alpha=2 * spec.rank, target_modules=names)
     inject_adapter_in_model(config, network.module, adapter_name=_ADAPTER)
@@ -67,14 +69,15 @@ def _trained_parts(network, spec):
     layers = _layers(network, spec)
     if layers is None:
         raise ValueError(
-            f"FineTuned: {type(network.body).__name__} does not have its layers in "
-            "lists, so the upper ones cannot be identified. Use n_layers='all'."
+            f"TrainableTransformer: {type(network.body).__name__} does not have its "
+            "layers in lists, so the upper ones cannot be identified. Use "
+            "n_layers='all'."
         )
     if spec.n_layers > highest:
         raise ValueError(
-            f"FineTuned: n_layers={spec.n_layers}, but there are {highest} layers "
-            f"below hidden state {highest}, the highest in the source. Use a smaller "
-            "number, or 'all'."
+            f"TrainableTransformer: n_layers={spec.n_layers}, but there are {highest} "
+            f"layers below hidden state {highest}, the highest in the source. Use a "
+            "smaller number, or 'all'."
         )
     return _parts(layers[highest - spec.n_layers : highest])
 
@@ -108,7 +111,7 @@ def _layers(network, spec):
     return None
 
 
-class FineTunedModule(nn.Module):
+class TrainableModule(nn.Module):
     """A private copy of a transformer with some of its weights unfrozen.
 
     States and pickles contain the trained weights only: the others never change, and
@@ -116,7 +119,7 @@ class FineTunedModule(nn.Module):
 
     Parameters
     ----------
-    spec : FineTuneSpec
+    spec : TransformerSpec
 
     Attributes
     ----------
@@ -220,7 +223,7 @@ def _begins(lengths, chunks):
 
 def _rebuilt(spec, trained, training):
     with own_randomness():
-        module = FineTunedModule(spec)
+        module = TrainableModule(spec)
     # The pickle's own tensors: the optimizer in the same pickle refers to them too.
     fresh = {id(w): trained[name] for name, w in module.trained_parameters().items()}
     for part in module.network.modules():
