@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import sklearn
 from joblib import parallel_config
+from packaging.version import Version
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import cross_val_score
@@ -22,6 +23,7 @@ from sk_metaembed import (
 from sk_metaembed.inspection import explain
 
 skrub = pytest.importorskip("skrub")
+BEFORE_0_8 = Version(skrub.__version__) < Version("0.8")
 FRAMES = pytest.mark.parametrize(
     "kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"]
 )
@@ -140,8 +142,18 @@ def test_meta_encoder_in_apply_to_cols(kind):
     step = skrub.ApplyToCols(meta(cv=5), cols=["review", "title"])
     result = step.fit_transform(frame, Y)
     encoded = [n for n in expected_names(5) if n.startswith(("review", "title"))]
-    assert list(result.columns) == ["stars", "phase", "same", *encoded]
-    # Columns are found by name, wherever they are and whatever is beside them.
+    others = [name for name in result.columns if name not in encoded]
+    assert others == ["stars", "phase", "same"]
+    assert [name for name in result.columns if name in encoded] == encoded
+
+
+@pytest.mark.skipif(BEFORE_0_8, reason="ApplyToCols requires the columns of fit")
+@FRAMES
+def test_columns_are_found_by_name(kind):
+    """Wherever they are and whatever is beside them."""
+    frame = reviews(kind)
+    step = skrub.ApplyToCols(meta(cv=5), cols=["review", "title"]).fit(frame, Y)
+    encoded = [n for n in expected_names(5) if n.startswith(("review", "title"))]
     moved = frame[[*frame.columns[::-1]]]
     expected = step.transform(frame)
     np.testing.assert_array_equal(
@@ -168,7 +180,9 @@ def test_null_and_constant_columns(kind):
     ]
     step = skrub.ApplyToCols(meta(cv=2), cols=["null"])
     result = step.fit_transform(kind(rows), Y)
-    assert list(result.columns) == ["title", "null__empty", "null__missing"]
+    names = list(result.columns)
+    names.remove("title")
+    assert names == ["null__empty", "null__missing"]
     step = vectorizer().fit(kind(rows), Y)
     later = step.transform(kind({**rows, "title": [None] * N_ROWS}))
     assert not later.to_numpy().any()

@@ -10,7 +10,8 @@ _MAX_CLASSES = 20  # a target of more distinct integers is a number
 _N_EXAMPLES = 3
 MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
 _TEXTS = ("string", "categorical", "empty")  # as pandas infers
-_CONVERSIONS = ("ToDatetime", "DurationToFloat", "ToFloat")  # of skrub
+# Of skrub; ToFloat32 before release 0.7.
+_CONVERSIONS = ("ToDatetime", "DurationToFloat", "ToFloat", "ToFloat32")
 # skrub's kinds of columns, in words.
 _KINDS = {
     "numeric": "number",

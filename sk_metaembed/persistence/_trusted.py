@@ -63,10 +63,14 @@ OBJECTS = {
     "skrub._utils": ("LRUDict",),
     "skrub.selectors._base": ("All", "And", "Cols", "Filter", "Sub"),
 }
-# Held by what scikit-learn 1.6 fits: columns, and metadata that are requested.
+# Held by what scikit-learn 1.6 fits: columns, and metadata that are requested; and by
+# TableVectorizer before skrub 0.8. In newer releases, ApplyToCols is public, and its
+# __getattr__ only raises errors.
 _OF_OLD_VERSIONS = {
     "sklearn.compose._column_transformer": ("_RemainderColsList",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
+    "skrub._apply_to_cols": ("ApplyToCols",),
+    "skrub._to_float32": ("ToFloat32",),
 }
 # Named tuples: created by their constructor, which only stores its arguments.
 TUPLES = {

@@ -1,10 +1,13 @@
 """Creating objects of the trusted classes runs no code."""
 
 from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
 from inspect import isabstract
 from pkgutil import iter_modules
 
 import pytest
+from packaging.version import Version
 from sklearn import model_selection
 from sklearn.base import BaseEstimator
 from sklearn.utils import all_estimators
@@ -19,6 +22,13 @@ SETS_STATE = {
     TransformerEmbedding.__setstate__,
 }
 RUNS_LATER = ("__del__", "__setattr__", "__getattribute__", "__getattr__")
+# Old releases of skrub lack some modules.
+OLD_SKRUB = Version(version("skrub")) < Version("0.10")
+OBJECTS = {
+    module: names
+    for module, names in _trusted.OBJECTS.items()
+    if not OLD_SKRUB or find_spec(module)
+}
 
 
 def classes(listed):
@@ -44,7 +54,7 @@ def splitters():
 
 @pytest.mark.parametrize(
     "kind",
-    classes(_trusted.OBJECTS) + classes(exported()) + splitters(),
+    classes(OBJECTS) + classes(exported()) + splitters(),
     ids=lambda kind: kind.__name__,
 )
 def test_object_is_created_by_setting_attributes(kind):
@@ -62,7 +72,7 @@ def test_tuple_only_stores_its_arguments(kind):
     assert "__setstate__" not in vars(kind)
 
 
-@pytest.mark.parametrize("listed", [_trusted.OBJECTS, _trusted.TUPLES])
+@pytest.mark.parametrize("listed", [OBJECTS, _trusted.TUPLES])
 def test_each_name_is_one_class(listed):
     for module, names in listed.items():
         for name in names:
