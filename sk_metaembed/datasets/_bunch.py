@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
+from ._files import import_pandas
+
 
 def make_bunch(
     data,
@@ -34,8 +36,7 @@ def make_bunch(
     """
     frame = None
     if as_frame:
-        import pandas as pd
-
+        pd = import_pandas()
         data = pd.DataFrame(data, columns=feature_names)
         target = pd.Series(target, name=target_name)
         frame = data.assign(**{target_name: target})

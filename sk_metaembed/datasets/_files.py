@@ -180,6 +180,14 @@ def package_folder(name, *parts, install):
     return folder
 
 
+def import_pandas():
+    """Return pandas; ModuleNotFoundError names the extra to install."""
+    package_folder("pandas", install="pip install 'sk_metaembed[tables]'")
+    import pandas
+
+    return pandas
+
+
 def gensim_file(name):
     """Return the path of a test file of gensim, which its wheel contains."""
     gensim = import_gensim(f"The test file {name}")

