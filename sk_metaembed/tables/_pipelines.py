@@ -129,7 +129,7 @@ def make_table_pipeline(
     Raises
     ------
     ModuleNotFoundError
-        If skrub is not installed.
+        If skrub is not installed, or older than 0.6.
     TypeError, ValueError
         If `estimator` is not one of these.
 
@@ -160,7 +160,8 @@ def make_table_pipeline(
     except ImportError as error:
         raise ModuleNotFoundError(
             "make_table_pipeline uses skrub for the columns that are not texts: pip "
-            "install skrub. TextMetaEncoder works without it, in a ColumnTransformer.",
+            "install 'sk_metaembed[tables]'. TextMetaEncoder works without it, in a "
+            "ColumnTransformer.",
             name="skrub",
         ) from error
     _check_estimator(estimator)
