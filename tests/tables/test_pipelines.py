@@ -148,7 +148,8 @@ def dated(n_rows=40):
 def test_dates_backed_by_arrow(kind, tmp_path):
     """They are encoded as the same dates of pandas, and fitted ones as either."""
     arrow = pytest.importorskip("pyarrow")
-    model = DecisionTreeClassifier() if kind == "zone" else LogisticRegression()
+    tree = DecisionTreeClassifier(random_state=0)
+    model = tree if kind == "zone" else LogisticRegression()
     frame, y = dated()
     frame.loc[3, "day"] = None
     if kind == "zone":
