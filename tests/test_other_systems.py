@@ -144,7 +144,9 @@ def run(*arguments, **environment):
 
 
 # The code page of a Western European Windows console, and one without accents.
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize(
+    "encoding", [pytest.param("cp1252", marks=pytest.mark.slow), "ascii"]
+)
 def test_commands_write_to_a_console_of_few_characters(encoding, tmp_path):
     table = tmp_path / "table.csv"
     rows = [f"молоко ☕ {i},{i % 2}" for i in range(40)]

@@ -82,6 +82,7 @@ def loss_of_trees(cv):
     return log_loss(y_new, probabilities), probabilities.max(axis=1).mean()
 
 
+@pytest.mark.slow
 def test_trees_behind_out_of_fold_vectors_learn_nothing_from_random_labels():
     loss, confidence = loss_of_trees(cv=5)
     optimistic_loss, optimistic_confidence = loss_of_trees(cv=None)

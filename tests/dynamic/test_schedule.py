@@ -50,7 +50,7 @@ def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
     assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == n_epochs
 
 
-@pytest.mark.parametrize("n_rows", [64, 200])
+@pytest.mark.parametrize("n_rows", [pytest.param(64, marks=pytest.mark.slow), 200])
 def test_defaults_learn_from_few_rows(n_rows):
     X, y = topics(600)
     model = DynamicMetaClassifier(random_state=0).fit(X[:n_rows], y[:n_rows])

@@ -66,7 +66,11 @@ def served(pipe, folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("name", ["TF-IDF", "pretrained", "fastText", "union"])
+# The union has a pretrained source too.
+@pytest.mark.parametrize(
+    "name",
+    ["TF-IDF", pytest.param("pretrained", marks=pytest.mark.slow), "fastText", "union"],
+)
 def test_a_pipeline_is_served_without_heavy_libraries(name, tmp_path):
     if name == "TF-IDF":
         steps = [TfidfVectorizer()]
