@@ -206,6 +206,7 @@ LOADED = """
 """
 
 
+@pytest.mark.slow
 def test_a_loaded_net_creates_its_optimizer_when_training_continues(
     embedded, labels, tmp_path
 ):
