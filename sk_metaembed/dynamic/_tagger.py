@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._core._sklearn import StrOptions
 from ..sequences import SequencePairs
@@ -333,6 +334,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
 
     def _tokens_of(self, X):
+        check_is_fitted(self, "net_")
         return tokens_and_blocks(self._read(X))[0]
 
     def _read_target(self, y, X):

@@ -241,6 +241,8 @@ def test_bad_input_raises(embedded, tags, change, error, message):
         model.fit(*change(embedded, tags))
     with pytest.raises(NotFittedError):
         model.predict(embedded)
+    with pytest.raises(NotFittedError):
+        model.score(embedded, tags)
 
 
 def test_more_that_is_refused(embedded, tags):
