@@ -120,7 +120,8 @@ def trainable_pairs(model):
         if not named or not _can_be_trained(pair[1]):
             source = pair[1] if named else pair
             kind = f"class {source.__name__}" if isinstance(source, type) else None
-            todo = "Wrap it: TrainableTransformer(TransformerEmbedding(...))."
+            example = "TrainableTransformer(TransformerEmbedding(...))"
+            todo = f"Wrap a transformer: {example}."
             if _can_be_trained(source):
                 example = f"[('a', {type(source).__name__}(...))]"
                 todo = f"Give each one in a list a name: {example}."

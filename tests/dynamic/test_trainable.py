@@ -329,7 +329,7 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
 @pytest.mark.parametrize(
     ("trainable", "error", "message"),
     [
-        (source(), TypeError, r"got TransformerEmbedding. Wrap it: TrainableTr"),
+        (source(), TypeError, r"got TransformerEmbedding. Wrap a trans"),
         ([source()], TypeError, "takes a TrainableTransformer,"),
         ([("bert", source())], TypeError, "got TransformerEmbedding"),
         ("bert", TypeError, "takes a TrainableTransformer,"),
