@@ -179,9 +179,9 @@ def _make_options(values, shown_names, owner):
         filters = ()
     if not filters or not all(1 <= w <= most and n >= 1 for w, n in filters):
         raise ValueError(
-            f"{owner}: {shown_names['filters']!r} must be pairs of width and number, "
-            f"such as ((1, 32), (2, 64)), with widths up to the {most} characters of a "
-            f"word; got {options.filters!r}."
+            f"The {shown_names['filters']!r} parameter of {owner} must be pairs of "
+            "width and number, such as ((1, 32), (2, 64)), with widths up to the "
+            f"{most} characters of a word. Got {options.filters!r} instead."
         )
     return options._replace(filters=filters)
 

@@ -255,7 +255,7 @@ def test_partial_fit_starts_and_continues():
         (
             [["a", "b"]],
             {"architecture": {"filters": ((60, 2),)}},
-            "'filters' must be pairs",
+            "'filters' parameter of the architecture of ElmoL.* must be pairs",
         ),
         ([["a", "b"]], {"architecture": {"cells": 2}}, "no key 'cells'; its keys are"),
         (
