@@ -30,7 +30,8 @@ def has_onednn(device, dtype):
         return False
     if None in (_LINEAR, _REORDER):
         return False
-    weight, x = torch.ones(32, 16, dtype=dtype), torch.ones(8, 16, dtype=dtype)
+    options = {"dtype": dtype, "device": device}  # whatever torch's default device is
+    weight, x = torch.ones(32, 16, **options), torch.ones(8, 16, **options)
     try:
         results = [
             packed_product(x, each) for each in (weight, _REORDER(weight, len(x)))
@@ -46,8 +47,8 @@ def has_onednn(device, dtype):
 @cache
 def is_faster(shape, dtype):
     """Return whether a product is faster if its weight of a shape is packed."""
-    weight = torch.ones(shape, dtype=dtype)
-    x = torch.ones(_TRIAL_ROWS, shape[1], dtype=dtype)
+    weight = torch.ones(shape, dtype=dtype, device="cpu")
+    x = torch.ones(_TRIAL_ROWS, shape[1], dtype=dtype, device="cpu")
     products = [
         partial(nn.functional.linear, x, weight),
         partial(packed_product, x, _REORDER(weight, _PACKED_ROWS)),

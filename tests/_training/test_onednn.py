@@ -75,6 +75,13 @@ def test_weights_are_not_packed_without_operators_that_work(operator, monkeypatc
 
 
 @needs_packing
+def test_trials_do_not_depend_on_the_default_device():
+    with torch.device("meta"):
+        assert has_onednn.__wrapped__("cpu", torch.float32)
+        assert is_faster.__wrapped__((8, 4), torch.float32) in (True, False)
+
+
+@needs_packing
 def test_layers_that_gain_are_packed(generator):
     module, x = Twice(generator), torch.randn(3, 256, generator=generator)
     with torch.inference_mode():
