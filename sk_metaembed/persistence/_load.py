@@ -34,7 +34,9 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     -------
     estimator
         The saved estimator. Its methods return the same values, bit for bit, with the
-        same versions of libraries on the same kind of machine.
+        same versions of libraries on the same kind of machine. On a CPU, vectors of
+        transformers and ELMo may differ by rounding: a trial in each process chooses
+        how their weights are stored.
 
     Raises
     ------
