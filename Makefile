@@ -48,6 +48,8 @@ LOWEST := .venv-lowest
 test-lowest:
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --constraint lowest.txt ".[test]"
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps \
+		transformers==4.56.0 tokenizers==0.22.0 huggingface_hub==0.36.2
 	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest tests -n logical --maxprocesses 4
 
 # Run the tests with the kernels of other processors: make processors SETTING="--setting avx2"

@@ -24,6 +24,8 @@ def test_tested_versions_are_lower_bounds():
     for name in LOWEST.keys() - {"distributed", "pyparsing", "torch"}:
         bound, tested = BOUNDS[name], Version(LOWEST[name])
         assert tested.release[: len(bound.split("."))] == Version(bound).release, name
+    recipe = (ROOT / "Makefile").read_text()
+    assert f"transformers=={BOUNDS['transformers']}." in recipe
 
 
 def test_every_dependency_is_tested():

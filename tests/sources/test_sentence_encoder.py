@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 import numpy as np
 import pytest
 import torch
+import transformers
 from hypothesis import given, settings, strategies
 from sklearn.base import clone
 from transformers import AutoConfig
@@ -432,6 +433,8 @@ class TestAgainstSentenceTransformers:
     @pytest.fixture(autouse=True)
     def library(self):
         self.st = pytest.importorskip("sentence_transformers")
+        if transformers.__version__ < "5":
+            pytest.skip("it requires transformers 5")
 
     def model(self, folder):
         return self.st.SentenceTransformer(str(folder), device="cpu")
