@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 import sk_metaembed as sk
 from sk_metaembed.utils.estimator_checks import WORDS, parametrize_with_checks
 
+from .persistence.write_fixtures import LANGUAGE_MODEL
 from .tiny_bert import TinyBert
 from .tiny_elmo import TinyElmo
 from .tiny_static import TinyStatic
@@ -54,15 +55,6 @@ LEARNING_NET = {
 }
 TAGGING_NET = {**NET, "hidden_dims": ()}
 ELMO = {"options": TinyElmo("options"), "weights": TinyElmo("weights")}
-LANGUAGE_MODEL = {
-    "architecture": {
-        "projection_dim": 4,
-        "cell_dim": 4,
-        "char_dim": 2,
-        "filters": ((1, 4), (2, 4)),
-    },
-    "max_epochs": 1,
-}
 TUNED = sk.TrainableTransformer(sk.TransformerEmbedding(TinyBert()), n_layers=1)
 CHARACTERS = sk.TrainableCharacters(char_dim=3, filters=((1, 2), (3, 2)))
 SOURCES = [
@@ -194,11 +186,7 @@ VARIED = (
 
 
 # They compare fit_transform with fit and transform.
-OF_ONE_NET = (
-    "check_fit_transform",
-    "check_column_transformer",
-    "check_set_output",
-)
+OF_ONE_NET = "check_fit_transform", "check_column_transformer", "check_set_output"
 
 
 def expected_failed_checks(estimator):
@@ -228,10 +216,7 @@ def expected_failed_checks(estimator):
 
 
 def _expected_of_stacked(estimator):
-    names = (
-        "check_fit_transform",
-        "check_transformer_general",
-    )
+    names = "check_fit_transform", "check_transformer_general"
     reasons = dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
     reasons["check_unknown_gives_zeros"] = "Predictions have an intercept."
     if estimator.estimator is None:
@@ -295,10 +280,8 @@ def test_every_public_estimator_is_checked():
         for thing in public
         if isinstance(thing, type) and issubclass(thing, BaseEstimator)
     }
-    estimators -= {
-        sk.TrainableCharacters,
-        sk.TrainableTransformer,
-    }  # not fitted themselves
+    # These are fitted within an estimator that trains them.
+    estimators -= {sk.TrainableCharacters, sk.TrainableTransformer}
     assert {type(estimator) for estimator in ESTIMATORS} == estimators
 
 

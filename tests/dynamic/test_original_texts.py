@@ -15,17 +15,9 @@ from sk_metaembed import (
 
 from .. import tiny_bert
 from ..sources.test_original_texts import LONG, TEXTS, cased_tokenizer
+from .test_trainable import OPTIONS
 
-OPTIONS = {
-    "encoder": "mean",
-    "projection_dim": 8,
-    "hidden_dims": (),
-    "lr": 0.02,
-    "batch_size": 16,
-    "max_epochs": 2,
-    "early_stopping": False,
-    "random_state": 0,
-}
+OPTIONS = OPTIONS | {"early_stopping": False}
 CASED = ["The king!", "the king.", "THE KING?"] * 6
 Y = [0, 1, 2] * 6
 

@@ -17,6 +17,7 @@ from sk_metaembed.dynamic.training._fit import SequenceNet
 
 from .conftest import make_embedded
 from .test_estimators import SMALL
+from .test_options import classifier
 
 ALL = [
     DynamicMetaClassifier,
@@ -24,10 +25,6 @@ ALL = [
     DynamicMetaRegressor,
     DynamicMetaTagger,
 ]
-
-
-def classifier(**options):
-    return DynamicMetaClassifier(**SMALL | {"encoder": "mean"} | options)
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,16 @@ def test_mutated_files_do_not_crash():
     assert n_files > n_loaded > 0
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks")
+@pytest.mark.parametrize("names", [["Birch", "FeatureHasher", "KMeans"], []])
+def test_changed_attributes_end_no_process(names):
+    command = [sys.executable, "benchmarks/changed_attributes.py", "20", *names]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-1000:]
+    assert int(done.stdout.splitlines()[-1]) > 10
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:

@@ -13,16 +13,10 @@ from sk_metaembed import (
     TrainableCharacters,
 )
 
+from ..dynamic.test_trainable import OPTIONS
+
 SMALL = {"char_dim": 6, "filters": ((1, 3), (2, 4), (5, 5))}
-OPTIONS = {
-    "encoder": "mean",
-    "projection_dim": 8,
-    "hidden_dims": (),
-    "lr": 0.02,
-    "batch_size": 16,
-    "max_epochs": 3,
-    "random_state": 0,
-}
+OPTIONS = OPTIONS | {"max_epochs": 3}
 STRANGE = [
     "a",
     "",
