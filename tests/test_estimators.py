@@ -94,7 +94,9 @@ ESTIMATORS = [
     sk.SVDMetaEmbedding(3),
     sk.OneToNMetaEmbedding(4),
     sk.AutoencodedMetaEmbedding(n_components=4, max_iter=3),
-    sk.StackedMetaClassifier(concat=False, tfidf=False, cv=2),
+    sk.StackedMetaClassifier(
+        LogisticRegression(), concat=False, tfidf=False, cv=2
+    ),
     sk.StackedMetaRegressor(Ridge(), concat=False, tfidf=False, cv=2),
     sk.DynamicMetaEmbedding(**NET),
     sk.DynamicMetaClassifier(**LEARNING_NET),
@@ -183,6 +185,24 @@ VARIED = (
     "check_copies",
     "check_one_source",
 )
+# Of these, each fit takes long. What only the base classes decide, which the other
+# estimators have too, is checked nightly.
+SLOW_TO_FIT = (
+    "ContrastiveEmbedding(",
+    "DynamicMeta",
+    "ElmoLanguageModel(",
+    "SourceSelector(",
+)
+OF_BASES = (
+    "check_containers",
+    "check_frames",
+    "check_grid_search",
+    "check_cross_validation",
+    "check_memory",
+    "check_pipeline_consistency",
+    "check_column_transformer",
+    "check_set_output",
+)
 
 
 # They compare fit_transform with fit and transform.
@@ -240,27 +260,31 @@ def _expected_of_tables(estimator):
     return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
 
 
-def of_variants():
-    """Return the checks of VARIANTS; those not in VARIED are marked as slow."""
+def checks(estimators, is_slow):
+    """Return the checks of estimators; those whose name `is_slow` are marked so."""
     mark = parametrize_with_checks(
-        VARIANTS, expected_failed_checks=expected_failed_checks
+        estimators, expected_failed_checks=expected_failed_checks
     )
     names, params = mark.args
     for i, param in enumerate(params):
-        if not param.id.endswith(VARIED):
+        if is_slow(param.id):
             marks = [*param.marks, pytest.mark.slow]
             params[i] = pytest.param(*param.values, marks=marks, id=param.id)
     return pytest.mark.parametrize(names, params)
 
 
+def is_of_bases(name):
+    return name.startswith(SLOW_TO_FIT) and any(check in name for check in OF_BASES)
+
+
 @pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
+@checks(ESTIMATORS, is_of_bases)
 def test_estimator(estimator, check):
     check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
-@of_variants()
+@checks(VARIANTS, lambda name: not name.endswith(VARIED))
 def test_variant(estimator, check):
     check(estimator)
 

@@ -34,6 +34,7 @@ def check_copies(estimator):
     expected = outputs(step.fit(X, y), X)
     for kind, copied in _copies(step).items():
         assert_same(outputs(copied, X), expected, f"{kind}, fitted")
+    for kind in ("pickle", "deepcopy"):  # joblib pickles too
         result = outputs(unfitted[kind].fit(X, y), X)
         assert_same(result, expected, f"{kind}, unfitted")
 
