@@ -90,9 +90,17 @@ def module(monkeypatch, tmp_path):
     return page
 
 
+# Their tests run much the same code.
+SLOW_PAGES = {"guide/command_line.rst", "coming_from/skrub.rst"}
+
+
 @pytest.mark.parametrize(
     "path",
-    [path for path in PAGES if HAS_CODE.search(path.read_text("utf-8"))],
+    [
+        pytest.param(path, marks=[pytest.mark.slow] * (relative(path) in SLOW_PAGES))
+        for path in PAGES
+        if HAS_CODE.search(path.read_text("utf-8"))
+    ],
     ids=relative,
 )
 def test_code_of_a_page_runs(path, module):

@@ -94,9 +94,7 @@ ESTIMATORS = [
     sk.SVDMetaEmbedding(3),
     sk.OneToNMetaEmbedding(4),
     sk.AutoencodedMetaEmbedding(n_components=4, max_iter=3),
-    sk.StackedMetaClassifier(
-        LogisticRegression(), concat=False, tfidf=False, cv=2
-    ),
+    sk.StackedMetaClassifier(LogisticRegression(), concat=False, tfidf=False, cv=2),
     sk.StackedMetaRegressor(Ridge(), concat=False, tfidf=False, cv=2),
     sk.DynamicMetaEmbedding(**NET),
     sk.DynamicMetaClassifier(**LEARNING_NET),

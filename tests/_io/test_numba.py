@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
 
 
@@ -17,6 +19,7 @@ def test_loads_where_no_folder_can_keep_the_code():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_stores_are_read_where_numba_compiles_nothing():
     """As in fuzzing, in a process of its own."""
     script = """if True:

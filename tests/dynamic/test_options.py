@@ -207,6 +207,7 @@ LOADED = """
 
 
 @pytest.mark.slow
+@pytest.mark.slow  # a process that imports torch and its compiler
 def test_a_loaded_net_creates_its_optimizer_when_training_continues(
     embedded, labels, tmp_path
 ):

@@ -1,9 +1,5 @@
 """Autoencoded meta-embeddings against their formulas."""
 
-import pickle
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -179,17 +175,3 @@ def test_an_interrupt_in_the_first_epoch_restores_the_estimator(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         meta.fit(X)
     assert meta.transform(X) == before
-
-
-def test_no_torch_is_needed_to_embed(tmp_path):
-    X = planted()
-    meta = fitted(X)
-    path = tmp_path / "meta.pickle"
-    path.write_bytes(pickle.dumps((meta, X, values(meta, X))))
-    code = (
-        "import pickle, sys\n"
-        "meta, X, expected = pickle.load(open(sys.argv[1], 'rb'))\n"
-        "assert (meta.transform(X).blocks[0].values == expected).all()\n"
-        "assert 'torch' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)

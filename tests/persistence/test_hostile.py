@@ -395,7 +395,7 @@ def shared_bytes(n):
 @pytest.mark.parametrize(
     "before",
     [
-        [*nested_tuples(60_000, 1), ["set", {"items": [{"ref": 59_999}]}]],
+        [*nested_tuples(2000, 1), ["set", {"items": [{"ref": 1999}]}]],
         [*nested_tuples(45, 2), ["frozenset", {"items": [{"ref": 44}]}]],
         [*nested_tuples(60, 1), ["dict", {"type": "dict", "keys": [], "values": []}]],
         shared_bytes(20),
