@@ -182,9 +182,10 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self.missing = missing
 
     def _learn(self, tokens, y):
-        trained = self._train(tokens, self._read_labels(y, len(tokens)))
+        labels, pooling = self._read_labels(y, len(tokens)), self._pooling()
+        trained = self._train(tokens, labels, pooling)
         self.encoder_ = TransformerEmbedding(
-            trained, preprocess=self.preprocess, **self._pooling()
+            trained, preprocess=self.preprocess, **pooling
         )
         block = self._named(self.encoder_.fit_transform(tokens))
         self.coverage_ = self.encoder_.coverage_
@@ -202,11 +203,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         prompt = modules.prompts.get(modules.default_prompt)
         return {"output": output, "prompt": prompt}
 
-    def _train(self, tokens, labels):
+    def _train(self, tokens, labels, pooling):
         """Set `losses_` and return the pair of trained model and tokenizer."""
         from ._contrastive_training import train_contrastively
 
-        frozen = TransformerEmbedding(self.model, device=self.device, **self._pooling())
+        frozen = TransformerEmbedding(self.model, device=self.device, **pooling)
         frozen._fit_vectors(tokens, None)
         limit = min(self.max_length, frozen.max_length_ or self.max_length)
         pieces = SentencePieces(frozen, tokens, limit, truncate=True)
