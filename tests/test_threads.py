@@ -41,7 +41,12 @@ TRAINED = [
     DynamicMetaEmbedding(**LSTM, output="sequence"),
     DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
     DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
-    DynamicMetaRegressor(**POOLED, trainable=TrainableCharacters(2, filters=[(2, 2)])),
+    pytest.param(
+        DynamicMetaRegressor(
+            **POOLED, trainable=TrainableCharacters(2, filters=[(2, 2)])
+        ),
+        marks=pytest.mark.slow,
+    ),
     DynamicMetaRegressor(**POOLED, trainable=TrainableTransformer(BERT, n_layers=1)),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
     OneToNMetaEmbedding(4),
@@ -49,7 +54,7 @@ TRAINED = [
     SVDMetaEmbedding(3),
     Word2VecEmbedding(**GENSIM),
     FastTextEmbedding(**FASTTEXT),
-    SourceSelector(END, cv=2),
+    pytest.param(SourceSelector(END, cv=2), marks=pytest.mark.slow),
 ]
 
 
@@ -83,8 +88,12 @@ def numbers(estimator, seed, barrier=None):
     return np.concatenate([f.ravel() for f in result if f is not None])
 
 
+def name_of(estimator):
+    return type(estimator).__name__
+
+
 @pytest.mark.usefixtures("quick_switches")
-@pytest.mark.parametrize("estimator", TRAINED, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", TRAINED, ids=name_of)
 def test_a_fit_in_eight_threads_is_the_fit_alone(estimator):
     alone = [numbers(estimator, seed) for seed in range(2)]
     _draw()  # so that seeding once more would show

@@ -31,7 +31,7 @@ def assert_same_weights(one, other):
 
 @pytest.fixture(scope="module")
 def trained():
-    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 12})
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 6})
     return model.fit(sentences(80), X_val=sentences(20, seed=1))
 
 
@@ -48,7 +48,7 @@ def test_it_learns_the_grammar(trained):
     assert trained.perplexity(held_out) < 2.0 < trained.perplexity([["on", "on"]])
     recorded = [epoch["valid_perplexity"] for epoch in trained.history_]
     assert min(recorded) < recorded[0] / 2
-    assert trained.n_iter_ == len(recorded) == 12
+    assert trained.n_iter_ == len(recorded) == 6
     assert trained.vocabulary_[:4] == ["<S>", "</S>", "<UNK>", "the"]
     assert trained.coverage_ == 1.0
     assert trained.n_words_ == 480

@@ -136,9 +136,8 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("pattern", RUNS)
-@unhurried
-@given(rows=texts)
+@settings(parent=unhurried, max_examples=150)
+@given(pattern=st.sampled_from(RUNS), rows=texts)
 def test_runs_are_what_re_finds(pattern, rows):
     rule = run_rule(pattern)
     assert rule is not None

@@ -144,7 +144,7 @@ def dated(n_rows=40):
     return frame.assign(day=days), (days.year % 2).to_numpy()
 
 
-@pytest.mark.parametrize("kind", ["timestamp[s]", "timestamp[ns]", "date32", "zone"])
+@pytest.mark.parametrize("kind", ["timestamp[s]", "date32", "zone"])
 def test_dates_backed_by_arrow(kind, tmp_path):
     """They are encoded as the same dates of pandas, and fitted ones as either."""
     arrow = pytest.importorskip("pyarrow")
