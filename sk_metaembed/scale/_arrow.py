@@ -1,5 +1,7 @@
 """Rows of pyarrow: Parquet files and folders, datasets, tables and readers."""
 
+from ._columns import all_names
+
 
 def open_dataset(path, kind):
     """Return a Dataset of a file or folder, of the kind "parquet" or "ipc".
@@ -31,7 +33,6 @@ def as_arrow(source, names):
     import pyarrow as pa
     from pyarrow import dataset
 
-    names = list(dict.fromkeys(names))
     if is_pandas and set(names) - set(source.columns):  # its index may be among them
         source = source.reset_index()
     if (is_pandas or is_polars) and set(names) <= set(source.columns):
@@ -45,14 +46,14 @@ def as_arrow(source, names):
     return source
 
 
-def read_arrow(data, columns, keep, size):
+def read_arrow(data, column, keep, size):
     """Yield the texts or token lists and the copied columns of `size` rows at a time.
 
-    The rows of several columns are a DataFrame.
+    The rows of a list of columns are a DataFrame.
     """
     from pyarrow import dataset
 
-    names = list(dict.fromkeys([*columns, *keep]))
+    names = all_names(column, keep)
     if hasattr(data, "scanner"):
         scanner = data.scanner(
             columns=names, batch_size=size, batch_readahead=1, fragment_readahead=1
@@ -60,18 +61,11 @@ def read_arrow(data, columns, keep, size):
     else:
         scanner = dataset.Scanner.from_batches(data, columns=names)
     for table in rebatch(scanner.to_batches(), scanner.projected_schema, size):
-        yield _rows(table, columns), {name: table.column(name) for name in keep}
-
-
-def _rows(table, columns):
-    from pyarrow.types import is_dictionary
-
-    if len(columns) > 1:
-        return table.select(columns).to_pandas()
-    column = table.column(columns[0])
-    if is_dictionary(column.type):  # to_numpy would replace null by the first value
-        column = column.cast(column.type.value_type)
-    return column.to_numpy().tolist()
+        if isinstance(column, list):
+            rows = table.select(column).to_pandas()
+        else:
+            rows = table.column(column).to_pylist()
+        yield rows, {name: table.column(name) for name in keep}
 
 
 def rebatch(batches, schema, size):
@@ -87,14 +81,15 @@ def rebatch(batches, schema, size):
     """
     import pyarrow as pa
 
-    pending, count, is_empty = [], 0, True
+    pending, n_rows, is_empty = [], 0, True
     for batch in batches:
-        while count + batch.num_rows >= size:
-            taken = size - count
-            yield pa.Table.from_batches([*pending, batch.slice(0, taken)], schema)
-            batch, pending, count, is_empty = batch.slice(taken), [], 0, False
-        if batch.num_rows:
-            pending.append(batch)
-            count += batch.num_rows
-    if pending or is_empty:
+        pending.append(batch)
+        n_rows += batch.num_rows
+        while n_rows >= size:
+            table = pa.Table.from_batches(pending, schema)
+            yield table.slice(0, size)
+            pending = table.slice(size).to_batches()
+            n_rows -= size
+            is_empty = False
+    if n_rows or is_empty:
         yield pa.Table.from_batches(pending, schema)

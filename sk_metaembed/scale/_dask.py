@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._core._named_errors import names_errors
+from ._columns import check_columns, read_columns
 from ._fingerprint import pipeline_fingerprint
-from ._results import (
-    check_options,
-    check_repeated,
-    column_names,
-    compute,
-    compute_empty,
-    explain_rows,
-)
-from ._sources import column_list
+from ._results import Task, check_options, check_repeated, explain_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,59 +118,52 @@ def transform_partitions(
             "dask.bag.from_sequence create them; transform_in_batches reads files and "
             "streams without dask."
         )
-    is_bag = not hasattr(data, "_meta")
     from dask import bag as db
     from dask import delayed
     from dask.base import tokenize
 
-    if not (column is None or isinstance(column, str)):
-        column = column_list(column, "column")
-    kept = column_list(keep, "keep")
-    _check_columns(data, column, kept, is_bag)
-    documents: tuple[Any, ...] = ([""], [[]])
-    if isinstance(column, list):
-        documents = (data._meta_nonempty[column],)
-    empty = compute_empty(pipeline, method, dtype, documents)
+    is_bag = not hasattr(data, "_meta")
+    has = None if is_bag or data.ndim == 1 else list(data.columns)
+    column, kept = read_columns(column, keep)
+    check_columns(f"a {type(data).__name__}", has, column, kept)
+    task = Task(deepcopy(pipeline), method, dtype)  # the pipeline may be fitted again
+    example = data._meta_nonempty[column] if isinstance(column, list) else None
+    empty = task.compute_empty(example)
     names = None
     if empty.ndim == 2 and not is_bag:
-        names = column_names(pipeline, method, empty.shape[1])
+        names = task.column_names(empty.shape[1])
     check_repeated(names or ["prediction"], kept)
-    # A copy, which does not change if the pipeline is fitted again.
-    task = _Task(deepcopy(pipeline), method, dtype, column, kept, names, empty)
+    partitions = _Partitions(task, column, kept, names, empty)
     name = tokenize(pipeline_fingerprint(pipeline), method, dtype, column, kept)
-    node = delayed(task, name=f"pipeline-{name}", traverse=False)
+    node = delayed(partitions, name=f"pipeline-{name}", traverse=False)
     if is_bag:
-        numbers = db.from_sequence(
-            range(data.npartitions), npartitions=data.npartitions
-        )
+        n = data.npartitions
+        numbers = db.from_sequence(range(n), npartitions=n)
         return data.map_partitions(transform_bag, node, numbers)
-    meta = task.to_frame(empty, data._meta.iloc[:0])
+    meta = partitions.to_frame(empty, data._meta.iloc[:0])
     # With enforce_metadata=True, dask sends the meta with every task.
     return data.map_partitions(transform_frame, node, meta=meta, enforce_metadata=False)
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Partitions(NamedTuple):
     """What is computed for every partition.
 
     `names` are those of the columns of a frame, None for a Series; `empty` is the
     result for no rows.
     """
 
-    pipeline: Any
-    method: str
-    dtype: str | None
+    task: Task
     column: Any
     keep: list
     names: list | None
     empty: Any
 
-    def values(self, rows, where):
+    def compute(self, rows, where):
         """Return the array of the pipeline for the rows of a partition."""
         if not len(rows):
             return self.empty
         with explain_rows(where):
-            return compute(self.pipeline, self.method, self.dtype, rows)
+            return self.task.compute(rows)
 
     def to_frame(self, values, frame):
         """Return values of the pipeline with the index of their rows in `frame`."""
@@ -188,42 +173,21 @@ class _Task:
             result = pd.Series(values, index=frame.index, name="prediction")
         else:
             result = pd.DataFrame(values, index=frame.index, columns=self.names)
-        if not self.keep:
-            return result
-        return pd.concat([frame[self.keep], result], axis=1)
+        return pd.concat([frame[self.keep], result], axis=1) if self.keep else result
 
 
-def transform_frame(frame, task, partition_info=None):
+def transform_frame(frame, partitions, partition_info=None):
     """Return the DataFrame or Series for a partition (DataFrame or Series)."""
-    rows = frame if task.column is None else frame[task.column]
-    if not isinstance(task.column, list):
+    rows = frame if partitions.column is None else frame[partitions.column]
+    if not isinstance(partitions.column, list):
         rows = rows.tolist()
     where = f"partition {(partition_info or {}).get('number', 0)}"
     if len(rows):
         where += f", index {frame.index[0]!r} to {frame.index[-1]!r}"
-    return task.to_frame(task.values(rows, where), frame)
+    return partitions.to_frame(partitions.compute(rows, where), frame)
 
 
-def transform_bag(items, task, number):
+def transform_bag(items, partitions, number):
     """Return a list with a row per item; `number` yields that of the partition."""
-    return list(task.values(list(items), f"partition {next(iter(number))}"))
-
-
-def _check_columns(data, column, keep, is_bag):
-    if is_bag or data.ndim == 1:
-        if column is not None or keep:
-            raise ValueError(
-                f"a {type(data).__name__} has no columns, but column={column!r} and "
-                f"keep={keep} were passed. Omit both, or pass a DataFrame; select the "
-                "texts of a bag of dicts with bag.pluck(name)."
-            )
-        return
-    has = list(data.columns)
-    if column is None:
-        raise ValueError(
-            "set column to the name of the column with the texts, or to a list of "
-            f"names for a step that accepts DataFrames; the DataFrame has {has}."
-        )
-    for name in [*([column] if isinstance(column, str) else column), *keep]:
-        if name not in has:
-            raise ValueError(f"the DataFrame has no column {name!r}; it has {has}.")
+    where = f"partition {next(iter(number))}"
+    return list(partitions.compute(list(items), where))

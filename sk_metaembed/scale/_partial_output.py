@@ -46,8 +46,8 @@ class PartialOutput:
 
     Attributes
     ----------
-    spec : dict or None
-        What all batches have in common.
+    spec : object
+        What all batches have in common, None before the first one.
     chunks : list of Chunk
     """
 
@@ -71,8 +71,11 @@ class PartialOutput:
             for path in self.folder.iterdir():
                 if path.name not in ("lock", "data", "journal"):
                     path.unlink()  # left by a killed process
-            self._data = files.enter_context(_open(self.folder / "data"))
-            self._journal = files.enter_context(_open(self.folder / "journal"))
+            # Unbuffered, so that an error leaves nothing to be written by close.
+            self._data, self._journal = (
+                files.enter_context(open(self.folder / name, "a+b", buffering=0))
+                for name in ("data", "journal")
+            )
             if resume:
                 self._restore(identity)
             if not self.chunks:
@@ -165,14 +168,8 @@ class PartialOutput:
             self.folder.rmdir()
 
 
-def _open(path):
-    path.touch()
-    return open(path, "r+b", buffering=0)
-
-
 def _append(file, data):
     """Write all bytes at the end of an unbuffered file."""
-    file.seek(0, os.SEEK_END)
     data = memoryview(data)
     while data.nbytes:
         data = data[file.write(data) :]
@@ -180,7 +177,7 @@ def _append(file, data):
 
 def _records(file):
     """Yield the value and the end of each line of JSON, up to the first corrupt one."""
-    end = 0
+    end = file.seek(0)
     with suppress(ValueError):
         for line in file.readall().splitlines(keepends=True):
             end += len(line)

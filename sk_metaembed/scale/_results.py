@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -42,45 +42,73 @@ def check_options(caller, pipeline, method, **params):
         )
 
 
-def compute(pipeline, method, dtype, rows):
-    """Return the array of a fitted pipeline for rows, (n_rows,) or (n_rows, n_columns).
+class Task(NamedTuple):
+    """What is computed for all rows: a method of a fitted pipeline.
 
     Floats are converted to `dtype`, except predictions.
     """
-    output = getattr(pipeline, method)(rows)
-    if hasattr(output, "blocks") or hasattr(output, "codes"):
-        raise TypeError(
-            f"The pipeline returns {type(output).__name__}, not one row per document. "
-            "Add Pooling or another step that returns rows."
-        )
-    output = output.to_numpy() if hasattr(output, "to_numpy") else output
-    values = output.toarray() if hasattr(output, "toarray") else np.asarray(output)
-    if values.ndim not in (1, 2) or len(values) != len(rows):
-        raise ValueError(
-            f"The pipeline's {method} returned an array of shape {values.shape} for "
-            f"{len(rows)} rows. It must return one row for each of them."
-        )
-    if dtype is not None and values.dtype.kind == "f" and method != "predict":
-        values = values.astype(dtype, copy=False)
-    if values.dtype.kind == "O" and values.ndim == 2:
-        raise TypeError(
-            f"The pipeline's {method} returned an array of Python objects. It must "
-            "return numbers, or one label per row."
-        )
-    return values
 
+    pipeline: Any
+    method: str
+    dtype: str | None
 
-def column_names(pipeline, method, width):
-    """Return a name for each column of the results."""
-    names = [f"{NAMES[method]}_{c}" for c in getattr(pipeline, "classes_", ())]
-    if method == "transform":
-        try:
-            names = pipeline.get_feature_names_out()
-        except (AttributeError, ValueError):
-            names = ()
-    if len(names) == width:
-        return [str(name) for name in names]
-    return [f"{NAMES[method]}{i}" for i in range(width)]
+    def compute(self, rows):
+        """Return the array for rows, (n_rows,) or (n_rows, n_columns)."""
+        output = getattr(self.pipeline, self.method)(rows)
+        if hasattr(output, "blocks") or hasattr(output, "codes"):
+            raise TypeError(
+                f"The pipeline returns {type(output).__name__}, not one row per "
+                "document. Add Pooling or another step that returns rows."
+            )
+        output = output.to_numpy() if hasattr(output, "to_numpy") else output
+        values = output.toarray() if hasattr(output, "toarray") else np.asarray(output)
+        if values.ndim not in (1, 2) or len(values) != len(rows):
+            raise ValueError(
+                f"The pipeline's {self.method} returned an array of shape "
+                f"{values.shape} for {len(rows)} rows. It must return one row for each "
+                "of them."
+            )
+        is_float = values.dtype.kind == "f" and self.method != "predict"
+        if self.dtype is not None and is_float:
+            values = values.astype(self.dtype, copy=False)
+        if values.dtype.kind == "O" and values.ndim == 2:
+            raise TypeError(
+                f"The pipeline's {self.method} returned an array of Python objects. It "
+                "must return numbers, or one label per row."
+            )
+        return values
+
+    def compute_empty(self, example=None):
+        """Return the array for no rows, computed from example rows.
+
+        By default, they are an empty text or an empty list of tokens, whichever the
+        pipeline accepts. Its error is raised if it accepts neither.
+        """
+        for rows in ([""], [[]]) if example is None else (example,):
+            try:
+                return self.compute(rows)[:0]
+            except NotFittedError:
+                raise
+            except (TypeError, ValueError) as caught:
+                error = caught
+        error.add_note(
+            "Names and types of the columns are determined from an empty document, "
+            "which the pipeline does not accept."
+        )
+        raise error
+
+    def column_names(self, width):
+        """Return a name for each column of the results."""
+        name = NAMES[self.method]
+        names = [f"{name}_{c}" for c in getattr(self.pipeline, "classes_", ())]
+        if self.method == "transform":
+            try:
+                names = self.pipeline.get_feature_names_out()
+            except (AttributeError, ValueError):
+                names = ()
+        if len(names) == width:
+            return [str(name) for name in names]
+        return [f"{name}{i}" for i in range(width)]
 
 
 def check_repeated(names, keep):
@@ -101,22 +129,3 @@ def explain_rows(where, start=0):
     except Exception as error:
         error.add_note(f"In {where}. Row numbers in the message count from {start:,}.")
         raise
-
-
-def compute_empty(pipeline, method, dtype, documents):
-    """Return the array for no rows, computed from the first document that is accepted.
-
-    The error of the pipeline is raised if it accepts none.
-    """
-    for document in documents:
-        try:
-            return compute(pipeline, method, dtype, document)[:0]
-        except NotFittedError:
-            raise
-        except (TypeError, ValueError) as caught:
-            error = caught
-    error.add_note(
-        "Names and types of the columns are determined from an empty document, which "
-        "the pipeline does not accept."
-    )
-    raise error

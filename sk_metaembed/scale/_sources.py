@@ -8,47 +8,12 @@ from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from .._io._text_lines import read_lines
 from ._arrow import as_arrow, open_dataset, read_arrow
+from ._columns import all_names, check_columns
 
 _END_SIZE = 2**20
-
-
-def column_list(names, parameter):
-    """Return names of columns (str, iterable of str or None) as a list of unique str.
-
-    >>> column_list("id", "keep"), column_list(("a", "b", "a"), "keep")
-    (['id'], ['a', 'b'])
-    """
-    if names is None or isinstance(names, str):
-        return [] if names is None else [names]
-    unique = list(dict.fromkeys(names)) if isinstance(names, Iterable) else None
-    if unique is None or not all(isinstance(name, str) for name in unique):
-        raise TypeError(
-            f"{parameter} must be the name of a column (str) or a list of names, got "
-            f"{names!r:.60}. Use frame.rename(columns=str) to name numbered columns."
-        )
-    return unique
-
-
-class Batch(NamedTuple):
-    """Rows that are passed to the pipeline together.
-
-    Parameters
-    ----------
-    start : int
-        Number of the first row in the source, from 0.
-    rows : list, TokenSequences or DataFrame
-        The input of the pipeline.
-    copied : dict of str to list or pyarrow array
-        Columns to be copied to the output.
-    """
-
-    start: int
-    rows: Any
-    copied: dict
 
 
 @dataclass
@@ -60,8 +25,9 @@ class Source:
     name : str
         Name in messages.
     read : callable
-        ``read(size)`` yields the rows and the copied columns of each batch, also of
-        an empty one if there are no rows.
+        ``read(size)`` yields, for every `size` rows and at least once, the input of the
+        pipeline (list, TokenSequences or DataFrame) and the columns to copy (dict of
+        str to list or pyarrow array).
     files : sequence of path-like, default=()
         The files that are read. Rows of other sources are identified by digests.
     count : callable, default=None
@@ -75,13 +41,6 @@ class Source:
     files: tuple = ()
     count: Callable = lambda: None
     tokenizer: str | None = None
-
-    def batches(self, size):
-        """Yield a Batch per `size` rows, an empty one if there are none."""
-        start = 0
-        for rows, copied in self.read(size):
-            yield Batch(start, rows, copied)
-            start += len(rows)
 
     def identity(self):
         """Return what identifies the files and the tokenizer, for JSON."""
@@ -111,55 +70,48 @@ _ALLOWED = (
 def open_source(source, column=None, keep=()):
     """Return the Source for a `source` of `transform_in_batches`.
 
-    `column` names the columns of texts or token lists, `keep` those to be copied.
+    `column` is the name of the column of texts or token lists, or a list of the columns
+    of a DataFrame; `keep` are those to be copied.
     """
-    columns = column_list(column, "column")
-    keep = column_list(keep, "keep")
-    if hasattr(source, "open_source"):  # a TextStream
-        return source.open_source(columns, keep)
+    if hasattr(source, "_open_source"):  # a TextStream
+        return source._open_source(column, keep)
     if isinstance(source, str | os.PathLike):
-        return _open_path(Path(source).expanduser(), columns, keep)
+        return _open_path(Path(source).expanduser(), column, keep)
+    kind = type(source).__name__
     if hasattr(source, "__dask_graph__"):
         raise TypeError(
-            f"The source is a dask {type(source).__name__}. Use transform_partitions, "
-            "or write it to Parquet and pass the folder."
+            f"The source is a dask {kind}. Use transform_partitions, or write it to "
+            "Parquet and pass the folder."
         )
-    data = as_arrow(source, [*columns, *keep])
+    data = as_arrow(source, all_names(column, keep))
     if data is not None:
-        return _arrow_source(data, f"the {type(source).__name__}", columns, keep)
+        return _arrow_source(data, f"the {kind}", column, keep)
     invalid = isinstance(source, bytes | Mapping | Set)
     if invalid or not isinstance(source, Iterable):
-        raise TypeError(
-            f"The source is {source!r:.60}, of type {type(source).__name__}. "
-            f"{_ALLOWED}."
-        )
-    _reject_columns(columns, keep, f"a {type(source).__name__}")
+        raise TypeError(f"The source is {source!r:.60}, of type {kind}. {_ALLOWED}.")
+    check_columns(f"The source, a {kind},", None, column, keep)
     # Iterating over an array of pyarrow yields scalars.
     rows = source.to_pylist() if hasattr(source, "to_pylist") else source
     count = getattr(rows, "__len__", lambda: None)
-    name = f"the {type(source).__name__} of rows"
-    return Source(name, partial(_read_rows, rows), count=count)
+    return Source(f"the {kind} of rows", partial(_read_rows, rows), count=count)
 
 
-def _open_path(path, columns, keep):
+def _open_path(path, column, keep):
     files = _list_files(path)
     suffix, name = _file_suffix(files[0]), str(path)
     if suffix in _JSON:
-        _require_columns(columns)
-        records = chain.from_iterable(
-            _records(file, [*columns, *keep]) for file in files
-        )
-        return Source(name, partial(_read_records, records, columns, keep), files)
+        records = chain.from_iterable(_records(file, column, keep) for file in files)
+        return Source(name, partial(_read_records, records, column, keep), files)
     if suffix in _ARROW:
         data = open_dataset(path, _ARROW[suffix])
-        return _arrow_source(data, name, columns, keep)
+        return _arrow_source(data, name, column, keep)
     if suffix in _TABLES:
         raise ValueError(
             f"Files of type {suffix} cannot be a source: {files[0]}. For text tables, "
             "pass pyarrow.dataset.dataset(path, format='csv') as the source. "
             f"{_ALLOWED}."
         )
-    _reject_columns(columns, keep, f"the text file {files[0]}")
+    check_columns(f"The source, the text file {files[0]},", None, column, keep)
     lines = chain.from_iterable(map(read_lines, files))
     return Source(name, partial(_read_rows, lines), files)
 
@@ -200,31 +152,10 @@ def _file_suffix(path):
     return suffixes[-1] if suffixes else ""
 
 
-def _require_columns(columns):
-    if not columns:
-        raise ValueError(
-            "The source has columns: set column to the name of the one with the texts, "
-            "or to a list of names for a step that accepts DataFrames."
-        )
-
-
-def _reject_columns(columns, keep, what):
-    if columns or keep:
-        raise ValueError(
-            f"The source, {what}, has no columns, but column={columns} and keep={keep} "
-            "were passed. Omit both, or pass JSON-lines, Parquet or a DataFrame."
-        )
-
-
-def _arrow_source(data, name, columns, keep):
-    _require_columns(columns)
-    for column in (*columns, *keep):
-        if column not in data.schema.names:
-            raise ValueError(
-                f"{name} has no column {column!r}; it has {data.schema.names}."
-            )
+def _arrow_source(data, name, column, keep):
+    check_columns(name, data.schema.names, column, keep)
     files = getattr(data, "files", ())
-    read = partial(read_arrow, data, columns, keep)
+    read = partial(read_arrow, data, column, keep)
     # A RecordBatchReader has no count_rows.
     return Source(name, read, files, getattr(data, "count_rows", lambda: None))
 
@@ -241,41 +172,33 @@ def _read_rows(rows, size):
         yield batch, {}
 
 
-def _read_records(records, columns, keep, size):
-    """Yield the texts and the copied columns of `size` dicts at a time."""
+def _read_records(records, column, keep, size):
+    """Yield the rows and the copied columns of `size` dicts at a time."""
     for batch, _ in _read_rows(records, size):
-        values = {
-            name: [record[name] for record in batch] for name in (*columns, *keep)
-        }
-        rows = values[columns[0]]
-        if len(columns) > 1:
+        if isinstance(column, list):
             from pandas import DataFrame
 
-            rows = DataFrame({name: values[name] for name in columns})
-        yield rows, {name: values[name] for name in keep}
+            rows = DataFrame(batch, columns=column)
+        else:
+            rows = [record[column] for record in batch]
+        yield rows, {name: [record[name] for record in batch] for name in keep}
 
 
-def _records(file, columns):
-    """Yield the objects of a JSON-lines file, which have all `columns`."""
+def _records(file, column, keep):
+    """Yield the objects of a JSON-lines file, which have all columns."""
     for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
+        where = f"{file}, line {number:,}"
         try:
             record = json.loads(line)
         except ValueError as error:
             raise ValueError(
-                f"{file}, line {number:,} is not valid JSON: {error}. {_OBJECTS}"
+                f"{where} is not valid JSON: {error}. {_OBJECTS}"
             ) from error
         if not isinstance(record, dict):
-            raise ValueError(
-                f"{file}, line {number:,} is a {type(record).__name__}. {_OBJECTS}"
-            )
-        for name in columns:
-            if name not in record:
-                raise ValueError(
-                    f"{file}, line {number:,} has no key {name!r}; it has "
-                    f"{list(record)}."
-                )
+            raise ValueError(f"{where} is a {type(record).__name__}. {_OBJECTS}")
+        check_columns(where, record, column, keep)
         yield record
 
 

@@ -13,8 +13,6 @@ from ._fingerprint import pipeline_fingerprint
 from ._sources import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core._typing import SupportsTransform
 
 _BATCH_SIZE = 4096
@@ -99,7 +97,7 @@ class TextStream:
         self.column = column
         self.tokenizer = tokenizer
         if not self._is_function():
-            self.open_source()  # raises if it does not exist
+            self._open_source()  # raises if it does not exist
 
     @property
     def corpus_file(self) -> str | None:
@@ -110,32 +108,20 @@ class TextStream:
         """
         if self.tokenizer != "spaces" or self._is_function() or self.column:
             return None
-        files = self.open_source().files
+        files = self._open_source().files
         is_plain = len(files) == 1 and detect_compression(files[0])[0] is None
         return str(files[0]) if is_plain else None
 
-    def open_source(self, columns: Sequence[str] = (), keep: Sequence[str] = ()) -> Any:
-        """Open the source from its first row, as `transform_in_batches` reads it.
+    def _open_source(self, column=None, keep=()):
+        """Return a Source that begins with the first row.
 
-        Parameters
-        ----------
-        columns : list of str, default=()
-            Columns with texts, instead of `column`.
-        keep : list of str, default=()
-            Columns to be copied.
-
-        Returns
-        -------
-        object
-            Its method ``batches(size)`` yields batches of rows.
+        `column` replaces that of the stream.
         """
         source = self.source() if self._is_function() else self.source
-        opened = open_source(source, list(columns) or self.column, keep)
+        opened = open_source(source, column or self.column, keep)
         if self.tokenizer is None:
             return opened
-        tokenizer = self.tokenizer
-        if tokenizer != "spaces":
-            tokenizer = pipeline_fingerprint(tokenizer)
+        tokenizer = pipeline_fingerprint(self.tokenizer)
 
         def read(size):
             return ((self._split(rows), kept) for rows, kept in opened.read(size))
@@ -143,8 +129,8 @@ class TextStream:
         return replace(opened, read=read, tokenizer=tokenizer)
 
     def __iter__(self) -> Iterator[str | list[str]]:
-        for batch in self.open_source().batches(_BATCH_SIZE):
-            yield from batch.rows
+        for rows, _ in self._open_source().read(_BATCH_SIZE):
+            yield from rows
 
     def _split(self, rows):
         if self.tokenizer == "spaces":

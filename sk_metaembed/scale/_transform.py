@@ -7,7 +7,7 @@ import secrets
 import time
 import zlib
 from contextlib import closing
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -17,18 +17,12 @@ from joblib import effective_n_jobs
 from tqdm import tqdm
 
 from .._core._named_errors import names_errors
+from ._columns import read_columns
 from ._fingerprint import cloudpickle, pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
-from ._results import (
-    NAMES,
-    check_options,
-    column_names,
-    compute,
-    compute_empty,
-    explain_rows,
-)
-from ._sources import column_list, open_source
+from ._results import NAMES, Task, check_options, explain_rows
+from ._sources import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,31 +193,23 @@ def transform_in_batches(
     """
     start = time.perf_counter()
     out = Path(out).expanduser()
-    check_options(
-        "transform_in_batches",
-        pipeline,
-        method=method,
-        dtype=dtype,
-        batch_size=batch_size,
-        layout=layout,
-        n_jobs=n_jobs,
-    )
-    column, keep = column_list(column, "column"), column_list(keep, "keep")
-    output = _output_for(out, keep, layout, pipeline, method)
+    options = {"method": method, "layout": layout, "dtype": dtype}
+    sizes = {"batch_size": batch_size, "n_jobs": n_jobs}
+    check_options("transform_in_batches", pipeline, **options, **sizes)
+    column, keep = read_columns(column, keep)
+    task = Task(pipeline, method, dtype)
+    output = _output_for(out, keep, layout, task)
     opened = open_source(source, column, keep)
     identity = {
-        "version of the format": 4,
+        "version of the format": 5,
         "version of pyarrow or numpy": output.version,
         "pipeline": pipeline_fingerprint(pipeline),
         "source": opened.identity(),
-        "method": method,
         "batch_size": int(batch_size),
         "column": column,
         "keep": keep,
-        "layout": layout,
-        "dtype": dtype,
+        **options,
     }
-    task = Task(pipeline, method, dtype)
     partial = PartialOutput(out, identity, resume, output)
     try:
         resumed = partial.n_rows
@@ -247,41 +233,41 @@ def transform_in_batches(
     return StreamResult(partial.n_rows, [out], time.perf_counter() - start, resumed)
 
 
-def _output_for(out, keep, layout, pipeline, method):
+def _output_for(out, keep, layout, task):
     if out.suffix == ".npy":
         return NpyOutput(out, keep)
     if out.suffix in (".parquet", ".pq"):
-        names = functools.partial(column_names, pipeline, method)
-        columns = names if layout == "columns" else None
-        return ParquetOutput(out, NAMES[method], columns)
+        columns = task.column_names if layout == "columns" else None
+        return ParquetOutput(out, NAMES[task.method], columns)
     raise ValueError(f"The suffix of out must be .npy or .parquet, got {out.name!r}.")
 
 
-class Task(NamedTuple):
-    """What is computed for every batch."""
+class Batch(NamedTuple):
+    """Rows that are passed to the pipeline together.
 
-    pipeline: Any
-    method: str
-    dtype: str | None
+    Parameters
+    ----------
+    start : int
+        Number of the first row in the source, from 0.
+    rows : list, TokenSequences or DataFrame
+        The input of the pipeline.
+    copied : dict of str to list or pyarrow array
+        Columns to be copied to the output.
+    digest : int or None
+        Checksum of the rows, None for those of a file.
+    """
 
-    def result(self, batch):
-        """Return the array of the pipeline for a Batch."""
-        if not len(batch.rows):
-            return compute_empty(*self, ([""], [[]]))
-        with _explain_rows(batch):
-            return compute(*self, batch.rows)
-
-
-def _explain_rows(batch):
-    stop = batch.start + len(batch.rows) - 1
-    return explain_rows(f"rows {batch.start:,} to {stop:,} of the source", batch.start)
+    start: int
+    rows: Any
+    copied: dict
+    digest: int | None
 
 
 def _run(task, source, partial, batch_size, n_jobs, verbose):
     """Compute and write every batch that is not finished."""
     batches = _unfinished(source, batch_size, partial.chunks)
     if effective_n_jobs(n_jobs) == 1:
-        computed = ((batch, digest, task.result(batch)) for batch, digest in batches)
+        computed = ((batch, _compute(task, batch)) for batch in batches)
     else:
         computed = _compute_on_workers(task, batches, n_jobs, partial.folder)
     bar = tqdm(
@@ -292,35 +278,31 @@ def _run(task, source, partial, batch_size, n_jobs, verbose):
         disable=not verbose,
     )
     with closing(computed), bar:
-        for batch, digest, values in computed:
+        for batch, values in computed:
             with _explain_rows(batch):
-                partial.add(values, batch.copied, digest)
+                partial.add(values, batch.copied, batch.digest)
             bar.update(len(values))
 
 
 def _unfinished(source, size, finished):
-    """Yield a Batch and its digest for each batch of a source that is not finished.
+    """Yield a Batch for every `size` rows of a source that are not finished.
 
     `finished` are the Chunks of the others. The rows of a file are known by its
     identity; other rows are read again and compared.
     """
-    start = 0
-    for batch, chunk in zip_longest(source.batches(size), finished):
-        n_rows = digest = None
-        if batch is not None:
-            n_rows = len(batch.rows)
-            digest = None if source.files else _digest_rows(batch.rows)
+    pairs = zip_longest(source.read(size), finished)
+    for start, (read, chunk) in zip(count(0, size), pairs):
+        rows, copied = read or ((), {})
+        digest = None if source.files else _digest_rows(rows)
         if chunk is None:
-            yield batch, digest
-            continue
-        stop = start + chunk.rows
-        if (chunk.rows, chunk.digest) != (n_rows, digest):
+            yield Batch(start, rows, copied, digest)
+        elif (chunk.rows, chunk.digest) != (len(rows), digest):
             raise ValueError(
                 f"{source.name} has other rows than before among rows {start:,} to "
-                f"{stop - 1:,}. To resume, it must return the same rows in the same "
-                "order, from the first one on. Pass resume=False to start over."
+                f"{start + chunk.rows - 1:,}. To resume, it must return the same rows "
+                "in the same order, from the first one on. Pass resume=False to start "
+                "over."
             )
-        start = stop
 
 
 def _digest_rows(rows):
@@ -335,22 +317,34 @@ def _digest_rows(rows):
     return zlib.crc32(repr(rows).encode())
 
 
+def _compute(task, batch):
+    """Return the array of the pipeline for a Batch."""
+    if not len(batch.rows):
+        return task.compute_empty()
+    with _explain_rows(batch):
+        return task.compute(batch.rows)
+
+
+def _explain_rows(batch):
+    stop = batch.start + len(batch.rows) - 1
+    return explain_rows(f"rows {batch.start:,} to {stop:,} of the source", batch.start)
+
+
 def _compute_on_workers(task, batches, n_jobs, folder):
-    """Yield each batch, its digest and its result, computed by joblib's workers."""
+    """Yield each batch and its result, computed by joblib's workers."""
     path = folder / f"pipeline-{secrets.token_hex(8)}"
     path.write_bytes(cloudpickle.dumps(task))
-    run = joblib.delayed(_result_on_worker)
+    run = joblib.delayed(_compute_on_worker)
     window_size = _BATCHES_PER_WORKER * effective_n_jobs(n_jobs)
     with joblib.Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
         # In windows: joblib computes ahead even if results are written slowly.
         while window := list(islice(batches, window_size)):
-            tasks = (run(path, batch._replace(copied={})) for batch, _ in window)
-            for (batch, digest), values in zip(window, parallel(tasks), strict=True):
-                yield batch, digest, values
+            results = parallel(run(path, batch._replace(copied={})) for batch in window)
+            yield from zip(window, results, strict=True)
 
 
-def _result_on_worker(path, batch):
-    return _read_task(path).result(batch)
+def _compute_on_worker(path, batch):
+    return _compute(_read_task(path), batch)
 
 
 @functools.lru_cache(maxsize=1)

@@ -194,14 +194,15 @@ def test_json_columns_are_copied(pipe, texts, tmp_path):
     assert frame["x"].isna().all()
 
 
-def test_several_columns_come_as_a_frame(texts, tmp_path):
+def test_a_list_of_columns_comes_as_a_frame(texts, tmp_path):
     def lengths(frame):
-        return np.stack([frame["a"].str.len(), frame["b"].str.len()], axis=1) * 1.0
+        return np.stack([frame[name].str.len() for name in frame], axis=1) * 1.0
 
     step, out = FunctionTransformer(lengths).fit(None), tmp_path / "a.npy"
     table = pa.table({"a": texts, "b": texts[::-1]})
-    transform_in_batches(step, table, out, column=["a", "b"], batch_size=5)
-    assert np.load(out)[:, 1].tolist() == [len(text) for text in texts[::-1]]
+    for names in (["a", "b"], ["b"]):
+        transform_in_batches(step, table, out, column=names, batch_size=5)
+        assert np.load(out)[:, -1].tolist() == [len(text) for text in texts[::-1]]
 
 
 def test_dtypes(pipe, texts, tmp_path):
@@ -280,7 +281,7 @@ def test_errors_name_the_row_and_the_file(pipe, texts, tmp_path):
     assert note in caught.value.__notes__[-1]
     for name, content, message in (
         ("a.txt", b"tea\n" * 17 + b"caf\xe9\n", "line 18: byte 0xe9 at position 3"),
-        ("a.jsonl", b'{"text": "tea"}\n{"a": 1}', r"line 2 has no key 'text'.*\['a'\]"),
+        ("a.jsonl", b'{"text": ""}\n{"a": 1}', r"line 2 has no column 'text'.*\['a'\]"),
         ("a.jsonl", b'{"text": "tea"}\n{"text": \n', "line 2 is not valid JSON"),
     ):
         file, column = tmp_path / name, "text" if name == "a.jsonl" else None
