@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import transform_partitions
 
+dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 db = pytest.importorskip("dask.bag", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
@@ -27,7 +28,10 @@ def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dask")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     options |= {"dashboard_address": None, "local_directory": str(folder)}
+    # Workers import dask once, together.
+    start = {"distributed.worker.multiprocessing-method": "forkserver"}
     with (
+        dask.config.set(start),
         distributed.LocalCluster(**options) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -33,7 +33,8 @@ from sk_metaembed.scale import _partial_output
 from ..test_hostile_files import small_disk
 from .test_transform_in_batches import SOURCES, WITH_COLUMNS
 
-NAMES = ["out.npy", "out.parquet"]
+# By output, sizes of files at which a process is killed.
+SIZES = {"out.npy": (100, 350, 420), "out.parquet": (300, 1000, 2000)}
 
 
 class Stop(Exception):
@@ -49,7 +50,7 @@ def run(pipe, source, out, **options):
     return transform_in_batches(pipe, source, out, **{"batch_size": 4, **options})
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=SIZES)
 def whole(request, pipe, texts, tmp_path):
     """Return an output that was not interrupted."""
     out = tmp_path / "whole" / request.param
@@ -77,7 +78,8 @@ def test_interrupted_by_an_error(stops, pipe, texts, whole, out):
         with pytest.raises(Stop):
             run(pipe, interrupted(texts, at), out)
         assert not out.exists()
-    result = run(pipe, iter(texts), out, n_jobs=min(len(stops), 2))
+    with joblib.parallel_config("threading"):  # starts faster than processes
+        result = run(pipe, iter(texts), out, n_jobs=min(len(stops), 2))
     assert result.rows == 23
     assert result.resumed == max(stops) // 4 * 4
     assert is_like(out, whole)
@@ -134,59 +136,52 @@ def test_killed_around_the_last_rename(name, pipe, texts, whole, out, monkeypatc
 
 
 KILLED = """
-    import resource, signal, sys
+    import os, resource, signal, sys
     from pathlib import Path
     import joblib
     from sk_metaembed import transform_in_batches
 
-    folder, name, size = Path(sys.argv[1]), *sys.argv[2:]
-    pipe = joblib.load(folder / "pipe")
+    folder, pipe = Path(sys.argv[1]), joblib.load(Path(sys.argv[1], "pipe"))
     # The system writes a part of the bytes, then kills the process.
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
-    source, out = folder / "texts.txt", folder / "parts" / name
-    transform_in_batches(pipe, source, out, batch_size=4)
+    for name, size in (kill.split(":") for kill in sys.argv[2:]):
+        if os.fork() == 0:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+            source, out = folder / "texts.txt", folder / name / name
+            transform_in_batches(pipe, source, out, batch_size=4)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.wait()[1]))
 """
 
 
 @pytest.fixture
-def folder(pipe, texts, tmp_path):
-    joblib.dump(pipe, tmp_path / "pipe")
+def folder(texts, tmp_path):
     text = "".join(f"{text}\n" for text in texts)
     (tmp_path / "texts.txt").write_text(text, encoding="utf-8")
     return tmp_path
 
 
-def start(script, *args, **kwargs):
-    path = os.pathsep.join(sys.path)
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script), *map(str, args)],
-        env={**os.environ, "PYTHONPATH": path},
-        stderr=subprocess.PIPE,
-        **kwargs,
-    )
+def run_script(script, *args):
+    """Run a script in a new process, and return what it prints as words."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, args)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
+    return process.stdout.split()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [
-        (NAMES[0], (100, 350, 600)),
-        pytest.param(NAMES[1], (300, 1000, 2000), marks=pytest.mark.slow),
-    ],
-)
-def test_killed_in_the_middle_of_writing(name, sizes, folder):
-    out, source = folder / "parts" / name, folder / "texts.txt"
-    pipe = joblib.load(folder / "pipe")
-    for size in sizes:
-        process = start(KILLED, folder, name, size)
-        message = process.communicate()[1]
-        assert process.returncode == -signal.SIGXFSZ, message
+def test_killed_in_the_middle_of_writing(folder, texts, store):
+    pipe = next(trained(texts, store))
+    joblib.dump(pipe, folder / "pipe")
+    kills = [f"{name}:{size}" for name in SIZES for size in SIZES[name]]
+    assert run_script(KILLED, folder, *kills) == [str(-signal.SIGXFSZ)] * len(kills)
+    for name in SIZES:
+        out = folder / name / name
         assert not out.exists()
-    assert run(pipe, source, out).resumed > 0
-    run(pipe, source, folder / "whole" / name)
-    assert is_like(out, folder / "whole" / name)
+        assert run(pipe, folder / "texts.txt", out).resumed > 0
+        run(pipe, folder / "texts.txt", folder / "whole" / name)
+        assert is_like(out, folder / "whole" / name)
 
 
 def test_another_pipeline_or_source_or_option_is_refused(
@@ -332,15 +327,39 @@ def test_ctrl_c_leaves_what_is_finished(pipe, texts, whole, out):
 
 
 def trained(texts, store):
+    """Yield pipelines that have learned from texts: words and a rotation, a net."""
     tiny = {"vector_size": 4, "min_count": 1, "random_state": 0}
     sources = Word2VecEmbedding(**tiny), FastTextEmbedding(**tiny, bucket=50)
+    union = make_embedding_union(*sources, PretrainedEmbedding(store))
     net = DynamicMetaClassifier(max_epochs=1, random_state=0, device="cpu")
     for pipe in (
-        make_pipeline(make_embedding_union(*sources), SVDMetaEmbedding(3), Pooling()),
-        make_pipeline(PretrainedEmbedding(store), Pooling(weights="sif"), PCA(2)),
+        make_pipeline(union, SVDMetaEmbedding(3), Pooling(weights="sif"), PCA(3)),
         make_pipeline(PretrainedEmbedding(store), net),
     ):
         yield pipe.fit(texts, np.arange(len(texts)) % 2)
+
+
+@pytest.fixture
+def tasks(texts, store, tmp_path):
+    """Return arguments of calls that were interrupted after 12 rows."""
+    tasks = []
+    for i, pipe in enumerate(trained(texts, store)):
+        method = "transform" if hasattr(pipe, "transform") else "predict_proba"
+        out = tmp_path / f"{i}.npy"
+        for at, copy in ((9, pipe), (14, pickle.loads(pickle.dumps(pipe)))):
+            with pytest.raises(Stop):
+                run(copy, interrupted(texts, at), out, method=method)
+            getattr(pipe, method)(texts)
+        tasks.append((pipe, texts, out, method))
+    return tasks
+
+
+def test_a_pipeline_is_the_same_after_pickling_and_use(tasks, texts, store):
+    others = trained(texts[3:], store)
+    for (pipe, rows, out, method), other in zip(tasks, others, strict=True):
+        with pytest.raises(ValueError, match=r"with a different pipeline \(was"):
+            run(other, rows, out, method=method)
+        assert run(pipe, rows, out, method=method).resumed == 12
 
 
 RESUMED = """
@@ -352,20 +371,7 @@ RESUMED = """
 """
 
 
-def test_a_pipeline_is_the_same_in_any_process_and_after_use(texts, store, tmp_path):
-    tasks = []
-    for i, pipe in enumerate(trained(texts, store)):
-        method = "transform" if hasattr(pipe, "transform") else "predict_proba"
-        out = tmp_path / f"{i}.npy"
-        for at, copy in ((9, pipe), (14, pickle.loads(pickle.dumps(pipe)))):
-            with pytest.raises(Stop):
-                run(copy, interrupted(texts, at), out, method=method)
-            getattr(pipe, method)(texts)
-        if tasks:
-            with pytest.raises(ValueError, match="with a different pipeline"):
-                run(tasks[-1][0], texts, out, method=tasks[-1][-1])
-        tasks.append((pipe, texts, out, method))
+@pytest.mark.slow  # imports torch; test_killed_in_the_middle_of_writing has no net
+def test_a_net_is_the_same_in_any_process(tasks, tmp_path):
     joblib.dump(tasks, tmp_path / "tasks")
-    process = start(RESUMED, tmp_path / "tasks", stdout=subprocess.PIPE, text=True)
-    message, error = process.communicate()
-    assert message.split() == ["12"] * 3, error
+    assert run_script(RESUMED, tmp_path / "tasks") == ["12"] * len(tasks)
