@@ -3,13 +3,10 @@
 import re
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import get_scorer
 from tqdm import tqdm
 
 try:
@@ -29,12 +26,10 @@ from .. import (
 )
 from ..inspection import compare_sources
 from ..inspection._table_candidates import find_kinds
-from ..persistence import UntrustedError
 from ..persistence._errors import check_parent, file_path
 from . import _data
 from ._report import report_html
 
-_OWN = ("words", "chars")  # sources of TextMetaEncoder
 _PREDICT_ROWS = 5000
 
 
@@ -44,20 +39,16 @@ def fit(options):
     report = _writable(options.report, "--report") if options.report else None
     table = _data.read_table(options.table)
     X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
-    if len(X) < len(table):
-        n_left_out = len(table) - len(X)
+    if n_left_out := len(table) - len(X):
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
-    _data.check_texts(X, options.text)
+    _data.check_columns(X, options.text, "--text")
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
-    task = _data.choose_task(target) if options.task == "auto" else options.task
     n_rows = max(options.folds, 3) if report else 3
-    y = _data.target_values(target, task, n_rows)
-    if options.metric is not None:
-        _check_metric(options.metric, task == "regressor", y)
-    _say(f"{len(X):,} rows, {X.shape[1]} columns; {task} of {options.target!r}")
+    options.task, y = _data.read_target(target, options.task, n_rows)
+    _say(f"{len(X):,} rows, {X.shape[1]} columns; {options.task} of {target.name!r}")
     sources = [_source(name) for name in options.sources]
-    pipeline = _pipeline(task, sources, options)
+    pipeline = _pipeline(sources, options)
     _say("Fitting on all rows ...")
     save(pipeline.fit(X, y), output, bundle=options.bundle)
     _say(f"Wrote {output}")
@@ -68,17 +59,15 @@ def fit(options):
             if isinstance(source, TransformerEmbedding):
                 source.set_params(cache=cache)
         comparison = compare_sources(
-            _pipeline(task, sources, options),
+            _pipeline(sources, options),
             X,
             y,
             cv=options.folds,
-            scoring=options.metric,
             random_state=options.seed,
             verbose=True,
         )
-    settings = {**vars(options), "task": task}
     rows = table.loc[X.index]
-    page = report_html(pipeline, rows, X, y, comparison, settings)
+    page = report_html(pipeline, rows, X, y, comparison, vars(options))
     report.write_text(page, encoding="utf-8")
     score = comparison.frame().iloc[-1]
     _say(f"{comparison.metric}: {score['score']:.3f} ± {score['half_width']:.3f}")
@@ -88,7 +77,7 @@ def fit(options):
 def predict(options):
     """Write the predictions of a model for the rows of a table."""
     output = _output(options, ".predictions.csv")
-    model = _load(options.model)
+    model = load(options.model)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
     table = _data.read_table(options.table)
@@ -106,8 +95,7 @@ def predict(options):
             names = [f"probability_{label}" for label in model.classes_]
             parts[-1][names] = model.predict_proba(X)
     result = pd.concat(parts, ignore_index=True)
-    kept = table[options.id].reset_index(drop=True)
-    pd.concat([kept, result], axis=1).to_csv(output, index=False)
+    pd.concat([table[options.id], result], axis=1).to_csv(output, index=False)
     _say(f"Wrote {output}: {len(result):,} rows")
 
 
@@ -116,7 +104,7 @@ def describe(options):
     if _data.split_suffix(options.file)[1] in _data.READERS:
         lines = _describe_table(_data.read_table(options.file))
     else:
-        lines = _describe_model(_load(options.file))
+        lines = _describe_model(load(options.file))
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
@@ -137,10 +125,6 @@ def _describe_model(model):
         for kind in dict.fromkeys(kinds.values()):
             names = [name for name, other in kinds.items() if other == kind]
             yield f"{kind}: {', '.join(names)}"
-        if "text" in kinds.values():
-            sources = model["table"].high_cardinality.sources or ()
-            names = [*_OWN, *(name for name, _ in sources)]
-            yield f"sources of texts: {', '.join(names)}"
     yield repr(model)
 
 
@@ -155,31 +139,6 @@ def _writable(path, option):
     path = file_path(path, option)
     check_parent(path, option)
     return path
-
-
-def _load(path):
-    """Return the model in a file, which needs no trust if `fit` wrote it."""
-    try:
-        return load(path)
-    except UntrustedError as error:
-        raise ValueError(
-            f"{path!r} was not written by the command fit. {error} Use "
-            "sk_metaembed.load in Python for that."
-        ) from None
-
-
-def _check_metric(metric, is_number, y):
-    """Raise ValueError unless a metric can score predictions of the target."""
-    scorer = get_scorer(metric)  # raises ValueError
-    dummy = DummyRegressor() if is_number else DummyClassifier()
-    X = np.zeros((len(y), 1))
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            scorer(dummy.fit(X, y), X, y)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"--metric: {metric!r} cannot score predictions of this target: {error}"
-        ) from None
 
 
 def _source(name):
@@ -203,11 +162,9 @@ def _source(name):
     return label, source
 
 
-def _pipeline(task, sources, options):
+def _pipeline(sources, options):
     """Return the unfitted pipeline."""
-    pipeline = make_table_pipeline(
-        task, sources, n_jobs=options.jobs, random_state=options.seed
-    )
+    pipeline = make_table_pipeline(options.task, sources, random_state=options.seed)
     if options.text:
         encoder = pipeline["table"].high_cardinality
         always = clone(encoder).set_params(cardinality_threshold=2)

@@ -3,13 +3,13 @@
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 _SEPARATORS = ",;\t|"
 _MAX_CLASSES = 20  # a target of more distinct integers is a number
 _N_EXAMPLES = 3
 MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
-_TEXTS = ("string", "categorical", "empty")  # as pandas infers
 # Of skrub; ToFloat32 before release 0.7.
 _CONVERSIONS = ("ToDatetime", "DurationToFloat", "ToFloat", "ToFloat32")
 # skrub's kinds of columns, in words.
@@ -40,6 +40,8 @@ def read_table(path):
         raise ValueError(f"{str(path)!r} cannot be read: {error}.{hint}") from error
     if not len(table):
         raise ValueError(f"{str(path)!r} has no rows.")
+    # Rows are numbered; a named index is a column.
+    table = table.reset_index(drop=table.index.names == [None])
     return table.set_axis(table.columns.astype(str), axis=1)
 
 
@@ -90,45 +92,51 @@ def split_target(table, target, dropped):
     return X, table[target]
 
 
-def check_texts(table, names):
-    """Raise ValueError unless columns have texts."""
-    check_columns(table, names, "--text")
-    for name in names:
-        if pd.api.types.infer_dtype(table[name], skipna=True) not in _TEXTS:
-            raise ValueError(f"--text: the values of column {name!r} are not texts.")
+def read_target(y, task, n_rows):
+    """Return the task and the target as an array of classes or numbers.
 
-
-def choose_task(y):
-    """Return "classifier" or "regressor": what values of the target ask for."""
-    kind = y.convert_dtypes().dtype.kind  # whole floats are integers
-    is_amount = kind == "f" or (kind in "iu" and y.nunique() > _MAX_CLASSES)
-    return "regressor" if is_amount else "classifier"
-
-
-def target_values(y, task, folds):
-    """Return the target as an array of classes or numbers."""
-    if task == "regressor":
-        try:
-            return y.to_numpy(dtype=float)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"--task regressor: column {y.name!r} has values that are not numbers."
-            ) from None
+    The task "auto" becomes "classifier" or "regressor", by the values. Classes must
+    have `n_rows` rows.
+    """
     y = y.convert_dtypes()  # integers are read as float if some are missing
-    dtype = {"b": bool, "i": int, "u": int, "f": float}.get(y.dtype.kind, object)
-    y = y.astype(str if dtype is object else dtype)
+    kind = y.dtype.kind
+    if task == "auto":
+        is_amount = kind == "f" or (kind in "iu" and y.nunique() > _MAX_CLASSES)
+        task = "regressor" if is_amount else "classifier"
+    if task == "regressor" or kind == "f":
+        y = _read_numbers(y)
+    if task == "regressor":
+        return task, y.to_numpy()
+    if kind not in "biuf":
+        y = y.astype(str)
     counts = y.value_counts()
     if len(counts) < 2:
         raise ValueError(f"--target: column {y.name!r} has only one value.")
-    rare = counts[counts < folds]
+    rare = counts[counts < n_rows]
     if len(rare):
         label, count = str(rare.index[-1]), int(rare.iloc[-1])
         raise ValueError(
-            f"--target: each class needs at least {folds} rows, but column {y.name!r} "
+            f"--target: each class needs at least {n_rows} rows, but column {y.name!r} "
             f"has {count} of {label!r}. Remove or merge rare classes, or pass --task "
             "regressor if the values are amounts."
         )
-    return y.to_numpy(dtype=dtype)
+    return task, y.to_numpy()
+
+
+def _read_numbers(y):
+    try:
+        y = y.astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"--task regressor: column {y.name!r} has values that are not numbers."
+        ) from None
+    infinite = y.index[np.isinf(y)]
+    if len(infinite):
+        raise ValueError(
+            f"--target: column {y.name!r} has an infinite number in row "
+            f"{infinite[0] + 1:,}. Remove the row, or correct the number."
+        )
+    return y
 
 
 def column_kinds(vectorizer, columns):

@@ -15,14 +15,13 @@ numbers. Writes a model file, and with --report a page that compares the sources
 _PREDICT = "Predict the rows of a table with a model file; writes a CSV file."
 _DESCRIBE = "Show the columns of a table, or what a model file expects and contains."
 _COLUMNS = {"nargs": "+", "default": [], "metavar": "COLUMN"}
-_DEFAULT = "(default: the name of TABLE with {}, in the current folder)"
+_OUTPUT = """file to write (default: the name of TABLE with .skm or .predictions.csv,
+in the current folder)"""
 _TASK = "predict classes or a number; auto decides by the target's values"
 _REPORT = "write an HTML page: takes --folds times as long for each source"
 _SOURCES = """embeddings besides words and character n-grams: minilm, mpnet, glove, a
 file of word vectors, or the folder of a transformer"""
-_IDENTIFIERS = "columns that identify a row: left out, and shown in the report"
-_METRIC = """scikit-learn's name of a score for the report (default: roc_auc for two
-classes, accuracy for more, r2 for numbers)"""
+_ID = "columns that identify a row: left out, and copied to the predictions and report"
 _BUNDLE = "put the sources' files into the model file, to use it elsewhere"
 
 
@@ -49,7 +48,7 @@ def main(arguments=None):
             from . import _commands
 
             getattr(_commands, options.command)(options)
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError, TypeError, ImportError) as error:
             sys.stderr.write(f"{_PROGRAM} {options.command}: error: {error}\n")
             return _INVALID
         except KeyboardInterrupt:
@@ -58,7 +57,7 @@ def main(arguments=None):
     return 0
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def _show_warning(message, *_):
     sys.stderr.write(f"warning: {message}\n")
 
 
@@ -67,20 +66,21 @@ def _parser():
         _PROGRAM, description="Tables with text columns: fit, predict, describe."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    fit = commands.add_parser("fit", help="learn from a table", description=_FIT)
-    predict = commands.add_parser("predict", help="predict rows", description=_PREDICT)
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--output", metavar="FILE", help=_OUTPUT)
+    shared.add_argument("--id", help=_ID, **_COLUMNS)
+    fit = commands.add_parser(
+        "fit", help="learn from a table", description=_FIT, parents=[shared]
+    )
+    predict = commands.add_parser(
+        "predict", help="predict rows", description=_PREDICT, parents=[shared]
+    )
     describe = commands.add_parser(
         "describe", help="show a table or a model", description=_DESCRIBE
     )
     _add_fit(fit.add_argument)
     predict.add_argument("model", help="model file, written by fit")
     predict.add_argument("table", help=_TABLE)
-    predict.add_argument(
-        "--output",
-        metavar="FILE",
-        help="CSV file " + _DEFAULT.format(".predictions.csv"),
-    )
-    predict.add_argument("--id", help="columns to copy", **_COLUMNS)
     describe.add_argument("file", help=f"a model file, or {_TABLE}")
     return parser
 
@@ -91,14 +91,10 @@ def _add_fit(option):
     option("--target", required=True, metavar="COLUMN", help="the column to predict")
     tasks = ("auto", "classifier", "regressor")
     option("--task", choices=tasks, default="auto", help=_TASK)
-    option("--output", metavar="FILE", help="model file " + _DEFAULT.format(".skm"))
     option("--report", metavar="FILE", help=_REPORT)
     option("--sources", nargs="+", default=[], metavar="SOURCE", help=_SOURCES)
     option("--text", help="columns to read as text, however few values", **_COLUMNS)
     option("--drop", help="columns to leave out", **_COLUMNS)
-    option("--id", help=_IDENTIFIERS, **_COLUMNS)
-    option("--metric", help=_METRIC)
     option("--folds", type=int, default=5, help="of the report (default: 5)")
     option("--seed", type=int, default=0, help="random seed (default: 0)")
-    option("--jobs", type=int, help="columns encoded in parallel; -1 for one per core")
     option("--bundle", action="store_true", help=_BUNDLE)

@@ -119,7 +119,7 @@ def untrusted(types, functions, options):
     names = [*types, *functions, *options]
     return UntrustedError(
         f"The file contains {' It contains '.join(found)} If you know where the file "
-        f"comes from and what this does, pass trusted={names!r}.",
+        f"comes from and what this does, pass trusted={names!r} to sk_metaembed.load.",
         names,
     )
 

@@ -38,6 +38,7 @@ def write_json(path, **options):
             partial(TABLE.to_csv, index=False, sep="|", encoding="utf-8-sig"),
         ),
         ("t.parquet", TABLE.to_parquet),
+        ("index.parquet", TABLE.set_index("a").to_parquet),
         ("t.json", write_json),
         ("t.jsonl", partial(write_json, lines=True)),
     ],
@@ -54,7 +55,7 @@ def constant_pipeline(monkeypatch):
     models = {"classifier": DummyClassifier(), "regressor": DummyRegressor()}
     monkeypatch.setattr(
         "sk_metaembed._command_line._commands._pipeline",
-        lambda task, sources, options: make_pipeline(models[task]),
+        lambda sources, options: make_pipeline(models[options.task]),
     )
 
 
