@@ -149,7 +149,7 @@ def _file_suffix(path):
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in (".gz", ".bz2", ".xz"):
         suffixes.pop()
-    return suffixes[-1] if suffixes else ""
+    return "".join(suffixes[-1:])
 
 
 def _arrow_source(data, name, column, keep):
@@ -186,6 +186,7 @@ def _read_records(records, column, keep, size):
 
 def _records(file, column, keep):
     """Yield the objects of a JSON-lines file, which have all columns."""
+    names = {*all_names(column, keep)}
     for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
@@ -194,15 +195,16 @@ def _records(file, column, keep):
             record = json.loads(line)
         except ValueError as error:
             raise ValueError(
-                f"{where} is not valid JSON: {error}. {_OBJECTS}"
+                f"{where} is not valid JSON: {error}. {_OBJECT}"
             ) from error
         if not isinstance(record, dict):
-            raise ValueError(f"{where} is a {type(record).__name__}. {_OBJECTS}")
-        check_columns(where, record, column, keep)
+            raise ValueError(f"{where} is a {type(record).__name__}. {_OBJECT}")
+        if not (column and names <= record.keys()):
+            check_columns(where, record, column, keep)
         yield record
 
 
-_OBJECTS = (
+_OBJECT = (
     'Every line must be an object, such as {"id": 1, "text": "..."}. Read a file that '
     "is a single JSON array with pandas.read_json and pass the DataFrame."
 )
