@@ -189,5 +189,4 @@ def transform_frame(frame, partitions, partition_info=None):
 
 def transform_bag(items, partitions, number):
     """Return a list with a row per item; `number` yields that of the partition."""
-    where = f"partition {next(iter(number))}"
-    return list(partitions.compute(list(items), where))
+    return list(partitions.compute(list(items), f"partition {next(iter(number))}"))
