@@ -3,10 +3,13 @@
 import re
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import get_scorer
 from tqdm import tqdm
 
 try:
@@ -46,6 +49,8 @@ def fit(options):
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
     n_rows = max(options.folds, 3) if report else 3
     options.task, y = _data.read_target(target, options.task, n_rows)
+    if options.metric:
+        _check_metric(options.metric, options.task, y)
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {options.task} of {target.name!r}")
     sources = [_source(name) for name in options.sources]
     pipeline = _pipeline(sources, options)
@@ -63,6 +68,7 @@ def fit(options):
             X,
             y,
             cv=options.folds,
+            scoring=options.metric,
             random_state=options.seed,
             verbose=True,
         )
@@ -141,6 +147,19 @@ def _writable(path, option):
     return path
 
 
+def _check_metric(metric, task, y):
+    """Raise ValueError unless a metric can score predictions of the target."""
+    dummy = {"classifier": DummyClassifier, "regressor": DummyRegressor}[task]()
+    scorer = get_scorer(metric)  # raises ValueError
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            scorer(dummy.fit(y, y), y, y)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"--metric: {metric!r} cannot score predictions of this target: {error}"
+        ) from None
+
+
 def _source(name):
     """Return the (name, source) that an argument of --sources names."""
     from ..datasets import load_glove_6b_50d, minilm_path, mpnet_path
@@ -164,7 +183,9 @@ def _source(name):
 
 def _pipeline(sources, options):
     """Return the unfitted pipeline."""
-    pipeline = make_table_pipeline(options.task, sources, random_state=options.seed)
+    pipeline = make_table_pipeline(
+        options.task, sources, n_jobs=options.jobs, random_state=options.seed
+    )
     if options.text:
         encoder = pipeline["table"].high_cardinality
         always = clone(encoder).set_params(cardinality_threshold=2)

@@ -22,6 +22,8 @@ _REPORT = "write an HTML page: takes --folds times as long for each source"
 _SOURCES = """embeddings besides words and character n-grams: minilm, mpnet, glove, a
 file of word vectors, or the folder of a transformer"""
 _ID = "columns that identify a row: left out, and copied to the predictions and report"
+_METRIC = """scikit-learn's name of a score for the report (default: roc_auc for two
+classes, accuracy for more, r2 for numbers)"""
 _BUNDLE = "put the sources' files into the model file, to use it elsewhere"
 
 
@@ -95,6 +97,8 @@ def _add_fit(option):
     option("--sources", nargs="+", default=[], metavar="SOURCE", help=_SOURCES)
     option("--text", help="columns to read as text, however few values", **_COLUMNS)
     option("--drop", help="columns to leave out", **_COLUMNS)
+    option("--metric", help=_METRIC)
     option("--folds", type=int, default=5, help="of the report (default: 5)")
     option("--seed", type=int, default=0, help="random seed (default: 0)")
+    option("--jobs", type=int, help="columns encoded in parallel; -1 for one per core")
     option("--bundle", action="store_true", help=_BUNDLE)

@@ -69,7 +69,8 @@ def report_html(pipeline, rows, X, y, comparison, options):
 def _meaning(comparison, y):
     """Return what the score means."""
     most_frequent = pd.Series(y).value_counts(normalize=True).iloc[0]
-    meaning = _MEANINGS[comparison.metric].format(most_frequent=most_frequent)
+    meaning = _MEANINGS.get(comparison.metric, f"The score is {comparison.metric}.")
+    meaning = meaning.format(most_frequent=most_frequent)
     return meaning + (_WITH_TEXTS if len(comparison.names) > 1 else "")
 
 

@@ -134,7 +134,7 @@ def test_report_of_a_table_without_texts(tmp_path, monkeypatch):
     text = "\n".join(Checker((tmp_path / "r.html").read_text("utf-8")).text)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     assert lines[lines.index("seed") + 1] == "0"
-    assert not {"text", "bundle"} & {*lines}
+    assert not {"jobs", "metric", "bundle"} & {*lines}
     assert "Each row with texts" not in text
     assert "R²" in text
 
@@ -208,9 +208,10 @@ def test_sources_and_text_columns(tmp_path, monkeypatch):
     WordVectors.from_arrays(words, np.eye(4), path="my vectors.store")
     arguments = ["fit", "t.csv", "--target", "grade", "--drop", "key", "amount"]
     arguments += ["--text", "phase <b>", "--output", "m.skm", "--bundle"]
-    arguments += ["--seed", "3"]
+    arguments += ["--jobs", "1", "--seed", "3"]
     assert main([*arguments, "--sources", "my vectors.store", tiny_bert()]) == 0
     pipe = load("m.skm")
+    assert pipe["table"].n_jobs == 1
     assert pipe["table"].high_cardinality.random_state == 3
     for column in ("remarks", "phase <b>"):
         (steps,) = pipe["table"].transformers_[column].encoders_.values()
@@ -233,6 +234,9 @@ ERRORS = {
     "fit t.csv --target key": "at least 3 rows, but column 'key' has 1 of 'k",
     "fit t.csv --target key --task regressor": "values that are not numbers",
     "fit t.csv --target grade --sources glowe": "'glowe' is neither minilm, mpnet",
+    "fit t.csv --target grade --metric best": "'best' is not a valid scoring value",
+    "fit t.csv --target amount --metric roc_auc": "'roc_auc' cannot score predictions",
+    "fit t.csv --target grade --metric r2": "'r2' cannot score predictions of this",
     "fit t.csv --target grade --folds 1": "--folds must be at least 2, got 1",
     "fit t.csv --target grade --output no/m.skm": "no directory 'no'",
     "fit one.csv --target b": "only one value.\n",
