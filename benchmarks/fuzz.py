@@ -164,7 +164,7 @@ def saved(data):
         value = [*VALUES, there[name]][what % (len(VALUES) + 1)]
         inside[key] = copy.deepcopy(value)
     parts[structure_file.STRUCTURE] = json.dumps(nodes).encode()
-    archive.write_saved_file(WORK / "e.skm", parts, {})
+    archive.write_saved_file(WORK / "e.skm", parts)
     saved_file.load(WORK / "e.skm")
 
 

@@ -9,7 +9,8 @@ def set_public_module(namespace, *private):
     """Set ``__module__`` of a room's public objects to the room.
 
     `namespace` is the ``globals()`` of the room's ``__init__``; `private` are objects
-    that saved files contain and ``__all__`` does not.
+    that saved files contain and ``__all__`` does not. `load` trusts these classes: an
+    instance must be created by setting attributes, or be a named tuple.
     """
     for thing in (*map(namespace.get, namespace["__all__"]), *private):
         if hasattr(thing, "__module__"):

@@ -1,10 +1,11 @@
 """Save estimators to files that contain no code, and load them: `save` and `load`.
 
-`save` encodes an estimator as a list of nodes (`_structure`). Each node has a kind:
-plain values (`_codecs`), trees, splines and losses (`_compiled`), functions by name
-(`_functions`), and vectors and models by reference (`_handles`). What the nodes require
-trust for is read from them (`_requirements`) and compared with the classes that run no
-code (`_trusted`). Then the nodes and the arrays are written to a zip file (`_archive`).
+`save` encodes an estimator as a list of nodes (`_structure`). Each node has a kind,
+and each kind a codec: of plain values (`_codecs`), of trees, splines and losses
+(`_compiled`), of functions, types and objects by name (`_named`); vectors and models
+are referred to (`_handles`). What the nodes require trust for is read from them
+(`_requirements`) and compared with the classes that run no code (`_trusted`). Then the
+nodes and the arrays are written to a zip file (`_archive`).
 
 `load` takes the same steps in reverse, and nothing is created before trust is decided.
 Attributes from which compiled code takes positions are checked (`_checked_state`).

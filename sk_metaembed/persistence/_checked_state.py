@@ -7,18 +7,16 @@ not fitted is absent and needs no check: the estimator raises an error without i
 
 from numbers import Real
 
-from ._codecs import MalformedEntryError
-
 _MOST_THREADS = 1024
 
 
 def check_state(instance):
-    """Raise MalformedEntryError if attributes of an estimator point out of bounds."""
+    """Raise ValueError if attributes of an estimator point out of bounds."""
     for cls in type(instance).__mro__:
         if cls.__module__.startswith("sklearn.") and cls.__name__ in _CHECKS:
             name, check = _CHECKS[cls.__name__]
             if name in vars(instance) and not check(instance):
-                raise MalformedEntryError(
+                raise ValueError(
                     f"the attributes of {cls.__name__} contradict one another"
                 )
 
@@ -94,26 +92,23 @@ def _is_svm_sound(svm):
     svm._n_support, svm.support_ = svm._n_support.copy(), svm.support_.copy()
     n_classes, n = len(svm._n_support), len(svm.support_)
     n_pairs = n_classes * (n_classes - 1) // 2
-    n_probabilities = len(svm._probA), len(svm._probB)
-    is_precomputed = svm.kernel == "precomputed" or callable(svm.kernel)
-    if svm._sparse:
-        # `predict` reads the probabilities of sparse vectors only.
-        wants = getattr(svm, "_effective_probability", svm.probability)
-        is_missing = wants and n_probabilities != (n_pairs, n_pairs)
-        n_coefs = len(svm._dual_coef_.data)
-        if is_precomputed or is_missing or n_coefs != (n_classes - 1) * n:
-            return False
-    elif svm._dual_coef_.shape != (n_classes - 1, n):
-        return False
-    if is_precomputed:
-        rows = svm.support_
-        in_bounds = not n or 0 <= rows.min() <= rows.max() < svm.shape_fit_[0]
+    if svm.kernel == "precomputed" or callable(svm.kernel):
+        rows, n_rows = svm.support_, svm.shape_fit_[0]
+        in_bounds = not n or 0 <= rows.min() <= rows.max() < n_rows
+        in_bounds &= not svm._sparse
     else:
         in_bounds = svm.support_vectors_.shape == (n, svm.n_features_in_)
     if svm._impl in ("c_svc", "nu_svc"):  # others do not use the numbers
         in_bounds &= svm._n_support.min() >= 0 and svm._n_support.sum() == n
-    sizes_match = n_pairs == len(svm._intercept_) and n_pairs > 0
-    return in_bounds and sizes_match and {*n_probabilities} <= {0, n_pairs}
+    # `predict` reads the probabilities of sparse vectors only.
+    is_read = svm._sparse and getattr(svm, "_effective_probability", svm.probability)
+    allowed = {n_pairs} if is_read else {0, n_pairs}
+    return (
+        in_bounds
+        and {len(svm._probA), len(svm._probB)} <= allowed
+        and len(svm._intercept_) == n_pairs > 0
+        and svm._dual_coef_.size == (n_classes - 1) * n
+    )
 
 
 # The first attribute is the one without which there is nothing to check.

@@ -1,51 +1,39 @@
 """Codecs of plain values and of values of NumPy and SciPy.
 
 A node of a saved structure is a kind and its content, a dictionary of atoms, references
-to other nodes, and lists of these. An `encode` function returns the content of a value,
-or None if it cannot be saved; the `decode` function of the same kind takes the content
-with its references resolved, and checks it. Lists in a content are part of it, other
-containers become nodes of their own.
+to other nodes, and lists of these. The `encode` function of a kind returns the content
+of a value, or None if it cannot be saved. The `decode` function takes the content with
+its references resolved: its parameters are the names in the content, and its
+annotations the types of their values, which are checked before it is called. Lists in a
+content are part of it, other containers become nodes of their own.
 """
 
 import json
 import os
 from collections import OrderedDict, defaultdict
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator, RandomState
-from scipy import sparse, special, stats
+from scipy import sparse, stats
 from scipy.stats._distn_infrastructure import rv_frozen, rv_generic
 from sklearn.utils import Bunch
-
-
-class MalformedEntryError(Exception):
-    """The content of a node is missing an entry or has an invalid one."""
 
 
 class UnsavableError(TypeError):
     """A value cannot be saved; the message continues the name of its place."""
 
 
-def entry(content, name, *types):
-    """Return an entry of a node's content after checking its type."""
-    value = content.get(name)
-    if not isinstance(value, types) or isinstance(value, bool) > (bool in types):
-        raise MalformedEntryError(f"the entry {name!r} is {type(value).__name__}")
-    return value
+def instance_of(*types):
+    """Return a function that tests for instances of types and of their subclasses."""
+    return lambda value: isinstance(value, types)
 
 
-def array_entry(content, name, dtype=None):
-    """Return a one-dimensional array of a node's content, checked."""
-    array = entry(content, name, np.ndarray)
-    if array.ndim != 1 or array.dtype != (array.dtype if dtype is None else dtype):
-        raise MalformedEntryError(
-            f"the array {name!r} has {array.ndim} dimensions of {array.dtype}"
-        )
-    return array
+def attributes(*names):
+    """Return an encode function; the content is attributes of the value."""
+    return lambda value: {name: getattr(value, name) for name in names}
 
 
 def _encode_items(value):
@@ -55,24 +43,24 @@ def _encode_items(value):
     return {"items": list(value)}
 
 
-def _decode_items(kind, content):
-    return kind(entry(content, "items", list))
+def _decode_items(kind):
+    def decode(items: list) -> Any:
+        return kind(items)
+
+    return decode
 
 
 _DICTS = {kind.__name__: kind for kind in (dict, OrderedDict, defaultdict, Bunch)}
 
 
 def _encode_dict(value):
+    default = getattr(value, "default_factory", None)
     items = {"keys": list(value), "values": list(value.values())}
-    default = {"default": value.default_factory} if type(value) is defaultdict else {}
-    return {"type": type(value).__name__, **items, **default}
+    return {"type": type(value).__name__, **items, "default": default}
 
 
-def _decode_dict(content):
-    new = _DICTS[entry(content, "type", str)]()
-    if type(new) is defaultdict:
-        new.default_factory = entry(content, "default", type, type(None))
-    keys, values = entry(content, "keys", list), entry(content, "values", list)
+def _decode_dict(type: str, keys: list, values: list, default: type | None) -> dict:
+    new: dict = _DICTS[type]() if default is None else defaultdict(default)
     new.update(zip(keys, values, strict=True))
     return new
 
@@ -81,45 +69,57 @@ def _encode_bytes(value):
     return {"data": np.frombuffer(value, np.uint8)}
 
 
-def _decode_bytes(kind, content):
-    return kind(array_entry(content, "data", np.uint8))
+def _decode_bytes(kind):
+    def decode(data: np.ndarray) -> Any:
+        return kind(data.astype(np.uint8, casting="no"))
+
+    return decode
 
 
-def _encode_slice(value):
-    return {name: getattr(value, name) for name in ("start", "stop", "step")}
+def _decode_slice(start: object, stop: object, step: object) -> slice:
+    return slice(start, stop, step)
 
 
-def _decode_slice(content):
-    return slice(content["start"], content["stop"], content["step"])
+def _encode_text(value):
+    return {"text": str(value)}
 
 
 def _encode_path(value):
-    return {"path": os.fspath(value)}
+    return {"text": os.fspath(value)}
 
 
-def _decode_path(content):
-    return Path(entry(content, "path", str))
+def _decode_path(text: str) -> Path:
+    return Path(text)
 
 
-def _encode_dtype(dtype):
-    return None if dtype.hasobject else {"dtype": dtype_text(dtype)}
+def _decode_zoned(text: str) -> Any:
+    from pandas import DatetimeTZDtype
+
+    return DatetimeTZDtype.construct_from_string(text)
+
+
+def _decode_text(text: str) -> np.str_:
+    return np.str_(text)
 
 
 def dtype_text(dtype):
-    """Return the text of a dtype without objects, for `dtype_entry`."""
+    """Return the text of a dtype without objects, for `decode_dtype`."""
     if dtype.names is None:
         return dtype.str
     return json.dumps(np.lib.format.dtype_to_descr(dtype))
 
 
-def dtype_entry(content):
-    """Return the dtype of a node's content."""
-    text = entry(content, "dtype", str)
-    descr = json.loads(text) if text.startswith("[") else text
-    dtype = np.lib.format.descr_to_dtype(descr)
-    if dtype.hasobject:
-        raise MalformedEntryError(f"the dtype {dtype} holds objects")
-    return dtype
+def decode_dtype(dtype: str) -> np.dtype:
+    """Return the dtype of a text."""
+    descr: Any = json.loads(dtype) if dtype.startswith("[") else dtype
+    new = np.lib.format.descr_to_dtype(descr)
+    if new.hasobject:
+        raise ValueError(f"the dtype {new} holds objects")
+    return new
+
+
+def _encode_dtype(dtype):
+    return None if dtype.hasobject else {"dtype": dtype_text(dtype)}
 
 
 def _encode_objects(array):
@@ -128,203 +128,129 @@ def _encode_objects(array):
     return {"shape": list(array.shape), "items": list(array.flat)}
 
 
-def _decode_objects(content):
-    items = entry(content, "items", list)
+def _decode_objects(shape: list, items: list) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):  # assigning lists at once would nest them
         array[i] = item
-    return array.reshape(entry(content, "shape", list))
+    return array.reshape(shape)
 
 
-def _encode_masked(array):
-    return {"data": array.data, "mask": array.mask}
+# No lists: those that share parts would become arrays of any size.
+def _decode_masked(data: np.ndarray, mask: np.ndarray | np.bool_) -> np.ndarray:
+    return np.ma.MaskedArray(data, mask)
 
 
-def _decode_masked(content):
-    # No lists: those that share parts would become arrays of any size.
-    mask = entry(content, "mask", np.ndarray, np.bool_)
-    return np.ma.MaskedArray(entry(content, "data", np.ndarray), mask)
+_SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 
 
-def _encode_text(value):
-    return {"text": str(value)}
-
-
-def _decode_text(content):
-    return np.str_(entry(content, "text", str))
-
-
-_UFUNCS = {"numpy": np, "scipy.special": special}
-
-
-def _encode_ufunc(value):
-    for module, package in _UFUNCS.items():
-        if getattr(package, value.__name__, None) is value:
-            return {"package": module, "ufunc": value.__name__}
-    return None
-
-
-def _decode_ufunc(content):
-    package = _UFUNCS[entry(content, "package", str)]
-    function = getattr(package, entry(content, "ufunc", str), None)
-    return entry({"ufunc": function}, "ufunc", np.ufunc)
-
-
-_SPARSE_ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
-_SPARSE_MATRICES = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
+_is_sparse = instance_of(sparse.spmatrix, sparse.sparray)
 
 
 def _encode_sparse(value):
-    if value.format not in _SPARSE_ARRAYS:
+    if value.format not in ("csr", "csc"):
         value = value.tocsr()
-    return {
-        "format": value.format,
-        "matrix": isinstance(value, sparse.spmatrix),
-        "shape": list(map(int, value.shape)),
-        "data": value.data,
-        "indices": value.indices,
-        "indptr": value.indptr,
-    }
+    kind = "matrix" if isinstance(value, sparse.spmatrix) else "array"
+    arrays = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+    shape = list(map(int, value.shape))
+    return {"type": f"{value.format}_{kind}", "shape": shape, **arrays}
 
 
-def _decode_sparse(content):
-    kinds = _SPARSE_MATRICES if entry(content, "matrix", bool) else _SPARSE_ARRAYS
-    names = "data", "indices", "indptr"
-    arrays = tuple(entry(content, name, np.ndarray) for name in names)
-    shape = tuple(entry(content, "shape", list))
+def _decode_sparse(
+    type: str, shape: list, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray
+) -> Any:
     # Compiled code reads where indices point: nothing else may write to the arrays.
-    value = kinds[entry(content, "format", str)](arrays, shape=shape, copy=True)
+    if type not in _SPARSE:
+        raise ValueError(f"there is no sparse {type!r}")
+    arrays = data, indices, indptr
+    value = getattr(sparse, type)(arrays, shape=tuple(shape), copy=True)
     value.check_format(full_check=True)
     return value
 
 
 _MT_SIZE = 624
-# Bit generators whose state holds no position or pointer into memory.
-_GENERATORS = ("PCG64", "PCG64DXSM")
-_POOL_SIZE = 4  # words; the default of SeedSequence
+# The state of PCG64 holds no position or pointer into memory.
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM")
 
 
-def _encode_random_state(value):
-    state = value.get_state(legacy=False)
-    if state["bit_generator"] != "MT19937":
+def _encode_random(value):
+    if isinstance(value, RandomState):
+        state = value.get_state(legacy=False)
+    else:
+        state = value.bit_generator.state
+    if state["bit_generator"] not in _BIT_GENERATORS:
         return None
-    return {
-        "key": state["state"]["key"],
-        "pos": int(state["state"]["pos"]),
-        "has_gauss": int(state["has_gauss"]),
-        "gauss": float(state["gauss"]),
-    }
+    return {"type": type(value).__name__, "state": state}
 
 
-def _decode_random_state(content):
-    key = array_entry(content, "key", np.uint32)
-    pos = entry(content, "pos", int)
+def _decode_random(type: str, state: dict) -> Any:
+    name, position = state["bit_generator"], state["state"].get("pos", 0)
+    if name not in _BIT_GENERATORS:
+        raise ValueError(f"the generator {name!r} is not supported")
     # numpy reads memory at any position, 10**6 crashes the process.
-    if len(key) != _MT_SIZE or not 0 <= pos <= _MT_SIZE:
-        raise MalformedEntryError("the position of a random state is out of bounds")
-    state = RandomState()
-    gauss = entry(content, "has_gauss", int), entry(content, "gauss", float)
-    state.set_state(("MT19937", key, pos, *gauss))
-    return state
-
-
-def _encode_generator(value):
-    state = dict(value.bit_generator.state)
-    name, seed = state.pop("bit_generator"), value.bit_generator.seed_seq
-    default = type(seed) is np.random.SeedSequence and seed.pool_size == _POOL_SIZE
-    if name not in _GENERATORS or not default:
-        return None
-    # With its seed sequence, the generator also spawns the same children.
-    seed = {k: v for k, v in seed.state.items() if k != "pool_size"}
-    return {"name": name, "state": state, "seed": seed}
-
-
-def _decode_generator(content):
-    name, seed = entry(content, "name", str), entry(content, "seed", dict)
-    if name not in _GENERATORS or "pool_size" in seed:
-        raise MalformedEntryError(f"the generator {name!r} is not supported")
-    for value in seed.values():  # nested lists could share parts without end
-        parts = value if isinstance(value, list | tuple) else [value]
-        if not all(
-            part is None or isinstance(part, int | np.integer) for part in parts
-        ):
-            raise MalformedEntryError("the seed of a generator is not of integers")
-    bits = getattr(np.random, name)(np.random.SeedSequence(**seed))
-    bits.state = {**entry(content, "state", dict), "bit_generator": name}
-    return Generator(bits)
+    if not (isinstance(position, int) and 0 <= position <= _MT_SIZE):
+        raise ValueError("the position of a random state is out of bounds")
+    bits = getattr(np.random, name)(0)
+    bits.state = state
+    new: Any = Generator(bits)
+    if type == "RandomState":
+        new = RandomState(bits)
+        new.set_state(state)  # with the number that `normal` has stored
+    return new
 
 
 def _encode_distribution(value):
     known = getattr(stats, value.dist.name, None)
-    if type(known) is not type(value.dist):
+    is_global = value.random_state is np.random.mtrand._rand
+    if type(known) is not type(value.dist) or not is_global:
         raise UnsavableError(
             f"is the distribution {value.dist.name!r}, which is not one of "
-            "scipy.stats; only those can be saved. Use a list of values."
+            "scipy.stats or has its own random_state; only others can be saved. Use a "
+            "list of values."
         )
-    own = value.random_state is not np.random.mtrand._rand
-    return {
-        "name": value.dist.name,
-        "args": list(value.args),
-        "kwds": value.kwds,
-        "random_state": value.random_state if own else None,
-    }
+    return {"name": value.dist.name, "args": list(value.args), "kwds": value.kwds}
 
 
-def _decode_distribution(content):
-    known = getattr(stats, entry(content, "name", str), None)
+def _decode_distribution(name: str, args: list, kwds: dict) -> Any:
+    known = getattr(stats, name, None)
     if not isinstance(known, rv_generic):
-        raise MalformedEntryError("scipy.stats has no distribution of that name")
-    frozen = known(*entry(content, "args", list), **entry(content, "kwds", dict))
-    state = entry(content, "random_state", type(None), RandomState)
-    if state is not None:
-        frozen.random_state = state
-    return frozen
+        raise ValueError("scipy.stats has no distribution of that name")
+    return known(*args, **kwds)
 
 
-def _encode_zoned(value):
-    return {"zone": str(value)}
-
-
-def _decode_zoned(content):
-    from pandas import DatetimeTZDtype
-
-    return DatetimeTZDtype.construct_from_string(entry(content, "zone", str))
-
-
-# Types, encode and decode by kind. Values have exactly one of the types.
+_ZONED = ["pandas.DatetimeTZDtype", "pandas.core.dtypes.dtypes.DatetimeTZDtype"]
+# By kind: which values are of it, encode and decode. A list holds their types, without
+# subclasses, or names of types or modules that are not imported here; others are tests.
 CODECS: dict[str, tuple[Any, Any, Any]] = {
-    "list": ([list], _encode_items, partial(_decode_items, list)),
-    "tuple": ([tuple], _encode_items, partial(_decode_items, tuple)),
-    "set": ([set], _encode_items, partial(_decode_items, set)),
-    "frozenset": ([frozenset], _encode_items, partial(_decode_items, frozenset)),
-    "dict": (_DICTS.values(), _encode_dict, _decode_dict),
-    "bytes": ([bytes], _encode_bytes, partial(_decode_bytes, bytes)),
-    "bytearray": ([bytearray], _encode_bytes, partial(_decode_bytes, bytearray)),
-    "slice": ([slice], _encode_slice, _decode_slice),
-    "path": ([os.PathLike], _encode_path, _decode_path),
+    "list": ([list], _encode_items, _decode_items(list)),
+    "tuple": ([tuple], _encode_items, _decode_items(tuple)),
+    "set": ([set], _encode_items, _decode_items(set)),
+    "frozenset": ([frozenset], _encode_items, _decode_items(frozenset)),
+    "dict": (list(_DICTS.values()), _encode_dict, _decode_dict),
+    "bytes": ([bytes], _encode_bytes, _decode_bytes(bytes)),
+    "bytearray": ([bytearray], _encode_bytes, _decode_bytes(bytearray)),
+    "slice": ([slice], attributes("start", "stop", "step"), _decode_slice),
+    "path": (instance_of(os.PathLike), _encode_path, _decode_path),
     "text": ([np.str_], _encode_text, _decode_text),
-    "dtype": ([np.dtype], _encode_dtype, dtype_entry),
+    "dtype": (instance_of(np.dtype), _encode_dtype, decode_dtype),
     "objects": ([np.ndarray], _encode_objects, _decode_objects),
-    "masked array": ([np.ma.MaskedArray], _encode_masked, _decode_masked),
-    "ufunc": ([np.ufunc], _encode_ufunc, _decode_ufunc),
-    "sparse": ([sparse.spmatrix, sparse.sparray], _encode_sparse, _decode_sparse),
-    "random state": ([RandomState], _encode_random_state, _decode_random_state),
-    "generator": ([Generator], _encode_generator, _decode_generator),
-    "distribution": ([rv_frozen], _encode_distribution, _decode_distribution),
-    "zoned dates": ([], _encode_zoned, _decode_zoned),
+    "masked array": ([np.ma.MaskedArray], attributes("data", "mask"), _decode_masked),
+    "sparse": (_is_sparse, _encode_sparse, _decode_sparse),
+    "random": ([RandomState, Generator], _encode_random, _decode_random),
+    "distribution": (
+        instance_of(rv_frozen),
+        _encode_distribution,
+        _decode_distribution,
+    ),
+    "zoned dates": (_ZONED, _encode_text, _decode_zoned),
 }
-_KINDS = {kind: name for name, (kinds, *_) in CODECS.items() for kind in kinds}
-# Types of which values are instances of subclasses.
-_BASES = (os.PathLike, np.dtype, sparse.spmatrix, sparse.sparray, rv_frozen)
 
 
-def encode_value(value):
-    """Return kind and content of a value, or None if it has no codec here."""
-    kind = _KINDS.get(type(value))
-    if kind is None:
-        kind = next((_KINDS[base] for base in _BASES if isinstance(value, base)), None)
-    # The type of a column of dates with a time zone, by its name, to import no pandas.
-    if type(value).__name__ == "DatetimeTZDtype":
-        kind = "zoned dates"
-    content = None if kind is None else CODECS[kind][1](value)
-    return None if content is None else (kind, content)
+def decode(function, content):
+    """Return the value of a content; its references are resolved."""
+    types = {n: kind for n, kind in function.__annotations__.items() if n != "return"}
+    if types.keys() != content.keys():
+        raise ValueError(f"a node has the entries {[*content]}")
+    for name, value in content.items():
+        if not isinstance(value, types[name]):
+            raise ValueError(f"the entry {name!r} is {type(value).__name__}")
+    return function(**content)

@@ -9,20 +9,13 @@ gradient boosting do not, so its trees do.
 """
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
-from ._codecs import MalformedEntryError, array_entry, entry
+from ._codecs import attributes
 
 _BITSET_WORDS = 8  # of 32 bits, for 256 categories
-
-
-def encode_compiled(value):
-    """Return kind and content of a tree, spline or loss, else None."""
-    module = type(value).__module__
-    encode = _ENCODERS.get(f"{module}.{type(value).__qualname__}")
-    encode = encode or _ENCODERS.get(module)
-    return None if encode is None else encode(value)
 
 
 def _encode_tree(tree):
@@ -31,24 +24,23 @@ def _encode_tree(tree):
     # Without the bytes between the fields, which are not initialized.
     packed = nodes.astype([(name, nodes.dtype[name]) for name in nodes.dtype.names])
     arrays = {"nodes": packed, "values": state["values"], "n_classes": n_classes}
-    return "tree", {"n_features": n_features, **arrays}
+    return {"n_features": n_features, **arrays}
 
 
-def _decode_tree(content):
+def _decode_tree(
+    n_features: int, nodes: np.ndarray, values: np.ndarray, n_classes: np.ndarray
+) -> Any:
     from sklearn.tree._tree import Tree
 
-    n_features = entry(content, "n_features", int)
-    n_classes = array_entry(content, "n_classes", np.intp)
-    nodes, values = array_entry(content, "nodes"), entry(content, "values", np.ndarray)
     left, right = nodes["left_child"], nodes["right_child"]
     depth = _check_nodes(left, right, left == -1, nodes["feature"], n_features)
     inner = nodes[left != -1]
     if n_features < 1 or len(n_classes) < 1 or n_classes.min() < 1:
-        raise MalformedEntryError("a tree has no features or an output without values")
+        raise ValueError("a tree has no features or an output without values")
     if values.shape != (len(nodes), len(n_classes), n_classes.max()):
-        raise MalformedEntryError(f"a tree has values of shape {values.shape}")
+        raise ValueError(f"a tree has values of shape {values.shape}")
     _check_numbers(inner["threshold"], values)
-    tree = Tree(n_features, n_classes, len(n_classes))
+    tree = Tree(n_features, n_classes.astype(np.intp, casting="no"), len(n_classes))
     arrays = {"nodes": nodes, "values": values}
     tree.__setstate__({"max_depth": depth, "node_count": len(nodes), **arrays})
     return tree
@@ -56,20 +48,20 @@ def _decode_tree(content):
 
 def _check_nodes(left, right, is_leaf, features, n_features):
     """Check that (n_nodes,) arrays link one tree, parents first; return its depth."""
+    if left.ndim != 1:
+        raise ValueError(f"the nodes of a tree have {left.ndim} dimensions")
     ids = np.arange(len(left))
     parents = np.tile(ids[~is_leaf], 2)
     children = np.concatenate([left[~is_leaf], right[~is_leaf]]).astype(np.int64)
     once = np.array_equal(np.sort(children), ids[1:])
     if not len(ids) or not once or (children <= parents).any():
-        raise MalformedEntryError(
+        raise ValueError(
             "the nodes of a tree do not form one: each but the first must be the child "
             "of one node before it"
         )
     used = features[~is_leaf]
     if len(used) and not 0 <= used.min() <= used.max() < n_features:
-        raise MalformedEntryError(
-            f"a node of a tree reads feature {used.max()} of {n_features}"
-        )
+        raise ValueError(f"a node of a tree reads feature {used.max()} of {n_features}")
     level, depth = ids[:1], -1
     while len(level):
         level = level[~is_leaf[level]]
@@ -80,21 +72,18 @@ def _check_nodes(left, right, is_leaf, features, n_features):
 def _check_numbers(thresholds, values):
     # Infinite where a node separates missing values from all others.
     if np.isnan(thresholds).any() or not np.isfinite(values).all():
-        raise MalformedEntryError("a threshold or value of a tree is not a number")
+        raise ValueError("a threshold or value of a tree is not a number")
 
 
-def _encode_boosted(tree):
-    return "boosted tree", {name: vars(tree)[name] for name in _BOOSTED}
-
-
-_BOOSTED = ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
-
-
-def _decode_boosted(content):
+def _decode_boosted(
+    nodes: np.ndarray,
+    binned_left_cat_bitsets: np.ndarray,
+    raw_left_cat_bitsets: np.ndarray,
+) -> Any:
     from ._checked_tree import CheckedTreePredictor
 
-    bitsets = [entry(content, name, np.ndarray).copy() for name in _BOOSTED[1:]]
-    tree = CheckedTreePredictor(array_entry(content, "nodes").copy(), *bitsets)
+    bitsets = binned_left_cat_bitsets.copy(), raw_left_cat_bitsets.copy()
+    tree = CheckedTreePredictor(nodes.copy(), *bitsets)
     nodes, is_leaf = tree.nodes, tree.nodes["is_leaf"] != 0
     features = nodes["feature_idx"]
     _check_nodes(nodes["left"], nodes["right"], is_leaf, features, np.inf)
@@ -104,63 +93,54 @@ def _decode_boosted(content):
     for bitset in bitsets:
         shape = bitset.shape
         if len(shape) != 2 or shape[0] < n_bitsets or shape[1] != _BITSET_WORDS:
-            raise MalformedEntryError(f"a tree has sets of categories of shape {shape}")
+            raise ValueError(f"a tree has sets of categories of shape {shape}")
     return tree
 
 
 def _encode_spline(spline):
-    arrays = {"t": np.array(spline.t), "c": np.array(spline.c)}
-    numbers = {"k": int(spline.k), "axis": int(spline.axis)}
-    return "spline", {**arrays, **numbers, "extrapolate": spline.extrapolate}
+    # Copies, as of a loaded spline: those of one transformer share their knots.
+    numbers = {"k": spline.k, "axis": spline.axis, "extrapolate": spline.extrapolate}
+    return {"t": spline.t.copy(), "c": spline.c.copy(), **numbers}
 
 
-def _decode_spline(content):
+def _decode_spline(
+    t: np.ndarray, c: np.ndarray, k: int, axis: int, extrapolate: bool | str
+) -> Any:
     from scipy.interpolate import BSpline
 
-    knots, c = array_entry(content, "t", np.float64), entry(content, "c", np.ndarray)
-    if c.dtype != np.float64 or not np.isfinite(c).all():
-        raise MalformedEntryError("the coefficients of a spline are not numbers")
+    if not (t.dtype == c.dtype == np.float64 and np.isfinite(c).all()):
+        raise ValueError("the knots or coefficients of a spline are not numbers")
     # The constructor checks the knots and the shapes.
-    return BSpline(
-        knots.copy(),
-        c.copy(),
-        entry(content, "k", int),
-        extrapolate=entry(content, "extrapolate", bool, str),
-        axis=entry(content, "axis", int),
-    )
+    return BSpline(t.copy(), c.copy(), k, extrapolate=extrapolate, axis=axis)
 
 
 # Before scikit-learn 1.7, the first module names itself "_loss".
-_LOSSES = ("sklearn._loss._loss", "sklearn.linear_model._sgd_fast", "_loss")
+_LOSSES = ["sklearn._loss._loss", "sklearn.linear_model._sgd_fast", "_loss"]
 
 
 def _encode_loss(loss):
     constructor, arguments, *_ = loss.__reduce__()
     parameters = arguments if isinstance(constructor, type) else ()
-    return "loss", {"loss": type(loss).__name__, "parameters": list(parameters)}
+    return {"loss": type(loss).__name__, "parameters": list(parameters)}
 
 
-def _decode_loss(content):
-    name = entry(content, "loss", str)
-    parameters = map(float, entry(content, "parameters", list))
+def _decode_loss(loss: str, parameters: list) -> Any:
     for module in map(import_module, _LOSSES[:2]):
-        loss = vars(module).get(name)
-        if isinstance(loss, type) and loss.__module__ in _LOSSES:
-            return loss(*parameters)
-    raise MalformedEntryError(f"there is no loss {name!r}")
+        kind = vars(module).get(loss)
+        if isinstance(kind, type) and kind.__module__ in _LOSSES:
+            return kind(*map(float, parameters))
+    raise ValueError(f"there is no loss {loss!r}")
 
 
-_BOOSTING = "sklearn.ensemble._hist_gradient_boosting.predictor"
-_ENCODERS = {
-    "sklearn.tree._tree.Tree": _encode_tree,
-    f"{_BOOSTING}.TreePredictor": _encode_boosted,
-    "sk_metaembed.persistence._checked_tree.CheckedTreePredictor": _encode_boosted,
-    "scipy.interpolate._bsplines.BSpline": _encode_spline,
-    **dict.fromkeys(_LOSSES, _encode_loss),
-}
-DECODERS = {
-    "tree": _decode_tree,
-    "boosted tree": _decode_boosted,
-    "spline": _decode_spline,
-    "loss": _decode_loss,
+_BOOSTED = attributes("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
+_BOOSTED_TREES = [
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sk_metaembed.persistence._checked_tree.CheckedTreePredictor",
+]
+# As those of `_codecs`.
+CODECS = {
+    "tree": (["sklearn.tree._tree.Tree"], _encode_tree, _decode_tree),
+    "boosted tree": (_BOOSTED_TREES, _BOOSTED, _decode_boosted),
+    "spline": (["scipy.interpolate._bsplines.BSpline"], _encode_spline, _decode_spline),
+    "loss": (_LOSSES, _encode_loss, _decode_loss),
 }

@@ -34,8 +34,8 @@ class SavedFileError(ValueError):
     ...     try:
     ...         load(path)
     ...     except SavedFileError as error:
-    ...         print(str(error).partition("notes.txt ")[2].partition(". ")[0])
-    was not written by sk_metaembed.save
+    ...         print(str(error).partition("notes.txt: ")[2].partition(". ")[0])
+    the file was not written by sk_metaembed.save
     """
 
 
@@ -78,24 +78,28 @@ class UntrustedError(SavedFileError):
 
 
 @contextmanager
-def raise_corrupt(label):
+def reading(path):
     """Re-raise any error of reading an untrusted file as a SavedFileError."""
     try:
         yield
-    except SavedFileError:
+    except UntrustedError:
         raise
-    except ModuleNotFoundError as error:
-        raise SavedFileError(
-            f"{label}: the package {error.name!r} is required and is not installed."
-        ) from error
     # Malformed files make libraries raise errors without a common base class.
     except Exception as error:
-        text = " ".join(str(error).split()).rstrip(".")
-        text = text if len(text) <= 200 else f"{text[:200]}..."
-        raise SavedFileError(
-            f"{label}: the content is corrupt or was not written by sk_metaembed.save "
-            f"({type(error).__name__}: {text})."
-        ) from error
+        raise SavedFileError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error):
+    if isinstance(error, SavedFileError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
+        return f"the package {error.name!r} is required and is not installed."
+    text = " ".join(str(error).split()).rstrip(".")
+    text = text if len(text) <= 200 else f"{text[:200]}..."
+    return (
+        "the content is corrupt or was not written by sk_metaembed.save "
+        f"({type(error).__name__}: {text})."
+    )
 
 
 _BOOSTERS = {"lightgbm", "xgboost", "catboost"}

@@ -8,129 +8,87 @@ import hashlib
 import json
 import sys
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
-import numpy as np
-
+from ..vectors import WordVectors
 from ..vectors._cache import cache_root, publish
-from ..vectors._download import sha256
-from ._codecs import MalformedEntryError, entry
 from ._errors import SavedFileError
 
 # Modules that open each kind of handle.
-_MODULES = {
+HANDLES = {
     "vectors": "sk_metaembed.vectors._word_vectors",
     "elmo": "sk_metaembed.sources._elmo_model",
     "static": "sk_metaembed.sources.static_subword._model",
     "transformer": "sk_metaembed.sources.transformer._model",
     "loaded": "sk_metaembed.sources.transformer._model",
 }
-KINDS = {*_MODULES, "pair", "keyed vectors"}
-_BUNDLES = "bundles"
+
+
+def with_handle(value):
+    """Return a value, or what is saved in place of a model that users pass loaded."""
+    if "transformers" in sys.modules and isinstance(value, tuple | list):
+        from ..sources.transformer._model_pickle import LoadedPair, is_pair
+
+        return LoadedPair(*value) if is_pair(value) else value
+    models = sys.modules.get("gensim.models")
+    if models is not None and isinstance(value, models.KeyedVectors):
+        return WordVectors.from_keyed_vectors(value)
+    return value
+
+
+def _encode_pair(pair):
+    from ..sources.transformer._model import loaded_model
+
+    return {"handle": loaded_model(*pair.pair)}
+
+
+def _decode_pair(handle: object) -> tuple:
+    return attrgetter("module", "tokenizer")(handle)
+
+
+_PAIR = "sk_metaembed.sources.transformer._model_pickle.LoadedPair"
+CODECS = {"pair": ([_PAIR], _encode_pair, _decode_pair)}
 
 
 def encode_handle(value, bundle, files, where):
-    """Return kind and content of a handle or model that users pass, else None.
+    """Return the content of a handle.
 
-    The files of a handle are added to `files`, if `bundle` is true or there are no
-    others to which a saved file could refer.
+    Its files are added to `files`, if `bundle` is true or there are no others to which
+    a saved file could refer.
     """
-    kind = getattr(type(value), "_saved_kind", None)
-    if kind is not None:
-        content = dict(value._reference())
-        if bundle or not content:
-            content["bundled"] = prefix = f"{kind}/{value.fingerprint[:32]}"
-            new = {f"{prefix}/{n}": data for n, data in value._files(where).items()}
-            files.update(new)
-        return kind, content
-    if "transformers" in sys.modules and isinstance(value, tuple | list):
-        from ..sources.transformer._model import loaded_model
-        from ..sources.transformer._model_pickle import is_pair
-
-        if is_pair(value):
-            handle = loaded_model(*value)
-            return "pair", {"handle": handle, "as_list": isinstance(value, list)}
-    models = sys.modules.get("gensim.models")
-    if models is not None and isinstance(value, models.KeyedVectors):
-        return "keyed vectors", _keyed_vectors(value)
-    return None
-
-
-def _keyed_vectors(vectors):
-    from ..vectors._gensim import ngram_table
-
-    buckets, *n = ngram_table(vectors) or [None]
-    return {
-        "words": list(vectors.index_to_key),
-        "vectors": np.array(vectors.vectors),
-        "buckets": None if buckets is None else np.array(buckets),
-        "n": [int(number) for number in n],
-    }
+    content = dict(value._reference())
+    if bundle or not content:
+        content["bundled"] = prefix = f"{value._saved_kind}/{value.fingerprint[:32]}"
+        new = value._files(where).items()
+        files.update({f"{prefix}/{name}": data for name, data in new})
+    return content
 
 
 def open_handle(kind, content, file):
-    """Return the handle or model of a node, from a reference or the bundle in a file.
+    """Return the handle of a node, from a reference or the bundle in a file.
 
     Raises SavedFileError if the files it refers to were moved or changed.
     """
-    if kind == "keyed vectors":
-        return _decode_keyed_vectors(content)
-    if kind == "pair":
-        pair = content["handle"].module, content["handle"].tokenizer
-        return list(pair) if entry(content, "as_list", bool) else pair
-    module = import_module(_MODULES[kind])
-    if "bundled" in content:
-        return _open_bundle(module, kind, content, file)
-    try:
-        return module.from_reference(kind, content)
-    except (OSError, ValueError, ImportError) as error:
-        raise SavedFileError(
-            f"{file.label} refers to files of the {kind} that were moved or changed: "
-            f"{error} Restore them, or save again with bundle=True."
-        ) from error
-
-
-def _decode_keyed_vectors(content):
-    from ..vectors._gensim import to_keyed_vectors
-
-    words = entry(content, "words", list)
-    vectors = entry(content, "vectors", np.ndarray)
-    is_text = all(type(word) is str for word in words)
-    if vectors.ndim != 2 or len(vectors) != len(words) or not is_text:
-        raise MalformedEntryError("vectors and words do not match")
-    buckets = entry(content, "buckets", np.ndarray, type(None))
-    if buckets is not None:
-        buckets = buckets, *entry(content, "n", list)
-    return to_keyed_vectors(words, vectors, buckets)
-
-
-def _open_bundle(module, kind, content, file):
-    prefix = entry(content, "bundled", str)
-    folder = _unpack(file, prefix)
+    module = import_module(HANDLES[kind])
+    if "bundled" not in content:
+        try:
+            return module.from_reference(kind, content)
+        except (OSError, ValueError, ImportError) as error:
+            raise SavedFileError(
+                f"it refers to files of the {kind} that were moved or changed: {error} "
+                "Restore them, or save again with bundle=True."
+            ) from error
+    folder = _unpack(file, content["bundled"])
     try:
         return module.from_files(kind, content, folder)
+    except ModuleNotFoundError:
+        raise
     except Exception as error:  # readers raise errors without a common base class
-        if _is_intact(file, prefix, folder):
-            raise
         raise SavedFileError(
-            f"{file.label} is intact, but its {kind}, unpacked to {folder}, was "
-            "modified or corrupted there. Delete that folder and load again."
+            f"its {kind}, unpacked to {folder}, cannot be read: {error} If it was "
+            "modified or corrupted there, delete that folder and load again."
         ) from error
-
-
-def _is_intact(file, prefix, folder):
-    """Return whether the files of a bundle are as they were unpacked."""
-    digests = {place: file.digest(name) for name, place in _places(file, prefix)}
-    try:
-        return all(sha256(folder / place) == digests[place] for place in digests)
-    except OSError:
-        return False
-
-
-def _places(file, prefix):
-    """Return names of the members of a bundle, and their paths in its folder."""
-    names = file.names_under(f"{prefix}/")
-    return [(name, name.removeprefix(f"{prefix}/")) for name in names]
 
 
 def _unpack(file, prefix):
@@ -139,19 +97,20 @@ def _unpack(file, prefix):
     It is in the cache and named by a digest of its contents, so that processes and
     pickles share it. The checksum of each member is verified when it is written.
     """
-    places = _places(file, prefix)
-    if not places:
-        raise SavedFileError(f"{file.label}: the bundle {prefix!r} is missing.")
-    root = cache_root().parent / _BUNDLES
-    root.mkdir(parents=True, exist_ok=True)
-    digests = sorted((place, file.digest(name)) for name, place in places)
+    start = f"{prefix}/"
+    names = [name for name in sorted(file.digests) if name.startswith(start)]
+    if not names:
+        raise SavedFileError(f"the bundle {prefix!r} is missing.")
+    digests = [(name.removeprefix(start), file.digests[name]) for name in names]
     key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
 
     def extract(folder):
-        for name, place in places:
-            path = Path(folder, place)
+        for name in names:
+            path = Path(folder, name.removeprefix(start))
             path.parent.mkdir(parents=True, exist_ok=True)
-            file.extract(name, path)
+            with open(path, "xb") as out:
+                file.copy(name, out.write)
 
-    publish(root / key, extract)
-    return root / key
+    folder = cache_root().parent / "bundles" / key
+    publish(folder, extract)
+    return folder

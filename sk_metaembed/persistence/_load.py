@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ._archive import SavedFile
-from ._errors import SavedFileError, file_path, raise_corrupt, untrusted
+from ._errors import SavedFileError, file_path, reading, untrusted
 from ._requirements import required_trust
 from ._structure import STRUCTURE, Decoder, has_parameters, read_nodes
 
@@ -85,22 +84,20 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     """
     trusted = _check_names(trusted)
     path = file_path(path, "sk_metaembed.load")
-    with closing(SavedFile(path)) as file:
-        with raise_corrupt(f"{path}, {STRUCTURE!r}"):
-            nodes = read_nodes(file.read(STRUCTURE))
-            required = required_trust(nodes, trusted)
+    with open(path, "rb") as source, reading(path):
+        file = SavedFile(source)
+        nodes = read_nodes(file.read(STRUCTURE))
+        required = required_trust(nodes, trusted)
         if any(required):
             raise untrusted(*map(sorted, required))
-        with raise_corrupt(str(path)):
-            decoder = Decoder(file)
-            estimator = decoder(nodes)
-    if not has_parameters(estimator):
-        kind = type(estimator).__name__
-        raise SavedFileError(f"{path} holds {kind}, which is not an estimator.")
-    with raise_corrupt(str(path)):
-        for source in decoder.objects:
-            if hasattr(type(source), "_load_network"):
-                source._load_network()
+        decoder = Decoder(file)
+        estimator = decoder(nodes)
+        if not has_parameters(estimator):
+            kind = type(estimator).__name__
+            raise SavedFileError(f"the file holds {kind}, which is not an estimator.")
+        for part in decoder.objects:
+            if hasattr(type(part), "_load_network"):
+                part._load_network()
     return estimator
 
 

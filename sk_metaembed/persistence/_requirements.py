@@ -3,10 +3,11 @@
 from functools import cached_property
 from types import GetSetDescriptorType, MemberDescriptorType
 
-from ._codecs import MalformedEntryError, entry
-from ._functions import full_name, imported_class
-from ._trusted import NAMES, is_estimator, is_trusted
+from ._named import import_class
+from ._trusted import is_trusted
 
+# Kinds of nodes that name a class or a function.
+_NAMED = ("function", "type", "named tuple", "opaque", "object")
 _TREE = "sklearn.tree._tree.Tree"
 # Parameters that let an estimator run code that comes with a model or a pickle;
 # scikit-learn keeps pickles in the folder that `memory` names.
@@ -20,29 +21,30 @@ _STORED = cached_property, property, GetSetDescriptorType, MemberDescriptorType
 def required_trust(nodes, trusted=()):
     """Return the names of types, functions and options that require trust, three sets.
 
-    `trusted` are names that are trusted already. Raises MalformedEntryError for an
-    estimator that would pass another width to its tree, and for attributes of trusted
-    classes that would be called in place of methods.
+    `trusted` are names that are trusted already. Raises ValueError for an estimator
+    that would pass another width to its tree, and for attributes of trusted classes
+    that would be called in place of methods.
     """
     types, functions, options = set(), set(), set()
     for kind, content in nodes:
-        types |= _unchecked_types(nodes, kind, content, trusted)
-        if kind in NAMES:
-            name = full_name(content)
+        cls = None
+        if kind in _NAMED:
+            name = f"{content['module']}.{content['name']}"
             by_default = is_trusted(kind, content["module"], content["name"])
             if not by_default:
                 (functions if kind == "function" else types).add(name)
             if kind == "object" and (by_default or name in trusted):
-                _check_attributes(imported_class(content), content["names"])
-        options |= _unsafe_options(nodes, kind, content)
+                cls = import_class(content["module"], content["name"])
+                _check_attributes(cls, content["names"])
+        types |= _unchecked_types(nodes, content, cls)
+        options |= {*_unsafe_options(nodes, kind, content)}
     return [names - {*trusted} for names in (types, functions, options)]
 
 
 def _check_attributes(cls, names):
-    hidden = [name for name in names if name.startswith(_SPECIAL)]
-    hidden += [name for name in names if _is_method(cls, name)]
+    hidden = [n for n in names if n.startswith(_SPECIAL) or _is_method(cls, n)]
     if hidden:
-        raise MalformedEntryError(
+        raise ValueError(
             f"a {cls.__name__} with the attributes {hidden} in place of methods"
         )
 
@@ -59,48 +61,43 @@ def references(value):
     return [part["ref"] for part in values if isinstance(part, dict)]
 
 
-def _unchecked_types(nodes, kind, content, trusted):
-    """Return names of types whose compiled code reads trees that are not checked."""
-    names = content["names"] if kind == "object" else ()
+def _unchecked_types(nodes, content, cls):
+    """Return names of types whose compiled code reads trees that are not checked.
+
+    `cls` is the class of an object that is trusted, else None.
+    """
+    bases = {
+        f"{base.__module__}.{base.__name__}" for base in getattr(cls, "__mro__", ())
+    }
     parts = [nodes[i] for value in content.values() for i in references(value)]
-    trees = [part for part_kind, part in parts if part_kind == "tree"]
-    if not trees and "estimators_" not in names:
-        return set()
-    bases = set()
-    if kind == "object":
-        name = full_name(content)
-        if name in trusted or is_estimator(content["module"], content["name"]):
-            cls = imported_class(content)
-            bases = {f"{base.__module__}.{base.__name__}" for base in cls.__mro__}
-    if trees and "sklearn.tree._classes.BaseDecisionTree" not in bases:
-        return {_TREE}
-    if trees:
-        _check_width(cls, nodes, content)
+    if any(kind == "tree" for kind, _ in parts):
+        if "sklearn.tree._classes.BaseDecisionTree" not in bases:
+            return {_TREE}
+        attributes = dict(zip(content["names"], content["values"], strict=True))
+        _, tree = _node(nodes, attributes.get("tree_"))
+        width = attributes.get("n_features_in_")
+        if type(width) is not int or width != tree.get("n_features"):
+            raise ValueError(
+                f"a {cls.__name__} for {width!r} features, another number of features "
+                "than its tree"
+            )
     # Writes to as many columns as its array of trees has, whatever its first model is.
-    return {name} if "sklearn.ensemble._gb.BaseGradientBoosting" in bases else set()
-
-
-def _check_width(cls, nodes, content):
-    attributes = dict(zip(content["names"], content["values"], strict=True))
-    _, tree = _node(nodes, attributes.get("tree_"))
-    if entry(attributes, "n_features_in_", int) != tree.get("n_features"):
-        raise MalformedEntryError(
-            f"a {cls.__name__} for another number of features than its tree"
-        )
+    is_boosting = "sklearn.ensemble._gb.BaseGradientBoosting" in bases
+    is_fitted = is_boosting and "estimators_" in content["names"]
+    return {f"{cls.__module__}.{cls.__qualname__}"} if is_fitted else set()
 
 
 def _unsafe_options(nodes, kind, content):
-    """Return options that allow code to run, as in ``trust_remote_code=True``.
+    """Yield options that allow code to run, as in ``trust_remote_code=True``.
 
     Those of a dict are what a search would set, as in ``{"embed__trusted": [True]}``.
     """
     items = content.items()
     if kind in ("dict", "object"):
-        names = entry(content, "keys" if kind == "dict" else "names", list)
-        items = zip(names, entry(content, "values", list), strict=True)
-    options = set()
-    for name, value in items:
-        name = _text(nodes, name)
+        names = content["keys" if kind == "dict" else "names"]
+        items = zip(names, content["values"], strict=True)
+    for key, value in items:
+        name = str(_node(nodes, key)[1].get("text", key))
         if name.rpartition("__")[2] not in _UNSAFE_OPTIONS:
             continue
         choices, described = [value], _described(nodes, value)
@@ -110,19 +107,11 @@ def _unsafe_options(nodes, kind, content):
             if type(value) in (int, float) or part_kind == "scalar":
                 continue
             if part_kind in ("list", "tuple"):
-                choices = entry(part, "items", list)
+                choices = part["items"]
                 described = [_described(nodes, choice) for choice in choices]
         # Numbers and arrays could be true as well.
         if not all(choice is None or choice is False for choice in choices):
-            options.add(f"{name}={described}")
-    return options
-
-
-def _text(nodes, key):
-    """Return a key that is a str or a NumPy str, "" for others."""
-    kind, content = _node(nodes, key)
-    text = content.get("text") if kind == "text" else key
-    return text if isinstance(text, str) else ""
+            yield f"{name}={described}"
 
 
 def _described(nodes, value):

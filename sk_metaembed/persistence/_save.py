@@ -7,7 +7,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ._archive import write_saved_file
-from ._codecs import MalformedEntryError
 from ._errors import check_parent, file_path
 from ._requirements import required_trust
 from ._structure import ARRAYS, STRUCTURE, Encoder, has_parameters
@@ -104,14 +103,14 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     try:
         names = set().union(*required_trust(encoder.nodes))
         required_trust(encoder.nodes, names)  # as load does if these are trusted
-    except MalformedEntryError as error:
+    except ValueError as error:
         raise TypeError(
             f"sk_metaembed.load would refuse this {type(estimator).__name__}, whose "
             f"attributes were changed after fit: {error}. Fit it again."
         ) from error
     structure = json.dumps(encoder.nodes, separators=(",", ":")).encode()
     members = {STRUCTURE: structure, ARRAYS: encoder.arrays, **encoder.files}
-    write_saved_file(target, members, {"estimator": type(estimator).__name__})
+    write_saved_file(target, members)
     if names:
         warnings.warn(
             f"Loading {target.name} requires explicit trust, since it can run code "

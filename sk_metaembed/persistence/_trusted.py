@@ -2,43 +2,25 @@
 
 A class is listed once a review has shown that creating an instance from any attributes
 runs nothing: it opens no file, imports nothing and calls nothing from the file. All
-estimators and splitters that scikit-learn and the rooms export are trusted.
+estimators and splitters that scikit-learn and the rooms export are trusted, and so are
+the classes that rooms pass to `set_public_module`, the ufuncs of NumPy and SciPy, and
+the functions of scikit-learn's named scorers.
 """
 
 import inspect
 from collections import OrderedDict
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from itertools import takewhile
 
 import numpy as np
+from scipy import special
 from sklearn.base import BaseEstimator
 
-# Classes that are not exported, and created without calling
-# the constructor: attributes are set directly.
+# Classes of other libraries that are not exported, and created without calling the
+# constructor: attributes are set directly.
 OBJECTS = {
-    "sk_metaembed.dynamic": (
-        *("ColumnsTarget", "IndicatorTarget", "LabelTarget", "NumberTarget"),
-        *("TagTarget", "TrainedSources"),
-    ),
-    "sk_metaembed.meta": ("WordFeatures", "CharacterFeatures", "PerLabel", "Target"),
-    "sk_metaembed.sources": (
-        *("BytePairs", "CharacterSpec", "NgramVectors", "OOVPolicy", "TransformerSpec"),
-    ),
-    "sk_metaembed.tables": (
-        *("StackedPredictions", "TableClassifier", "TableRegressor"),
-        "TableVectorizer",
-    ),
-    # Held by fitted gradient boosting and linear models.
-    "sklearn._loss.link": (
-        *("HalfLogitLink", "IdentityLink", "Interval"),
-        *("LogitLink", "LogLink", "MultinomialLogit"),
-    ),
-    "sklearn._loss.loss": (
-        *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss"),
-        *("HalfMultinomialLoss", "HalfPoissonLoss", "HalfSquaredError"),
-        *("HuberLoss", "PinballLoss"),
-    ),
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
     "polars.datatypes.classes": ("Datetime",),
     "sklearn.metrics._scorer": ("_MultimetricScorer", "_PassthroughScorer", "_Scorer"),
@@ -72,16 +54,6 @@ _OF_OLD_VERSIONS = {
     "skrub._apply_to_cols": ("ApplyToCols",),
     "skrub._to_float32": ("ToFloat32",),
 }
-# Named tuples: created by their constructor, which only stores its arguments.
-TUPLES = {
-    "sk_metaembed.elmo": ("ElmoOptions",),
-    "sk_metaembed.meta": ("Layer", "SharedRows", "SourceMap"),
-    "sk_metaembed.pooling": ("Part",),
-    "sk_metaembed.sequences": ("Ngrams",),
-    "sk_metaembed.sources": (
-        *("ElmoOutputSpec", "Preprocessing", "OutputSpec", "Student"),
-    ),
-}
 # Functions that fitted estimators hold: they convert an array (gradient boosting) or
 # return whether a column is of a kind (TableVectorizer).
 FUNCTIONS = {
@@ -92,22 +64,12 @@ FUNCTIONS = {
     "skrub._table_vectorizer._created_by_predicate",
     "skrub.selectors._selectors._cardinality_below",
 }
-
-
-def names_of(classes):
-    """Return the full names of classes listed by module."""
-    return {f"{module}.{name}" for module, names in classes.items() for name in names}
-
-
+_UFUNCS = {"numpy": np, "scipy.special": special}
+# All of their classes: links and losses, held by gradient boosting and linear models.
+MODULES = ("sklearn._loss.link", "sklearn._loss.loss")
 _PLAIN = (bool, int, float, str, list, tuple, set, dict, OrderedDict)
-_SCALARS = [kind for kind in np.sctypeDict.values() if kind.__module__ == "numpy"]
-# By the kind of node that may name them; those of the kind "opaque" need trust.
-NAMES = {
-    "object": names_of(OBJECTS | _OF_OLD_VERSIONS),
-    "named tuple": names_of(TUPLES),
-    "type": {f"{kind.__module__}.{kind.__name__}" for kind in (*_PLAIN, *_SCALARS)},
-    "function": FUNCTIONS,
-    "opaque": set(),
+_TYPES = {
+    f"{kind.__module__}.{kind.__name__}" for kind in (*_PLAIN, *np.sctypeDict.values())
 }
 # Parts of scikit-learn that are not public or import other libraries.
 _EXCLUDED = {
@@ -117,26 +79,59 @@ _EXCLUDED = {
 
 def is_trusted(kind, module, name):
     """Return whether a node may name a class or function without the caller's trust."""
-    is_listed = f"{module}.{name}" in NAMES[kind]
-    return is_listed or (kind == "object" and is_estimator(module, name))
+    full = f"{module}.{name}"
+    if kind in ("object", "named tuple"):
+        listed = (*OBJECTS.get(module, ()), *_OF_OLD_VERSIONS.get(module, ()))
+        is_listed = name in listed or module in MODULES or is_of_room(module, name)
+        return is_listed or is_estimator(module, name)
+    if kind == "function":
+        return full in FUNCTIONS or _is_ufunc(module, name) or _is_score(module, name)
+    return kind == "type" and full in _TYPES
+
+
+def is_of_room(module, name):
+    """Return whether a room declares a class to be in files, by set_public_module."""
+    package, _, room = module.partition(".")
+    is_room = package == "sk_metaembed" and "." not in room
+    is_own = is_room and _exported(module, name) is not None
+    return is_own and name not in import_module(module).__all__
+
+
+def is_estimator(module, name):
+    """Return whether scikit-learn or a room exports a class of estimators or splits."""
+    cls = _exported(module, name)
+    return (
+        cls not in (None, BaseEstimator)
+        and (issubclass(cls, BaseEstimator) or hasattr(cls, "split"))
+        and not inspect.isabstract(cls)
+    )
 
 
 @cache
-def is_estimator(module, name):
-    """Return whether scikit-learn or a room exports a class of estimators or splits."""
+def _exported(module, name):
+    """Return the class of a name in a public module of these libraries, else None."""
     parts = module.split(".")
-    public = list(takewhile(lambda part: not part.startswith("_"), parts))
+    public = takewhile(lambda part: not part.startswith("_"), parts)
     is_known = parts[0] in ("sk_metaembed", "sklearn") and not {*parts} & _EXCLUDED
     if not is_known or name.startswith("_"):
-        return False
-    try:
+        return None
+    cls = None
+    with suppress(ImportError, AttributeError):
         cls = getattr(import_module(".".join(public)), name)
-    except (ImportError, AttributeError):
+    is_own = isinstance(cls, type) and (cls.__module__, cls.__name__) == (module, name)
+    return cls if is_own else None
+
+
+def _is_ufunc(module, name):
+    return isinstance(getattr(_UFUNCS.get(module), name, None), np.ufunc)
+
+
+@cache
+def _is_score(module, name):
+    """Return whether one of scikit-learn's named scorers calls a function."""
+    if not module.startswith("sklearn.metrics."):
         return False
-    return (
-        isinstance(cls, type)
-        and (issubclass(cls, BaseEstimator) or hasattr(cls, "split"))
-        and cls is not BaseEstimator
-        and (cls.__module__, cls.__name__) == (module, name)
-        and not inspect.isabstract(cls)
-    )
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    scores = [get_scorer(scorer)._score_func for scorer in get_scorer_names()]
+    return any((f.__module__, f.__name__) == (module, name) for f in scores)

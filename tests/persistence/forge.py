@@ -29,7 +29,7 @@ def resealed(parts):
     """Return members with a manifest that has their checksums."""
     manifest = json.loads(parts[MANIFEST])
     manifest["members"] = {
-        name: {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        name: hashlib.sha256(content).hexdigest()
         for name, content in parts.items()
         if name != MANIFEST
     }
@@ -49,6 +49,12 @@ def add(nodes, kind, **content):
     """Insert a node before the last one; return a reference to it."""
     nodes.insert(-1, [kind, content])
     return {"ref": len(nodes) - 2}
+
+
+def add_dict(nodes, **items):
+    """Insert a dictionary before the last node; return a reference to it."""
+    content = {"type": "dict", "keys": [*items], "values": [*items.values()]}
+    return add(nodes, "dict", **content, default=None)
 
 
 def set_attribute(nodes, name, value):

@@ -37,8 +37,6 @@ def plain(value):
         return value.dtype, value.tolist()
     if isinstance(value, float):
         return repr(value)
-    if hasattr(value, "index_to_key"):
-        return value.index_to_key, value.vectors.tolist()
     return repr(value) if type(value).__module__.startswith("sklearn") else value
 
 

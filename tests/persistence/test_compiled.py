@@ -20,7 +20,8 @@ from sklearn.tree import (
 from sklearn.utils.validation import check_array
 
 from sk_metaembed import Tokenizer, load, save
-from sk_metaembed.persistence import SavedFileError, UntrustedError, _compiled
+from sk_metaembed.persistence import SavedFileError, UntrustedError
+from sk_metaembed.persistence._structure import CODECS
 
 X, Y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
 X[::7, 0] = np.nan
@@ -75,21 +76,18 @@ def test_estimators_with_compiled_parts_need_no_trust(name, tmp_path):
 
 
 def planted(monkeypatch, kind, edit):
-    """Save trees or splines after `edit`, a function of the content of each."""
+    """Save values of a kind after `edit`, a function of the content of each."""
     monkeypatch.setattr("sk_metaembed.persistence._save.required_trust", lambda *a: [])
-    for name, encode in _compiled._ENCODERS.items():
+    types, encode, decode = CODECS[kind]
 
-        def forged(value, encode=encode):
-            new_kind, content = encode(value)
-            if new_kind == kind:
-                copies = {
-                    name: part.copy() if isinstance(part, np.ndarray) else part
-                    for name, part in content.items()
-                }
-                content = {**copies, **(edit(copies) or {})}
-            return new_kind, content
+    def forged(value):
+        copies = {
+            name: part.copy() if isinstance(part, np.ndarray) else part
+            for name, part in encode(value).items()
+        }
+        return {**copies, **(edit(copies) or {})}
 
-        monkeypatch.setitem(_compiled._ENCODERS, name, forged)
+    monkeypatch.setitem(CODECS, kind, (types, forged, decode))
 
 
 def field(name, value, row=0, array="nodes"):
@@ -214,7 +212,7 @@ def test_boosted_trees_check_what_they_read(categories, edit, inputs, tmp_path):
     ("name", "value", "match"),
     [
         ("n_features_in_", 1, "another number of features"),
-        ("n_features_in_", None, "'n_features_in_' is NoneType"),
+        ("n_features_in_", None, "for None features, another number of features"),
         ("_validate_X_predict", sum, "'_validate_X_predict'] in place of methods"),
     ],
 )
@@ -225,7 +223,7 @@ def test_estimators_that_would_pass_another_width_to_their_tree(
     setattr(model, name, value)
     with pytest.raises(TypeError, match=match):
         save(model, tmp_path / "m.skm")
-    planted(monkeypatch, "none", None)
+    planted(monkeypatch, "tree", lambda content: None)
     with pytest.raises(SavedFileError, match=match):
         load(save(model, tmp_path / "m.skm"))
 

@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -43,6 +44,12 @@ class Splitter:
 @pytest.fixture
 def path(tmp_path):
     return save(Tokenizer(), tmp_path / "tokens.skm")
+
+
+def drawing():
+    frozen = stats.norm(1)
+    frozen.random_state = 1
+    return frozen
 
 
 def refused(path, match, **kwargs):
@@ -218,6 +225,7 @@ def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
         (Pooling, "got the class Pooling. Pass an instance"),
         ([Pooling()], "get_params, got list. To save several, put them into a Pipe"),
         (Holder(np.random.Generator(np.random.SFC64())), "holds Generator, which"),
+        (Holder(drawing()), "the distribution 'norm', .* has its own random_state"),
         (Holder(iter([1])), "value= of Holder holds list_iterator, which sk_meta"),
     ],
     ids=lambda message: (
