@@ -99,8 +99,6 @@ def _unpack(file, prefix):
     """
     start = f"{prefix}/"
     names = [name for name in sorted(file.digests) if name.startswith(start)]
-    if not names:
-        raise SavedFileError(f"the bundle {prefix!r} is missing.")
     digests = [(name.removeprefix(start), file.digests[name]) for name in names]
     key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
 

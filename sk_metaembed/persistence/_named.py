@@ -65,11 +65,11 @@ def _decode_function(module: str, name: str) -> Callable:
 
 
 def _encode_partial(value):
-    return {"function": value.func, "args": list(value.args), "kwargs": value.keywords}
+    return {"function": value.func, "args": list(value.args), "kwds": value.keywords}
 
 
-def _decode_partial(function: Callable, args: list, kwargs: dict) -> partial:
-    return partial(function, *args, **kwargs)
+def _decode_partial(function: Callable, args: list, kwds: dict) -> partial:
+    return partial(function, *args, **kwds)
 
 
 def _encode_type(value):

@@ -84,6 +84,7 @@ def calls(canary):
     They may refer to a node with no items as node 0.
     """
     place, of_ours = [str(canary)], "sk_metaembed.dynamic.TrainedSources"
+    arguments = {"args": place, "kwds": {"ref": 0}}
     nothing = {"names": [], "values": []}
     return {
         "function": forge.named("function", "os.mkdir"),
@@ -96,16 +97,10 @@ def calls(canary):
         "constructor of ours": forge.named("named tuple", of_ours, items=place),
         "type of ours": forge.named("type", of_ours),
         "model of ours": forge.named("opaque", of_ours, state=place),
-        "partial": [
-            "partial",
-            {"function": "os.mkdir", "args": place, "kwargs": {"ref": 0}},
-        ],
+        "partial": ["partial", {"function": "os.mkdir", **arguments}],
         "function of numpy": forge.named("function", "numpy.load"),
         "score": forge.named("function", "sklearn.metrics._scorer.make_scorer"),
-        "distribution": [
-            "distribution",
-            {"name": "os.mkdir", "args": place, "kwds": {"ref": 0}},
-        ],
+        "distribution": ["distribution", {"name": "os.mkdir", **arguments}],
         "loss": ["loss", {"loss": "mkdir", "parameters": place}],
         "compiled": forge.named("object", "sklearn._loss.loss.CyHuberLoss", **nothing),
         "dictionary": no_items("os.mkdir"),
@@ -398,15 +393,13 @@ def test_edited_manifest(data, value, drop, fitted, tmp_path):
 
 def nested_tuples(n, width):
     """Return nodes of n tuples, each of `width` references to the one before."""
-    return [
-        ["tuple", {"items": [{"ref": i - 1}] * width if i else []}] for i in range(n)
-    ]
+    items = [[], *([{"ref": number}] * width for number in range(n - 1))]
+    return [["tuple", {"items": part}] for part in items]
 
 
 def shared_bytes(n):
-    zeros = {"ref": 0}
     array = ["array", {"dtype": "|u1", "shape": [1 << 16], "by_column": False}]
-    return [array, *(["bytearray", {"data": zeros}] for _ in range(n))]
+    return [array, *[["bytearray", {"data": {"ref": 0}}]] * n]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,10 @@ from .same import ROWS, Holder
 pytestmark = pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
 
 
+DRAWING = stats.norm(1)
+DRAWING.random_state = 1
+
+
 class Splitter:
     def split(self, text):
         return text.split()
@@ -44,12 +48,6 @@ class Splitter:
 @pytest.fixture
 def path(tmp_path):
     return save(Tokenizer(), tmp_path / "tokens.skm")
-
-
-def drawing():
-    frozen = stats.norm(1)
-    frozen.random_state = 1
-    return frozen
 
 
 def refused(path, match, **kwargs):
@@ -88,7 +86,7 @@ def without_structure(parts):
             lambda parts: parts.update({forge.STRUCTURE: b"[]"}),
             "checksum of 'structure.json' does not match the manifest",
         ),
-        (without_structure, "the member 'structure.json' is missing"),
+        (without_structure, "no item named 'structure.json' in the archive"),
     ],
     ids=["missing", "not listed", "no manifest", "changed", "neither"],
 )
@@ -225,12 +223,11 @@ def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
         (Pooling, "got the class Pooling. Pass an instance"),
         ([Pooling()], "get_params, got list. To save several, put them into a Pipe"),
         (Holder(np.random.Generator(np.random.SFC64())), "holds Generator, which"),
-        (Holder(drawing()), "the distribution 'norm', .* has its own random_state"),
+        (Holder(DRAWING), "the distribution 'norm', .* has its own random_state"),
         (Holder(iter([1])), "value= of Holder holds list_iterator, which sk_meta"),
     ],
-    ids=lambda message: (
-        message if isinstance(message, str) else ""
-    ),  # other representations contain addresses
+    # Other representations contain addresses.
+    ids=lambda message: message if isinstance(message, str) else "",
 )
 def test_what_cannot_be_saved(estimator, match, tmp_path):
     with pytest.raises(TypeError, match=match):
