@@ -147,7 +147,7 @@ class _Tokens:
         tokens = TokenSequences._trusted(self.tokens.types, codes, offsets, info)
         if self.X is self.tokens:
             return tokens
-        return self.X._take(tokens, places, np.array(rows))
+        return self.X._select_tokens(tokens, places, np.array(rows))
 
 
 class _Strings:

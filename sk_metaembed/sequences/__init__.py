@@ -10,12 +10,11 @@ from ._mixins import (
     TaggerMixin,
 )
 from ._ngrams import Ngrams
-from ._row_info import RowInfo
 from ._sequence_pairs import SequencePairs
 from ._split import prepare_texts
 from ._tags import convert_tags
 from ._text_spans import locate_in_order, locate_matches, locate_words
-from ._token_sequences import TokenSequences
+from ._token_sequences import RowInfo, TokenSequences
 from ._tokenizer import Tokenizer
 from ._validation import check_texts, check_tokens
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from .._core._arrays import chunks, infinite_rows, read_only
+from .._core._immutable import Immutable
 from .._io._temp_memmap import is_temp_memmap
-from ._immutable import Immutable
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

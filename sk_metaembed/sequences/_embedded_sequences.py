@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ._block import LEVELS, Block
 from ._html import embedded_html
-from ._immutable import Rows
-from ._indexing import row_index, span_index
+from ._indexing import Rows, span_index
 from ._token_sequences import TokenSequences, padding_mask
 
 if TYPE_CHECKING:
@@ -230,20 +229,14 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         common: Level = levels.pop() if len(levels) == 1 else "token"
         return tuple(self.broadcast(block, common) for block in self.blocks)
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> NDArray[Any]: ...
+    def _row(self, i):
+        return self[[i]]._token_values()
 
-    @overload
-    def __getitem__(self, key: Any) -> Self: ...
-
-    def __getitem__(self, key: Any) -> NDArray[Any] | Self:
-        rows = row_index(key, len(self))
-        if isinstance(rows, int):
-            return self[[rows]]._token_values()
+    def _take(self, rows):
         positions, _ = span_index(self.tokens.offsets, rows)
-        return self._take(self.tokens[rows], positions, rows)
+        return self._select_tokens(self.tokens[rows], positions, rows)
 
-    def _take(self, tokens, positions, rows):
+    def _select_tokens(self, tokens, positions, rows):
         """Return tokens at some positions of some rows, with their vectors."""
         index = {"token": positions, "sequence": rows}
         blocks = [

@@ -1,28 +1,67 @@
-"""Index the containers by an int, a slice, a mask or an index array."""
+"""Index the containers, and ragged arrays, by an int, a slice, a mask or an array."""
 
-import numbers
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
+
+from .._core._checked_parameters import is_integer
+from .._core._immutable import Immutable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+_Row = TypeVar("_Row")
 
 _CHUNK = 1 << 16  # bytes gathered at a time
 
 
-def row_index(key, n_rows):
-    """Return the row number, or the array of row numbers, of an index.
+class Rows(Immutable, Generic[_Row]):
+    """Base of containers with a row per sequence.
 
-    scikit-learn indexes by ``X[key, ...]``, as any array allows.
+    Subclasses have ``_row(i)``, and ``_take(rows)`` for an array of row numbers.
     """
-    if isinstance(key, numbers.Integral) and not isinstance(key, bool):
-        if not -n_rows <= key < n_rows:
-            raise IndexError(f"Row {key} is out of range for {n_rows} sequences.")
-        return int(key) % n_rows
-    rows = np.arange(n_rows)[key]
-    if rows.ndim > 1:
-        raise IndexError(
-            f"Sequences have one axis, but the index {key!r} gives {rows.ndim}. Use an "
-            "int, a slice, a mask or an array of row numbers."
-        )
-    return rows if rows.ndim else int(rows)
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    if TYPE_CHECKING:
+        _row: Callable[[int], _Row]
+        _take: Callable[[NDArray[Any]], Self]
+
+        def __len__(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_rows,)``, which scikit-learn's splitters read."""
+        return (len(self),)
+
+    def __iter__(self) -> Iterator[_Row]:
+        return map(self._row, range(len(self)))
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> _Row: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Self: ...
+
+    def __getitem__(self, key: Any) -> _Row | Self:
+        # scikit-learn indexes by ``X[key, ...]``, as any array allows.
+        n_rows = len(self)
+        if is_integer(key):
+            if not -n_rows <= key < n_rows:
+                raise IndexError(f"Row {key} is out of range for {n_rows} sequences.")
+            return self._row(int(key) % n_rows)
+        rows = np.arange(n_rows)[key]
+        if rows.ndim > 1:
+            raise IndexError(
+                f"Sequences have one axis, but the index {key!r} gives {rows.ndim}. "
+                "Use an int, a slice, a mask or an array of row numbers."
+            )
+        return self._take(rows) if rows.ndim else self._row(int(rows))
 
 
 def span_index(offsets, rows):

@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING
 
 from .._core._arrays import read_only
 from ._block import Block
-from ._row_info import NO_INFO
-from ._token_sequences import TokenSequences
+from ._token_sequences import NO_INFO, TokenSequences
 
 if TYPE_CHECKING:
     from ._text_scan import TextScan
 
 _CHUNK = 1 << 16  # characters that are read at a time, which stay in the cache
-
-
-def is_late(tokens):
-    """Return whether tokens are of texts that are not split yet."""
-    return isinstance(tokens, LateTokens) and tokens._scan is not None
 
 
 class LateTokens(TokenSequences):
@@ -50,6 +44,10 @@ class LateTokens(TokenSequences):
             self._set(*scan.split(), self._row_info)
             self._assign(_scan=None)
         return object.__getattribute__(self, name)
+
+    @property
+    def _is_split(self):
+        return self._scan is None
 
     def __len__(self) -> int:
         scan = self._scan
@@ -135,4 +133,4 @@ class LateBlock(Block):
 
     def _late_rows(self, tokens):
         late = self._late
-        return late if late is not None and is_late(tokens) else None
+        return None if tokens._is_split else late

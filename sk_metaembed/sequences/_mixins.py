@@ -20,7 +20,7 @@ from .._core._sklearn import (
     _get_output_config,
 )
 from ._embedded_sequences import EmbeddedSequences
-from ._immutable import Rows
+from ._indexing import Rows
 from ._sequence_pairs import SequencePairs
 from ._tags import read_tags
 from ._validation import holds_numbers

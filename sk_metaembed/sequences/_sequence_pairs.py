@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,12 +11,10 @@ from .._core._named_errors import names_errors
 from ._columns import read_columns, refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
-from ._immutable import Rows
-from ._indexing import row_index
+from ._indexing import Rows
 from ._row_errors import is_token_list
-from ._row_info import RowInfo, pandas_index
-from ._token_sequences import TokenSequences
-from ._validation import check_cells
+from ._token_sequences import RowInfo, TokenSequences
+from ._validation import check_cells, pandas_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -137,18 +135,11 @@ class SequencePairs(Rows[tuple[Any, Any]]):
         """The second sides, over the types of both."""
         return self.sequences[len(self) :]
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> tuple[Any, Any]: ...
+    def _row(self, i):
+        return self.sequences[i], self.sequences[i + len(self)]
 
-    @overload
-    def __getitem__(self, key: Any) -> Self: ...
-
-    def __getitem__(self, key: Any) -> tuple[Any, Any] | Self:
-        rows = row_index(key, len(self))
-        if isinstance(rows, int):
-            return self.sequences[rows], self.sequences[rows + len(self)]
-        sequences: Any = self.sequences[self._sides_of(rows)]
-        return type(self)(sequences)
+    def _take(self, rows):
+        return type(self)(self.sequences[self._sides_of(rows)])
 
     def _sides_of(self, rows):
         """Return the rows of both sides of some pairs in `sequences`, (2 * n,)."""

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from .._core._arrays import read_only
 from ._html import tokens_html
-from ._immutable import Rows
-from ._indexing import row_index, span_index
+from ._indexing import Rows, span_index
 from ._row_errors import plain_tokens
-from ._row_info import NO_INFO, RowInfo, as_pandas_index
+from ._text_spans import text_spans
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+
+class RowInfo(NamedTuple):
+    """Information that stays with the rows in subsets, each field None if unknown."""
+
+    index: Any = None  # pandas Index
+    missing: np.ndarray | None = None  # (n_sequences,) bool
+    texts: np.ndarray | None = None  # (n_sequences,) of str objects
+    prepare: Callable | None = None  # original texts -> the texts that were split
+    locate: Callable | None = None  # such a text and its tokens -> their spans
+
+    def take(self, rows):
+        """Return the information on some rows, by number."""
+        subset = {
+            name: values[rows]
+            for name in ("index", "missing", "texts")
+            if (values := getattr(self, name)) is not None
+        }
+        return self._replace(**subset)
+
+
+NO_INFO = RowInfo()
 
 
 class TokenSequences(Rows[list[str]]):
@@ -105,6 +126,8 @@ class TokenSequences(Rows[list[str]]):
 
     __slots__ = ("_row_info", "codes", "offsets", "types")
 
+    _is_split = True  # whether reading types or codes does not split texts first
+
     def __init__(
         self,
         types: ArrayLike,
@@ -119,7 +142,7 @@ class TokenSequences(Rows[list[str]]):
         _check_layout(table, rows, bounds)
         # Checked before: a code beyond 32 bits would wrap around to another one.
         rows = rows.astype(np.int32, copy=False)
-        row_info = NO_INFO._replace(index=as_pandas_index(index, len(bounds) - 1))
+        row_info = _labels(index, len(bounds) - 1)
         self._set(table, rows, bounds.astype(np.int64, copy=False), row_info)
 
     def _set(self, types, codes, offsets, row_info):
@@ -177,7 +200,7 @@ class TokenSequences(Rows[list[str]]):
         codes = np.fromiter(map(places.__getitem__, flat), np.int32, count=len(flat))
         lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        row_info = NO_INFO._replace(index=as_pandas_index(index, len(lengths)))
+        row_info = _labels(index, len(lengths))
         return cls._trusted(types, codes, offsets, row_info)
 
     def __reduce__(self):
@@ -263,7 +286,15 @@ class TokenSequences(Rows[list[str]]):
             in the text, such as lemmas of a callable `tokenizer`. None if `texts` is
             None.
         """
-        return None if self.texts is None else self._row_info.spans(self)
+        _, _, texts, *how = self._row_info
+        if texts is None:
+            return None
+        parts = [
+            text_spans(text, sequence, *how)
+            for text, sequence in zip(texts, self, strict=True)
+        ]
+        empty = np.empty((0, 2), dtype=np.int32)
+        return np.concatenate([empty, *parts], dtype=np.int32)
 
     def compact(self) -> Self:
         """Return the same sequences over the used types only, in first-seen order.
@@ -287,17 +318,11 @@ class TokenSequences(Rows[list[str]]):
         used, first = np.unique(self.codes, return_index=True)
         return used[np.argsort(first)]
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> list[str]: ...
+    def _row(self, i):
+        codes = self.codes[slice(*self.offsets[i : i + 2])]
+        return self.types[codes].tolist()
 
-    @overload
-    def __getitem__(self, key: Any) -> Self: ...
-
-    def __getitem__(self, key: Any) -> list[str] | Self:
-        rows = row_index(key, len(self))
-        if isinstance(rows, int):
-            codes = self.codes[slice(*self.offsets[rows : rows + 2])]
-            return self.types[codes].tolist()
+    def _take(self, rows):
         positions, offsets = span_index(self.offsets, rows)
         row_info = self._row_info.take(rows)
         return self._trusted(self.types, self.codes[positions], offsets, row_info)
@@ -361,6 +386,22 @@ class TokenSequences(Rows[list[str]]):
 
     def _repr_html_(self):
         return tokens_html(self)
+
+
+def _labels(index, n_rows):
+    """Return labels as RowInfo, or raise a ValueError if there are not n_rows."""
+    if index is None:
+        return NO_INFO
+    if not hasattr(index, "get_indexer"):
+        import pandas as pd
+
+        index = pd.Index(index)
+    if len(index) != n_rows:
+        raise ValueError(
+            f"index must have one label per sequence: got {len(index)} labels for "
+            f"{n_rows} sequences."
+        )
+    return RowInfo(index=index)
 
 
 def _as_list(sequence, i):

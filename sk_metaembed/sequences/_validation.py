@@ -24,7 +24,6 @@ from ._row_errors import (
     plain_tokens,
     row_error,
 )
-from ._row_info import pandas_index
 from ._split import prepare_texts, words_splitter
 from ._token_sequences import TokenSequences
 
@@ -317,6 +316,12 @@ def check_tokens(
     else:
         tokens = TokenSequences.from_lists(rows)
     return tokens._with_row_info(index=pandas_index(X), missing=absent)
+
+
+def pandas_index(X):
+    """Return the index of a pandas Series or DataFrame, None of anything else."""
+    # Lists and tuples have an `index` too: a method.
+    return X.index if hasattr(X, "iloc") else None
 
 
 def count_missing(rows):

@@ -22,7 +22,6 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._late import is_late
 from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ..sequences._validation import count_missing
 
@@ -349,7 +348,7 @@ def used_types(tokens):
 
     A subset of rows keeps all types; sources embed only those that are used.
     """
-    if is_late(tokens):  # of all texts
+    if not tokens._is_split:  # types are those of all texts
         return tokens
     used = tokens.type_counts() > 0
     if used.all():

@@ -14,7 +14,7 @@ import numpy as np
 from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, StrOptions
 from ..sequences import EmbeddedSequences
-from ..sequences._late import LateBlock, LateRows, is_late
+from ..sequences._late import LateBlock, LateRows
 from ..vectors import WordVectors
 from ._base import Preprocess
 from ._folder_kind import hint_of_folder
@@ -293,7 +293,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         is_plain = leaves_zeros and self._preprocessing.kind is None
         # A subclass may look words up in another way.
         own = type(self) is PretrainedEmbedding
-        if not (is_late(tokens) and is_plain and own):
+        if tokens._is_split or not (is_plain and own):
             return super()._embed_tokens(tokens)
         store, options = self.vectors_, {"case_fallback": self.case_fallback}
         late = LateRows(

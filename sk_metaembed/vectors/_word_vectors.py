@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from .._core._immutable import Immutable
 from .._io._handle_cache import HandleCache
-from ..sequences._immutable import Immutable
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
 from ._gensim import check_keyed_vectors, ngram_table, to_keyed_vectors

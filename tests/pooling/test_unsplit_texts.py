@@ -17,7 +17,6 @@ from sk_metaembed import (
     transform_in_batches,
 )
 from sk_metaembed.sequences import _late, _split
-from sk_metaembed.sequences._late import is_late
 
 from ..draws import QUICK
 from .oracles import LABELS
@@ -73,7 +72,7 @@ def one_by_one(tokenizer, source, pooling, rows):
     tokens = tokenizer.transform(rows)
     _ = tokens.types  # splits the texts
     embedded = source.transform(tokens)
-    assert not is_late(tokens)
+    assert tokens._is_split
     assert all(block._late_rows(tokens) is None for block in embedded.blocks)
     return pooling.transform(embedded)
 
@@ -88,7 +87,7 @@ def transform(steps, rows, *, unsplit=True):
     tokens = steps[0].transform(rows)
     embedded = steps[1].transform(tokens)
     pooled = steps[2].transform(embedded)
-    assert is_late(tokens) == unsplit
+    assert tokens._is_split != unsplit
     return pooled
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from sk_metaembed import Tokenizer
 from sk_metaembed.sequences import _split, _text_scan
-from sk_metaembed.sequences._late import is_late
 
 TEXTS = ["To be, or NOT to be:", "", "naïve CAFÉ", "that's the question" * 3, "\n"]
 
@@ -49,7 +48,7 @@ READS = {
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_reads_are_those_of_split_texts(read, unsplit, monkeypatch):
     tokens = unsplit(TEXTS)
-    assert is_late(tokens)
+    assert not tokens._is_split
     result = read(tokens)
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: False)
     assert result == read(Tokenizer().transform(TEXTS))
@@ -60,9 +59,9 @@ def test_length_and_rows_do_not_split(unsplit):
     assert (len(tokens), tokens.shape) == (5, (5,))
     assert tokens.index is None and tokens.missing is None
     assert tokens.texts.tolist() == TEXTS
-    assert is_late(tokens)
+    assert not tokens._is_split
     assert tokens == unsplit(TEXTS)
-    assert not is_late(tokens)
+    assert tokens._is_split
 
 
 def test_threads_split_the_same_texts(unsplit):
@@ -76,7 +75,7 @@ def test_threads_split_the_same_texts(unsplit):
 def test_missing_rows_are_known_before_texts_are_split(unsplit):
     step = Tokenizer(missing="empty")
     tokens = step.transform(["To be", None])
-    assert is_late(tokens)
+    assert not tokens._is_split
     assert tokens.missing.tolist() == [False, True]
     assert tokens.to_list() == [["to", "be"], []]
 

@@ -16,7 +16,6 @@ import sk_metaembed
 from sk_metaembed import StaticSubwordEmbedding, Tokenizer
 from sk_metaembed.datasets import wordllama_paths
 from sk_metaembed.sequences import _split
-from sk_metaembed.sequences._late import is_late
 from sk_metaembed.sources.static_subword import _model
 from sk_metaembed.sources.static_subword._model import PieceTokenizer
 
@@ -228,7 +227,7 @@ def test_whole_texts_are_not_split_into_tokens(monkeypatch):
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
     source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(["a"])
     embedded = source.transform(Tokenizer().transform(TEXTS))
-    assert is_late(embedded.tokens)
+    assert not embedded.tokens._is_split
     assert np.array_equal(embedded.blocks[0].values, embed(source, TEXTS))
 
 
