@@ -110,10 +110,10 @@ class Block(Immutable):
         )
 
     @classmethod
-    def _trusted(cls, name, values, level, known):
-        """Build without checking the values again."""
+    def _trusted(cls, name, values, level, known, rows=None):
+        """Build without checking the values again, or from `rows` of them."""
         self = cls.__new__(cls)
-        self._set(name, values, level, known)
+        self._set(name, values, level, known, rows)
         return self
 
     @classmethod
@@ -123,9 +123,7 @@ class Block(Immutable):
         The table is read-only and finite, float32 or float16. A row -1 is an unknown
         one: zeros.
         """
-        self = cls.__new__(cls)
-        self._set(name, table, level, rows >= 0, read_only(rows))
-        return self
+        return cls._trusted(name, table, level, rows >= 0, read_only(rows))
 
     def __reduce__(self):
         # ``np.array`` rather than the view, which would pickle its writable base too.
@@ -223,10 +221,8 @@ class Block(Immutable):
         Block
             Shares its arrays with this one.
         """
-        renamed = Block.__new__(Block)
         table, rows = self._source
-        renamed._set(name, table, self.level, self.known, rows)
-        return renamed
+        return self._trusted(name, table, self.level, self.known, rows)
 
     def __eq__(self, other):
         if not isinstance(other, Block):

@@ -42,16 +42,7 @@ _SPECIAL = {
 # States of the default rule.
 _GAP, _IN_WORD, _IN_SYMBOL, _JOINED, _HALF_FLAG = range(5)
 # The state after a character that begins something new, by class.
-_FRESH = [
-    _GAP,
-    _IN_WORD,
-    _IN_SYMBOL,
-    _GAP,
-    _GAP,
-    _IN_SYMBOL,
-    _HALF_FLAG,
-    _IN_SYMBOL,
-]
+_FRESH = [_GAP, _IN_WORD, _IN_SYMBOL, _GAP, _GAP, _IN_SYMBOL, _HALF_FLAG, _IN_SYMBOL]
 
 
 class Rule(NamedTuple):

@@ -102,7 +102,7 @@ class LateBlock(Block):
 
     __slots__ = ("_late",)
 
-    _trusted, _of_table = Block._trusted, Block._of_table  # others are plain
+    _trusted = Block._trusted  # others are plain
 
     @classmethod
     def of_texts(cls, name, late):

@@ -83,9 +83,10 @@ def find_embedded(estimator, X):
 
 def texts_by_branch(estimator, X):
     """Return the input of the first embedding step of each branch, by branch name."""
-    routes = _routes(estimator, embeds)
-    cut = {each.name: each.steps[: _first(embeds, each.steps)] for each in routes}
-    return {name: apply_steps(steps, X) for name, steps in cut.items()}
+    return {
+        name: apply_steps(steps[: _first(embeds, steps)], X)
+        for name, steps in _routes(estimator, embeds)
+    }
 
 
 def embedded_by_branch(estimator, tokens):
@@ -93,9 +94,10 @@ def embedded_by_branch(estimator, tokens):
 
     `tokens` is the input of the first embedding step; the steps before it are skipped.
     """
-    routes = _routes(estimator, embeds)
-    cut = {each.name: each.steps[_first(embeds, each.steps) :] for each in routes}
-    return {name: _embedded(steps, tokens) for name, steps in cut.items()}
+    return {
+        name: _embedded(steps[_first(embeds, steps) :], tokens)
+        for name, steps in _routes(estimator, embeds)
+    }
 
 
 def _embedded(steps, X):

@@ -8,13 +8,13 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
-from ._columns import read_columns, refuse_other_rows, row_cells
+from ._columns import refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import Rows
 from ._row_errors import is_token_list
 from ._token_sequences import RowInfo, TokenSequences
-from ._validation import check_cells, pandas_index
+from ._validation import check_cells, pandas_index, read_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -269,20 +269,16 @@ def _columns(X):
             "lists of equal length in a list of pairs, not in an array."
         )
     if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
-        _check_two(X.shape)
-        return read_columns(X)[0]
+        if X.shape[1] != 2:
+            raise ValueError(
+                f"expected two columns of texts, the sides of the pairs, got "
+                f"{plural(X.shape[1], 'column')} (shape {tuple(X.shape)}). Select two, "
+                "for example with "
+                'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
+            )
+        return read_frame(X)
     pairs = [_pair(row, i) for i, row in enumerate(X)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def _check_two(shape):
-    if shape[1] != 2:
-        raise ValueError(
-            f"expected two columns of texts, the sides of the pairs, got "
-            f"{plural(shape[1], 'column')} (shape {tuple(shape)}). Select two, for "
-            "example with "
-            'ColumnTransformer([("pairs", step, ["one column", "another"])]).'
-        )
 
 
 def _pair(row, i):

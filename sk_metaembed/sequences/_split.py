@@ -10,7 +10,7 @@ from .._io._compiled import use_compiled
 from ._characters import ASCII_WORDS, word_rule
 from ._late import LateTokens
 from ._text_scan import TextScan
-from ._text_spans import as_lists, locate_words, word_spans
+from ._text_spans import locate_words, word_spans
 from ._token_sequences import TokenSequences
 
 _SECONDS = 6e-8  # for a character in plain Python
@@ -36,14 +36,13 @@ def split_texts(texts, *, rule, plain, prepare, locate):
     rule : Rule or None
         Splits large input, by compiled code, when its tokens are needed.
     plain : callable
-        Splits prepared texts into lists of tokens.
+        Splits prepared texts into an iterable of lists of tokens.
     prepare : callable
         Prepares texts.
     locate : callable
         Locates tokens in a prepared text, see `text_spans`.
     """
-    written = np.empty(len(texts), dtype=object)
-    written[:] = texts
+    written = np.fromiter(texts, object, len(texts))
     written.flags.writeable = False
     seconds = _SECONDS * sum(map(len, texts))
     seconds += _MORE_SECONDS * sum(map(len, filterfalse(str.isascii, texts)))
@@ -56,23 +55,21 @@ def split_texts(texts, *, rule, plain, prepare, locate):
 
 def words_splitter(punctuation, prepare):
     """Return the function that splits texts into Unicode words."""
-    rule = word_rule(punctuation)
     return partial(
         split_texts,
-        rule=rule,
-        plain=partial(split_words, rule=rule),
+        rule=word_rule(punctuation),
+        plain=partial(split_words, punctuation=punctuation),
         prepare=prepare,
         locate=partial(locate_words, punctuation=punctuation),
     )
 
 
-def split_words(texts, rule):
+def split_words(texts, punctuation):
     """Split a few texts into Unicode words."""
-    in_ascii = ASCII_WORDS[bool(rule.emits[-1])].findall
-    rule = as_lists(rule)
+    in_ascii = ASCII_WORDS[punctuation].findall
     return [
         in_ascii(text)
         if text.isascii()
-        else [text[start:end] for start, end in word_spans(text, rule)]
+        else [text[start:end] for start, end in word_spans(text, punctuation)]
         for text in texts
     ]

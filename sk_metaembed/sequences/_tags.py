@@ -59,7 +59,8 @@ def read_tags(y, tokens=None, *, name="y"):
 
 
 def _from_rows(y, name):
-    if getattr(y, "ndim", 1) == 2 and isinstance(y, np.ndarray) and _holds_tags(y):
+    is_matrix = isinstance(y, np.ndarray) and y.ndim == 2 and y.size > 0
+    if is_matrix and isinstance(y[0, 0], str):
         rows = list(y)  # sentences of equal length that numpy made a matrix
     else:
         with errors_of_input(name):
@@ -74,10 +75,6 @@ def _from_rows(y, name):
         plain_tokens(row, f"row {i} of {name}", part="tag")
         for i, row in enumerate(rows)
     )
-
-
-def _holds_tags(y):
-    return y.size > 0 and isinstance(y[0, 0], str)
 
 
 def _check_lengths(tags, tokens, name):
@@ -132,16 +129,12 @@ def decode_tags(codes, classes, offsets):
 
     ``cross_val_predict`` can concatenate arrays of lists, but not lists of lists.
     """
-    flat = np.asarray(classes, dtype=object)[codes].tolist()
-    rows = np.empty(len(offsets) - 1, dtype=object)
-    bounds = np.asarray(offsets).tolist()
-    for i in range(len(rows)):
-        rows[i] = flat[bounds[i] : bounds[i + 1]]
-    return rows
+    rows = TokenSequences._trusted(classes, codes, offsets).to_list()
+    return np.fromiter(rows, object, len(rows))
 
 
-_LETTERS = {"IOB2": "BIO", "IOBES": "BIESO"}
-SCHEMES = ("IOB2", "IOBES", "BIOES")
+_LETTERS = {"IOB2": "BIO", "IOBES": "BIESO", "BIOES": "BIESO"}
+SCHEMES = tuple(_LETTERS)
 _NO_LABEL = "_"  # of spans with the tags "B" and "I" alone, as in seqeval
 
 
@@ -166,7 +159,6 @@ class _Parts(NamedTuple):
 
 
 def _letters_of(scheme):
-    scheme = "IOBES" if scheme == "BIOES" else scheme
     if scheme is not None and scheme not in _LETTERS:
         raise ValueError(f"scheme must be one of {list(SCHEMES)}, got {scheme!r}.")
     return _LETTERS.get(scheme, "BIESO")

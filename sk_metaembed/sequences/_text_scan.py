@@ -106,8 +106,7 @@ class TextScan:
         if len(chunks) > 1:
             types, codes = _merged_types(chunks, separator)
         names = types.tobytes().decode("utf-8", "surrogatepass").split(chr(separator))
-        table = np.empty(len(names) - 1, dtype=object)
-        table[:] = names[:-1]
+        table = np.fromiter(names[:-1], object)
         counts = np.concatenate([[0], *(chunk.counts for chunk in chunks)])
         return table, codes, np.cumsum(counts, dtype=np.int64)
 

@@ -10,12 +10,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from ._characters import (
-    ASCII_WORDS,
-    BOUNDARY,
-    word_class,
-    word_rule,
-)
+from ._characters import ASCII_WORDS, BOUNDARY, word_class, word_rule
 
 _NOT_FOUND = (-1, -1)
 # Hangul vowels and final consonants combine with the letter before them, although they
@@ -57,9 +52,16 @@ def text_spans(text, tokens, prepare, locate):
     return np.array(spans, dtype=np.int32)
 
 
-def word_spans(text, rule):
+@lru_cache(maxsize=2)
+def _word_tables(punctuation):
+    """Return the tables of `word_rule` as lists, which plain Python reads faster."""
+    rule = word_rule(punctuation)
+    return rule.steps.tolist(), rule.emits.tolist()
+
+
+def word_spans(text, punctuation):
     """Return (start, end) of the words of a text, one character at a time."""
-    steps, emits = rule.steps, rule.emits
+    steps, emits = _word_tables(punctuation)
     spans = []
     state = start = 0
     for i, character in enumerate(text):
@@ -78,12 +80,7 @@ def locate_words(prepared, tokens, *, punctuation):
     """Return the spans of Unicode words, as the default splitting finds them."""
     if prepared.isascii():
         return [match.span() for match in ASCII_WORDS[punctuation].finditer(prepared)]
-    return word_spans(prepared, as_lists(word_rule(punctuation)))
-
-
-def as_lists(rule):
-    """Return a rule with its tables as lists, which plain Python reads faster."""
-    return rule._replace(steps=rule.steps.tolist(), emits=rule.emits.tolist())
+    return word_spans(prepared, punctuation)
 
 
 def locate_matches(prepared, tokens, *, pattern):

@@ -194,8 +194,7 @@ class TokenSequences(Rows[list[str]]):
         rows = [_as_list(sequence, i) for i, sequence in enumerate(sequences)]
         flat = list(chain.from_iterable(rows))
         distinct = dict.fromkeys(flat)
-        types = np.empty(len(distinct), dtype=object)
-        types[:] = list(distinct)
+        types = np.fromiter(distinct, object, len(distinct))
         places = dict(zip(distinct, range(len(distinct)), strict=True))
         codes = np.fromiter(map(places.__getitem__, flat), np.int32, count=len(flat))
         lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))

@@ -282,12 +282,13 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         elif self.token_pattern is not None:
             pattern = _checked_pattern(self.token_pattern)
             rule = run_rule(self.token_pattern)
-            plain = partial(_split_by_pattern, pattern.findall)
+            plain = partial(map, pattern.findall)
             locate = partial(locate_matches, pattern=pattern)
         else:
-            return words_splitter(self.punctuation, prepare)
-        how = {"rule": rule, "plain": plain, "prepare": prepare, "locate": locate}
-        return partial(split_texts, **how)
+            return words_splitter(bool(self.punctuation), prepare)
+        return partial(
+            split_texts, rule=rule, plain=plain, prepare=prepare, locate=locate
+        )
 
     def _check_exclusive(self):
         if self.token_pattern is not None and self.tokenizer is not None:
@@ -331,22 +332,15 @@ def _no_tokens(texts):
     return TokenSequences.from_lists([[]] * len(texts))._with_row_info(texts=texts)
 
 
-def _split_by_pattern(findall, texts):
-    return [findall(text) for text in texts]
-
-
 def _split_by_function(function, texts):
-    return [_call(function, text, i) for i, text in enumerate(texts)]
-
-
-def _call(function, text, i):
-    tokens = function(text)
-    if not isinstance(tokens, list | tuple):
-        raise TypeError(
-            f"tokenizer returned {type(tokens).__name__} for row {i}. It must return a "
-            "list (or tuple) of str."
-        )
-    return plain_tokens(tokens, f"the output of tokenizer for row {i}")
+    for i, text in enumerate(texts):
+        tokens = function(text)
+        if not isinstance(tokens, list | tuple):
+            raise TypeError(
+                f"tokenizer returned {type(tokens).__name__} for row {i}. It must "
+                "return a list (or tuple) of str."
+            )
+        yield plain_tokens(tokens, f"the output of tokenizer for row {i}")
 
 
 def warn_unspaced(texts):

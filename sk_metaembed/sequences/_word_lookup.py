@@ -124,16 +124,13 @@ def _one_word_sequences(words):
 
 def word_rows(embedded, block):
     """Return values and `known` of a block, one row per sequence of one word."""
-    lengths = embedded.tokens.lengths
     block = embedded.broadcast(block, "token")
-    if (lengths == 1).all():
-        return block.values.astype(np.float32, copy=False), block.known
     # Words that the estimator splits into no token or several have no vector.
-    single = lengths == 1
+    single = embedded.tokens.lengths == 1
     rows = embedded.tokens.offsets[:-1][single]
-    values = np.zeros((len(lengths), block.dim), dtype=np.float32)
+    values = np.zeros((len(single), block.dim), dtype=np.float32)
     values[single] = block.values[rows]
-    known = single.copy()
+    known = np.zeros(len(single), dtype=bool)
     known[single] = block.known[rows]
     return values, known
 
