@@ -1,12 +1,10 @@
 """Read frames, arrays and lists whose columns hold texts or token lists."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from .._core._messages import plural, short_repr
 from ._embedded_sequences import EmbeddedSequences
-from ._row_errors import kind
+from ._row_errors import is_token_list, kind
 from ._token_sequences import TokenSequences
 from ._validation import (
     as_list,
@@ -73,11 +71,8 @@ def row_cells(row, i, *, expected, allowed):
 
     `expected` says what a row is, and how many cells it has.
     """
-    is_text = isinstance(row, str | bytes)
-    if not is_text and isinstance(row, Sequence | np.ndarray):
-        return row
-    if hasattr(row, "to_list") and not is_text:
-        return row.to_list()
+    if is_token_list(row):
+        return row.to_list() if hasattr(row, "to_list") else row
     raise TypeError(
         f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. {allowed}."
     )
@@ -85,14 +80,10 @@ def row_cells(row, i, *, expected, allowed):
 
 def distinct_cells(cells):
     """Return the distinct texts or token lists, and each cell's place among them."""
-    numbers, distinct = {}, []
-    places = np.empty(len(cells), dtype=np.int64)
-    for i, cell in enumerate(cells):
-        key = cell if isinstance(cell, str) else tuple(cell)
-        places[i] = numbers.setdefault(key, len(numbers))
-        if len(numbers) > len(distinct):
-            distinct.append(cell)
-    return distinct, places
+    keys = [cell if isinstance(cell, str) else tuple(cell) for cell in cells]
+    distinct = dict(zip(keys, cells, strict=True))
+    numbers = dict(zip(distinct, range(len(distinct)), strict=True))
+    return list(distinct.values()), np.array([numbers[key] for key in keys], np.int64)
 
 
 _ALLOWED = (

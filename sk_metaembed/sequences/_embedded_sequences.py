@@ -9,7 +9,7 @@ import numpy as np
 from ._block import LEVELS, Block
 from ._html import embedded_html
 from ._indexing import Rows, span_index
-from ._token_sequences import TokenSequences, padding_mask
+from ._token_sequences import TokenSequences, padded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,9 +97,8 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
             raise TypeError(
                 f"blocks must be a list of Block, got a single one: [{blocks.name}]."
             )
-        blocks = tuple(blocks)
-        self._assign(tokens=tokens, blocks=blocks)
-        _check_blocks(self, blocks)
+        self._assign(tokens=tokens, blocks=tuple(blocks))
+        _check_blocks(self, self.blocks)
 
     def __reduce__(self):
         return type(self), (self.tokens, self.blocks)
@@ -286,11 +285,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
         """
-        mask = padding_mask(self.tokens.lengths)
-        values = self._token_values()
-        array = np.zeros((*mask.shape, self.dim), dtype=values.dtype)
-        array[mask] = values
-        return array, mask
+        return padded(self._token_values(), self.tokens.lengths)
 
     def __array__(self, dtype=None, copy=None):
         """Raise a TypeError: numpy would make a 3-D or ragged array of the rows."""

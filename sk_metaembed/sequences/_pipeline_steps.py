@@ -256,14 +256,13 @@ def replace_steps(estimator, function):
 def _replace_part(part, function):
     """Replace in an estimator, a dict of them, or a list of tuples (name, it, ...)."""
     if isinstance(part, dict):
-        pairs = [(part[key], replace_steps(part[key], function)) for key in part]
-        new = dict(zip(part, (after for _, after in pairs), strict=True))
+        new = {name: replace_steps(step, function) for name, step in part.items()}
+        is_same = all(new[name] is step for name, step in part.items())
     elif isinstance(part, list):
-        pairs = [(step, replace_steps(step, function)) for _, step, *_ in part]
         new = [
-            (name, after, *rest)
-            for (name, _, *rest), (_, after) in zip(part, pairs, strict=True)
+            (name, replace_steps(step, function), *rest) for name, step, *rest in part
         ]
+        is_same = all(pair[1] is old[1] for pair, old in zip(new, part, strict=True))
     else:
         return replace_steps(part, function)
-    return part if all(before is after for before, after in pairs) else new
+    return part if is_same else new

@@ -52,22 +52,17 @@ def row_error(row, where, expected, *, part="row", reader="Tokenizer"):
     )
 
 
-def token_error(token, where, part="token"):
-    """Return the TypeError of a token that is not a str."""
-    remedy = _TAG_REMEDY if part == "tag" else "; " + _token_remedy(token)
-    return TypeError(
-        f"{where} is {kind(token)} ({short_repr(token)}). Every {part} must be a str"
-        + remedy
-    )
-
-
 def plain_tokens(row, where, *, part="token"):
     """Return tokens as a list of plain str, or raise for the first that is not one."""
     if set(map(type, row)) <= {str}:
         return list(row)
     for j, token in enumerate(row):
         if not isinstance(token, str):
-            raise token_error(token, f"{where}, {part} {j}", part)
+            remedy = _TAG_REMEDY if part == "tag" else "; " + _token_remedy(token)
+            raise TypeError(
+                f"{where}, {part} {j} is {kind(token)} ({short_repr(token)}). Every "
+                f"{part} must be a str{remedy}"
+            )
     return [str(token) for token in row]
 
 

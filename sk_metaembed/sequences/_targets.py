@@ -37,7 +37,8 @@ def check_target(y, n_rows):
     if gaps.any():
         row, *column = np.argwhere(gaps)[0].tolist()
         names = column_names(given)
-        where = f"row {row}" + "".join(f", {_column(j, names)}" for j in column)
+        where = f"row {row}" + "".join(f", column {j}" for j in column)
+        where += f" ({names[column[0]]!r})" if names and column else ""
         rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
         raise ValueError(
             f"y is missing (None, NaN or infinity) at {where}, "
@@ -45,10 +46,6 @@ def check_target(y, n_rows):
             "label them. (Input y contains NaN.)"
         )
     return _typed(y)
-
-
-def _column(j, names):
-    return f"column {j}" + (f" ({names[j]!r})" if names else "")
 
 
 def _as_array(y):

@@ -30,12 +30,9 @@ class RowInfo(NamedTuple):
 
     def take(self, rows):
         """Return the information on some rows, by number."""
-        subset = {
-            name: values[rows]
-            for name in ("index", "missing", "texts")
-            if (values := getattr(self, name)) is not None
-        }
-        return self._replace(**subset)
+        *of_rows, prepare, locate = self
+        taken = (None if values is None else values[rows] for values in of_rows)
+        return RowInfo(*taken, prepare, locate)
 
 
 NO_INFO = RowInfo()
@@ -363,10 +360,7 @@ class TokenSequences(Rows[list[str]]):
         mask : ndarray of bool, shape (n_sequences, max_length)
             True at real tokens.
         """
-        mask = padding_mask(self.lengths)
-        codes = np.zeros(mask.shape, dtype=np.int32)
-        codes[mask] = self.codes
-        return codes, mask
+        return padded(self.codes, self.lengths)
 
     def __array__(self, dtype=None, copy=None):
         """Raise a TypeError: a classifier would take the tokens for features."""
@@ -413,10 +407,13 @@ def _as_list(sequence, i):
     return plain_tokens(list(sequence), f"row {i}")
 
 
-def padding_mask(lengths):
-    """Return a bool array (n_sequences, max_length), True at real positions."""
+def padded(values, lengths):
+    """Return the values of tokens as (n_sequences, max_length, ...), and a mask."""
     width = int(lengths.max()) if len(lengths) else 0
-    return np.arange(width) < np.asarray(lengths)[:, None]
+    mask = np.arange(width) < lengths[:, None]
+    array = np.zeros((*mask.shape, *values.shape[1:]), dtype=values.dtype)
+    array[mask] = values
+    return array, mask
 
 
 def _as_integers(values, name):

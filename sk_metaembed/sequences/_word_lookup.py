@@ -145,16 +145,15 @@ def _store_rows(store, words):
 
 
 def _mapping_rows(table, words):
-    vectors = {i: table[word] for i, word in enumerate(words) if word in table}
-    known = np.zeros(len(words), dtype=bool)
-    known[list(vectors)] = True
+    known = np.array([word in table for word in words], dtype=bool)
     dim = getattr(table, "vector_size", None)
     if dim is None:
         if not table:
             raise ValueError("the dict of vectors is empty.")
         dim = np.size(next(iter(table.values())))
     values = np.zeros((len(words), dim), dtype=np.float32)
-    for i, vector in vectors.items():
+    for i in np.flatnonzero(known):
+        vector = table[words[i]]
         if np.shape(vector) != (dim,) or np.asarray(vector).dtype.kind not in "fiub":
             raise ValueError(
                 f"the vector of {words[i]!r} has shape {np.shape(vector)} "
