@@ -16,7 +16,6 @@ from ..sequences._mixins import (
     EmbeddedInputMixin,
     TaggerMixin,
     block_dims,
-    check_blocks,
     check_embedded,
 )
 from ..sequences._tags import (
@@ -251,8 +250,7 @@ class TokenClassifier(
     def _apply(self, X, method):
         """Return the classifier's output for distinct tokens, and each token's row."""
         check_is_fitted(self)
-        check_embedded(X)
-        check_blocks(X, self.dims_in_)
+        check_embedded(X, self.dims_in_)
         positions, places = distinct_positions(X, self._fitted_window)
         if not len(positions):
             # Classifiers raise an error for no rows; a row of zeros gives the shape.

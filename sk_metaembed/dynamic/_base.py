@@ -333,8 +333,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         from .training._predict import attention_frame, data_for
 
         data = data_for(self, X, joins_pairs=False)
-        names = [*self.dims_in_, *self._trained.dims]
+        names = self._source_names()
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
+
+    def _source_names(self):
+        """Return the names of what is mixed: blocks, then trainable sources."""
+        return [*self.dims_in_, *self._trained.dims]
 
     @property
     def trained_(self) -> dict[str, Any]:
@@ -350,8 +354,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
         Only with ``attention="task"``.
         """
-        names = [*self.dims_in_, *self._trained.dims]
-        return dict(zip(names, self._scalar_mix()[0], strict=True))
+        weights, _ = self._scalar_mix()
+        return dict(zip(self._source_names(), weights, strict=True))
 
     @property
     def gamma_(self) -> float:

@@ -10,7 +10,7 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._mixins import check_blocks, check_embedded
+from ..sequences._mixins import check_embedded
 from ..sequences._sequence_pairs import holds_pairs, read_pairs
 
 if TYPE_CHECKING:
@@ -176,11 +176,9 @@ def read_input(X, *, dims=None, reads_tokens, pairs=None):
     if has_pairs:
         read_input(X.sequences, dims=dims, reads_tokens=reads_tokens)
         return X
-    if not isinstance(X, EmbeddedSequences):
-        X = check_embedded(X) if needs_blocks else check_tokens(X)
-    if dims is not None and (dims or isinstance(X, EmbeddedSequences)):
-        check_blocks(X, dims)
-    return X
+    if needs_blocks or isinstance(X, EmbeddedSequences):
+        return check_embedded(X, dims)
+    return check_tokens(X)
 
 
 def _tokens_of_pairs(X, pairs):

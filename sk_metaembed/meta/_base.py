@@ -18,7 +18,6 @@ from ..sequences._mixins import (
     EmbeddedInputMixin,
     SequencesOutputMixin,
     block_dims,
-    check_blocks,
     check_embedded,
 )
 
@@ -130,8 +129,7 @@ class BlocksTransformer(
             after its class; `BlockPCA` one per source, at level "sequence".
         """
         check_is_fitted(self)
-        check_embedded(X)
-        check_blocks(X, self.dims_in_)
+        check_embedded(X, self.dims_in_)
         return X.with_blocks(self._outputs(self._blocks(X)))
 
     def _fit_blocks(self, X, y):

@@ -27,7 +27,6 @@ from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._mixins import (
     SequencesInputMixin,
     block_dims,
-    check_blocks,
     check_embedded,
 )
 from ..sequences._sequence_pairs import tokens_of
@@ -246,10 +245,7 @@ class _BaseStacked(
                     f"{X!r} without sources. Pass EmbeddedSequences with these sources."
                 )
             return sequences
-        sequences = check_embedded(sequences)
-        if fitted:
-            check_blocks(sequences, self.dims_in_)
-        return sequences
+        return check_embedded(sequences, self.dims_in_ if fitted else None)
 
     def _check_models(self):
         """Raise an error unless all models predict what the stack does."""

@@ -17,7 +17,6 @@ from .._core._sklearn import Interval, StrOptions
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     block_dims,
-    check_blocks,
     check_embedded,
 )
 from ._bags import block_bags, pool_late
@@ -326,8 +325,8 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             If the blocks are not those of fit, or a result exceeds float32.
         """
         check_is_fitted(self)
-        X = check_embedded(X)
-        self._check_blocks(X)
+        X = check_embedded(X, self.dims_in_)
+        self._check_levels(X)
         out = np.zeros((len(X), self._n_columns()), dtype=np.float32)
         column = 0
         with np.errstate(over="ignore"):  # overflow is reported with its row below
@@ -379,8 +378,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         sizes = [dim * len(self._labels(name)) for name, dim in self.dims_in_.items()]
         return sum(sizes) + self._has_indicator
 
-    def _check_blocks(self, X):
-        check_blocks(X, self.dims_in_)
+    def _check_levels(self, X):
         if _sequence_level(X) != self._sequence_blocks:
             raise ValueError(
                 f"was fitted with the blocks {sorted(self._sequence_blocks)} "

@@ -31,9 +31,20 @@ if TYPE_CHECKING:
     from .._core._typing import Tags
 
 
-def check_embedded(X):
-    """Return X if it is an EmbeddedSequences, or raise a TypeError with a remedy."""
+def check_embedded(X, dims=None):
+    """Return X if it is an EmbeddedSequences, or raise a TypeError with a remedy.
+
+    `dims` are the names and dimensions of the blocks of fit. A ValueError is raised
+    unless those of X are the same.
+    """
     if isinstance(X, EmbeddedSequences):
+        received = block_dims(X)
+        if dims is not None and list(received.items()) != list(dims.items()):
+            raise ValueError(
+                f"this step was fitted on blocks {dims} (name: dimension, in this "
+                f"order), got {received}. Pass the output of the sources that it was "
+                "fitted with, or fit it again."
+            )
         return X
     if isinstance(X, SequencePairs):
         raise TypeError(
@@ -57,17 +68,6 @@ def check_embedded(X):
 def block_dims(embedded):
     """Return the blocks' dimensions by name, in order."""
     return {block.name: block.dim for block in embedded.blocks}
-
-
-def check_blocks(embedded, dims):
-    """Raise a ValueError unless names and dimensions of the blocks are those of fit."""
-    received = block_dims(embedded)
-    if list(received.items()) != list(dims.items()):
-        raise ValueError(
-            f"this step was fitted on blocks {dims} (name: dimension, in this order), "
-            f"got {received}. Pass the output of the sources that it was fitted with, "
-            "or fit it again."
-        )
 
 
 MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]

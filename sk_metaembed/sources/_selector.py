@@ -36,7 +36,6 @@ from ..sequences._mixins import (
     EmbeddedInputMixin,
     SequencesOutputMixin,
     block_dims,
-    check_blocks,
     check_embedded,
 )
 
@@ -283,8 +282,7 @@ class SourceSelector(
             The same tokens with the selected blocks, without copies.
         """
         check_is_fitted(self)
-        check_embedded(X)
-        check_blocks(X, self.dims_in_)
+        check_embedded(X, self.dims_in_)
         return X.select(self.blocks_)
 
     def frame(self) -> pd.DataFrame:
