@@ -195,7 +195,6 @@ OF_BASES = (
     "check_containers",
     "check_frames",
     "check_grid_search",
-    "check_cross_validation",
     "check_memory",
     "check_pipeline_consistency",
     "check_column_transformer",
@@ -219,7 +218,7 @@ def expected_failed_checks(estimator):
         return failures
     if isinstance(estimator, sk.ElmoLanguageModel):
         reason = "It has no transform, and so cannot precede other steps."
-        names = "check_grid_search", "check_cross_validation", "check_memory"
+        names = "check_grid_search", "check_memory"
         return dict.fromkeys(names, reason)
     if isinstance(estimator, sk.StackedMetaClassifier | sk.StackedMetaRegressor):
         return _expected_of_stacked(estimator)
@@ -249,12 +248,7 @@ def _expected_of_stacked(estimator):
 def _expected_of_tables(estimator):
     if estimator.cv is None:
         return {}
-    names = (
-        *OF_ONE_NET,
-        "check_containers",
-        "check_frames",
-        "check_transformer_general",
-    )
+    names = *OF_ONE_NET, "check_containers", "check_transformer_general"
     return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
 
 

@@ -14,21 +14,20 @@ from ._checks_data import (
     assert_same,
     embedded,
     fitted,
-    output_values,
+    object_array,
     outputs,
-    ragged,
     require,
     require_error,
+    require_finite,
     seeded,
     targets,
     token_lists,
 )
 
 
-def _with_dtype(X, dtype):
-    return X.with_blocks(
-        [Block(b.name, b.values.astype(dtype), b.level, b.known) for b in X.blocks]
-    )
+def _changed(X, change):
+    """Return X with ``change(block)`` for the values of each block."""
+    return X.with_blocks([Block(b.name, change(b), b.level, b.known) for b in X.blocks])
 
 
 def check_levels(estimator):
@@ -68,11 +67,7 @@ def check_unknown_gives_zeros(estimator):
 
 def _with_junk(X):
     """Return X with large numbers in the rows that its blocks do not know."""
-    blocks = []
-    for block in X.blocks:
-        values = np.where(block.known[:, None], block.values, 1e6)
-        blocks.append(Block(block.name, values, block.level, block.known))
-    return X.with_blocks(blocks)
+    return _changed(X, lambda block: np.where(block.known[:, None], block.values, 1e6))
 
 
 def check_unknown_rows(estimator):
@@ -98,15 +93,13 @@ def check_one_source(estimator):
     for method, value in result.items():
         what = f"one block ({method})"
         require(len(value) == len(X), f"{what}: got {len(value)} rows for {len(X)}.")
-        numbers = output_values(value)
-        finite = numbers is None or np.isfinite(numbers).all()
-        require(finite, f"{what}: the output contains NaN or infinity.")
+        require_finite(value, what)
 
 
 def check_half_precision(estimator):
     """Check that float16 blocks give the same output as float32 blocks."""
-    half = _with_dtype(embedded(token_lists()), np.float16)
-    single = _with_dtype(half, np.float32)
+    half = _changed(embedded(token_lists()), lambda b: b.values.astype(np.float16))
+    single = _changed(half, lambda block: block.values.astype(np.float32))
     expected = outputs(fitted(estimator, single), single)
     what = "float16 blocks"
     assert_same(outputs(fitted(estimator, half), half), expected, what, rtol=1e-2)
@@ -185,7 +178,7 @@ def check_tag_forms(estimator):
     for kind, form in (
         ("lists", y.tolist()),
         ("TokenSequences", TokenSequences.from_lists(y)),
-        ("arrays of str", ragged(np.array(row, dtype=str) for row in y)),
+        ("arrays of str", object_array([np.array(row, dtype=str) for row in y])),
     ):
         step = seeded(estimator).fit(X, form)
         assert_same(step.predict(X), expected, f"y as {kind}")

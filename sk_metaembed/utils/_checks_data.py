@@ -4,6 +4,7 @@ import re
 import unittest
 from functools import partial
 from importlib import import_module
+from itertools import chain
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
@@ -82,9 +83,8 @@ def token_lists():
 def targets(estimator, n_rows=_N_ROWS):
     """Return labels, numbers or lists of tags that depend on the words of the rows."""
     if is_tagger(estimator):
-        return ragged(
-            [_tag(estimator, w) for w in row] for row in token_lists()[:n_rows]
-        )
+        rows = token_lists()[:n_rows]
+        return object_array([[_tag(estimator, word) for word in row] for row in rows])
     odd = np.arange(n_rows) % 2
     numbers = odd + np.linspace(0, 0.1, n_rows)
     if requires_columns(estimator):
@@ -107,15 +107,6 @@ def span_letter(estimator):
     """Return the prefix of a one-token span in the estimator's tagging scheme."""
     scheme = estimator.get_params().get("scheme")
     return "S" if scheme in ("IOBES", "BIOES") else "B"
-
-
-def ragged(rows):
-    """Return rows of different lengths as an object array, one entry per row."""
-    rows = list(rows)
-    array = np.empty(len(rows), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = row
-    return array
 
 
 def input_kind(estimator):
@@ -142,16 +133,19 @@ def takes_columns(estimator):
 def input_forms(estimator):
     """Return the rows in each form that the estimator must accept, by name."""
     rows = token_lists()
-    if takes_columns(estimator):
-        texts = [" ".join(row) for row in rows]
-        return {"token lists": paired(rows), "texts": paired(texts)}
-    if input_kind(estimator) == "tokens":
-        return {"token lists": rows, "texts": [" ".join(row) for row in rows]}
-    return {
-        "type-level blocks": embedded(rows),
-        "blocks of two levels": embedded(rows, levels=("type", "token")),
-        "sequence-level blocks": embedded(rows, levels=("sequence", "sequence")),
-    }
+    if input_kind(estimator) == "embedded":
+        return {
+            "type-level blocks": embedded(rows),
+            "blocks of two levels": embedded(rows, levels=("type", "token")),
+            "sequence-level blocks": embedded(rows, levels=("sequence", "sequence")),
+        }
+    return {"token lists": as_input(estimator, rows), "texts": texts_of(estimator)}
+
+
+def texts_of(estimator):
+    """Return the rows of `token_lists` as texts, paired if needed."""
+    texts = [" ".join(row) for row in token_lists()]
+    return paired(texts) if takes_columns(estimator) else texts
 
 
 def as_input(estimator, rows):
@@ -179,10 +173,9 @@ def paired(rows):
 
 def object_array(rows):
     """Return rows as an object array, (n_rows, 2) if they are tuples of two."""
-    array = np.empty((len(rows), *(2,) * isinstance(rows[0], tuple)), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = row
-    return array
+    if rows and isinstance(rows[0], tuple):
+        return np.fromiter(chain.from_iterable(rows), object).reshape(-1, 2)
+    return np.fromiter(rows, object)
 
 
 def row_tokens(estimator):
@@ -259,15 +252,16 @@ def outputs(estimator, X):
     Lists of arrays, which taggers return, become arrays of arrays so that they can be
     indexed.
     """
-    values = {
-        method: getattr(estimator, method)(X)
-        for method in METHODS
-        if hasattr(estimator, method)
-    }
+    values = {name: method(X) for name, method in methods_of(estimator).items()}
     return {
-        method: ragged(value) if isinstance(value, list) else value
-        for method, value in values.items()
+        name: object_array(value) if isinstance(value, list) else value
+        for name, value in values.items()
     }
+
+
+def methods_of(estimator):
+    """Return the methods of an estimator that give outputs, by name."""
+    return {m: getattr(estimator, m) for m in METHODS if hasattr(estimator, m)}
 
 
 def assert_same(actual, expected, what, rtol=1e-4):
@@ -282,7 +276,7 @@ def assert_same(actual, expected, what, rtol=1e-4):
     elif isinstance(expected, TokenSequences):
         require(actual == expected, f"{what}: the tokens differ.")
     elif _holds_arrays(expected):
-        actual = ragged(actual)
+        actual = list(actual)
         lengths = list(map(len, expected))
         require(list(map(len, actual)) == lengths, f"{what}: the rows' lengths differ.")
         for one, other in zip(actual, expected, strict=True):
@@ -343,6 +337,13 @@ def output_values(output):
         return np.concatenate([row.ravel() for row in output])
     output = np.asarray(output)
     return output if output.dtype.kind == "f" else None
+
+
+def require_finite(output, what):
+    """Check that the numbers of an output are neither NaN nor infinity."""
+    numbers = output_values(output)
+    finite = numbers is None or np.isfinite(numbers).all()
+    require(finite, f"{what}: the output contains NaN or infinity.")
 
 
 def is_predictor(estimator):

@@ -1,6 +1,7 @@
 """Checks of valid and invalid input and targets."""
 
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -9,7 +10,6 @@ from sklearn.utils import get_tags
 
 from ..sequences import TokenSequences
 from ._checks_data import (
-    METHODS,
     as_container,
     as_input,
     assert_same,
@@ -19,6 +19,7 @@ from ._checks_data import (
     input_forms,
     input_kind,
     is_tagger,
+    methods_of,
     object_array,
     outputs,
     paired,
@@ -34,63 +35,49 @@ from ._checks_data import (
 def check_containers(estimator):
     """Check that all collections of texts, and of token lists, give the same output."""
     for form, X in input_forms(estimator).items():
-        expected = outputs(fitted(estimator, X), X)
-        containers = _plain_containers(X)
-        if form == "token lists" and input_kind(estimator) != "columns":
+        as_objects = object_array(X)
+        containers = {"tuple": tuple(X), "object array": as_objects, "generator": X}
+        if as_objects.ndim == 1:
+            containers["one-column array"] = as_objects[:, None]
+        if form == "texts":
+            containers["str array"] = np.array(X)
+        elif input_kind(estimator) != "columns":
             container = as_container(estimator, token_lists())
-            containers[type(container).__name__] = lambda container=container: container
-        _check_containers(estimator, containers, expected, form)
+            containers[type(container).__name__] = container
+        _check_containers(estimator, X, containers, form)
 
 
 def check_frames(estimator, library):
     """Check that Series and DataFrames are equivalent to lists."""
     module = import_or_skip(library)
     for form, X in input_forms(estimator).items():
-        if isinstance(X[0], tuple):
-            # The names that unnamed columns get.
+        columns, is_pairs = {"text": X}, isinstance(X[0], tuple)
+        if is_pairs:  # the names that unnamed columns get
             columns = dict(zip(("x0", "x1"), zip(*X, strict=True), strict=True))
-            options = {} if library == "pandas" else {"strict": False}
-            containers = {"DataFrame": module.DataFrame(columns, **options)}
-        else:
-            series = module.Series(name="text", **_values_of(X, library))
-            containers = {"Series": series, "DataFrame": series.to_frame()}
-        makers = {
-            f"{library} {name}": lambda each=each: each
-            for name, each in containers.items()
-        }
-        _check_containers(estimator, makers, outputs(fitted(estimator, X), X), form)
+        index = {"index": range(10, 10 + len(X))}
+        options = index if library == "pandas" else {"strict": False}
+        frame = module.DataFrame(columns, **options)
+        frames = {"DataFrame": frame}
+        if not is_pairs:
+            frames["Series"] = frame["text"]
+        _check_containers(estimator, X, frames, f"{form} in {library}")
 
 
-def _values_of(X, library):
-    if library == "polars":
-        return {"values": X}
-    return {"data": X, "index": range(10, 10 + len(X))}
-
-
-def _plain_containers(X):
-    is_pairs, as_objects = isinstance(X[0], tuple), object_array(X)
-    containers = {
-        "tuple": lambda: tuple(X),
-        "object array": lambda: as_objects,
-        "generator": lambda: (row for row in X),
-    }
-    if not is_pairs:
-        containers["one-column array"] = lambda: as_objects[:, None]
-    if isinstance(X[0], str) or (is_pairs and isinstance(X[0][0], str)):
-        containers["str array"] = lambda: np.array(X)
-    return containers
-
-
-def _check_containers(estimator, containers, expected, form):
-    y = targets(estimator)
-    for kind, make in containers.items():
-        step = seeded(estimator).fit(make(), y)
+def _check_containers(estimator, X, containers, form):
+    """Check that containers give the same output as the list of rows X."""
+    y, expected = targets(estimator), outputs(fitted(estimator, X), X)
+    for kind, container in containers.items():
+        inputs = repeat(container)
+        if kind == "generator":
+            inputs = ((row for row in rows) for rows in inputs)
+        step = seeded(estimator).fit(next(inputs), y)
         what = f"{form} as {kind}"
         for method, value in expected.items():
-            assert_same(getattr(step, method)(make()), value, f"{what} ({method})")
+            result = getattr(step, method)(next(inputs))
+            assert_same(result, value, f"{what} ({method})")
         if "transform" in expected and kind == "generator":
             # It can be read once: fit must not exhaust it before transform.
-            result = seeded(estimator).fit_transform(make(), y)
+            result = seeded(estimator).fit_transform(next(inputs), y)
             assert_same(result, expected["transform"], f"{what} (fit_transform)")
 
 
@@ -179,7 +166,7 @@ def check_refuses_unembedded(estimator):
 
 def _check_refused(step, X, mention, what, *, fit=True):
     calls = {"fit": partial(seeded(step).fit, X, targets(step))} if fit else {}
-    calls |= {m: partial(getattr(step, m), X) for m in METHODS if hasattr(step, m)}
+    calls |= {name: partial(call, X) for name, call in methods_of(step).items()}
     for method, call in calls.items():
         require_error(call, mention, f"{type(step).__name__}.{method} of {what}")
 
@@ -191,16 +178,9 @@ def check_unfitted(estimator):
     if not get_tags(step).requires_fit:
         assert_same(outputs(step, X), outputs(fitted(step, X), X), "without fit")
         return
-    for method in METHODS:
-        if not hasattr(step, method):
-            continue
-        try:
-            getattr(step, method)(X)
-        except NotFittedError:
-            continue
-        raise AssertionError(
-            f"{type(step).__name__}.{method} did not raise NotFittedError before fit."
-        )
+    for name, method in methods_of(step).items():
+        what = f"{type(step).__name__}.{name}, which must raise NotFittedError,"
+        require_error(partial(method, X), "", what, NotFittedError)
 
 
 def check_targets_not_needed(estimator):

@@ -1,4 +1,4 @@
-"""Checks of estimators inside pipelines, searches and ColumnTransformers."""
+"""Checks of estimators inside pipelines, searches and ColumnTransformers, on frames."""
 
 import tempfile
 
@@ -7,11 +7,10 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._mixins import SequencesInputMixin, SequencesOutputMixin
@@ -26,12 +25,12 @@ from ._checks_data import (
     input_kind,
     is_predictor,
     outputs,
-    paired,
     require,
     requires_columns,
     seeded,
     takes_columns,
     targets,
+    texts_of,
     token_lists,
     unpaired,
 )
@@ -41,17 +40,14 @@ class _WordTable(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     """Source with the fixed vectors of the checks' words."""
 
     def fit(self, X, y=None):
-        self.dim_ = embedded([]).dim
         return self
 
     def transform(self, X):
-        check_is_fitted(self)
         tokens = check_tokens(X)
         return embedded(tokens.to_list(), index=tokens.index)
 
     def get_feature_names_out(self, input_features=None):
-        check_is_fitted(self)
-        return np.array([f"table{i}" for i in range(self.dim_)], dtype=object)
+        return np.array([f"table{i}" for i in range(embedded([]).dim)], dtype=object)
 
 
 class _AsArray(SequencesInputMixin, TransformerMixin, BaseEstimator):
@@ -62,11 +58,9 @@ class _AsArray(SequencesInputMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        check_is_fitted(self)
         return self._values(X)
 
     def get_feature_names_out(self, input_features=None):
-        check_is_fitted(self)
         names = [f"value{i}" for i in range(self.n_features_out_)]
         return np.array(names, dtype=object)
 
@@ -100,36 +94,26 @@ def text_pipeline(estimator, *, classify=False, memory=None):
     return Pipeline(steps, memory=memory)
 
 
-def text_rows(estimator):
-    """Return the rows of `token_lists` as texts, paired if needed, and targets."""
-    texts = [" ".join(row) for row in token_lists()]
-    texts = paired(texts) if takes_columns(estimator) else texts
-    return texts, targets(estimator)
-
-
 def check_grid_search(estimator):
-    """Check that GridSearchCV can set the step, and a clone of it, in a pipeline."""
-    texts, y = text_rows(estimator)
-    pipe = text_pipeline(estimator, classify=True)
-    grid = {"step": [seeded(estimator), clone(estimator)]}
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(texts, y)
-    n_rows = len(search.predict(texts))
-    require(n_rows == len(texts), f"predict: got {n_rows} rows for {len(texts)}.")
+    """Check that GridSearchCV can split the container and set the step in a pipeline.
 
-
-def check_cross_validation(estimator):
-    """Check that scikit-learn's splitters index the containers of the estimator."""
+    It sets the step itself and a clone of it.
+    """
     pipe = text_pipeline(estimator, classify=True)
     if input_kind(estimator) == "embedded":
         pipe = pipe[1:]
     X = as_container(estimator, token_lists())
-    scores = cross_val_score(pipe, X, targets(estimator), cv=2, error_score="raise")
+    grid = {"step": [seeded(estimator), clone(estimator)]}
+    search = GridSearchCV(pipe, grid, cv=2, error_score="raise")
+    scores = search.fit(X, targets(estimator)).cv_results_["mean_test_score"]
     require(np.isfinite(scores).all(), f"Scores must be finite; got {scores}.")
+    n_rows = len(search.predict(X))
+    require(n_rows == len(X), f"predict: got {n_rows} rows for {len(X)}.")
 
 
 def check_memory(estimator):
     """Check that ``Pipeline(memory=...)`` gives the same output as without memory."""
-    texts, y = text_rows(estimator)
+    texts, y = texts_of(estimator), targets(estimator)
     expected = outputs(text_pipeline(estimator).fit(texts, y), texts)
     with tempfile.TemporaryDirectory() as folder:
         for when in ("first", "second"):
@@ -141,7 +125,7 @@ def check_memory(estimator):
 def check_column_transformer(estimator, library):
     """Check that a ColumnTransformer keeps texts and numbers of a frame aligned."""
     make_frame = import_or_skip(library).DataFrame
-    texts, y = text_rows(estimator)
+    texts, y = texts_of(estimator), targets(estimator)
     number = np.arange(len(texts), dtype=float)
     columns = {"text": texts}
     if takes_columns(estimator):
@@ -165,7 +149,7 @@ def check_column_transformer(estimator, library):
 def check_set_output(estimator, library):
     """Check that ``set_output(transform=...)`` gives named columns."""
     import_or_skip(library)
-    texts, y = text_rows(estimator)
+    texts, y = texts_of(estimator), targets(estimator)
     plain = text_pipeline(estimator).fit(texts, y)
     framed = text_pipeline(estimator).set_output(transform=library)
     names, values = plain.get_feature_names_out(), plain.transform(texts)
@@ -219,12 +203,61 @@ def check_feature_names(estimator):
     require(len(names) == width, f"Got {len(names)} names for {width} columns.")
 
 
+def _indices(pandas, n_rows):
+    """Return row numbers and a pandas index for each kind of selection, by name."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(n_rows)[:9]
+    drawn = rng.integers(5, size=9)
+    words = np.array([f"row {i}" for i in range(n_rows)])
+    levels = pandas.MultiIndex.from_arrays([np.arange(n_rows) % 3, words])
+    return {
+        "permuted rows": (order, pandas.RangeIndex(n_rows)),
+        "a slice of the rows": (np.arange(2, 8), pandas.RangeIndex(n_rows)),
+        "repeated rows": (drawn, pandas.RangeIndex(n_rows)),
+        "string labels": (order, pandas.Index(words)),
+        "labels with two levels": (order, levels),
+        "one row": (order[:1], pandas.RangeIndex(n_rows)),
+    }
+
+
+def check_row_index(estimator):
+    """Check that pandas rows keep their index."""
+    pandas = import_or_skip("pandas")
+    rows, y = texts_of(estimator), targets(estimator)
+    texts = pandas.DataFrame(rows) if takes_columns(estimator) else pandas.Series(rows)
+    alone = text_pipeline(estimator).set_output(transform="pandas").fit(texts, y)
+    expected = alone.transform(texts).to_numpy()
+    container = _container_step(estimator, texts, y)
+    fresh = text_pipeline(estimator).set_output(transform="pandas")
+    result = fresh.fit_transform(texts.iloc[::-1], y[::-1])
+    require(result.index.equals(texts.index[::-1]), "fit_transform lost the index.")
+    for what, (rows, labels) in _indices(pandas, len(texts)).items():
+        part = texts.set_axis(labels).iloc[rows]
+        result = alone.transform(part)
+        require(result.index.equals(part.index), f"{what}: the index is lost.")
+        assert_same(result.to_numpy(), expected[rows], what)
+        if container is not None:
+            require(
+                part.index.equals(container.transform(part).index),
+                f"{what}: the container that transform returns lost the index.",
+            )
+
+
+def _container_step(estimator, texts, y):
+    """Return the fitted step if it maps texts to a container, else None."""
+    if input_kind(estimator) == "embedded":
+        return None
+    step = seeded(estimator).fit(texts, y)
+    return step if hasattr(step.transform(texts), "index") else None
+
+
 def pipeline_checks(estimator):
     """Yield the checks of pipelines that apply to the estimator."""
-    yield from (check_grid_search, check_cross_validation, check_memory)
+    yield from (check_grid_search, check_memory)
     if is_predictor(estimator) or not hasattr(estimator, "transform"):
         return
     yield from for_libraries(check_column_transformer)
     yield from for_libraries(check_set_output)
     if get_tags(estimator).requires_fit or hasattr(estimator, "get_feature_names_out"):
         yield check_feature_names
+    yield check_row_index

@@ -44,7 +44,7 @@ from ._checks_numbers import (
     wordless_checks,
 )
 from ._checks_pipeline import pipeline_checks
-from ._checks_rows import index_checks, row_checks
+from ._checks_rows import row_checks
 from ._checks_state import state_checks
 
 if TYPE_CHECKING:
@@ -238,7 +238,6 @@ def _yield_checks(estimator):
         yield from tag_checks(estimator)
     yield from state_checks(estimator)
     yield from pipeline_checks(estimator)
-    yield from index_checks(estimator)
     yield from numeric_checks(estimator)
 
 
