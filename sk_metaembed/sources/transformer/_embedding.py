@@ -47,56 +47,49 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     """Embed texts or their words with a transformer from Hugging Face.
 
     Works with any encoder, decoder or encoder-decoder model. A sentence encoder returns
-    one vector per text, computed as specified by its files, with the same result as
-    `SentenceTransformer.encode`. For any other model, and with ``output="words"``, the
-    vectors of a word's pieces are pooled. Each layer then has one vector per token, so
-    it can be combined with other sources of words. The model reads the original texts,
-    with case and punctuation, regardless of the tokenizer of the pipeline. Equal
-    sentences are computed once, in batches of similar length; with `cache`, once for
-    all folds, candidates, processes and runs.
+    one vector per text, as `SentenceTransformer.encode` does. For any other model, and
+    with ``output="words"``, each layer has one vector per token, pooled from the pieces
+    of the word, so it can be combined with other sources of words. The model reads the
+    original texts, regardless of the tokenizer of the pipeline.
 
     Parameters
     ----------
     model : str, path-like, SentenceTransformer or (model, tokenizer)
-        A folder, a name on the Hugging Face hub, or a loaded model. A name or path is
-        loaded once per process at fit time and is not pickled. A SentenceTransformer or
-        a (model, tokenizer) pair is used as is, on its current device. A pickle of the
-        estimator contains the pair, or the path or name of a SentenceTransformer.
+        A folder or a name on the Hugging Face hub, loaded once per process at fit time
+        and not pickled; or a loaded model, used as is on its current device. Pickles
+        contain the pair, or the path or name of a SentenceTransformer.
     layers : int, sequence of int or "all", default=(-1,)
         Hidden states to return: 0 is the input to the first layer, -1 the output of the
         last layer. Can be empty with ``static=True``.
     static : bool, default=False
-        Add the pooled rows of the input table as a block "static" at the type level:
-        one vector per distinct token, independent of context. Words are looked up by
-        the token, not by the original text: for a cased model, use
+        Add the pooled rows of the input table as a block "static" at the type level.
+        It is looked up by the token, not by the original text: for a cased model, use
         ``Tokenizer(lowercase=False)``.
     subword : {"first", "last", "mean", "max"}, default="mean"
         How the pieces of a word are pooled.
     output : {"auto", "sentence", "words", "cls", "mean"}, default="auto"
-        "sentence" returns one vector per text, with the prompt, pooling, dense layers
-        and normalization in the files of a sentence encoder. "words" returns one vector
-        per token. "cls" returns the hidden state of the classification token of each
-        text, and "mean" the mean over all pieces, including special tokens. "auto" is
-        "sentence" for a folder with modules.json, unless `layers`, `static` or
-        `subword` is set, and "words" otherwise.
+        "words" returns one vector per token. The others return one per text: "sentence"
+        as the files of a sentence encoder specify, "cls" the hidden state of the
+        classification token, and "mean" the mean over all pieces, including special
+        tokens. "auto" is "sentence" for a folder with modules.json, unless `layers`,
+        `static` or `subword` is set, and "words" otherwise.
     prompt : str, default=None
         Text to prepend to each text, such as "query: "; it gets no row in the output.
-        By default, the prompt called `prompt_name` is used, or with "sentence" the
-        default prompt in the encoder's files, if there is one.
+        None for the prompt called `prompt_name`, or with "sentence" for the default
+        prompt in the encoder's files, if there is one.
     prompt_name : str, default=None
         Name of a prompt in a sentence encoder's files, such as "query". In an encoder
         with a Router it also selects the route of that name.
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
-        for it. By default, as specified by the encoder's files, usually all.
+        for it. None for that in the encoder's files, usually all.
     max_length : int, default=None
-        Maximum number of pieces per window, including special tokens and prompt. None
-        for the model's limit.
+        Maximum number of pieces, including special tokens and prompt; longer sequences
+        are processed in windows that overlap by half. None for the model's limit.
     truncate : bool, default=None
-        Whether to truncate longer sequences, with a warning that counts them, instead
-        of using several windows. Truncated words are not known. By default, sequences
-        are truncated for "sentence" only, as in sentence-transformers, with one warning
-        per process.
+        Whether to truncate longer sequences instead, with a warning that counts them;
+        truncated words are not known. None truncates for "sentence" only, with one
+        warning per process.
     revision : str, default=None
         Branch, tag or commit on the hub.
     trust_remote_code : bool, default=False
@@ -109,18 +102,18 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     dtype : {"float32", "float16", "bfloat16", "auto"}, default="float32"
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
         GPUs and on processors with instructions for it, and slower on others. "auto"
-        tries both in `fit`: see Notes.
+        is float32, or bfloat16 if a trial in `fit` finds it faster and accurate.
     batch_tokens : int, default=None
         Number of pieces per batch, including padding. None for 512 on a CPU and 16384
         on other devices.
     cache : path-like, default=None
         Directory that stores the vectors of `layers` for other folds, candidates,
-        processes and runs. See `EmbeddingCache`.
+        processes and runs.
     cache_dtype : {"float32", "float16"}, default="float32"
         Precision of stored vectors. float16 halves the size and rounds the vectors.
     memory_limit : int, default=None
         Number of bytes per call above which token-level vectors are stored in temporary
-        memory-mapped files, which are deleted with the vectors. None for no limit.
+        memory-mapped files. None for no limit.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Transformation of the vectors, learned from the known rows of the training fold.
     missing : {"raise", "empty"}, default="raise"
@@ -176,44 +169,18 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     Notes
     -----
-    Original texts (``TokenSequences.texts``) are passed to the model's tokenizer
-    unchanged, and the vector of a token pools the pieces that overlap its characters. A
-    piece can belong to several tokens, or to none; it is then context for the others
-    and included in "mean". A piece that is only a space belongs to the next token.
-    Token lists have no texts, so their tokens are joined by spaces. With "words", model
-    tokenizers that are written in Python, or do not split texts at spaces, get one
-    token at a time, also if there are texts.
+    The vector of a token pools the pieces that overlap its characters in the original
+    text (``TokenSequences.texts``). Token lists have no texts, so their tokens are
+    joined by spaces. Vectors of whole texts do not depend on the tokens; a text without
+    tokens, such as "?!", has a vector too.
 
-    Vectors of whole texts do not depend on the tokens; a text without tokens, such as
-    "?!", has a vector too. With ``output="sentence"`` they equal those of
-    ``SentenceTransformer(folder).encode`` up to rounding, and unknown modules raise an
-    error.
-
-    A token without a piece is not known, and its rows are zero. Examples are tokens
-    that a callable `tokenizer` created, and those beyond the maximum length with
-    `truncate`. A word that consists of the unknown piece only has a contextual vector,
-    but it is not known in the block "static" and not included in `coverage_`. `fit`
+    A token without a piece, such as one that a callable `tokenizer` created, is not
+    known, and its rows are zero. A word of the unknown piece only has a contextual
+    vector, but is not known in the block "static" and not counted in `coverage_`; `fit`
     issues a warning if most tokens of the training fold are such words.
 
-    A sequence longer than `max_length` is processed in windows that overlap by half.
-    Each word is taken from the window in which the shorter of its left and right
-    context is longest. For a word that is longer than a window, the pieces in one
-    window are pooled. Vectors of texts are means over the windows.
-
-    A network is tested once with a few pieces, alone and in a batch. If padding changes
-    its vectors, as in ConvBERT and MobileBERT, batches contain sentences of equal
-    length. If other sentences of the batch change them, as with dynamic int8
-    quantization, each batch contains one sentence.
-
-    ``dtype="auto"`` passes a batch of random pieces through the network in float32 and
-    in bfloat16, once per process and model. It chooses bfloat16 if that is at least 1.2
-    times as fast and, in every layer, the mean cosine of the vectors with those of
-    float32 is at least .999. The choice is part of the fitted source, its pickle and
-    the cache's keys; another machine, or another fit there, may choose differently.
-
-    On a CPU, the weights of a model from files are stored in oneDNN's layout where a
-    trial, one per process and shape of weights, finds that faster, if the vectors stay
-    the same up to rounding. A (model, tokenizer) pair is not changed.
+    The page "Transformers" of the user guide describes windows, networks whose vectors
+    depend on the batch, and how ``dtype="auto"`` decides.
 
     References
     ----------
@@ -224,7 +191,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
     --------
     A tiny BERT with random weights:
 
-    >>> import pathlib, tempfile
     >>> from transformers import BertConfig, BertModel, BertTokenizer
     >>> from sk_metaembed import TransformerEmbedding
     >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] king queen ##s rock".split()
