@@ -176,7 +176,10 @@ def read_input(X, *, dims=None, reads_tokens, pairs=None):
     if has_pairs:
         read_input(X.sequences, dims=dims, reads_tokens=reads_tokens)
         return X
-    if needs_blocks or isinstance(X, EmbeddedSequences):
+    is_embedded = isinstance(X, EmbeddedSequences)
+    if is_embedded and dims is None:
+        return X
+    if is_embedded or needs_blocks:
         return check_embedded(X, dims)
     return check_tokens(X)
 
