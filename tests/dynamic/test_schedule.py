@@ -44,7 +44,10 @@ def n_steps(model):
     return sum(len(epoch["batches"]) for epoch in model.history_)
 
 
-@pytest.mark.parametrize(("n_rows", "n_epochs"), [(1, N_STEPS), (2000, MIN_EPOCHS)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_epochs"),
+    [(1, N_STEPS), pytest.param(2000, MIN_EPOCHS, marks=pytest.mark.slow)],
+)
 def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
     X, y = topics(n_rows)
     assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == n_epochs

@@ -141,16 +141,16 @@ KILLED = """
                 os.kill(os.getpid(), signal.SIGKILL)
 
     model = ElmoLanguageModel(**SMALL, checkpoint=sys.argv[1], callbacks=[Kill()])
-    model.fit(sentences(60), X_val=sentences(9, seed=1))
+    model.fit(sentences(30), X_val=sentences(9, seed=1))
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
     file = tmp_path / "state" / "fit.pt"
-    data = {"X": sentences(60), "X_val": sentences(9, seed=1)}
+    data = {"X": sentences(30), "X_val": sentences(9, seed=1)}
     whole = ElmoLanguageModel(**SMALL).fit(**data)
-    n_batches = -(-60 * 7 // 20)
+    n_batches = -(-30 * 7 // 20)
     script = textwrap.dedent(KILLED.format(batch=n_batches + 10))
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     done = subprocess.run(
@@ -176,7 +176,7 @@ def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
     ):
         ElmoLanguageModel(**{**SMALL, "lr": 0.1}, checkpoint=file).fit(**data)
     with pytest.raises(ValueError, match="to another fit: its corpus"):
-        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(61))
+        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(31))
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
 
-N_ROWS = 120
+N_ROWS = 80
 CV = StratifiedKFold(2, shuffle=True, random_state=0)
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, N_ROWS)
@@ -152,7 +152,7 @@ def test_a_source_is_fitted_on_the_training_part_only():
             return super().fit_transform(X, y)
 
     compare_sources([Recorder(4, random_state=0)], TEXTS, Y, cv=CV)
-    assert seen == [60] * 2
+    assert seen == [40] * 2
 
 
 def test_a_source_that_learns_nothing_embeds_once():
