@@ -13,7 +13,7 @@ from .._core._named_errors import names_errors
 from .._core._sklearn import _safe_indexing
 from ..sequences import Block, EmbeddedSequences
 from ..sequences._pipeline_steps import replace_steps, unwrap_fitted
-from ._explain_linear import Linear, Outputs, linear_contributions, source_of
+from ._explain_linear import Contributions, Outputs, exact_contributions, source_of
 from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation
 
@@ -169,7 +169,7 @@ def explain(
         raise ValueError("Found array with 0 sample(s): X has no texts.")
     exact = None
     if method != "occlusion" and column is None:
-        exact = linear_contributions(estimator, texts.X, choose, background)
+        exact = exact_contributions(estimator, texts.X, choose, background)
     if method == "exact" and (exact is None or exact.words is None):
         raise ValueError(
             "method='exact' requires a Pipeline on texts in which vectors of "
@@ -178,47 +178,47 @@ def explain(
             "method='occlusion'."
         )
     if exact is None:
-        exact = _unexplained(texts, outputs, choose, background)
+        exact = _values_only(texts, outputs, choose, background)
     return _explanation(estimator, outputs, texts, exact, background)
 
 
-def _unexplained(texts, outputs, choose, background):
-    """Return values without contributions; the base is that of the background."""
+def _values_only(texts, outputs, choose, background):
+    """Return Contributions without any; the base is the mean of the background."""
     values = outputs(texts.X)
-    columns = choose(values)
+    targets = choose(values)
     base = None
     if background is not None:
-        base = outputs(background).mean(axis=0)[columns]
-    chosen = values[np.arange(len(values)), columns]
-    return Linear(texts.tokens, chosen, columns, base, None, None)
+        base = outputs(background).mean(axis=0)[targets]
+    chosen = values[np.arange(len(values)), targets]
+    return Contributions(texts.tokens, chosen, targets, base, None, None)
 
 
-def _explanation(estimator, outputs, texts, known, background):
-    """Return the Explanation; contributions that are not exact are occlusions."""
-    tokens, values, columns, base, words, sources = known
+def _explanation(estimator, outputs, texts, exact, background):
+    """Return the Explanation; occlusion fills in what is not exact."""
+    tokens, values, targets, base, words, sources = exact
     rows, token_rows = np.arange(len(values)), tokens.segment_ids()
     word_method = source_method = "exact"
     if words is None:
         without, empty = _without_words(texts, outputs)
-        left = without[np.arange(tokens.n_tokens), columns[token_rows]]
-        words, word_method = values[token_rows] - left, "occlusion"
-        base = empty[rows, columns] if base is None else base
+        without = without[np.arange(tokens.n_tokens), targets[token_rows]]
+        words, word_method = values[token_rows] - without, "occlusion"
+        base = empty[rows, targets] if base is None else base
     if sources is None:
         hidden = _without_sources(estimator, texts.X)
-        sources = {name: values - out[rows, columns] for name, out in hidden.items()}
+        sources = {name: values - out[rows, targets] for name, out in hidden.items()}
         source_method = "occlusion" if sources else None
-    effects = {}
+    columns = {}
     if texts.column is not None and background is not None:
         means = _without_columns(texts.X, background, outputs)
-        effects = {name: values - out[rows, columns] for name, out in means.items()}
+        columns = {name: values - out[rows, targets] for name, out in means.items()}
     return Explanation(
         tokens=tokens,
         values=values,
         base=base,
         words=words,
         sources=sources,
-        columns=effects,
-        targets=None if outputs.classes is None else outputs.classes[columns],
+        columns=columns,
+        targets=None if outputs.classes is None else outputs.classes[targets],
         output=outputs.method,
         word_method=word_method,
         source_method=source_method,
@@ -226,9 +226,10 @@ def _explanation(estimator, outputs, texts, known, background):
 
 
 def _without_words(texts, outputs):
-    """Return values without each word, (n_tokens, n_columns), and (n_texts, n_columns).
+    """Return the values of each text without each of its words, and without all words.
 
-    The second are those without all words. Equal variants are predicted once.
+    Shapes are (n_tokens, n_columns) and (n_texts, n_columns). A variant that occurs
+    several times in a batch is predicted once.
     """
     lengths = texts.tokens.lengths
     batches = np.cumsum(lengths * lengths) // _TOKENS_AT_ONCE
@@ -243,12 +244,12 @@ def _without_words(texts, outputs):
                 index.append(places[key])
         values.append(outputs(texts.join(variants))[index])
     values = np.concatenate(values)
-    last = np.cumsum(lengths + 1) - 1
+    last = np.cumsum(lengths + 1) - 1  # of each text: the variant without all words
     return np.delete(values, last, axis=0), values[last]
 
 
 class _HidingUnion(BaseEstimator):
-    """A fitted EmbeddingUnion that computes once and hides one of its sources."""
+    """A fitted EmbeddingUnion that embeds once and can hide one of its sources."""
 
     def __init__(self, union):
         self.union, self._embedded = union, None
@@ -306,7 +307,7 @@ def _without_sources(estimator, X):
 
 
 def _without_columns(X, background, outputs):
-    """Return mean values with each column replaced by those of other rows, by name."""
+    """Return mean values with each column replaced by the background's, by name."""
     is_frame = hasattr(X, "columns")
     names = list(X.columns) if is_frame else range(np.shape(X)[1])
     others = np.tile(np.arange(len(background)), len(X))

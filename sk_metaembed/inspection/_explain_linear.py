@@ -1,8 +1,12 @@
-"""Exact contributions: values that are sums over the words, and linear models.
+"""Exact contributions of words and sources to the value of a text.
 
-The value of a text is an affine function of its pooled vector, and this a weighted sum
-of the vectors of its words. The affine function is that of all steps after the pooling;
-its coefficients are differences of its values, and it is checked to be affine.
+They exist if the pooled vector is a weighted sum of word vectors, and the value an
+affine function of the pooled vector. This function consists of all steps after the
+pooling. Its slopes are computed from differences of its values, at points at which it
+is then checked to be affine.
+
+The step that pools is recognized by its methods `_pooled` and `_from_pooled`; `Pooling`
+documents them.
 """
 
 from typing import NamedTuple
@@ -15,7 +19,7 @@ from ..meta._stacked_decisions import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
 from ..sequences._pipeline_steps import apply_steps
 
-# A model is affine if it differs from its linearization by less, relative to its size.
+# Maximum difference between an affine model and its linearization, relative to values.
 _TOLERANCE = 1e-4
 _N_PROBES = 16  # random points at which this is checked
 _POINTS_AT_ONCE = 1024
@@ -41,10 +45,13 @@ class Outputs:
 
     def __call__(self, X):
         """Return the values, (n_rows, n_classes or 1), in float64."""
-        return self.of_columns(getattr(self._estimator, self.method)(X))
+        return self.as_columns(getattr(self._estimator, self.method)(X))
 
-    def of_columns(self, values):
-        """Return the values of a predictor's output, one column for two classes."""
+    def as_columns(self, values):
+        """Return a predictor's output as (n_rows, n_classes or 1), in float64.
+
+        For two classes it may have one column, the value of the second class.
+        """
         shape = getattr(values, "shape", None)  # None of a list of arrays
         n_columns = 1 if self.classes is None else len(self.classes)
         if shape is not None and len(shape) == 1:
@@ -60,7 +67,7 @@ class Outputs:
         return np.asarray(values, dtype=np.float64)
 
     def choose(self, values, target):
-        """Return the column of `values` to explain, (n_rows,)."""
+        """Return the column to explain in each row of `values`, (n_rows,)."""
         if target is None:
             return values.argmax(axis=1)
         if self.classes is None:
@@ -86,21 +93,21 @@ def flat_steps(estimator):
     return [inner for step in steps for inner in flat_steps(step)]
 
 
-class Linear(NamedTuple):
-    """Contributions to the values of texts; None where they are not sums."""
+class Contributions(NamedTuple):
+    """Exact contributions to the values of texts, None for those that do not exist."""
 
     tokens: object  # TokenSequences
     values: np.ndarray  # (n_texts,)
-    columns: np.ndarray  # (n_texts,), of the values that are explained
+    targets: np.ndarray  # (n_texts,), the explained column of the estimator's values
     base: np.ndarray  # (n_texts,)
     words: np.ndarray | None  # (n_tokens,)
     sources: dict | None  # of (n_texts,)
 
 
-def linear_contributions(estimator, X, choose, background=None):
-    """Return the Linear of some texts, None if there are no exact contributions.
+def exact_contributions(estimator, X, choose, background=None):
+    """Return the `Contributions` of words and sources, None if they are not exact.
 
-    `choose` returns the columns of values, (n_texts, n_columns), to explain.
+    `choose` returns the column to explain in each row of values (n_texts, n_columns).
     """
     steps = flat_steps(estimator)
     place = next((i for i, s in enumerate(steps) if hasattr(s, "_pooled")), None)
@@ -112,43 +119,45 @@ def linear_contributions(estimator, X, choose, background=None):
         return None
     pooled, parts = pool._pooled(embedded)
     pooled = pooled.astype(np.float64)
-    rest = _Rest(pool, after, embedded[:1])
+    function = _AfterPooling(pool, after, embedded[:1])
     reference = _reference(pool, after, pooled.shape[1])
     if background is not None:
         mean = pool._pooled(apply_steps(before, background))[0]
         reference = mean.mean(axis=0, dtype=np.float64)
     try:
-        linear = linearize(rest, reference, pooled)
-    except ValueError:  # a step between refuses some points: it is not affine
+        linear = linearize(function, reference, pooled)
+    except ValueError:  # a step rejects some points, so it is not affine
         linear = None
     if linear is None:
         return None
     base, weights = linear
-    values = rest(pooled)
-    columns = choose(values)
-    rows = np.arange(len(values))
-    split = _split_sources(before, parts)
-    words = _word_sums(embedded.tokens, parts, reference, weights, columns)
+    values = function(pooled)
+    targets = choose(values)
+    names = _sources_by_dim(before, parts)
+    words = _word_contributions(embedded.tokens, parts, reference, weights, targets)
     sources = None
-    if split is not None:
-        effects = (pooled - reference) * weights.T[columns]
-        sources = _sum_by_name(effects, split)
-    chosen = values[rows, columns]
-    return Linear(embedded.tokens, chosen, columns, base[columns], words, sources)
+    if names is not None:
+        effects = (pooled - reference) * weights.T[targets]
+        sources = _sum_by_name(effects, names)
+    chosen = values[np.arange(len(values)), targets]
+    return Contributions(
+        embedded.tokens, chosen, targets, base[targets], words, sources
+    )
 
 
-class _Rest:
-    """The values as a function of pooled vectors, (n_rows, dim)."""
+class _AfterPooling:
+    """The steps after the pooling: from pooled vectors (n_rows, dim) to values."""
 
     def __init__(self, pool, after, embedded):
         self._pool, self._steps = pool, after[:-1]
         self._outputs = Outputs(after[-1] if after else pool)
+        # An example of the pool's output, which may be a DataFrame.
         self._like = pool.transform(embedded) if after else None
 
     def __call__(self, pooled):
         X = self._pool._from_pooled(pooled)
         if self._like is None:
-            return self._outputs.of_columns(X)
+            return self._outputs.as_columns(X)
         if hasattr(self._like, "iloc"):
             X = type(self._like)(X, columns=self._like.columns)
         elif hasattr(self._like, "columns"):
@@ -164,10 +173,10 @@ def _reference(pool, after, dim):
 
 @np.errstate(over="ignore", invalid="ignore")
 def linearize(function, reference, rows):
-    """Return value (n_columns,) and slopes (dim, n_columns) of a function at a point.
+    """Return the value (n_columns,) of a function at a point, and its slopes there.
 
-    Returns None if it is not affine at `rows`, (n_rows, dim), and random points of the
-    same size.
+    Slopes have shape (dim, n_columns). Returns None if the function is not affine at
+    `rows`, (n_rows, dim), and at random points of the same scale.
     """
     scale = np.abs(rows - reference).max(axis=0, initial=0) + np.abs(reference)
     scale[scale == 0] = max(scale.max(initial=0), 1.0)
@@ -188,8 +197,8 @@ def linearize(function, reference, rows):
     return (base, slopes) if is_affine and np.isfinite(values).all() else None
 
 
-def _word_sums(tokens, parts, reference, weights, columns):
-    """Return the contribution of each token, (n_tokens,), or None."""
+def _word_contributions(tokens, parts, reference, weights, targets):
+    """Return the contribution of each token, (n_tokens,), None if a part is no sum."""
     if any(factors is None for _, factors in parts):
         return None
     rows, place = tokens.segment_ids(), 0
@@ -199,17 +208,17 @@ def _word_sums(tokens, parts, reference, weights, columns):
         place += block.dim
         projected = block.values @ weights[own]  # (n_rows of the block, n_columns)
         of_tokens = tokens.codes if block.level == "type" else slice(None)
-        projected = projected[of_tokens][np.arange(tokens.n_tokens), columns[rows]]
+        projected = projected[of_tokens][np.arange(tokens.n_tokens), targets[rows]]
         shares = _shares(factors, rows, len(tokens))
         of_reference = reference[own] @ weights[own]
-        effects += factors * projected - shares * of_reference[columns[rows]]
+        effects += factors * projected - shares * of_reference[targets[rows]]
     return effects
 
 
 def _shares(factors, rows, n_texts):
     """Return the share of each token in the factors of its text, (n_tokens,).
 
-    Even shares for a text without factors, whose words are unknown.
+    Shares are equal in a text without known words, whose factors are all 0.
     """
     sizes = np.abs(factors)
     unknown = np.bincount(rows, sizes, minlength=n_texts) == 0
@@ -217,8 +226,8 @@ def _shares(factors, rows, n_texts):
     return sizes / np.bincount(rows, sizes, minlength=n_texts)[rows]
 
 
-def _split_sources(before, parts):
-    """Return the source of each dimension of the parts, None if a step mixes them."""
+def _sources_by_dim(before, parts):
+    """Return the source of each pooled dimension, None if a step mixes sources."""
     union, last = None, None
     for step in before:
         if hasattr(step, "named_sources_"):

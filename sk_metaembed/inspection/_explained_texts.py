@@ -1,4 +1,10 @@
-"""The texts that are explained, and the same without some of their words."""
+"""The texts to explain, and variants of them in which words are left out.
+
+`read_texts` returns one of two classes with the same interface: `X` and its `tokens`,
+the `column` of texts in a table, and two methods. ``without(i)`` lists the variants of
+row i, each with a key that is equal for equal variants; ``join(variants)`` makes an
+input of the estimator of them.
+"""
 
 from functools import cached_property
 from numbers import Integral
@@ -24,7 +30,7 @@ from ._explain_linear import Outputs, flat_steps
 
 
 def read_texts(estimator, X, column):
-    """Return the input and its words, as a _Tokens or a _Strings."""
+    """Return the input and its words as `_Tokens` or `_Strings`."""
     if column is not None:
         return _Strings(X, _split(estimator, _column(X, column)), column)
     if isinstance(X, SequencePairs):
@@ -84,25 +90,25 @@ def _reads_texts(step):
 
 def _split(estimator, texts):
     """Return the words of texts, split by the estimator's Tokenizer if it has one."""
-    found = [Tokenizer()]
+    tokenizers = [Tokenizer()]
 
-    def note(step):
+    def collect(step):
         if isinstance(step, Tokenizer):
-            found.append(step)
+            tokenizers.append(step)
         return step
 
-    replace_steps(estimator, note)
-    for tokenizer in reversed(found):
+    replace_steps(estimator, collect)  # visits every step, and replaces none
+    for tokenizer in reversed(tokenizers):
         tokens = clone(tokenizer).set_params(missing="empty").transform(texts)
         if tokens.texts is None:
             raise TypeError("the column must contain texts, not token lists.")
-        if (tokens.spans() >= 0).all():  # unlike lemmas
+        if (tokens.spans() >= 0).all():  # lemmas cannot be cut from a text
             break
     return tokens
 
 
 class _Tokens:
-    """TokenSequences or EmbeddedSequences, and their rows without some words."""
+    """TokenSequences or EmbeddedSequences, and variants without some words."""
 
     column = None
 
@@ -111,15 +117,15 @@ class _Tokens:
 
     @cached_property
     def _spans(self):
-        """Places of the words in the texts; None if a word, as a lemma, has none.
+        """Spans of the words in the texts; None if a word, such as a lemma, has none.
 
-        Sources that read the original texts then read the remaining words.
+        Sources that read original texts then get none, and read the remaining words.
         """
         spans = self.tokens.spans()
         return spans if spans is not None and (spans >= 0).all() else None
 
     def without(self, i):
-        """Return row i without each of its words, and without all, (key, variant)."""
+        """Yield (key, variant) of row i without each of its words, then without all."""
         start, end = self.tokens.offsets[i : i + 2].tolist()
         positions = np.arange(start, end)
         kept = [np.delete(positions, k) for k in range(len(positions))]
@@ -129,7 +135,7 @@ class _Tokens:
             texts = [*(_drop(text, *span) for span in spans), ""]
         for places, text in zip([*kept, positions[:0]], texts, strict=True):
             key = self.tokens.codes[places].tobytes(), text
-            if isinstance(self.X, EmbeddedSequences):  # vectors may differ
+            if isinstance(self.X, EmbeddedSequences):  # vectors may differ by row
                 key = i, places.tobytes()
             yield key, (i, places, text)
 
@@ -151,14 +157,14 @@ class _Tokens:
 
 
 class _Strings:
-    """Texts, alone or in a column of a table, and the same without some words."""
+    """Texts, alone or in a column of a table, and variants without some words."""
 
     def __init__(self, X, tokens, column=None):
         self.X, self.tokens, self.column = X, tokens, column
         self._spans = tokens.spans()
 
     def without(self, i):
-        """Return row i without each of its words, and without all, (key, variant)."""
+        """Yield (key, variant) of row i without each of its words, then without all."""
         start, end = self.tokens.offsets[i : i + 2].tolist()
         text = self.tokens.texts[i]
         for span in self._spans[start:end].tolist():
@@ -175,7 +181,7 @@ class _Strings:
 
 
 def _drop(text, start, end):
-    """Return a text without some of its characters.
+    """Return a text without the word from start to end.
 
     >>> _drop("a good film", 2, 6), _drop("good film!", 5, 9), _drop("it's", 2, 3)
     ('a film', 'good !', 'it s')
