@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _TFIDF, _CONCAT, _STACK = "TF-IDF", "concat", "stack"
 _STACKS = (StackedMetaClassifier, StackedMetaRegressor)
-# Their vectors do not depend on the texts that they are fitted on.
+# Without `preprocess`, their vectors do not depend on the training texts.
 _FIXED = (FunctionEmbedding, TransformerEmbedding)
 _IMPORTANCE_ROWS = 1000  # per fold, at most
 
@@ -185,7 +185,7 @@ def default_scoring(y, is_number):
 
 
 def _evaluate(candidates, y, folds, scoring, random_state, verbose):
-    """Return the display of candidates on folds."""
+    """Fit all candidates on the same folds and return the display of their scores."""
     from tqdm import tqdm
 
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
@@ -195,9 +195,9 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
     predictions, errors = np.empty(len(y), dtype=y.dtype), np.full(len(y), np.nan)
     drops = []
     total = len(names) * len(folds)
-    # tqdm shows no bar for None if the output is not a terminal.
-    off = None if verbose else True
-    with tqdm(total=total, desc="compare", unit="fit", disable=off) as bar:
+    # None disables the bar unless the output is a terminal.
+    disable = None if verbose else True
+    with tqdm(total=total, desc="compare", unit="fit", disable=disable) as bar:
         for k, (train, test) in enumerate(folds):
             for i, part in enumerate(candidates.parts(train, test, y)):
                 model, rows, held_out, spent = part
@@ -206,7 +206,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
                 seconds[i, k] = spent + time.perf_counter() - start
                 scores[i, k] = scorer(model, held_out, y[test])
                 bar.update()
-            # The last candidate has everything.
+            # Of the last candidate, which uses all sources.
             predictions[test] = model.predict(held_out)
             errors[test] = _errors(model, held_out, y[test])
             if isinstance(candidates, TableCandidates):
@@ -234,7 +234,7 @@ def _name(scoring):
 
 
 def _drops(model, X, y, scorer, seed):
-    """Return how much the score drops when each column is shuffled, by column."""
+    """Return by how much shuffling each column decreases the score, by column."""
     from sklearn.inspection import permutation_importance
 
     result = permutation_importance(
@@ -260,7 +260,7 @@ def _errors(model, X, y):
 
 
 class _TextCandidates:
-    """TF-IDF, linear models of each source and of all, and their stack.
+    """TF-IDF, a linear model of each source and of all, and the stack.
 
     Parameters
     ----------
@@ -290,39 +290,37 @@ class _TextCandidates:
             yield stack, rows, held_out, 0.0
             return
         alone = clone(stack).set_params(concat=False, tfidf=False, models=None)
-        blocks = {
-            name: self._embed(name, source, train, test, y)
-            for name, source in self._sources
-        }
+        embedded = [
+            self._embed(name, source, train, test, y) for name, source in self._sources
+        ]
         # A source of several blocks is one linear model of their concatenation.
-        for parts, spent in blocks.values():
-            both = [self._side_by_side(part) for part in parts]
-            yield alone, *both, spent
-        whole = [
+        for parts, spent in embedded:
+            yield alone, *map(self._side_by_side, parts), spent
+        united = [
             EmbeddedSequences(
-                tokens, [b for parts, _ in blocks.values() for b in parts[i].blocks]
+                tokens, [b for parts, _ in embedded for b in parts[i].blocks]
             )
             for i, tokens in enumerate((rows, held_out))
         ]
-        spent = sum(seconds for _, seconds in blocks.values())
-        if len(blocks) > 1:
-            yield alone, *(self._side_by_side(part) for part in whole), spent
-        yield stack, *whole, spent
+        spent = sum(seconds for _, seconds in embedded)
+        if len(embedded) > 1:
+            yield alone, *map(self._side_by_side, united), spent
+        yield stack, *united, spent
 
     def _embed(self, name, source, train, test, y):
-        """Return the sequence vectors of both parts, and the seconds of the first."""
+        """Return the sequence vectors of both parts, and the seconds of training."""
         union = EmbeddingUnion([(name, source)])
         if _is_fixed(source):
             if name not in self._fixed:
-                self._fixed[name] = _timed(union, self._tokens, None)[1:]
+                self._fixed[name] = _timed_fit(union, self._tokens, None)[1:]
             embedded, seconds = self._fixed[name]
             share = len(train) / len(self._tokens)
             return (embedded[train], embedded[test]), seconds * share
-        fitted, embedded, seconds = _timed(union, self._tokens[train], y[train])
+        fitted, embedded, seconds = _timed_fit(union, self._tokens[train], y[train])
         return (embedded, _pooled(fitted.transform(self._tokens[test]))), seconds
 
     def _side_by_side(self, embedded):
-        """Return the blocks of an EmbeddedSequences as one."""
+        """Return EmbeddedSequences with their blocks concatenated into one."""
         blocks = embedded.blocks
         if len(blocks) == 1:
             return embedded
@@ -334,8 +332,8 @@ class _TextCandidates:
         return EmbeddedSequences(embedded.tokens, [block])
 
 
-def _timed(union, tokens, y):
-    """Return a fitted union, the vectors of sequences, and the seconds they took."""
+def _timed_fit(union, tokens, y):
+    """Return a fitted union, the vectors of sequences, and the seconds it took."""
     start = time.perf_counter()
     union = clone(union)
     embedded = _pooled(union.fit_transform(tokens, y))

@@ -6,7 +6,7 @@ _KINDS = ("numeric", "datetime", "low_cardinality", "high_cardinality")
 
 
 class TableCandidates:
-    """The pipeline without texts, with texts encoded by each source, and complete.
+    """A pipeline without its text columns, with one source for them, and as it is.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class TableCandidates:
 
 
 def reads_tables(pipeline):
-    """Return whether a pipeline begins with a TableVectorizer of texts by sources."""
+    """Return whether a pipeline begins with a TableVectorizer that embeds texts."""
     return hasattr(getattr(pipeline[0], "high_cardinality", None), "source_names")
 
 
 def find_kinds(vectorizer, X):
-    """Return a TableVectorizer that knows the kinds of columns and encodes none."""
+    """Return a copy of a TableVectorizer, fitted to find kinds of columns only."""
     bare = clone(vectorizer)
     columns = [names for _, names in bare.specific_transformers]
     bare.set_params(
