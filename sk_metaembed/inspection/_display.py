@@ -1,4 +1,4 @@
-"""Axes, legends and bars shared by all displays."""
+"""Base class of the displays, and the legends and bars that they share."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class BaseDisplay(NamedErrorsMixin):
     axes_: Any
 
     def _make_axes(self, ax, size):
-        """Return `ax`, or the axes of a new figure of `size` (width, height), inches.
+        """Return `ax`, or the axes of a new figure of `size` (width, height) in inches.
 
-        They are stored as `ax_`, and their figure as `figure_`.
+        Like `_make_panels`, with a single panel.
         """
         (ax,) = self._make_panels(ax, 1, 1, size)
         return ax
 
     def _make_panels(self, axes, n, n_cols, size):
-        """Return n Axes (n,): those given, or those of a new figure.
+        """Return `axes` as an array (n,), or the axes of a new figure.
 
-        `size` is the width and height of one panel of a new figure in inches. They are
-        stored as `axes_`, the first as `ax_`, and their figure as `figure_`.
+        The axes are stored as `axes_`, the first as `ax_`, and their figure as
+        `figure_`. In a new figure, each panel has a `size` (width, height) in inches.
         """
         if n_cols < 1:
             raise ValueError(f"n_cols must be 1 or more; got {n_cols}.")
@@ -73,8 +73,8 @@ def draw_legend(ax, handles, names, **style):
 def draw_bars(ax, values, numbers, names, rows, bar_kw):
     """Draw groups of horizontal bars, and return a BarContainer per column.
 
-    `values` and `numbers`, the text at each bar, have a row per group, (n, n_columns).
-    `names` are those of the columns, `rows` those of the groups; the first is on top.
+    `values` and `numbers`, the text at each bar, have shape (n_groups, n_columns).
+    `names` are the names of the columns, and `rows` those of the groups, from the top.
     """
     n, n_columns = values.shape
     height = 0.84 / n_columns

@@ -18,7 +18,7 @@ from ..sequences._row_errors import is_missing
 from ._display import BaseDisplay, draw_legend
 from ._style import point_style
 from ._token_selection import (
-    check_embedded,
+    check_from_embedded,
     check_vectors,
     context_labels,
     embed_until_last,
@@ -313,7 +313,7 @@ class SenseProjectionDisplay(BaseDisplay):
             If a word does not occur or has no vector, or the number of senses is not
             that of the occurrences.
         """
-        check_embedded(embedded)
+        check_from_embedded(embedded)
         rows = find_occurrences(embedded.tokens, words)
         contexts = context_labels(embedded.tokens, rows)
         vectors = occurrence_vectors(embedded, blocks, rows, contexts)

@@ -1,7 +1,7 @@
 """Colors, markers and short texts of all displays."""
 
 # Okabe and Ito's palette; hatches and markers distinguish groups without color.
-_COLOURS = (
+_COLORS = (
     "#0072B2",
     "#E69F00",
     "#009E73",
@@ -18,7 +18,7 @@ _MARKERS = ("o", "^", "s", "D", "P", "v", "X")
 def bar_style(number):
     """Return the color and hatch of bar group `number`."""
     return {
-        "color": _COLOURS[number % len(_COLOURS)],
+        "color": _COLORS[number % len(_COLORS)],
         "hatch": _HATCHES[number % len(_HATCHES)],
         "edgecolor": "black",
         "linewidth": 0.6,
@@ -28,7 +28,7 @@ def bar_style(number):
 def point_style(number):
     """Return the color and marker of point group `number`."""
     return {
-        "color": _COLOURS[number % len(_COLOURS)],
+        "color": _COLORS[number % len(_COLORS)],
         "marker": _MARKERS[number % len(_MARKERS)],
         "edgecolor": "black",
         "linewidth": 0.6,

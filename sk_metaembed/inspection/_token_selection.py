@@ -1,4 +1,4 @@
-"""Selection of the tokens of embedded sequences to show: their vectors and labels."""
+"""Select tokens of embedded sequences for a display: their vectors and labels."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ def select_vectors(embedded, block, tokens):
 
     `tokens` is as for `SimilarityDisplay.from_embedded`.
     """
-    check_embedded(embedded)
+    check_from_embedded(embedded)
     block = _select_block(embedded, block)
     if block.level == "sequence":
         rows = _sequence_rows(len(embedded), tokens)
@@ -99,7 +99,8 @@ def refuse_unknown(known, labels, where=""):
         )
 
 
-def check_embedded(embedded):
+def check_from_embedded(embedded):
+    """Raise a TypeError unless the input of `from_embedded` is EmbeddedSequences."""
     if isinstance(embedded, EmbeddedSequences):
         return
     hint = ""
