@@ -1,4 +1,4 @@
-"""Split texts: a few in plain Python, many by compiled code."""
+"""Split texts into TokenSequences: small input in Python, large by compiled code."""
 
 import unicodedata
 from functools import partial
@@ -13,8 +13,9 @@ from ._text_scan import TextScan
 from ._text_spans import locate_words, word_spans
 from ._token_sequences import TokenSequences
 
-_SECONDS = 6e-8  # for a character in plain Python
-_MORE_SECONDS = 1e-7  # if its text is not in ASCII
+# Estimated time in Python, by which `use_compiled` decides.
+_SECONDS = 6e-8  # per character
+_MORE_SECONDS = 1e-7  # in addition, if its text is not ASCII
 
 
 def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
@@ -27,30 +28,31 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
     return [text if text.isascii() else form(text) for text in texts]
 
 
-def split_texts(texts, *, rule, plain, prepare, locate):
-    """Return the tokens of texts, which know their texts and how they were split.
+def split_texts(texts, *, rule, split, prepare, locate):
+    """Return the tokens of texts, together with the texts and how they were split.
 
     Parameters
     ----------
     texts : list of str
     rule : Rule or None
-        Splits large input, by compiled code, when its tokens are needed.
-    plain : callable
-        Splits prepared texts into an iterable of lists of tokens.
+        The same splitting for compiled code, which large input is left to until its
+        tokens are read. None if there is no such rule.
+    split : callable
+        From a list of prepared texts to an iterable of lists of tokens.
     prepare : callable
-        Prepares texts.
+        From a list of texts to the texts to split, such as `prepare_texts`.
     locate : callable
         Locates tokens in a prepared text, see `text_spans`.
     """
-    written = np.fromiter(texts, object, len(texts))
-    written.flags.writeable = False
+    original = np.fromiter(texts, object, len(texts))
+    original.flags.writeable = False
     seconds = _SECONDS * sum(map(len, texts))
     seconds += _MORE_SECONDS * sum(map(len, filterfalse(str.isascii, texts)))
     if rule is None or not use_compiled(seconds):
-        tokens = TokenSequences.from_lists(plain(prepare(texts)))
+        tokens = TokenSequences.from_lists(split(prepare(texts)))
     else:
-        tokens = LateTokens.of_texts(TextScan(written, rule, prepare))
-    return tokens._with_row_info(texts=written, prepare=prepare, locate=locate)
+        tokens = LateTokens.of_texts(TextScan(original, rule, prepare))
+    return tokens._with_row_info(texts=original, prepare=prepare, locate=locate)
 
 
 def words_splitter(punctuation, prepare):
@@ -58,14 +60,14 @@ def words_splitter(punctuation, prepare):
     return partial(
         split_texts,
         rule=word_rule(punctuation),
-        plain=partial(split_words, punctuation=punctuation),
+        split=partial(split_words, punctuation=punctuation),
         prepare=prepare,
         locate=partial(locate_words, punctuation=punctuation),
     )
 
 
 def split_words(texts, punctuation):
-    """Split a few texts into Unicode words."""
+    """Return the Unicode words of each text, split in Python."""
     in_ascii = ASCII_WORDS[punctuation].findall
     return [
         in_ascii(text)

@@ -21,7 +21,7 @@ _AT_ONCE = 1024
 
 
 class _Classes(dict):
-    """The classes of the characters that occurred so far, which are few."""
+    """The class of each character that occurred so far, by `word_class`."""
 
     def __missing__(self, character):
         self[character] = word_class(character)
@@ -118,7 +118,7 @@ def _matched(words, tokens):
             words[word : word + 4 * size], tokens[token : token + size]
         )
         if token + size < len(tokens):
-            # The last ones may be matched with words too far on: match them again.
+            # The last tokens may be matched with words too far ahead: match them again.
             size //= 2
             matches = [(i, j) for i, j in matches if j < size]
         pairs += [(word + i, token + j) for i, j in matches]
@@ -131,7 +131,7 @@ def _longest_common(words, tokens):
     """Return the index pairs of a longest common subsequence.
 
     Bit i of a row is 0 if word i extends the longest subsequence: one integer holds a
-    row, so a token takes a few operations however many words there are.
+    row, so each token takes a few operations, regardless of the number of words.
     """
     places = {}
     for i, word in enumerate(words):
@@ -166,9 +166,9 @@ def _searched(prepared, tokens, at, stop, *, overlap=False):
 
 
 def _original_positions(text, prepared, prepare):
-    """Return first and last + 1 original position of each prepared character.
+    """Return the original start and end of each prepared character.
 
-    None, None if preparation moves characters in a way that clusters do not explain.
+    Both are None if the preparation does more than change clusters one by one.
     """
     if text.isascii():
         return range(len(text)), range(1, len(text) + 1)

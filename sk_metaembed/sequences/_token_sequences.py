@@ -41,9 +41,9 @@ NO_INFO = RowInfo()
 class TokenSequences(Rows[list[str]]):
     """Token sequences, stored as codes into the table of their distinct tokens.
 
-    A *type* is a distinct token, a *token* one occurrence of it. What does not depend
-    on context is computed once per type, so the container stores both.
-    It is immutable, and a subset of it shares the table of types.
+    A *type* is a distinct token, a *token* one occurrence of it. The container stores
+    both, so that what does not depend on context is computed once per type. It is
+    immutable, and a subset of it shares the table of types.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class TokenSequences(Rows[list[str]]):
     offsets : array-like of int, shape (n_sequences + 1,)
         Sequence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
     index : pandas Index or array-like of shape (n_sequences,), default=None
-        Labels of the rows. Every DataFrame that a step makes of the sequences has
-        them.
+        Labels of the rows, passed on to every DataFrame that a step makes of the
+        sequences.
 
     Attributes
     ----------
@@ -137,9 +137,9 @@ class TokenSequences(Rows[list[str]]):
         rows = _as_integers(codes, "codes")
         bounds = _as_integers(offsets, "offsets")
         _check_layout(table, rows, bounds)
-        # Checked before: a code beyond 32 bits would wrap around to another one.
+        # After the check: a code of more than 32 bits would wrap around to another.
         rows = rows.astype(np.int32, copy=False)
-        row_info = _labels(index, len(bounds) - 1)
+        row_info = _info_of_index(index, len(bounds) - 1)
         self._set(table, rows, bounds.astype(np.int64, copy=False), row_info)
 
     def _set(self, types, codes, offsets, row_info):
@@ -152,7 +152,7 @@ class TokenSequences(Rows[list[str]]):
 
     @classmethod
     def _trusted(cls, types, codes, offsets, row_info=NO_INFO):
-        """Build from arrays that are known to fit together."""
+        """Build without checks, from arrays that fit together."""
         self = cls.__new__(cls)
         self._set(types, codes, offsets, row_info)
         return self
@@ -196,7 +196,7 @@ class TokenSequences(Rows[list[str]]):
         codes = np.fromiter(map(places.__getitem__, flat), np.int32, count=len(flat))
         lengths = np.fromiter(map(len, rows), np.int64, count=len(rows))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        row_info = _labels(index, len(lengths))
+        row_info = _info_of_index(index, len(lengths))
         return cls._trusted(types, codes, offsets, row_info)
 
     def __reduce__(self):
@@ -381,8 +381,8 @@ class TokenSequences(Rows[list[str]]):
         return tokens_html(self)
 
 
-def _labels(index, n_rows):
-    """Return labels as RowInfo, or raise a ValueError if there are not n_rows."""
+def _info_of_index(index, n_rows):
+    """Return a RowInfo with an index, or raise a ValueError unless it has n_rows."""
     if index is None:
         return NO_INFO
     if not hasattr(index, "get_indexer"):

@@ -30,17 +30,9 @@ if TYPE_CHECKING:
 
     from .._core._typing import Texts
 
-# Checking the parameters takes as long as splitting a short text, so it is done once.
-_SPLITTERS: WeakKeyDictionary[Tokenizer, tuple] = WeakKeyDictionary()  # by step
-
-# Thai, Lao, Burmese, Khmer, Hiragana, Katakana and Chinese characters.
-_SCRIPTS = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff"
-_RUN = re.compile(f"[{_SCRIPTS}]+")
-_LOANS = re.compile("[\u30a0-\u30ff]+")  # Katakana alone: words that may be long
-_WORD = re.compile(r"\w")
-_N_TEXTS, _N_CHARACTERS = 100, 200  # at the beginning of each text
-_MIN_SHARE = 0.5  # of the letters
-_MIN_LENGTH = 4  # letters of a mean run: words that were separated are shorter
+# Checking the parameters takes as long as splitting a short text, so (parameters,
+# splitter) are stored for each Tokenizer.
+_SPLITTERS: WeakKeyDictionary[Tokenizer, tuple] = WeakKeyDictionary()
 
 
 class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
@@ -99,8 +91,8 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A *Unicode word* is a letter, digit or underscore and all letters, digits,
-    underscores, combining marks, variation selectors and zero-width joiners or
+    A *Unicode word* is a letter, digit or underscore, together with all letters,
+    digits, underscores, combining marks, variation selectors and zero-width joiners or
     non-joiners that follow. (The ``\w`` of Python's `re` excludes combining marks and
     so splits Devanagari words, and accents typed as two characters.) Scripts without
     spaces give runs of characters: pass a segmenter, such as ``tokenizer=jieba.lcut``
@@ -233,7 +225,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         return check_tokens(X, split=self._checked_splitter(), missing=self.missing)
 
     def _check_input(self, X, tokens):
-        """Count the missing rows, and warn of words that the default cannot split."""
+        """Count the missing rows, and warn about texts without spaces."""
         self.n_missing_ = count_missing(tokens)
         by_default = self.token_pattern is None and self.tokenizer is None
         if by_default and tokens is not X and tokens.texts is not None:
@@ -262,7 +254,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def _checked_splitter(self):
-        """Return `_splitter()`; parameters are checked again only if they changed."""
+        """Return `_splitter()`, stored until a parameter changes."""
         params = [getattr(self, name) for name in self._parameter_constraints]
         cached = _SPLITTERS.get(self)
         if cached is None or not all(map(is_, cached[0], params)):
@@ -271,23 +263,23 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         return cached[1]
 
     def _splitter(self):
-        """Return the function from texts to TokenSequences of the parameters."""
+        """Return a function from texts to TokenSequences, as the parameters specify."""
         self._check_exclusive()
         prepare = partial(
             prepare_texts, lowercase=self.lowercase, normalize=self.normalize
         )
         if self.tokenizer is not None:
-            rule, plain = None, partial(_split_by_function, self.tokenizer)
+            rule, split = None, partial(_split_by_function, self.tokenizer)
             locate = locate_in_order
         elif self.token_pattern is not None:
             pattern = _checked_pattern(self.token_pattern)
             rule = run_rule(self.token_pattern)
-            plain = partial(map, pattern.findall)
+            split = partial(map, pattern.findall)
             locate = partial(locate_matches, pattern=pattern)
         else:
             return words_splitter(bool(self.punctuation), prepare)
         return partial(
-            split_texts, rule=rule, plain=plain, prepare=prepare, locate=locate
+            split_texts, rule=rule, split=split, prepare=prepare, locate=locate
         )
 
     def _check_exclusive(self):
@@ -296,8 +288,8 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
                 "token_pattern and tokenizer are both set, but only one of "
                 "them can define the tokens. Set the other to None."
             )
-        own = self.token_pattern is not None or self.tokenizer is not None
-        if self.punctuation and own:
+        is_custom = self.token_pattern is not None or self.tokenizer is not None
+        if self.punctuation and is_custom:
             raise ValueError(
                 "punctuation=True applies to the default splitting into "
                 "words, but token_pattern or tokenizer is set and defines itself "
@@ -343,18 +335,25 @@ def _split_by_function(function, texts):
         yield plain_tokens(tokens, f"the output of tokenizer for row {i}")
 
 
-def warn_unspaced(texts):
-    """Warn if texts are mostly runs of characters that are not words.
+# Thai, Lao, Burmese, Khmer, Hiragana, Katakana and Chinese characters.
+_SCRIPTS = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff"
+_RUN = re.compile(f"[{_SCRIPTS}]+")
+_KATAKANA = re.compile("[\u30a0-\u30ff]+")  # alone: a loan word, which may be long
+_LETTER = re.compile(r"\w")
+_N_TEXTS, _N_CHARACTERS = 100, 200  # size of the sample: texts, and characters of each
+_MIN_SHARE = 0.5  # of letters in runs, among all letters
+_MIN_LENGTH = 4  # mean letters per run: in segmented texts, runs are words and shorter
 
-    Texts whose words someone has separated by spaces have short runs.
-    """
+
+def warn_unspaced(texts):
+    """Warn if texts are mostly in scripts without spaces, and not segmented."""
     sample = "\n".join(text[:_N_CHARACTERS] for text in texts[:_N_TEXTS])
     if sample.isascii():
         return
-    runs = [run for run in _RUN.findall(sample) if not _LOANS.fullmatch(run)]
-    n_letters = len(_WORD.findall("".join(runs)))
-    is_split = n_letters < _MIN_LENGTH * max(len(runs), 1)
-    if is_split or n_letters < _MIN_SHARE * len(_WORD.findall(sample)):
+    runs = [run for run in _RUN.findall(sample) if not _KATAKANA.fullmatch(run)]
+    n_letters = len(_LETTER.findall("".join(runs)))
+    is_segmented = n_letters < _MIN_LENGTH * max(len(runs), 1)
+    if is_segmented or n_letters < _MIN_SHARE * len(_LETTER.findall(sample)):
         return
     longest = max(runs, key=len)
     warnings.warn(
