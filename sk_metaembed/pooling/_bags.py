@@ -47,7 +47,7 @@ def block_bags(tokens, block):
     known = block.known.all() or block.known[rows]
     rows, offsets, divisors = _known_rows(rows, tokens.offsets, known)
     codes = rows if block.level == "type" else tokens.codes[rows]
-    table, index = block._source
+    table, index = block._table_rows
     rows = rows if index is None else index[rows]
     return Bags(table, rows, offsets, None, divisors, codes)
 

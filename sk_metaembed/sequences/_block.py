@@ -81,11 +81,11 @@ class Block(Immutable):
     name: str
     level: Level
     known: NDArray[np.bool_]
-    # A table and its rows that make up `values`, -1 for zeros; None if it is `values`.
-    # Many blocks may share a table, for each row of which steps compute once.
-    _source: tuple[NDArray[Any], NDArray[Any] | None]
+    # A table, and its row for each row of `values`, -1 for zeros; None if the table is
+    # `values`. Steps can compute once per row of a table that many blocks share.
+    _table_rows: tuple[NDArray[Any], NDArray[Any] | None]
 
-    __slots__ = ("_source", "known", "level", "name")
+    __slots__ = ("_table_rows", "known", "level", "name")
 
     def __init__(
         self,
@@ -104,14 +104,14 @@ class Block(Immutable):
     def _set(self, name, values, level, known, rows=None):
         self._assign(
             name=name,
-            _source=(read_only(values), rows),
+            _table_rows=(read_only(values), rows),
             level=level,
             known=read_only(known),
         )
 
     @classmethod
     def _trusted(cls, name, values, level, known, rows=None):
-        """Build without checking the values again, or from `rows` of them."""
+        """Build from checked arrays; `values` is a table if there are `rows` of it."""
         self = cls.__new__(cls)
         self._set(name, values, level, known, rows)
         return self
@@ -120,13 +120,13 @@ class Block(Immutable):
     def _of_table(cls, name, table, rows, level):
         """Build from rows of a table, which are gathered when `values` is read.
 
-        The table is read-only and finite, float32 or float16. A row -1 is an unknown
-        one: zeros.
+        The table is read-only and finite, float32 or float16. Row -1 stands for an
+        unknown vector, zeros.
         """
         return cls._trusted(name, table, level, rows >= 0, read_only(rows))
 
     def __reduce__(self):
-        # ``np.array`` rather than the view, which would pickle its writable base too.
+        # A copy: a read-only view would be pickled together with its writable base.
         # A memory map is left to the pickler: joblib's passes the file by name.
         values = self.values
         return type(self)._trusted, (
@@ -143,17 +143,17 @@ class Block(Immutable):
         A block of rows of a larger table, such as a mapped file, gathers them at the
         first access and stores the result.
         """
-        values, rows = self._source
+        values, rows = self._table_rows
         if rows is not None:
             values = read_only(_gathered(values, rows))
             # One assignment, so that another thread sees both or neither.
-            self._assign(_source=(values, None))
+            self._assign(_table_rows=(values, None))
         return values
 
     @property
     def dim(self) -> int:
         """Number of dimensions of the vectors."""
-        return self._source[0].shape[1]
+        return self._table_rows[0].shape[1]
 
     @property
     def n_rows(self) -> int:
@@ -187,7 +187,7 @@ class Block(Immutable):
             Has the same name.
         """
         level = level or self.level
-        table, own_rows = self._source
+        table, own_rows = self._table_rows
         if own_rows is None and not isinstance(rows, slice) and is_temp_memmap(table):
             # Unknown rows of a memory map are zeros, like row -1 of a table.
             own_rows = np.where(self.known, np.arange(len(table)), -1)
@@ -196,14 +196,14 @@ class Block(Immutable):
         return self._trusted(self.name, table[rows], level, self.known[rows])
 
     def _late_rows(self, tokens):
-        """Return the LateRows of this block if the texts of tokens are not split yet.
+        """Return the `LateRows` of a `LateBlock` while the texts are not split yet.
 
-        None otherwise, as for any block with known rows.
+        None for any other block, whose rows are known already.
         """
 
     def _at(self, positions):
         """Return the values of some rows, without gathering the others."""
-        table, rows = self._source
+        table, rows = self._table_rows
         return table[positions] if rows is None else _gathered(table, rows[positions])
 
     def rename(self, name: str) -> Block:
@@ -221,7 +221,7 @@ class Block(Immutable):
         Block
             Shares its arrays with this one.
         """
-        table, rows = self._source
+        table, rows = self._table_rows
         return self._trusted(name, table, self.level, self.known, rows)
 
     def __eq__(self, other):
@@ -244,7 +244,7 @@ class Block(Immutable):
 
 
 def _gathered(table, rows):
-    """Return rows of a table, zeros for row -1."""
+    """Return rows of a table, with zeros for row -1."""
     if not len(table):
         return np.zeros((len(rows), *table.shape[1:]), table.dtype)
     # "clip" is several times faster than the default on a mapped table.

@@ -7,7 +7,7 @@ _PREVIEW_ROWS = 5
 _PREVIEW_TOKENS = 12
 _LONGEST = 40  # characters of a displayed word
 
-# Only translucent grays, which read on dark and on light pages.
+# Only translucent grays, which are readable on dark and light pages.
 _STYLE = """
 .skme-data{font-size:14px;max-width:70em;overflow-x:auto}
 .skme-data table{border-collapse:collapse;color:inherit;font-size:inherit}
@@ -54,7 +54,7 @@ def pairs_html(pairs):
 
 
 def _block_row(block):
-    dtype = block._source[0].dtype
+    dtype = block._table_rows[0].dtype
     numbers = (f"{block.n_rows:,}", f"{block.dim:,}", dtype, f"{block.known_share:.1%}")
     cells = (block.name, block.level, *numbers)
     return [f"<bdi>{_escaped(cell)}</bdi>" for cell in cells]

@@ -1,10 +1,10 @@
-"""Texts that are split, and vectors that are found, only when they are needed.
+"""Lazy containers: texts are split, and vectors found, only when they are needed.
 
-A `Tokenizer` returns LateTokens of many texts, and `PretrainedEmbedding` a LateBlock of
-them. They are the plain containers to any step that reads tokens or vectors: the texts
-are split at the first access. A step that reads the row of each token once, such as
-`Pooling`, calls `Block._late_rows` instead and reads the texts a few at a time, without
-a table of their types.
+For large input, `Tokenizer` returns LateTokens, and `PretrainedEmbedding` a LateBlock
+over them. To a step that reads tokens or vectors they are like the plain containers:
+the first access splits the texts. A step that needs the table row of each token only
+once, such as `Pooling`, calls `Block._late_rows` instead, and reads the texts chunk by
+chunk without building a table of their types.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._token_sequences import NO_INFO, TokenSequences
 if TYPE_CHECKING:
     from ._text_scan import TextScan
 
-_CHUNK = 1 << 16  # characters that are read at a time, which stay in the cache
+_CHUNK = 1 << 16  # characters per chunk, few enough for the processor's cache
 
 
 class LateTokens(TokenSequences):
@@ -28,7 +28,8 @@ class LateTokens(TokenSequences):
 
     __slots__ = ("_scan",)
 
-    _trusted = TokenSequences._trusted  # subsets and pickles are plain
+    # Bound to the base class, so that subsets and pickles are plain TokenSequences.
+    _trusted = TokenSequences._trusted
 
     @classmethod
     def of_texts(cls, scan, row_info=NO_INFO):
@@ -38,8 +39,8 @@ class LateTokens(TokenSequences):
         return self
 
     def __getattr__(self, name):
-        # Called for slots without a value. Two threads may split the texts at once,
-        # with equal results.
+        # Called for slots without a value. Two threads may both split the texts; their
+        # results are equal.
         if name in ("types", "codes", "offsets") and (scan := self._scan) is not None:
             self._set(*scan.split(), self._row_info)
             self._assign(_scan=None)
@@ -60,7 +61,7 @@ class LateTokens(TokenSequences):
 
 
 class LateRows:
-    """The rows of a table for the tokens of texts that are not split yet.
+    """The table rows of the tokens of texts that are not split yet.
 
     Parameters
     ----------
@@ -83,26 +84,24 @@ class LateRows:
         return self._find_words(self.tokens.types)
 
     def chunks(self):
-        """Return (first, last + 1) of runs of texts that are read at a time."""
+        """Return (first, last + 1) of the texts in each chunk."""
         return self._scan.chunks(_CHUNK)
 
     def find_tokens(self, first, last):
-        """Return the rows of the tokens of some texts, and the number per text."""
+        """Return the row of each token of some texts, and the number per text."""
         spans = self._scan.tokens(first, last)
         return self._find_spans(spans), spans.counts
 
 
 class LateBlock(Block):
-    """A block at level "type" whose rows are found when `known` or `values` are read.
-
-    Parameters of `of_texts` are a name and `LateRows`.
-    """
+    """A type-level block whose rows are found when `known` or `values` is read."""
 
     _late: LateRows | None  # None once the rows are found
 
     __slots__ = ("_late",)
 
-    _trusted = Block._trusted  # others are plain
+    # Bound to the base class, so that blocks made of this one are plain.
+    _trusted = Block._trusted
 
     @classmethod
     def of_texts(cls, name, late):
@@ -112,8 +111,8 @@ class LateBlock(Block):
         return self
 
     def __getattr__(self, name):
-        # As in LateTokens.
-        if name in ("_source", "known") and (late := self._late) is not None:
+        # As in `LateTokens.__getattr__`.
+        if name in ("_table_rows", "known") and (late := self._late) is not None:
             rows = late.find_types()
             self._set(self.name, late.table, "type", rows >= 0, read_only(rows))
             self._assign(_late=None)

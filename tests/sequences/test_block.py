@@ -82,12 +82,12 @@ def test_a_block_of_a_table_gathers_on_access():
     assert (block.dim, block.n_rows, block.known_share) == (2, 4, 0.75)
     assert repr(block) == repr(expected)
     for lazy in (block, taken, renamed):
-        assert lazy._source[0] is table
-        assert lazy._source[1] is not None
+        assert lazy._table_rows[0] is table
+        assert lazy._table_rows[1] is not None
     assert pickle.loads(pickle.dumps(block.rename("s"))) == expected
     assert taken == expected.take([3, 1], level="token")
     assert renamed == expected.rename("t")
     assert block == expected
-    assert block.values is block.values is block._source[0]
-    assert block._source[1] is None
+    assert block.values is block.values is block._table_rows[0]
+    assert block._table_rows[1] is None
     assert not block.values.flags.writeable

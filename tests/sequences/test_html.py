@@ -34,7 +34,7 @@ def test_html_does_not_gather_vectors():
     block = Block._of_table("mapped", table, np.array([3, -1, 5]), "type")
     embedded = EmbeddedSequences(TokenSequences.from_lists([["a", "b", "c"]]), [block])
     assert "mapped" in embedded._repr_html_()
-    assert block._source[1] is not None
+    assert block._table_rows[1] is not None
 
 
 @pytest.mark.parametrize("level", ["tokens", "embedded"])
