@@ -27,7 +27,7 @@ class Ngrams(NamedTuple):
 
 
 def word_counts(tokens):
-    """Return the words of each sequence, CSR (n_sequences, n_types); 1 per token."""
+    """Return the words of each sequence, CSR (n_sequences, n_types), 1 per token."""
     ones = np.ones(tokens.n_tokens, dtype=np.float32)
     shape = len(tokens), tokens.n_types
     return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
@@ -43,13 +43,13 @@ def learn_ngrams(tokens, max_length, max_features):
     kept, frequencies = _most_frequent(tokens.codes, rows, max_features)
     numbers = _places(kept, tokens.codes)
     words = dict(zip(tokens.types[kept].tolist(), range(len(kept)), strict=True))
-    keys, counts, first = [], [frequencies], numbers
+    keys, counts, prefixes = [], [frequencies], numbers
     for length in range(2, max_length + 1):
-        pairs, starts = _pairs(first, numbers, rows, length, len(words))
+        pairs, starts = _pairs(prefixes, numbers, rows, length, len(words))
         kept, frequencies = _most_frequent(pairs, rows[starts], max_features)
         keys.append(kept)
         counts.append(frequencies)
-        first = _spread(_places(kept, pairs), starts, len(rows))
+        prefixes = _spread(_places(kept, pairs), starts, len(rows))
     n = len(tokens)
     idf = 1 + np.log((1 + n) / (1 + np.concatenate(counts)))
     return Ngrams(words, keys, idf.astype(np.float32))
@@ -80,29 +80,29 @@ def _features(tokens, ngrams):
     numbers = of_types[tokens.codes]
     rows = tokens.segment_ids()
     all_rows, columns = [rows[numbers >= 0]], [numbers[numbers >= 0]]
-    first, n_before = numbers, len(ngrams.words)
+    prefixes, n_before = numbers, len(ngrams.words)
     for length, keys in enumerate(ngrams.keys, start=2):
-        pairs, starts = _pairs(first, numbers, rows, length, len(ngrams.words))
+        pairs, starts = _pairs(prefixes, numbers, rows, length, len(ngrams.words))
         places = _places(keys, pairs)
         known = places >= 0
         all_rows.append(rows[starts[known]])
         columns.append(n_before + places[known])
-        first = _spread(places, starts, len(rows))
+        prefixes = _spread(places, starts, len(rows))
         n_before += len(keys)
     return np.concatenate(all_rows), np.concatenate(columns)
 
 
-def _pairs(first, numbers, rows, length, n_words):
-    """Return the keys of n-grams of known parts, and the tokens where they start.
+def _pairs(prefixes, numbers, rows, length, n_words):
+    """Return the keys of n-grams whose parts are known, and the tokens they start at.
 
-    `first` has the number of the n-gram, one shorter, that starts at each token, -1 if
-    it is unknown; `numbers` has that of each word.
+    `prefixes` has the number of the n-gram of ``length - 1`` words that starts at each
+    token, and `numbers` the number of the word there; both are -1 if it is unknown.
     """
     last = length - 1
     starts = np.flatnonzero(
-        (first[:-last] >= 0) & (numbers[last:] >= 0) & (rows[:-last] == rows[last:])
+        (prefixes[:-last] >= 0) & (numbers[last:] >= 0) & (rows[:-last] == rows[last:])
     )
-    return first[starts] * n_words + numbers[starts + last], starts
+    return prefixes[starts] * n_words + numbers[starts + last], starts
 
 
 def _most_frequent(keys, rows, n):

@@ -54,7 +54,7 @@ def refuse_other_input(X, allowed=_ALLOWED):
 
 
 def is_lazy(X):
-    """Return whether X is a query of polars, whose columns are not known yet."""
+    """Return whether X is a LazyFrame of polars, which has no data yet."""
     return type(X).__name__ == "LazyFrame"
 
 
@@ -166,12 +166,12 @@ def check_texts(X: Iterable[str]) -> list[str]:
         ...
     TypeError: row 1 is missing (None). Every row must be a str; ...
     """
-    return check_cells([read_rows(X)], [_column_of(X)], lists=False)[0]
+    return check_cells([read_rows(X)], [_column_label(X)], lists=False)[0]
 
 
 def check_cells(
     columns,
-    places,
+    labels,
     *,
     part="row",
     reader="Tokenizer",
@@ -185,10 +185,10 @@ def check_cells(
     ----------
     columns : list of list
         The cells, of texts or of token lists.
-    places : list of str
+    labels : list of str
         What error messages call each column, such as "first side", or "".
     part, reader : str
-        What messages call a cell; the step that accepts missing ones.
+        What error messages call a cell, and the step that accepts missing cells.
     texts, lists : bool, default=True
         Whether cells may be texts, and token lists.
     missing : {"raise", "empty"}, default="raise"
@@ -207,10 +207,10 @@ def check_cells(
     """
     cells = [cell for column in columns for cell in column]
     names = {"part": part, "reader": reader}
-    for place, column in zip(places, columns, strict=True):
+    for label, column in zip(labels, columns, strict=True):
         i, first = first_present(column)
         if isinstance(first, NUMBERS):  # the whole column is probably a wrong one
-            raise row_error(first, _where(i, place), TEXT_OR_TOKENS, **names)
+            raise row_error(first, _where(i, label), TEXT_OR_TOKENS, **names)
     _, known = first_present(cells)
     expected = TEXT
     if lists and not (texts and isinstance(known, str)):
@@ -223,7 +223,7 @@ def check_cells(
         return cells, absent
     checked, n_rows = [], len(columns[0]) if columns else 0
     for i, cell in enumerate(cells):
-        where = _where(i % n_rows, places[i // n_rows])
+        where = _where(i % n_rows, labels[i // n_rows])
         if expected == TEXT and isinstance(cell, str):
             checked.append(str(cell))
         elif expected == TOKEN_LIST and is_token_list(cell):
@@ -233,8 +233,8 @@ def check_cells(
     return checked, absent
 
 
-def _where(i, place):
-    return f"row {i}, {place}" if place else f"row {i}"
+def _where(i, label):
+    return f"row {i}, {label}" if label else f"row {i}"
 
 
 def first_present(rows):
@@ -243,8 +243,8 @@ def first_present(rows):
     return next(present, (0, ""))
 
 
-def _column_of(X):
-    """Return the name of X's only column as in messages, "" without one."""
+def _column_label(X):
+    """Return what messages call the only column of X, "" if it has no name."""
     if hasattr(X, "columns"):
         name = getattr(X, "column_names", X.columns)[0]  # Arrow's columns are data
     else:
@@ -310,7 +310,7 @@ def check_tokens(
         )
     if isinstance(X, TokenSequences):
         return X
-    rows, absent = check_cells([read_rows(X)], [_column_of(X)], missing=missing)
+    rows, absent = check_cells([read_rows(X)], [_column_label(X)], missing=missing)
     if rows and isinstance(rows[0], str):
         tokens = (split or words_splitter(False, prepare_texts))(rows)
     else:
@@ -325,12 +325,12 @@ def pandas_index(X):
 
 
 def count_missing(rows):
-    """Return how many rows of a TokenSequences or RowInfo are known to be missing."""
+    """Return the number of missing rows of a TokenSequences or RowInfo."""
     return 0 if rows.missing is None else int(rows.missing.sum())
 
 
 def fill_missing(rows, empty):
-    """Return rows with missing ones replaced by `empty`, and a mask of these."""
+    """Return rows with `empty` in place of missing ones, and a mask of the latter."""
     absent = np.array([is_missing(row) for row in rows], dtype=bool)
     if absent.any():
         pairs = zip(rows, absent, strict=True)
