@@ -1,7 +1,7 @@
-"""Rules of which characters make a token, as tables of a state machine.
+"""Rules that define tokens, as tables of a state machine.
 
-A rule sorts characters into a few classes and walks over a text with a table of steps.
-The compiled scan and the Python one use the same tables.
+A rule assigns each character to one of a few classes; a table of steps gives the next
+state for a state and a class. Compiled code and Python use the same tables.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Bit of a step that begins a token, or a gap, at this character.
+# Bit of a step at whose character a token or a gap begins.
 BOUNDARY = 0x80
 
 # Classes of the default rule.
@@ -26,7 +26,7 @@ _CLASS_OF_CATEGORY = {
     **dict.fromkeys(("Co", "Cn"), SYMBOL),
     **dict.fromkeys(("Zs", "Zl", "Zp", "Cc", "Cf", "Cs"), OUTSIDE),
 }
-# Characters whose category does not tell their class.
+# Characters whose class does not follow from their category.
 _SPECIAL = {
     ord("_"): WORD,
     0x200C: SELECTOR,  # zero-width non-joiner
@@ -53,11 +53,13 @@ class Rule(NamedTuple):
     # The state after a character, plus BOUNDARY if a token or gap begins at it, uint8
     # (n_states, n_classes). State 0 is the gap between tokens.
     steps: np.ndarray
-    emits: np.ndarray  # whether a state ends a token, bool (n_states,)
+    emits: (
+        np.ndarray
+    )  # whether a span that ends in a state is a token, bool (n_states,)
     min_length: int  # shorter tokens, in characters, are left out
     separator: int  # an ASCII character that no token contains
-    # What a character of an ASCII text is, uint8 (128,): 0 no part of a token, 1 part
-    # of a run that is a token, 2 a token by itself.
+    # Role of each ASCII character, uint8 (128,): 0 outside of tokens, 1 part of a run
+    # that is a token, 2 a token by itself.
     ascii_kinds: np.ndarray
 
 

@@ -1,4 +1,4 @@
-"""Read frames, arrays and lists whose columns hold texts or token lists."""
+"""Read tables whose columns contain texts or token lists, and the columns' names."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def record_names(step, X):
 
 
 def check_same_names(step, X):
-    """Raise a ValueError if the columns of X are named otherwise than in fit."""
+    """Raise a ValueError if the columns of X have other names than in `fit`."""
     expected, received = getattr(step, "feature_names_in_", None), column_names(X)
     if expected is None or received is None:
         return
@@ -46,7 +46,7 @@ def check_same_names(step, X):
 
 
 def check_names(names):
-    """Raise a ValueError unless there are names of columns, each of them once."""
+    """Raise a ValueError unless there are column names, without duplicates."""
     names = list(names)
     if not names or len(set(names)) < len(names):
         raise ValueError(
@@ -56,7 +56,7 @@ def check_names(names):
 
 
 def refuse_other_rows(X, *, rows, allowed):
-    """Raise a TypeError for containers, and for what is no collection of rows."""
+    """Raise a TypeError for containers and anything but a collection of rows."""
     if isinstance(X, TokenSequences | EmbeddedSequences):
         raise TypeError(
             f"this step takes {rows}, got single sequences: {X!r}. {allowed}."

@@ -236,7 +236,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         return self._select_tokens(self.tokens[rows], positions, rows)
 
     def _select_tokens(self, tokens, positions, rows):
-        """Return tokens at some positions of some rows, with their vectors."""
+        """Return `tokens` with the vectors at some positions (of tokens) and rows."""
         index = {"token": positions, "sequence": rows}
         blocks = [
             b if b.level == "type" else b.take(index[b.level]) for b in self.blocks
@@ -305,9 +305,9 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 
 
 def n_rows_at(tokens, level):
-    """Return the number of types, tokens or sequences."""
+    """Return the number of rows that a block of a level has."""
     if level == "sequence":
-        return len(tokens)  # texts need not be split for it
+        return len(tokens)  # does not split the texts of LateTokens
     return tokens.n_types if level == "type" else tokens.n_tokens
 
 
@@ -327,7 +327,7 @@ def _check_blocks(embedded, blocks):
     for block in blocks:
         late = block._late_rows(embedded.tokens)
         if late is not None and late.tokens is embedded.tokens:
-            continue  # found for these tokens, when they are needed
+            continue  # its rows belong to these tokens; counting would find them
         expected = n_rows_at(embedded.tokens, block.level)
         if block.n_rows != expected:
             raise ValueError(

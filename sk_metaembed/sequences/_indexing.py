@@ -1,4 +1,4 @@
-"""Index the containers, and ragged arrays, by an int, a slice, a mask or an array."""
+"""Rows: indexing of containers with a row per sequence; and of ragged arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row")
 
-_CHUNK = 1 << 16  # bytes gathered at a time
+_CHUNK = 1 << 16  # bytes gathered at once
 
 
 class Rows(Immutable, Generic[_Row]):
@@ -49,7 +49,7 @@ class Rows(Immutable, Generic[_Row]):
     def __getitem__(self, key: Any) -> Self: ...
 
     def __getitem__(self, key: Any) -> _Row | Self:
-        # scikit-learn indexes by ``X[key, ...]``, as any array allows.
+        # scikit-learn also indexes with ``X[key, ...]``.
         n_rows = len(self)
         if is_integer(key):
             if not -n_rows <= key < n_rows:
@@ -76,7 +76,7 @@ def gather_spans(buffer, starts, ends, separator):
     """Return the bytes of spans, each followed by a separator, and their offsets."""
     offsets = np.concatenate([[0], np.cumsum(ends - starts + 1)])
     gathered = np.empty(offsets[-1], dtype=buffer.dtype)
-    # In chunks, since the position of a byte takes eight.
+    # In chunks, because the position of each byte takes 8 bytes.
     marks = np.searchsorted(offsets, np.arange(0, offsets[-1], _CHUNK))
     bounds = np.unique([*marks, len(starts)]).tolist()
     for first, last in zip(bounds[:-1], bounds[1:], strict=True):

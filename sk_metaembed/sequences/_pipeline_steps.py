@@ -76,7 +76,7 @@ def features_within(estimator, X):
 def find_embedded(estimator, X):
     """Return every EmbeddedSequences that X becomes in an estimator, in order.
 
-    It ends at the first later step that returns something else.
+    Steps after the first one that returns something else are ignored.
     """
     return _embedded(_one_route(estimator, embeds).steps, X)
 
@@ -144,7 +144,7 @@ def _one_route(estimator, predicate):
 
 
 def _applicable(X, steps):
-    """Return the steps that apply to X: texts alone have no columns to select."""
+    """Return the steps that apply to X: for texts alone, those after `Columns`."""
     selects = [i for i, step in enumerate(steps) if isinstance(step, Columns)]
     return steps[selects[-1] + 1 :] if selects and _is_one_column(X) else steps
 
@@ -160,7 +160,7 @@ def _routes(estimator, predicate, name="", steps=()):
     """Return a Route for each branch with a step that satisfies the predicate."""
     estimator = unwrap_fitted(estimator)
     for own_name, step in _flat_steps(estimator) or [("", estimator)]:
-        # Branches after such a step take its output: the step before them counts.
+        # Branches after a matching step take its output, so they are not searched.
         branches = parallel_branches(step) if not any(map(predicate, steps)) else []
         routes = [
             route
@@ -237,8 +237,8 @@ _STEPS = (
 def replace_steps(estimator, function):
     """Return a fitted estimator with ``function(step)`` in place of each of its steps.
 
-    What contains a replaced step is copied, shallowly; `estimator` is not changed. A
-    step that the function returns itself is kept, with the steps inside it replaced.
+    Estimators around a replaced step are shallow copies; `estimator` is not modified.
+    If the function returns a step itself, the steps inside it are replaced.
     """
     new = function(estimator)
     if new is not estimator:
@@ -254,7 +254,7 @@ def replace_steps(estimator, function):
 
 
 def _replace_part(part, function):
-    """Replace in an estimator, a dict of them, or a list of tuples (name, it, ...)."""
+    """Replace steps in an estimator, a dict of them, or (name, step, ...) tuples."""
     if isinstance(part, dict):
         new = {name: replace_steps(step, function) for name, step in part.items()}
         is_same = all(new[name] is step for name, step in part.items())

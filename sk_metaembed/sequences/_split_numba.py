@@ -1,4 +1,4 @@
-"""Compiled passes over UTF-8: find tokens, code them, collect their types.
+"""Compiled code to find and code the tokens in UTF-8.
 
 Imported only for input that is long enough to justify loading numba.
 """
@@ -51,9 +51,9 @@ def find_tokens(buffer, text_ends, classes, steps, emits, min_length):
 
 @cached_njit
 def find_ascii_tokens(buffer, text_ends, kinds, min_length):
-    """Do as `find_tokens` in ASCII by `Rule.ascii_kinds`, without branches per byte.
+    """Find tokens as `find_tokens` does, but in ASCII and without a branch per byte.
 
-    Each text ends in a character that is in no token.
+    `kinds` is `Rule.ascii_kinds`. Each text ends in a character that is in no token.
     """
     n_bytes = text_ends[-1]
     starts = np.empty(n_bytes + 1, np.int64)

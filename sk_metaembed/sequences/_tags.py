@@ -1,4 +1,4 @@
-"""Tags of tokens: read, checked, encoded, and converted to spans and other schemes.
+"""Tags of tokens: validation, encoding, spans, and conversion between schemes.
 
 A tagger's y is a list of tag lists, one per sentence. Internally it is a
 `TokenSequences` with the offsets of the sentences.
@@ -118,7 +118,7 @@ def encode_tags(tags, classes, *, name="y"):
 
 
 def token_place(tags, position, name="y"):
-    """Return row, position and value of a tag in words, for messages."""
+    """Return a phrase for messages with the row, position and value of a tag."""
     row = int(np.searchsorted(tags.offsets, position, side="right")) - 1
     tag = tags.types[tags.codes[position]]
     return f"row {row} of {name}, tag {position - tags.offsets[row]} is {tag!r}"
@@ -149,7 +149,7 @@ class Spans(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The letter and the label of each tag of a table."""
+    """The letter and the label of each distinct tag, such as "B" and "person"."""
 
     letters: np.ndarray
     labels: np.ndarray

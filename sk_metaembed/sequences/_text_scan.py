@@ -1,4 +1,4 @@
-"""Texts as UTF-8 in one buffer, and where the tokens are in it, chunk by chunk."""
+"""TextScan: find the tokens of many texts in one UTF-8 buffer, chunk by chunk."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class TokenSpans(NamedTuple):
     ends: np.ndarray
     hashes: np.ndarray
     counts: np.ndarray  # tokens per text, (n_texts,)
-    is_lowercase: bool  # known to be, because all is ASCII that was lowercased
+    is_lowercase: bool  # True only if all texts are ASCII and were lowercased
 
 
 class _Chunk(NamedTuple):
@@ -79,13 +79,13 @@ class TextScan:
         return TokenSpans(buffer, starts, ends, hashes, counts, is_lowercase)
 
     def _buffer(self, first, last):
-        """Return the bytes of some texts, where each ends, and if all are ASCII."""
+        """Return the bytes of some texts, their ends, and whether all are ASCII."""
         texts, lengths = self.texts[first:last].tolist(), self._lengths[first:last]
         separator = chr(self.rule.separator)
         end = separator * _PADDING
         joined = separator.join([*texts, end])
         is_ascii = joined.isascii()
-        if is_ascii:  # lowercased at once, in less than half of the time
+        if is_ascii:  # lowercasing the buffer takes less than half the time
             encoded = joined.encode()
             encoded = encoded.lower() if self.lowercase else encoded
         else:
@@ -94,7 +94,7 @@ class TextScan:
             encoded = separator.encode().join([*prepared, end.encode()])
         buffer = np.frombuffer(bytearray(encoded), dtype=np.uint8)
         ends = np.cumsum(lengths + 1)
-        buffer[ends - 1] = self.rule.separator  # which may have been lowercased
+        buffer[ends - 1] = self.rule.separator  # it may have been lowercased
         return buffer, ends, is_ascii
 
     def split(self):
@@ -121,7 +121,7 @@ class TextScan:
 
 
 def _merged_types(chunks, separator):
-    """Return the bytes of all types, and the codes of all tokens into them."""
+    """Return the types of all chunks as bytes, and the codes of all tokens."""
     from ._split_numba import code_spans
 
     # The types of all chunks are coded like the tokens of a text.

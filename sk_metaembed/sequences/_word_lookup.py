@@ -82,7 +82,7 @@ def lookup_known(embedding, words):
 
 
 def estimator_output(estimator, tokens):
-    """Return an estimator's features of tokens, None if it is no estimator."""
+    """Return the features that an estimator computes, None for other embeddings."""
     if isinstance(estimator, type):
         return None
     if hasattr(estimator, "transform"):
