@@ -1,4 +1,4 @@
-"""TransformerEmbedding: word vectors of BERT and other transformers."""
+"""TransformerEmbedding: vectors of texts or words from a transformer."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
 _OUTPUTS = ("auto", "sentence", "words", "cls", "mean")
-_OF_WORDS = {  # parameters that apply to hidden states only, with their defaults
+_HIDDEN_STATE_DEFAULTS = {  # of parameters that output="sentence" does not allow
     "layers": (-1,),
     "static": False,
     "subword": "mean",
 }
 _warned: set[tuple] = set()  # keys of warnings that were issued in this process
-_BATCH_TOKENS = {"cpu": 512}
-_GPU_BATCH_TOKENS = 16_384
+_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 512, 16_384
 
 
 class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
@@ -290,19 +289,18 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self.n_hidden_states_ = states
         self.output_ = _resolve_output(self, model)
         is_sentence = self.output_ == "sentence"
-        fit = self._fit_sentence if is_sentence else self._fit_layers
-        parts = fit(model, dim)
+        resolve = self._sentence_options if is_sentence else self._hidden_state_options
+        options = resolve(model, dim)
         limit = model.sentence_limit if is_sentence else model.limit
         limits = [n for n in (self.max_length, limit) if n is not None]
         self.max_length_ = min(limits, default=None)
         window = [self.max_length_, self._truncate]
-        self.fingerprint_ = fingerprint_of(
-            {"version": _VERSION, "model": model.fingerprint, "window": window} | parts
-        )
-        self.n_long_ = int((self._beyond(tokens) > 0).sum()) if self.layers_ else 0
+        options |= {"version": _VERSION, "model": model.fingerprint, "window": window}
+        self.fingerprint_ = fingerprint_of(options)
+        self.n_long_ = int((self._n_beyond(tokens) > 0).sum()) if self.layers_ else 0
 
-    def _fit_layers(self, model, dim):
-        """Resolve the options of hidden states; return those that change vectors."""
+    def _hidden_state_options(self, model, dim):
+        """Resolve the options of hidden states; return those that vectors depend on."""
         if self.truncate_dim is not None:
             raise ValueError(
                 "TransformerEmbedding: truncate_dim applies to output='sentence', but "
@@ -319,9 +317,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         self._static, self._truncate = self.static, bool(self.truncate)
         return {"text": self.prompt_, "subword": self.subword}
 
-    def _fit_sentence(self, model, dim):
-        """Resolve a sentence encoder's options; return those that change vectors."""
-        for name, default in _OF_WORDS.items():
+    def _sentence_options(self, model, dim):
+        """Resolve options of sentence encoders; return those that vectors depend on."""
+        for name, default in _HIDDEN_STATE_DEFAULTS.items():
             value = getattr(self, name)
             if value != default and not (name == "layers" and value == -1):
                 raise ValueError(
@@ -378,7 +376,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         budget = self._budget(self._model.device_type)
         reader = self._reader(tokens)
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        with opened as handle, token_bar(self, tokens, reader) as bar:
+        with opened as cache, token_bar(self, tokens, reader) as bar:
             compute = ForwardPass(
                 self._model,
                 self._aligner,
@@ -389,7 +387,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
                 bar.update,
             )
             return sentence_blocks(
-                handle,
+                cache,
                 tokens,
                 self._spec.blocks,
                 compute,
@@ -399,9 +397,10 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             )
 
     def _reader(self, tokens):
-        """Return the function from tokens to the distinct sentences that are read.
+        """Return the function that reads distinct sentences from tokens.
 
-        Original texts, if they are known and pieces can be assigned to their tokens.
+        It reads original texts if they are known and, for vectors of words, if the
+        tokenizer returns the offsets by which pieces are assigned to words.
         """
         words = self._spec.output == "words"
         if tokens.texts is None or (words and not self._aligner.has_offsets):
@@ -410,19 +409,21 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _budget(self, device_type):
         """Return the number of pieces per batch."""
-        return self.batch_tokens or _BATCH_TOKENS.get(device_type, _GPU_BATCH_TOKENS)
+        default = _CPU_BATCH_TOKENS if device_type == "cpu" else _GPU_BATCH_TOKENS
+        return self.batch_tokens or default
 
-    def _beyond(self, tokens):
+    def _n_beyond(self, tokens):
+        """Return how many pieces of each sequence are beyond the first window."""
         reader, as_text = self._reader(tokens), self._spec.output != "words"
         limit = self.max_length_
         with self._model.lock:
             return pieces_beyond(tokens, self._aligner, limit, reader, as_text=as_text)
 
     def _report_long(self, tokens):
-        """Warn of the texts that are cut."""
+        """Warn if texts are truncated."""
         if not self._truncate:
             return
-        beyond = self._beyond(tokens)
+        beyond = self._n_beyond(tokens)
         n_long, n_pieces = int((beyond > 0).sum()), int(beyond.sum())
         if not n_long:
             return
@@ -499,7 +500,7 @@ def _open_loaded(source):
 def _resolve_output(source, model):
     """Return the output that "auto" selects, or the one that is set."""
     if source.output == "auto":
-        defaults = _OF_WORDS.items()
+        defaults = _HIDDEN_STATE_DEFAULTS.items()
         unset = all(getattr(source, name) == default for name, default in defaults)
         return "sentence" if model.has_modules and unset else "words"
     if source.output == "sentence" and not model.has_modules:
@@ -565,7 +566,7 @@ def _warn_of_modules(source):
 
 
 def _resolve_layers(layers, n_states, static):
-    """Return the numbers of hidden states, counted from 0.
+    """Return the indices of hidden states, counted from 0.
 
     >>> _resolve_layers((-1, 0), 7, static=False)
     (6, 0)

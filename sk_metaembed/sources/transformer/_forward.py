@@ -1,4 +1,4 @@
-"""ForwardPass: compute the vectors of sentences and their words by a transformer.
+"""ForwardPass: compute the vectors of sentences and their words with a transformer.
 
 Sentences that are too long for the model are processed in overlapping windows. The
 steps are:
@@ -19,12 +19,12 @@ from .._batching import BatchRunner
 from .._sentences import Layer, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
-_MAX_GROWTH = 11  # NFKC turns one byte into at most so many
+_MAX_GROWTH = 11  # NFKC expands a byte of UTF-8 to at most this many
 SUBWORD_MODES = ("first", "last", "mean", "max")
 
 
 class OutputSpec(NamedTuple):
-    """Which vectors to compute."""
+    """Which vectors to compute: parameters of TransformerEmbedding, resolved."""
 
     layers: tuple
     output: str = "words"
@@ -76,14 +76,15 @@ class ForwardPass:
             windows = self._windows(sentences)
         owners = np.array([w.sentence for w in windows], dtype=np.int64)
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-        done = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
+        # The tokens of a sentence are counted with its first window.
+        progress = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
         if self.spec.output == "words":
             starts = np.r_[0, np.cumsum(sizes)]
-            values, known = self._rows(windows, starts[owners], starts[-1], done)
+            values, known = self._rows(windows, starts[owners], starts[-1], progress)
             for start, stop in pairwise(starts.tolist()):
                 yield [(layer[start:stop], known[start:stop]) for layer in values]
             return
-        values, _ = self._rows(windows, np.arange(len(windows)), len(windows), done)
+        values, _ = self._rows(windows, np.arange(len(windows)), len(windows), progress)
         known = np.isin(np.arange(len(sentences)), owners)
         values = [_window_means(layer, owners, len(sentences)) for layer in values]
         if self.spec.output == "sentence":
@@ -102,7 +103,7 @@ class ForwardPass:
             )
         ]
 
-    def _rows(self, windows, firsts, n_rows, done):
+    def _rows(self, windows, firsts, n_rows, progress):
         """Return the vectors of words, or of windows, and which rows are known.
 
         Parameters
@@ -111,7 +112,7 @@ class ForwardPass:
         firsts : ndarray of int, shape (n_windows,)
             Row of the first word of each window's sentence, or of the window.
         n_rows : int
-        done : ndarray of int, shape (n_windows,)
+        progress : ndarray of int, shape (n_windows,)
             Tokens to report as progress.
 
         Returns
@@ -123,21 +124,21 @@ class ForwardPass:
         import torch
 
         known, values = np.zeros(n_rows, dtype=bool), []
-        # Vectors of texts stay on a GPU, for which the next batch need not wait.
-        place = "cpu" if self.spec.output == "words" else None
+        # Vectors of texts stay on a GPU: copying them would wait for each batch.
+        device = "cpu" if self.spec.output == "words" else None
 
         def forward(batch):
             with self.model.lock:
                 rows, pooled = self._pooled([windows[k] for k in batch], firsts[batch])
             if not values:
                 values.extend(
-                    v.new_zeros(n_rows, v.shape[1], device=place) for v in pooled
+                    v.new_zeros(n_rows, v.shape[1], device=device) for v in pooled
                 )
             for layer, vectors in zip(values, pooled, strict=True):
                 layer[torch.from_numpy(rows)] = vectors.to(layer.device)
             known[rows] = True
             if self._progress is not None:
-                self._progress(int(done[batch].sum()))
+                self._progress(int(progress[batch].sum()))
 
         with self.model.lock:
             policy = self.model.network.batching_policy
@@ -166,7 +167,7 @@ class ForwardPass:
         return pieces.rows, vectors
 
     def _pooled_texts(self, ids, types):
-        """Return what a sentence encoder pools from each window, a tensor."""
+        """Return the vectors that a sentence encoder pools from windows, a tensor."""
         import torch
 
         head, config = self.model.head, self.model.config
@@ -178,7 +179,7 @@ class ForwardPass:
             return head.pool(*states, n_prompt)
 
     def _finished(self, pooled, known):
-        """Return the vectors of texts, from what is pooled, (n_texts, dim)."""
+        """Return the vectors of texts (n_texts, dim), from their pooled vectors."""
         values = np.zeros((len(known), self.spec.dim), np.float32)
         if known.any():
             vectors = self.model.head.finish(pooled[known])
@@ -224,7 +225,7 @@ def pooled_pieces(windows, firsts, output, cls):
 
 
 def _window_means(vectors, owners, n_texts):
-    """Return the mean over the windows of each text, all of which are equally long."""
+    """Return the mean over the windows of each text, which are equally long."""
     sums = np.zeros((n_texts, vectors.shape[1]))
     np.add.at(sums, owners, vectors)
     counts = np.bincount(owners, minlength=n_texts)
@@ -391,8 +392,8 @@ def _best(begins, ends, spans):
     """Return the best window of each span of pieces, and its context in this window."""
     last = len(spans) - 1
     stride = max(1, (spans[0, 1] - spans[0, 0]) // 2)
-    # Windows except the last begin at multiples of the stride: at most three and the
-    # last one can contain a span.
+    # All windows but the last begin at multiples of the stride, so that at most three
+    # of them, and the last one, contain the beginning of a span.
     near = begins[:, None] // stride - np.arange(3)
     tried = np.column_stack([np.clip(near, 0, last), np.full(len(begins), last)])
     tried.sort(axis=1)
@@ -438,7 +439,7 @@ def pieces_beyond(tokens, aligner, limit, reader, *, as_text):
 
 
 def _most_pieces(text):
-    """Return an upper bound of a text's pieces, with a space before it."""
+    """Return an upper bound of the number of pieces of a text after a space."""
     if text.isascii():
         return len(text) + 1
     return _MAX_GROWTH * len(text.encode("utf-8", "replace")) + 1
