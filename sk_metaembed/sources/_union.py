@@ -312,10 +312,10 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         check_is_fitted(self)
         tokens = self._read(X)
         if effective_n_jobs(self.n_jobs) == 1:  # joblib takes longer than a short text
-            embedded = [_transform(name, step, tokens) for name, step in self.sources_]
+            embedded = [_apply(name, source, tokens) for name, source in self.sources_]
         else:
             embedded = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(_transform)(*pair, tokens) for pair in self.sources_
+                delayed(_apply)(*pair, tokens) for pair in self.sources_
             )
         return self._union(tokens, embedded)
 
@@ -346,6 +346,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         return used_types(check_tokens(X, missing=self.missing))
 
     def _active_sources(self):
+        """Return the (name, source) pairs to fit, or raise if `sources` is invalid."""
         _check_pairs(self.sources)
         names = [name for name, _ in self.sources]
         self._validate_names(names)
@@ -370,18 +371,18 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         return [self.active] if isinstance(self.active, str) else list(self.active)
 
     def _fit(self, X, y, embeds):
-        """Fit the sources; return the tokens and, if `embeds`, their vectors."""
+        """Fit the sources; return the tokens and, if `embeds`, the output of each."""
         sources, tokens = self._active_sources(), self._read(X)
         messages = [
             f"(source {i} of {len(sources)}) Fitting {name}" if self.verbose else None
             for i, (name, _) in enumerate(sources, 1)
         ]
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_fit)(name, clone(source), tokens, y, message, embeds)
+            delayed(_fit_source)(name, clone(source), tokens, y, message, embeds)
             for (name, source), message in zip(sources, messages, strict=True)
         )
-        names, (fitted, embedded) = dict(sources), zip(*results, strict=True)
-        self.sources_ = list(zip(names, fitted, strict=True))
+        fitted, embedded = zip(*results, strict=True)
+        self.sources_ = list(zip(dict(sources), fitted, strict=True))
         self.named_sources_ = Bunch(**dict(self.sources_))
         self.coverage_ = {
             name: source.coverage_
@@ -392,6 +393,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         return tokens, embedded
 
     def _union(self, tokens, embedded):
+        """Return the blocks of all sources, renamed, as one EmbeddedSequences."""
         blocks = []
         for (name, source), part in zip(self.sources_, embedded, strict=True):
             _check_same_tokens(name, source, part, tokens)
@@ -407,7 +409,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         active = None if self.active is None else set(self._active_names())
         names, sources = [], []
         for name, source in self.sources:
-            # The text before a colon is the prefix of the parameters.
+            # scikit-learn shows parameters with the text before the colon as prefix.
             dropped = isinstance(source, str)
             inactive = active is not None and name not in active and not dropped
             names.append(f"{name}: not active" if inactive else name)
@@ -415,7 +417,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         return _VisualBlock("parallel", sources, names=names)
 
 
-def _fit(name, source, tokens, y, message, embeds):
+def _fit_source(name, source, tokens, y, message, embeds):
     """Fit a source; return it and, if `embeds`, the vectors of the tokens."""
     with (
         _print_elapsed_time("EmbeddingUnion", message),
@@ -428,7 +430,7 @@ def _fit(name, source, tokens, y, message, embeds):
         return source, source.transform(tokens) if embeds else None
 
 
-def _transform(name, source, tokens):
+def _apply(name, source, tokens):
     with _explain_token_errors(name, source):
         return source.transform(tokens)
 
