@@ -53,9 +53,7 @@ class Rule(NamedTuple):
     # The state after a character, plus BOUNDARY if a token or gap begins at it, uint8
     # (n_states, n_classes). State 0 is the gap between tokens.
     steps: np.ndarray
-    emits: (
-        np.ndarray
-    )  # whether a span that ends in a state is a token, bool (n_states,)
+    emits: np.ndarray  # whether a span that ends in a state is a token, (n_states,)
     min_length: int  # shorter tokens, in characters, are left out
     separator: int  # an ASCII character that no token contains
     # Role of each ASCII character, uint8 (128,): 0 outside of tokens, 1 part of a run

@@ -1,7 +1,7 @@
 """Base class of embedding sources, and preprocessing of their vectors.
 
-Preprocessing statistics are learned from the frequent words of a source's own
-vocabulary and applied to the vectors of any words.
+The statistics of preprocessing are learned from the known vectors of the training data,
+or in a `BaseWordEmbedding` from the frequent words of its table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .._core._typing import Texts
 
 Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
-FREQUENT = 100_000  # number of frequent words that statistics are learned from
+FREQUENT = 100_000  # number of rows that statistics are learned from
 
 
 class Preprocessing(NamedTuple):
@@ -243,9 +243,9 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             The same as ``fit(X, y).transform(X)``.
         """
         tokens = self._read(X)
-        computed = self._learn(tokens, y)
+        raw = self._learn(tokens, y)
         self.n_missing_ = count_missing(tokens)
-        return self._finish(tokens, computed)
+        return self._finish(tokens, raw)
 
     def transform(self, X: Texts) -> EmbeddedSequences:
         """Embed sequences.
@@ -293,11 +293,13 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         missing = getattr(self, "missing", "raise")
         return used_types(check_tokens(X, missing=missing))
 
-    # `_compute` and `_finish` are separate so that fit_transform computes once.
+    # Raw vectors are those before preprocessing: blocks, or in a BaseWordEmbedding a
+    # `Lookup`. `_compute` and `_finish` are separate, so that fit_transform can use the
+    # raw vectors that `_learn` has computed.
     def _learn(self, tokens, y):
-        """Learn everything, and return what `_compute` returns for the tokens."""
+        """Fit the source, and return the raw vectors of the training data."""
         self._fit_vectors(tokens, y)
-        # The constructor checks that the blocks fit the tokens.
+        # The constructor checks that the blocks match the tokens.
         embedded = EmbeddedSequences(tokens, _as_blocks(self._embed(tokens), self))
         blocks = embedded.blocks
         kind = getattr(self, "preprocess", None)
@@ -311,13 +313,13 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         return blocks
 
     def _compute(self, tokens):
-        """Return the input of `_finish`."""
+        """Return the raw vectors of tokens."""
         blocks = _as_blocks(self._embed(tokens), self)
         self._check_dims(blocks)
         return blocks
 
     def _finish(self, tokens, blocks):
-        """Return the EmbeddedSequences."""
+        """Return the EmbeddedSequences of tokens with these raw vectors."""
         blocks = [self._preprocess_block(block) for block in blocks]
         return EmbeddedSequences(tokens, blocks)
 

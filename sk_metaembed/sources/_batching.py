@@ -42,12 +42,12 @@ def token_batches(lengths, budget, policy="any", *, most_rows=None):
 
 
 class BatchRunner:
-    """Run batches, and continue with smaller ones when GPU memory runs out.
+    """Run batches, and continue with smaller ones if GPU memory runs out.
 
     Parameters
     ----------
     budget : int
-        Tokens per batch; halved for all later batches when memory runs out.
+        Tokens per batch. Reduced for all later batches if memory runs out.
     most_rows : int, default=None
         See `token_batches`.
     """

@@ -343,16 +343,16 @@ class ElmoEmbedding(BaseEmbedding):
         reader = _reader(tokens, layers, split)
         blocks = []
         opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        with opened as handle, token_bar(self, tokens, reader) as bar:
+        with opened as cache, token_bar(self, tokens, reader) as bar:
             most_rows = 128 if on_cpu else 512
             compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
             if spec.has_words:
-                blocks.append(self._words(handle, tokens, compute, split))
+                blocks.append(self._words(cache, tokens, compute, split))
             if layers and self.stateful:
                 blocks += self._stateful_blocks(tokens, layers, compute, reader)
             elif layers:
                 blocks += sentence_blocks(
-                    handle,
+                    cache,
                     tokens,
                     layers,
                     compute,
@@ -363,14 +363,14 @@ class ElmoEmbedding(BaseEmbedding):
         names = spec.block_names
         return [block.rename(name) for block, name in zip(blocks, names, strict=True)]
 
-    def _words(self, handle, tokens, compute, split):
+    def _words(self, cache, tokens, compute, split):
         """Return the block of words, cached as sentences of one word."""
         aligned = align_words(tokens, split)
         ends = np.arange(len(aligned.words) + 1)
         codes = ends[:-1].astype(np.int32)
         single_words = TokenSequences._trusted(aligned.words, codes, ends)
         layers = [Layer("word", self.projection_dim_)]
-        (block,) = sentence_blocks(handle, single_words, layers, compute.words)
+        (block,) = sentence_blocks(cache, single_words, layers, compute.words)
         table = block.values
         if self._output_spec.output == "layers":  # both directions begin with the words
             table = np.tile(table, (1, 2))

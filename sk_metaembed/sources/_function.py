@@ -202,20 +202,20 @@ class FunctionEmbedding(BaseEmbedding):
 
     def _results(self, sentences):
         """Return the vectors of each sentence, None for one that has none."""
-        with self._open_cache() as handle:
+        with self._open_cache() as cache:
             keys, results = [], {}
-            if handle is not None:
-                keys = handle.keys(sentences, self.level + "-text" * self.as_text)
-                results = self._stored(handle.get_many(keys), sentences)
+            if cache is not None:
+                keys = cache.keys(sentences, self.level + "-text" * self.as_text)
+                results = self._stored(cache.get_many(keys), sentences)
             missing = [i for i in range(len(sentences)) if i not in results]
             size = self.batch_size or len(sentences) or 1
             for start in range(0, len(missing), size):
                 batch = missing[start : start + size]
                 computed = self._call([sentences[i] for i in batch])
                 results.update(zip(batch, computed, strict=True))
-                if handle is not None:
+                if cache is not None:
                     pairs = [self._pair(results[i], sentences[i]) for i in batch]
-                    handle.put_many([keys[i] for i in batch], pairs)
+                    cache.put_many([keys[i] for i in batch], pairs)
         return [results[i] for i in range(len(sentences))]
 
     @contextmanager
@@ -228,11 +228,11 @@ class FunctionEmbedding(BaseEmbedding):
             yield None
             return
         fingerprint = fingerprint_of({"function": self._checked_cache_key()})
-        with SentenceCache(self.cache, fingerprint) as handle:
-            writable = os.access(handle.directory, os.W_OK)
-            file = handle.directory / fingerprint
+        with SentenceCache(self.cache, fingerprint) as cache:
+            writable = os.access(cache.directory, os.W_OK)
+            file = cache.directory / fingerprint
             with exclusive_lock(file) if writable else nullcontext():
-                yield handle
+                yield cache
 
     def _checked_cache_key(self):
         key = getattr(self.func, "cache_key", None)

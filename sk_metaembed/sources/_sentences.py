@@ -44,7 +44,7 @@ class OriginalText:
 
 
 def at_level(sentence, level):
-    """Return what a sentence's vectors of a level depend on; of texts, no tokens."""
+    """Return the part of a sentence on which its vectors at a level depend."""
     if level == "sequence" and isinstance(sentence, OriginalText):
         return OriginalText(sentence.text)
     return sentence
@@ -63,9 +63,9 @@ def distinct_sentences(tokens, *, merge_equal=True):
 
 
 def equal_sequences(tokens, *, merge_equal=True):
-    """Return the places of each distinct sequence that is not empty, first-seen first.
+    """Return the rows of each distinct sequence that is not empty, in first-seen order.
 
-    Without `merge_equal`, equal ones are separate.
+    Without `merge_equal`, equal sequences are separate.
     """
     groups = {}
     for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
@@ -76,7 +76,7 @@ def equal_sequences(tokens, *, merge_equal=True):
 
 
 def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
-    """Return distinct texts and the sequences of each.
+    """Return the sequences of each distinct text, and the texts.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
     groups : list of list of int
         The sequences of each text.
     sentences : list of OriginalText
-        In first-seen order, without empty ones: those without tokens, or only of
-        whitespace if `per_text`.
+        In first-seen order, without empty ones: texts without tokens or, if `per_text`,
+        texts of whitespace only.
     """
     groups = {}
     for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
@@ -187,13 +187,13 @@ class SentenceRows:
     ----------
     tokens : TokenSequences
     layers : sequence of Layer
-        What fills rows.
+        The kinds of vectors to store.
     merge_equal : bool, default=True
         Whether equal sentences are one.
     memory_limit : int, default=None
-        Number of bytes beyond which token-level vectors are in temporary files.
+        Number of bytes above which token-level vectors are stored in temporary files.
     reader : callable, default=distinct_sentences
-        From tokens to the distinct sentences and the sequences of each.
+        From tokens to `groups` and `sentences`.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class SentenceRows:
     sizes : ndarray of int, shape (n_sentences,)
         Their numbers of tokens.
     bytes_per_token : int
-        Size of all that is computed.
+        Size of the vectors of all layers.
     results : list of (values, known)
         One per layer; rows that were not filled are zeros and not known.
     """
@@ -263,9 +263,9 @@ class SentenceRows:
 
 
 def token_bar(source, tokens, reader=distinct_sentences):
-    """Return a progress bar of a contextual source over tokens of distinct sentences.
+    """Return a progress bar over the tokens of distinct sentences.
 
-    It has no total with a cache, which may have some of the sentences.
+    With a cache it has no total, because some sentences may be cached.
     """
     from tqdm import tqdm
 

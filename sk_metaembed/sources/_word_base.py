@@ -178,7 +178,7 @@ class BaseWordEmbedding(BaseEmbedding):
         return self._fit_lookup(tokens)
 
     def _fit_lookup(self, tokens):
-        """Learn what depends on the table, and return what `_compute` returns."""
+        """Learn what depends on the table, and return the Lookup of the tokens."""
         policy = getattr(self, "oov", "zero")
         if policy == "subword":
             self._compose(tokens.types[:0])  # raises if there are no subword vectors

@@ -1,8 +1,8 @@
-"""sentence_blocks: the vectors of sentences from the cache, or computed.
+"""sentence_blocks: the vectors of sentences, from the cache or computed.
 
-A contextual source supplies a function that embeds a list of distinct sentences. This
-module passes it the sentences that are missing, stores the results slice by slice, and
-scatters them to the rows of blocks.
+A contextual source passes a function that embeds a list of distinct sentences. It is
+called with the sentences that the cache does not contain. Results are stored slice by
+slice, and written to every row of the blocks where the sentence occurs.
 """
 
 import random
@@ -13,12 +13,12 @@ from ..._core._messages import short_repr
 from .._sentences import SentenceRows, at_level, distinct_sentences, text_of
 from ._sentence_cache import round_entry
 
-_TRANSFER_BYTES = 2**25  # of vectors read or written together
-_SLICE_BYTES = 2**29  # of vectors that one call of `compute` returns
+_TRANSFER_BYTES = 2**25  # vectors read or written in one transaction, at most
+_SLICE_BYTES = 2**29  # vectors returned by one call of `compute`, at most
 
 
 def sentence_blocks(
-    handle,
+    cache,
     tokens,
     layers,
     compute,
@@ -27,35 +27,36 @@ def sentence_blocks(
     memory_limit=None,
     reader=distinct_sentences,
 ):
-    """Return one Block per layer: from the cache, or computed.
+    """Return one Block per layer, with vectors from the cache or computed ones.
 
     Parameters
     ----------
-    handle : SentenceCache or None
+    cache : SentenceCache or None
         None computes everything and stores nothing.
     tokens : TokenSequences
-        What to embed.
+        The tokens to embed.
     layers : sequence of Layer
-        What to return, in this order.
+        The blocks to return, in this order.
     compute : callable
-        Gets a list of distinct sentences, as `reader` returns them: by default each a
-        tuple of one or more tokens. Returns an iterable, for example a generator, with
-        one item per sentence, in order: for each layer ``(values, known)``, of shapes
+        From a list of distinct sentences, as `reader` returns them (by default, tuples
+        of one or more tokens), to an iterable such as a generator. It has one item per
+        sentence, in order: a list with ``(values, known)`` for each layer, of shapes
         (n_tokens, dim) and (n_tokens,) at the token level, (dim,) and a bool at the
         sequence level.
     slice_tokens : int, default=8192
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
     memory_limit : int, default=None
-        Number of bytes beyond which token-level vectors are in temporary files.
+        Number of bytes above which token-level vectors are stored in temporary files.
     reader : callable, default=distinct_sentences
-        From tokens to the distinct sentences and the sequences of each.
+        From tokens to (groups, sentences): the distinct sentences, and for each the
+        sequences in which it occurs.
 
     Returns
     -------
     list of Block
-        With float32 values; rows that are not known are zeros. With a cache of float16,
-        computed values are rounded like those that are read.
+        With float32 values, and zeros in unknown rows. With a cache of float16,
+        computed values are rounded like stored ones.
 
     Raises
     ------
@@ -74,10 +75,10 @@ def sentence_blocks(
     ...         yield [([[len(w)] for w in words], [True] * len(words))]
     >>> folder = tempfile.TemporaryDirectory()
     >>> layers = [Layer("length", 1)]
-    >>> with SentenceCache(folder.name, "model 1") as handle:
+    >>> with SentenceCache(folder.name, "model 1") as cache:
     ...     for texts in (["to be"], ["not", "to be"]):
     ...         tokens = Tokenizer().transform(texts)
-    ...         blocks = sentence_blocks(handle, tokens, layers, lengths)
+    ...         blocks = sentence_blocks(cache, tokens, layers, lengths)
     [('to', 'be')]
     [('not',)]
     >>> blocks[0].values.ravel()
@@ -87,30 +88,30 @@ def sentence_blocks(
     rows = SentenceRows(tokens, layers, memory_limit=memory_limit, reader=reader)
     budget = min(slice_tokens, max(1, _SLICE_BYTES // rows.bytes_per_token))
     missing = np.arange(len(rows.sentences))
-    if handle is not None:
-        missing = _read(handle, rows, missing)
+    if cache is not None:
+        missing = _read(cache, rows, missing)
     longest_first = missing[np.argsort(-rows.sizes[missing], kind="stable")]
     slices = list(_slices(rows, longest_first, budget))
-    # Every slice is stored as soon as it is computed, so that a killed process loses at
-    # most one. The workers of a search start at the same time with the same slices.
-    # Each takes them in an order of its own and skips what others have stored in the
-    # meantime, so that they share the work without locks.
-    if handle is not None:
+    # Each slice is stored as soon as it is computed, so a killed process loses at most
+    # one. The workers of a search start at the same time with the same slices: each
+    # processes them in random order and skips what others have stored in the meantime,
+    # so that they share the work without locks.
+    if cache is not None:
         random.Random().shuffle(slices)
     for part in slices:
-        part = part if handle is None else _read(handle, rows, part)
-        _compute(handle, rows, part, compute)
+        part = part if cache is None else _read(cache, rows, part)
+        _compute(cache, rows, part, compute)
     return rows.blocks()
 
 
-def _read(handle, rows, numbers):
-    """Scatter the sentences that the cache has; return the numbers of the others."""
+def _read(cache, rows, numbers):
+    """Scatter the vectors of cached sentences; return the numbers of the others."""
     missing = []
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
-        keys = _keys(handle, rows, part)
-        entries = handle.get_many(keys)
+        keys = _keys(cache, rows, part)
+        entries = cache.get_many(keys)
         for j, number in enumerate(part):
-            entry = entries[j :: len(part)]
+            entry = entries[j :: len(part)]  # keys are ordered by layer
             if all(
                 pair is not None and rows.fits(number, pair, layer)
                 for pair, layer in zip(entry, rows.layers, strict=True)
@@ -121,19 +122,19 @@ def _read(handle, rows, numbers):
     return np.array(missing, dtype=np.int64)
 
 
-def _compute(handle, rows, numbers, compute):
+def _compute(cache, rows, numbers, compute):
     """Compute sentences, scatter their vectors, and store them."""
     if not len(numbers):
         return
     results = iter(compute([rows.sentences[n] for n in numbers]))
-    dtype = "float32" if handle is None else handle.dtype
+    dtype = "float32" if cache is None else cache.dtype
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
         entries = [_checked(rows, n, next(results, None), dtype) for n in part]
         for number, entry in zip(part, entries, strict=True):
             rows.scatter(number, entry)
-        if handle is not None:
+        if cache is not None:
             pairs = [pair for layer in zip(*entries, strict=True) for pair in layer]
-            handle.put_many(_keys(handle, rows, part), pairs)
+            cache.put_many(_keys(cache, rows, part), pairs)
 
 
 def _checked(rows, number, entry, dtype):
@@ -162,20 +163,18 @@ def _checked(rows, number, entry, dtype):
     return rounded
 
 
-def _keys(handle, rows, numbers):
+def _keys(cache, rows, numbers):
     """Return the keys of some sentences, layer by layer."""
     sentences = [rows.sentences[n] for n in numbers]
     return [
         key
         for layer in rows.layers
-        for key in handle.keys(
-            [at_level(s, layer.level) for s in sentences], layer.name
-        )
+        for key in cache.keys([at_level(s, layer.level) for s in sentences], layer.name)
     ]
 
 
 def _slices(rows, numbers, budget):
-    """Yield numbers of sentences with at most `budget` tokens together."""
+    """Yield lists of numbers of sentences, with at most `budget` tokens per list."""
     part, n_tokens = [], 0
     for number in numbers:
         if part and n_tokens + rows.sizes[number] > budget:
