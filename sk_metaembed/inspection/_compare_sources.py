@@ -80,18 +80,19 @@ def compare_sources(
         Classes or numbers.
     cv : int, cross-validation generator or an iterable, default=5
         Folds that hold out each row once. An int is a number of folds, stratified by
-        class; equal texts are in one fold, unless there are `groups`. Equal rows of a
-        table are not grouped.
+        class. Equal texts are held out together, unless `groups` are passed; equal rows
+        of a table are not.
     scoring : str or callable, default=None
         As in scikit-learn, greater is better. None is "roc_auc" for two classes,
         "accuracy" for more, and "r2" for numbers.
     groups : array-like of shape (n_rows,), default=None
-        Rows of one group are in one fold.
+        Rows of one group are held out in the same fold.
     target_type : {"auto", "continuous"}, default="auto"
-        Type of y, used if no Pipeline determines it. "auto" decides as
-        scikit-learn's `type_of_target` does: integers are classes.
+        Type of y; a Pipeline determines it itself. "auto" decides like scikit-learn's
+        `type_of_target`, for which integers are classes.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the stack; the stack of a Pipeline has its own.
+        Determines the folds and the stack. The stack of a Pipeline uses its own
+        `random_state`.
     verbose : bool, default=False
         Show a progress bar, if the output is a terminal.
 
@@ -120,8 +121,8 @@ def compare_sources(
     TF-IDF is a `LogisticRegression` with C=10, or a `Ridge`, of words and pairs of
     adjacent words in lower case. A source alone is a stack of that source without words
     and characters: one linear model, whose penalty is chosen in the training part. The
-    concatenation is the same model of rows that have unit length in each source, or of
-    vectors as they are if the stack has an `estimator`.
+    concatenation is the same model on the vectors of all sources, each scaled to unit
+    length unless the stack has an `estimator`.
 
     Seconds are per fit: the time of the model and of embedding the training part with
     its sources. A source is embedded once per fold for all candidates. A

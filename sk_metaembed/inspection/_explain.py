@@ -87,21 +87,21 @@ def explain(
 
     Notes
     -----
-    The value that is explained is the ``decision_function`` of a classifier, of the
-    target class (with two classes, its negative for the first one), else its
-    ``predict_proba``; and the prediction of a regressor.
+    The value that is explained is the ``decision_function`` of a classifier for the
+    target class (of two classes, its negative for the first one), or ``predict_proba``
+    if there is none; for a regressor it is the prediction.
 
     *Exact.* Let the pooled vector be :math:`x = \sum_k a_k v_k`, with :math:`a_k` the
     weight of word k (1 / n for the mean of n words; idf and SIF weights are included),
     and the value :math:`f(x) = w \cdot x + b`; scalers, PCA, `StackedMetaClassifier`
     with linear models and ``tfidf=False``, and other affine steps are part of w and b.
-    Where a stack brings vectors to unit length, :math:`a_k` contains that length.
+    If a stack scales vectors to unit length, :math:`a_k` includes the scale.
     With a reference vector r, the contribution of word k is, in each source,
 
     .. math:: a_k\, w \cdot v_k - \frac{|a_k|}{\sum_j |a_j|}\, w \cdot r
 
-    with :math:`|a_k| = 1` for all words if a source knows none. Base plus contributions
-    is the value, with base :math:`f(r)`. r is the mean of `background` if that is
+    with :math:`|a_k| = 1` for all words if a source knows none. The value is the sum of
+    the base :math:`f(r)` and the contributions. r is the mean of `background` if it is
     passed; otherwise the training mean, if the step after the pooling stores it as
     ``mean_``, as `StandardScaler` does; otherwise zero, a text without known words. A
     contribution is relative to r: if it is positive, the word supports the target more

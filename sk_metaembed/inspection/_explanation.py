@@ -44,8 +44,8 @@ class Explanation(BaseDisplay):
 
     In a notebook it shows the texts with colored words: words that support the target
     are blue, words against it vermilion with a dashed line; the depth of the shade is
-    the contribution as a share of the largest one. `plot` draws the contributions of
-    sources or columns as bars.
+    relative to the largest contribution. `plot` draws the contributions of sources or
+    columns as bars.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ class Explanation(BaseDisplay):
     base : ndarray of shape (n_texts,)
         The base value of each text.
     words : ndarray of shape (n_tokens,)
-        The contribution of each word. If exact, ``base`` plus those of a text is its
-        value, unless it has no words.
+        The contribution of each word. If exact, they and ``base`` sum to the value of
+        each text that has words.
     sources : dict of str to ndarray of shape (n_texts,)
         The contribution of each source to each text; empty if there are no sources.
-    columns : dict of ndarray of shape (n_texts,)
+    columns : dict of str to ndarray of shape (n_texts,)
         The contribution of each column of a table; empty without a `background`.
     targets : ndarray of shape (n_texts,), or None
         The explained class of each text; None for numbers.
@@ -146,8 +146,8 @@ class Explanation(BaseDisplay):
         pandas.DataFrame
             For words, one row per word: ``sequence``, ``position``, ``token``,
             ``contribution``. Otherwise one row per text: ``sequence``, ``target``,
-            ``value``, ``base``, and one column per source or column of the table. Such
-            a column replaces one of the former with the same name.
+            ``value``, ``base``, and one column per source or column of the table, which
+            replaces any of the former that has the same name.
         """
         import pandas as pd
 

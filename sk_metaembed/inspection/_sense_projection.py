@@ -140,7 +140,7 @@ class SenseProjectionDisplay(BaseDisplay):
 
     Attributes
     ----------
-    silhouette_scores : dict of float
+    silhouette_scores : dict of str to float
         Mean silhouette of the occurrences by block, empty if undefined.
     axes_ : ndarray of matplotlib Axes, shape (n_blocks,)
         The panels.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Groups: TypeAlias = ArrayLike | Tags | Callable[[str], object] | None
 
-# The line is behind the bars and the numbers.
+# Drawn below the bars and the numbers.
 _EVEN_SHARE = {
     "label": "even share",
     "color": "black",
@@ -197,10 +197,9 @@ class SourceWeightsDisplay(BaseDisplay):
     -----
     A mean weight shows how much a source contributes to the mixed vectors, not how much
     it improves the result: similar sources can replace each other. With the softmax
-    gate weights sum to 1, and a dashed line marks equal weights. By default the
-    estimators have a weight per dimension. The weights shown are then also means over
-    the dimensions, and can be equal although different dimensions prefer different
-    sources.
+    gate, weights sum to 1, and a dashed line marks equal weights. By default, the
+    estimators have a weight per dimension. The weights shown are then means over the
+    dimensions too, and can be equal even if the dimensions prefer different sources.
 
     Examples
     --------
