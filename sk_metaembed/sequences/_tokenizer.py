@@ -54,10 +54,10 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         Whether to lowercase texts first, by ``str.lower``.
     punctuation : bool, default=False
         Whether every other visible character is a token too, as in the vocabulary of
-        GloVe. Only for Unicode words.
+        GloVe. Applies only to the default splitting into Unicode words.
     normalize : {"NFC", "NFKC", "NFD", "NFKD"} or None, default="NFC"
-        Unicode normal form of the lowercased texts, in which an accent is one character
-        however it was typed. Stores of word vectors are usually in NFC.
+        Unicode normal form of the lowercased texts. In NFC, an accented letter is one
+        character, however it was typed; word vectors are usually stored in this form.
     missing : {"raise", "empty"}, default="raise"
         Whether missing rows (None, NaN, ``pd.NA``, null of polars) raise an error or
         are empty sequences. ``Pooling(add_indicator=True)`` adds a column that marks

@@ -1,7 +1,7 @@
-"""Read texts and token sequences, with errors that name the row.
+"""Validation of texts and token sequences, with errors that name the row.
 
-scikit-learn's ``check_array`` is made for numbers: it converts token lists of equal
-length to a matrix and accepts None and integers as text.
+scikit-learn's ``check_array`` is not used, because it is made for numbers: it converts
+token lists of equal length to a matrix, and accepts None and integers as text.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def check_tokens(
     Parameters
     ----------
     X : TokenSequences, or a collection of str or of token lists
-        Strings are split like `Tokenizer` splits them by default.
+        Texts are split as `Tokenizer` does by default.
     split : callable, default=None
         Converts a list of str to a TokenSequences, instead of the default splitting.
     missing : {"raise", "empty"}, default="raise"
