@@ -13,7 +13,7 @@ _digests: dict[tuple[object, ...], str] = {}
 
 
 def fingerprint_of(options, weights=()):
-    """Return a fingerprint of everything besides the tokens that vectors depend on.
+    """Return a fingerprint of everything that vectors depend on, except the tokens.
 
     It is computed from the loaded weights, not from a name or a file: a model that was
     trained further, or loaded in another precision, has another fingerprint.
@@ -95,21 +95,21 @@ def _content(array):
 
 
 def reopen_model(shared, spec, fingerprint):
-    """Return the handle of a pickled model, on a device of this machine.
+    """Return the handle of a pickled model; without a GPU, on the CPU.
 
     Parameters
     ----------
     shared : callable
         Returns the handle of a spec in this process.
     spec : NamedTuple
-        The place of the model first; it may have a field `device`.
+        The path or name of the model is the first field; may have a field `device`.
     fingerprint : str
         Fingerprint of the pickled model.
 
     Raises
     ------
     ValueError
-        If the files contain another model now.
+        If the files have changed and contain another model.
     """
     if getattr(spec, "device", "").startswith("cuda"):
         import torch

@@ -11,7 +11,7 @@ _STATIC_KEYS = ("apply_pca", "apply_zipf")
 def source_of_folder(folder):
     """Return the name of the class that reads a folder, None if none is known.
 
-    Reads small JSON files and names only.
+    Only small JSON files and file names are read.
     """
     folder = Path(folder)
     modules, config = [], None
@@ -73,9 +73,9 @@ def listed_modules(folder):
 
 
 def module_kind(reference):
-    """Return a module's class without its room, which changed between versions."""
-    room, _, kind = reference.rpartition(".")
-    return kind if room.partition(".")[0] == "sentence_transformers" else reference
+    """Return a module's class without its package, which changed between versions."""
+    package, _, kind = reference.rpartition(".")
+    return kind if package.partition(".")[0] == "sentence_transformers" else reference
 
 
 def optional_json(path):

@@ -34,5 +34,5 @@ def download(name, expected, *, revision=None, **options):
 
 
 def looks_like_path(name):
-    """Return whether a str is a path, and no name of a model on the hub."""
+    """Return whether a str is a path rather than the name of a model on the hub."""
     return name.startswith(("/", ".", "~")) or "\\" in name or name.count("/") > 1

@@ -23,9 +23,10 @@ _LEAST_RATIO = 1e-5  # of singular values; float32 has noise of 1e-7
 class LSAEmbedding(BaseEmbedding):
     r"""Embed sequences by latent semantic analysis: TF-IDF, then a truncated SVD.
 
-    It needs no file and learns in seconds: a strong source for short texts, names and
-    codes, and beside pretrained ones, since it knows the words of the training data.
-    With `char_ngrams`, words that share letters are close, such as misspellings.
+    It needs no file and is fitted in seconds. It is a strong source for short texts,
+    names and codes, and complements pretrained sources, because it knows the words of
+    the training data. With `char_ngrams`, words that share letters are close, such as
+    misspellings.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class CharacterSpec:
 
     @property
     def padding(self):
-        """Id behind those of all characters, or byte pairs, and marks."""
+        """Id of the padding, after those of characters or byte pairs, and marks."""
         return PADDING if self.byte_pairs is None else len(self.byte_pairs) + 2
 
     def network(self):

@@ -93,7 +93,7 @@ def check_all_known(tokens, known):
 
 
 class Lookup(NamedTuple):
-    """Source of the vector of each type."""
+    """Where the vector of each type comes from: a row of the table, or its parts."""
 
     rows: np.ndarray  # (n_types,) table rows, -1 where absent
     known: np.ndarray  # (n_types,) bool

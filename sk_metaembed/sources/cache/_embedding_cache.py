@@ -70,8 +70,8 @@ class EmbeddingCache:
     """The vectors of sentences that sources store in a directory.
 
     Sources whose vectors depend on the context, and `FunctionEmbedding`, take
-    ``cache=directory`` and compute each sentence once. This object shows what they have
-    stored, limits its size and removes it, also while other processes use the cache.
+    ``cache=directory`` and compute each sentence once. Use this class to inspect, limit
+    or remove what they have stored, even while other processes use the cache.
 
     Parameters
     ----------
@@ -83,15 +83,13 @@ class EmbeddingCache:
     FileNotFoundError, NotADirectoryError
         By `info` and `clear`, if there is no such directory.
     ValueError
-        By these, if the directory contains no sentence cache.
+        By `info` and `clear`, if the directory contains no sentence cache.
     OSError
         If the cache cannot be read or written.
 
     See Also
     --------
-    TransformerEmbedding : A source with the parameter `cache`.
-    ElmoEmbedding : Another one.
-    FunctionEmbedding : Another one.
+    TransformerEmbedding, ElmoEmbedding, FunctionEmbedding : Sources that take `cache`.
 
     Examples
     --------
@@ -147,9 +145,9 @@ class EmbeddingCache:
 
         Without a limit a cache keeps all entries. The limit belongs to the directory
         and applies to every source, process and run that writes to it from now on.
-        Entries are removed in the order in which they were written, whether or not they
-        were used since: choose a limit that holds the working set of a search. The
-        directory is created if it is missing.
+        Entries are removed in the order in which they were written, even if they were
+        used since: choose a limit above the size of the vectors that a search needs.
+        The directory is created if it is missing.
 
         Parameters
         ----------
@@ -197,7 +195,7 @@ class EmbeddingCache:
 
 
 def _replace_file(directory, file):
-    """Remove a file that SQLite cannot empty; create the next one, same limit."""
+    """Remove a file that SQLite cannot empty; create the next one with its limit."""
     limit = None
     with _open(directory, write=False) as store, suppress(sqlite3.Error):
         limit = store.limit()
@@ -214,7 +212,7 @@ def _replace_file(directory, file):
 
 @contextmanager
 def _explained(directory):
-    """Raise errors of SQLite as an OSError that says what to do."""
+    """Re-raise errors of SQLite as an OSError that says what to do."""
     try:
         yield
     except sqlite3.Error as error:

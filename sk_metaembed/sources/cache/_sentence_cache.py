@@ -26,7 +26,7 @@ DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 _HEADER = struct.Struct("<iII")
 # No text has this byte in UTF-8, so no token list has the digest of a text.
 _TEXT_MARK = b"\xff"
-# What Python raises where rows are missing or hold values of another type.
+# What Python raises if rows are missing or contain values of other types.
 _MALFORMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
@@ -34,15 +34,15 @@ class SentenceCache:
     """Vectors by model, layer and exact tokens or text, shared by processes and runs.
 
     For sources whose vectors depend on the whole sentence and are expensive to compute.
-    A handle is cheap: open one where it is used, ``with SentenceCache(...) as cache``,
-    and do not store it in an estimator. After it is opened, a failure of the store does
-    not raise: it gives one warning, and the vectors are computed.
+    Opening a cache is cheap: use ``with SentenceCache(...) as cache`` where it is
+    needed, and do not store it in an estimator. Once it is open, a failure of the store
+    raises no error: a warning is issued, and the vectors are computed.
 
     Parameters
     ----------
     directory : path-like
-        A directory on a local disk, created if it is missing. Write-ahead logging needs
-        memory that is shared between the processes, which network drives lack.
+        A directory on a local disk, created if it is missing. Network drives do not
+        support the memory that write-ahead logging shares between processes.
     fingerprint : str
         Digest of everything that vectors depend on except tokens and layer: weights,
         options, precision. See `fingerprint_of`.
@@ -89,7 +89,7 @@ class SentenceCache:
         return [fields_digest([model, sentence_digest(s)], 20) for s in sentences]
 
     def get_many(self, keys):
-        """Return (values, known) per key as they were put; None for missing entries."""
+        """Return the (values, known) stored under each key, None if it is missing."""
         stored = None
         if self._reading:
             stored = self._guarded("read", self._store.read, keys)
@@ -141,7 +141,7 @@ class SentenceCache:
         self.close()
 
     def _guarded(self, what, function, *args):
-        """Call a function of the store; on failure warn and disable what failed."""
+        """Call a function of the store; if it fails, warn and disable the operation."""
         for _ in range(2):
             try:
                 return function(*args)
@@ -199,7 +199,7 @@ def _warn(message):
 
 
 def fields_digest(fields, size=32):
-    """Return a digest of byte strings that depends on where each one ends.
+    """Return a digest of byte strings, which depends on their boundaries.
 
     >>> fields_digest([b"a", b"b"]) == fields_digest([b"ab"])
     False

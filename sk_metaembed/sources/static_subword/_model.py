@@ -1,7 +1,7 @@
 """A static subword model, opened once per process and shared by its users.
 
-Fitted sources hold a handle. The pickle of a handle is the model's place and its
-fingerprint; the table of a file is mapped into memory, never copied into pickles.
+Fitted sources hold a handle, whose pickle contains the path or name of the model and
+its fingerprint. Its table is memory-mapped and never copied into a pickle.
 
 If the tokenizer splits a word alike in every text, each distinct word is split once.
 """

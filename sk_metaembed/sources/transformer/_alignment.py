@@ -8,7 +8,7 @@ import numpy as np
 from .._sentences import OriginalText, overlapping, text_of
 
 _PROBES = ("a", "the", "1", ".")
-_PROBE_WORDS = ("The", "sun", "a", "1", "b")  # they show whether spaces are lost
+_PROBE_WORDS = ("The", "sun", "a", "1", "b")  # show whether spaces are lost
 _UNKNOWN_WORD = 3 * "\ue000"  # of a private character, which some tokenizers drop
 _WORDS_PER_BATCH = 50_000
 _EXAMPLES = 5
@@ -40,10 +40,10 @@ class Frame(NamedTuple):
 class Aligner:
     """Split sentences into pieces, and find the words of each piece.
 
-    Fast tokenizers get whole texts, in which the words of a list are joined by spaces,
-    and return the characters of each piece, by which pieces are assigned to words.
-    Other tokenizers do not return the characters, or do not split texts at spaces. They
-    get one word of a list at a time, with a space before it if they preserve spaces.
+    A fast tokenizer is called with whole texts, in which the words of a list are joined
+    by spaces. It returns the offsets of each piece, by which pieces are assigned to
+    words. A tokenizer that returns no offsets, or does not split texts at spaces, is
+    called with single words, each after a space if it preserves spaces.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Aligner:
         n_prefix = len(self._prefix_ids)
         self.n_prompt = len(self.frame.left) + n_prefix if prefix else 0
         self.overhead = len(self.frame.left) + n_prefix + len(self.frame.right)
-        # All candidates of a search check the words of the same fold.
+        # A cache: all candidates of a search check the words of the same folds.
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
@@ -121,8 +121,8 @@ class Aligner:
         ):
             offsets = np.array(offsets, dtype=np.int64).reshape(-1, 2)
             offsets = _with_next(text, offsets) - len(self.prefix)
-            behind = offsets[:, 1] > 0
-            n_prefix = int(behind.argmax()) if behind.any() else len(ids)
+            after = offsets[:, 1] > 0
+            n_prefix = int(after.argmax()) if after.any() else len(ids)
             ids = np.array(ids, dtype=np.int64)
             result.append(Pieces(ids, n_prefix, *overlapping(spans, offsets)))
         return result
@@ -181,8 +181,8 @@ def _joined(words):
 def _has_offsets(tokenizer):
     """Return whether a text's pieces can be assigned to words by their characters.
 
-    This needs a fast tokenizer that splits texts at spaces. Some that drop unknown
-    characters return too small offsets behind them.
+    This requires a fast tokenizer that splits texts at spaces. Some tokenizers that
+    drop unknown characters return offsets that are too small after them.
     """
     if not tokenizer.is_fast:
         return False

@@ -142,9 +142,9 @@ class Network:
     def batching_policy(self):
         """Which rows may share a batch without changing each other's vectors.
 
-        The policy is found once, by a trial. Some networks have no mask, or padding
-        changes the other pieces, for example by a convolution. In others, all rows of
-        a batch share a scale, as with dynamic quantization.
+        It is determined once, by a trial. Some networks have no mask, or padding
+        affects the other pieces, for example through a convolution. In others, all rows
+        of a batch share a scale, as with dynamic quantization.
 
         Returns
         -------
@@ -177,8 +177,9 @@ class Network:
     def prepare(self):
         """Store the weights of linear layers in oneDNN's layout where that is faster.
 
-        Before the first pass; the input table alone needs none. Callers hold the lock
-        of the model: no other thread may compute with layers that are being tried.
+        Called before the first forward pass; not needed to read the input table. The
+        caller must hold the lock of the model: no other thread may use its layers while
+        they are tried.
         """
         packs, self._packs = self._packs and self.device.type == "cpu", False
         if packs:
@@ -275,7 +276,7 @@ def sentence_limit(config, tokenizer, max_length):
     return min(max_length, (None if rotates else piece_limit(config)) or max_length)
 
 
-# RoBERTa and related models number positions from behind the padding id.
+# RoBERTa and related models number positions from the one after the padding id.
 _FROM_PADDING = (
     *("roberta", "camembert", "xmod", "longformer", "esm", "mpnet", "luke", "ibert"),
     *("data2vec-text", "lilt", "markuplm", "layoutlmv3"),

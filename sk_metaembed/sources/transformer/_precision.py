@@ -20,7 +20,7 @@ _chosen: dict[tuple, str] = {}
 def choose_dtype(spec):
     """Return "bfloat16" or "float32" for a ModelSpec, tried once per process and model.
 
-    bfloat16 if the device computes in it, a batch of random pieces takes at most
+    It is bfloat16 if the device computes in it, a batch of random pieces takes at most
     1 / 1.2 of the time, and in each layer the mean cosine of its vectors with those of
     float32 is at least .999.
     """
@@ -38,7 +38,7 @@ def choose_dtype(spec):
 
 
 def computes_bfloat16(device):
-    """Return whether products in bfloat16 are supported, if only by emulation."""
+    """Return whether products in bfloat16 are supported, natively or emulated."""
     if torch.device(device).type == "cuda":
         return torch.cuda.is_bf16_supported()
     is_supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)

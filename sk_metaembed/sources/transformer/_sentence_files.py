@@ -53,7 +53,7 @@ _UNKNOWN_OPTIONS = (
 
 
 class SentenceModules(NamedTuple):
-    """The steps of a sentence encoder behind its transformer, and its options.
+    """The steps of a sentence encoder after its transformer, and its options.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""SentenceHead: compute the modules of a sentence encoder behind its transformer.
+"""SentenceHead: compute the modules of a sentence encoder after its transformer.
 
 The formulas are those of sentence-transformers, over rows that are padded on the right:
 with a causal mask or an attention mask, the side does not change the vectors.
@@ -15,7 +15,7 @@ _TINY = 1e-9
 
 
 class SentenceHead:
-    """The modules behind a transformer, with weights in float32 on a device.
+    """The modules after a transformer, with weights in float32 on a device.
 
     Parameters
     ----------

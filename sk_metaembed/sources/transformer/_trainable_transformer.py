@@ -1,6 +1,6 @@
 """TrainableTransformer: a transformer trained together with a Dynamic* estimator.
 
-Its method `prepare` returns a `TransformerSpec`. From it the estimator gets the
+Its method `prepare` returns a `TransformerSpec`, from which the estimator makes the
 network, a `TrainableModule`, and the `SentencePieces` of the training data, whose
 method `batch` returns the input of the network.
 """
