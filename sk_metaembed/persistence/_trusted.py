@@ -82,11 +82,18 @@ def is_trusted(kind, module, name):
     full = f"{module}.{name}"
     if kind in ("object", "named tuple"):
         listed = (*OBJECTS.get(module, ()), *_OF_OLD_VERSIONS.get(module, ()))
-        is_listed = name in listed or module in MODULES or is_of_room(module, name)
+        is_listed = name in listed or _is_defined(module, name)
+        is_listed = is_listed or is_of_room(module, name)
         return is_listed or is_estimator(module, name)
     if kind == "function":
         return full in FUNCTIONS or _is_ufunc(module, name) or _is_score(module, name)
     return kind == "type" and full in _TYPES
+
+
+def _is_defined(module, name):
+    """Return whether one of MODULES defines a class; it imports others."""
+    cls = vars(import_module(module)).get(name) if module in MODULES else None
+    return isinstance(cls, type) and cls.__module__ == module
 
 
 def is_of_room(module, name):
