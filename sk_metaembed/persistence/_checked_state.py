@@ -3,9 +3,12 @@
 The code of scikit-learn and SciPy that these estimators call reads and writes at the
 positions that their attributes name, without checking bounds. An attribute that was
 not fitted is absent and needs no check: the estimator raises an error without it.
+Arrays are copied without their masks, which would hide positions from the checks.
 """
 
 from numbers import Real
+
+import numpy as np
 
 _MOST_THREADS = 1024
 
@@ -37,7 +40,7 @@ def _is_one_hot_sound(encoder):
             if (rare is None) != (groups[i] is None):
                 return False
             if rare is not None:
-                groups[i] = groups[i].copy()
+                groups[i] = np.array(groups[i])
                 sizes[i] = groups[i].max() + 1 if groups[i].min() >= 0 else -1
     if encoder._drop_idx_after_grouping is not None:
         for i, dropped in enumerate(encoder._drop_idx_after_grouping):
@@ -48,7 +51,7 @@ def _is_one_hot_sound(encoder):
 
 def _is_last_largest(categories):
     """Return whether a binary search of a number in the categories finds a position."""
-    values = categories.tolist()
+    values = np.asarray(categories).tolist()
     last = values[-1] if values else None
     if not isinstance(last, Real) or last != last:  # NaN is the largest
         return True
@@ -89,7 +92,7 @@ def _is_covariance_sound(covariance):
 def _is_svm_sound(svm):
     if {"_impl", "_sparse_kernels"} & vars(svm).keys():
         return False  # attributes of the class
-    svm._n_support, svm.support_ = svm._n_support.copy(), svm.support_.copy()
+    svm._n_support, svm.support_ = np.array(svm._n_support), np.array(svm.support_)
     n_classes, n = len(svm._n_support), len(svm.support_)
     n_pairs = n_classes * (n_classes - 1) // 2
     if svm.kernel == "precomputed" or callable(svm.kernel):

@@ -62,20 +62,20 @@ def references(value):
 
 
 def _unchecked_types(nodes, content, cls):
-    """Return names of types whose compiled code reads trees that are not checked.
+    """Return names of types whose compiled code reads what is not checked.
 
     `cls` is the class of an object that is trusted, else None.
     """
     bases = {
         f"{base.__module__}.{base.__name__}" for base in getattr(cls, "__mro__", ())
     }
+    state = dict(zip(content["names"], content["values"], strict=True)) if cls else {}
     parts = [nodes[i] for value in content.values() for i in references(value)]
     if any(kind == "tree" for kind, _ in parts):
         if "sklearn.tree._classes.BaseDecisionTree" not in bases:
             return {_TREE}
-        attributes = dict(zip(content["names"], content["values"], strict=True))
-        _, tree = _node(nodes, attributes.get("tree_"))
-        width = attributes.get("n_features_in_")
+        _, tree = _node(nodes, state.get("tree_"))
+        width = state.get("n_features_in_")
         if type(width) is not int or width != tree.get("n_features"):
             raise ValueError(
                 f"a {cls.__name__} for {width!r} features, another number of features "
@@ -83,8 +83,11 @@ def _unchecked_types(nodes, content, cls):
             )
     # Writes to as many columns as its array of trees has, whatever its first model is.
     is_boosting = "sklearn.ensemble._gb.BaseGradientBoosting" in bases
-    is_fitted = is_boosting and "estimators_" in content["names"]
-    return {f"{cls.__module__}.{cls.__qualname__}"} if is_fitted else set()
+    is_unchecked = is_boosting and "estimators_" in state
+    if "sklearn.svm._base.BaseLibSVM" in bases and "_n_support" in state:
+        # Reads as many columns as it was fitted on, whatever its kernel returns.
+        is_unchecked = _node(nodes, state.get("kernel"))[0] not in ("", "text")
+    return {f"{cls.__module__}.{cls.__qualname__}"} if is_unchecked else set()
 
 
 def _unsafe_options(nodes, kind, content):

@@ -94,6 +94,13 @@ def numbers(*values):
     return np.array(values, np.int32)
 
 
+def masked(*values):
+    """Return an array of which only the last number is not hidden."""
+    return np.ma.MaskedArray(numbers(*values), [True] * (len(values) - 1) + [False])
+
+
+HIDDEN = [masked(BIG, 1), masked(BIG, 0, 1)]
+OF_TWO = {"_n_support": numbers(2, 0, 0), "_dual_coef_": np.zeros((2, 2))}
 FORGED = {
     "counts": {"vocabulary_": {"a": BIG}},
     "tfidf": {"vocabulary_": {"a": -1, "b": 0}},
@@ -102,24 +109,27 @@ FORGED = {
     "one hot": {"_n_features_outs": [BIG, 5 - BIG]},
     "given": {"categories_": [np.array([5.0, 1.0]), np.array([1, 2, 3])]},
     "rare": {"_default_to_infrequent_mappings": [None, np.array([BIG, 0, 0])]},
+    "rare, masked": {"_default_to_infrequent_mappings": HIDDEN},
+    "given, masked": {"categories_": [masked(5, 1), np.array([1, 2, 3])]},
     "dropped": {"_drop_idx_after_grouping": np.array([BIG, None], object)},
     "labels": {"classes_": np.array(["a", "a", "b"], object)},
-    "clusters": {"cluster_centers_": np.zeros((BIG, 0))},
+    "clusters": {"cluster_centers_": np.zeros((10**6, 0))},
     "batches": {"cluster_centers_": np.zeros((3, 1))},
     "batches, threads": {"_n_threads": BIG},
     "tree of clusters": {"_subcluster_norms": np.zeros(1)},
     "outliers": {"precision_": np.zeros((1, 1))},
     "covariance": {"covariance_": np.zeros((1, 1))},
     "hashes": {"n_features": 0},
-    "neighbors": {"_fit_X": np.zeros((BIG, 0))},
+    "neighbors": {"_fit_X": np.zeros((10**6, 0))},
     "neighbors, rows": {"n_samples_fit_": 1},
     "svc": {"_n_support": numbers(-BIG, BIG, 60)},
     "binary": {"_intercept_": np.zeros(0)},
     "sparse": {"_n_support": numbers(-BIG, BIG, 60)},
     "precomputed": {"support_": numbers(BIG)},
+    "precomputed, masked": {"support_": masked(BIG, 0), **OF_TWO},
     "svr": {"_dual_coef_": np.zeros((1, 1))},
     "nu svr": {"_probA": np.zeros(9)},
-    "one class": {"support_vectors_": np.zeros((BIG, 0))},
+    "one class": {"support_vectors_": np.zeros((10**6, 0))},
 }
 
 
@@ -154,6 +164,7 @@ def test_centers_of_a_bisection_are_those_of_a_class_that_requires_trust(tmp_pat
         ("svr", "_impl", "c_svc"),
         ("sparse", "_sparse_kernels", ["linear", "precomputed"]),
         ("sparse", "kernel", "precomputed"),
+        ("precomputed", "kernel", np.add),
         ("sparse", "_effective_probability", True),
     ],
 )
