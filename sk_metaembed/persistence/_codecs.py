@@ -184,8 +184,8 @@ def _encode_random(value):
 
 def _decode_random(type: str, state: dict) -> Any:
     name, position = state["bit_generator"], state["state"].get("pos", 0)
-    if name not in _BIT_GENERATORS:
-        raise ValueError(f"the generator {name!r} is not supported")
+    if name not in _BIT_GENERATORS:  # whatever it is; its repr could fill memory
+        raise ValueError(f"a bit generator is not one of {_BIT_GENERATORS}")
     # numpy reads memory at any position, 10**6 crashes the process.
     if not (isinstance(position, int) and 0 <= position <= _MT_SIZE):
         raise ValueError("the position of a random state is out of bounds")
@@ -251,6 +251,13 @@ def decode(function, content):
     if types.keys() != content.keys():
         raise ValueError(f"a node has the entries {[*content]}")
     for name, value in content.items():
-        if not isinstance(value, types[name]):
+        if not _is_of(value, types[name]):
             raise ValueError(f"the entry {name!r} is {type(value).__name__}")
     return function(**content)
+
+
+def _is_of(value, kind):
+    # Checks of numbers would not see those behind a mask.
+    is_masked = isinstance(value, np.ma.MaskedArray)
+    is_number = kind is not int or not isinstance(value, bool)
+    return isinstance(value, kind) and is_number and not is_masked

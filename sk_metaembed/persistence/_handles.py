@@ -97,8 +97,10 @@ def _unpack(file, prefix):
     It is in the cache and named by a digest of its contents, so that processes and
     pickles share it. The checksum of each member is verified when it is written.
     """
-    start = f"{prefix}/"
+    start = f"{prefix}/" if isinstance(prefix, str) else "/"
     names = [name for name in sorted(file.digests) if name.startswith(start)]
+    if not names:
+        raise SavedFileError(f"the bundle {prefix!r} is missing. Get an intact copy.")
     digests = [(name.removeprefix(start), file.digests[name]) for name in names]
     key = hashlib.sha256(json.dumps(digests).encode()).hexdigest()[:32]
 

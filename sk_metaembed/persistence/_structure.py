@@ -24,8 +24,12 @@ ROOT = "the estimator"
 # Entries whose values are hashed, which reads all that they contain.
 _HASHED = {"set": "items", "frozenset": "items", "dict": "keys"}
 _MOST_HASHED = 1000  # nodes that a hashed value contains
+# Estimators hash their classes and categories, each level on the stack.
+_NESTED = ("tuple", "frozenset", "named tuple", "slice")
+_DEEPEST = 1000
 _MOST_COPIED = 8  # times the bytes of all arrays
 _FEWEST_VIEWED = 16  # the inverse of an array's share of them
+_LONGEST_EMPTY = 1 << 20  # rows of an array of no bytes, of which lists may be made
 CODECS = _codecs.CODECS | _compiled.CODECS | _handles.CODECS | _named.CODECS
 _KINDS = {*CODECS, *HANDLES, "array", "scalar"}
 _OF_TYPES = {
@@ -179,25 +183,39 @@ def has_parameters(value):
 def read_nodes(data):
     """Return the nodes of a structure after checking their kinds and references."""
     nodes, sizes = json.loads(data), []  # of each node with all that it refers to
+    depths = []  # of nested tuples
     for number, (kind, content) in enumerate(nodes):
         if kind not in _KINDS:
             raise SavedFileError(f"the structure has a node of unknown kind {kind!r}.")
-        parts = []
-        for value in content.values():
-            if isinstance(value, list) and any(isinstance(v, list) for v in value):
-                raise ValueError("a list within a list")
-            parts += references(value)
+        _check_lists(kind, content)
+        parts = [part for value in content.values() for part in references(value)]
         for part in parts:
             if type(part) is not int or not 0 <= part < number:
                 raise ValueError(f"a reference to {part!r}")
         sizes.append(min(1 + sum(sizes[part] for part in parts), _MOST_HASHED))
-        # Their hash would take long, or overflow the stack.
-        if any(
-            sizes[part] == _MOST_HASHED
-            for part in references(content.get(_HASHED.get(kind)))
-        ):
+        depth = 1 + max((depths[part] for part in parts), default=0)
+        depths.append(depth if kind in _NESTED else 0)
+        if depths[-1] > _DEEPEST:
+            raise ValueError(f"tuples are nested more than {_DEEPEST} times")
+        # Their hash would take long. What describes a handle is a key of its cache.
+        hashed = references(content.get(_HASHED.get(kind)))
+        keys = parts if kind in HANDLES else hashed
+        if any(sizes[part] == _MOST_HASHED for part in keys):
             raise ValueError("a key or an item of a set is too large")
     return nodes
+
+
+def _check_lists(kind, content):
+    types = CODECS[kind][2].__annotations__ if kind in CODECS else {}
+    for name, value in content.items():
+        # Names of attributes are checked before references are resolved.
+        if types.get(name) is list and not isinstance(value, list):
+            raise ValueError(f"the entry {name!r} is not a list")
+        if isinstance(value, list) and any(isinstance(v, list) for v in value):
+            raise ValueError("a list within a list")
+        # Errors show them, and other values could share parts without end.
+        if name == "shape" and references(value):
+            raise ValueError("a shape does not consist of integers")
 
 
 class Decoder:
@@ -256,7 +274,8 @@ class Decoder:
         dtype = decode_dtype(dtype)
         start = self._end + -self._end % _ALIGNMENT
         try:
-            if min(shape, default=0) < 0 or not dtype.itemsize:
+            is_long = 0 in shape and max(shape) > _LONGEST_EMPTY
+            if min(shape, default=0) < 0 or not dtype.itemsize or is_long:
                 raise ValueError("negative dimensions and no bytes are not allowed")
             array = np.ndarray(shape, dtype, self._arrays, start, order=order)
         except (TypeError, ValueError) as error:

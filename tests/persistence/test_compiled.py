@@ -135,6 +135,7 @@ NODE_FAULTS = {
     "no outputs": (lambda c: {"n_classes": c["n_classes"][:0]}, "without values"),
     "no classes": (lambda c: {"n_classes": 0 * c["n_classes"]}, "without values"),
     "no array": (lambda c: {"n_classes": [3]}, "'n_classes' is list"),
+    "masked": (lambda c: {"values": np.ma.array(c["values"])}, "is MaskedArray"),
     "no features": (lambda c: {"n_features": 0}, "number of features"),
     "fewer features": (lambda c: {"n_features": 2}, "another number of features"),
 }
@@ -266,6 +267,7 @@ def test_exact_gradient_boosting_needs_trust(tmp_path):
         lambda c: {"k": 10**6},
         lambda c: {"k": -1},
         lambda c: {"axis": 9},
+        lambda c: {"axis": False},
     ],
 )
 def test_forged_spline(edit, tmp_path, monkeypatch):
