@@ -204,8 +204,8 @@ def _encode_distribution(value):
     if type(known) is not type(value.dist) or not is_global:
         raise UnsavableError(
             f"is the distribution {value.dist.name!r}, which is not one of "
-            "scipy.stats or has its own random_state; only others can be saved. Use a "
-            "list of values."
+            "scipy.stats or has its own random_state. Use one of scipy.stats without "
+            "a random_state, or a list of values."
         )
     return {"name": value.dist.name, "args": list(value.args), "kwds": value.kwds}
 
