@@ -21,7 +21,6 @@ from sk_metaembed import (
     OneToNMetaEmbedding,
     SourceSelector,
     SVDMetaEmbedding,
-    TrainableCharacters,
     TrainableTransformer,
     TransformerEmbedding,
     Word2VecEmbedding,
@@ -41,12 +40,6 @@ TRAINED = [
     DynamicMetaEmbedding(**LSTM, output="sequence"),
     DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
     DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
-    pytest.param(
-        DynamicMetaRegressor(
-            **POOLED, trainable=TrainableCharacters(2, filters=[(2, 2)])
-        ),
-        marks=pytest.mark.slow,
-    ),
     DynamicMetaRegressor(**POOLED, trainable=TrainableTransformer(BERT, n_layers=1)),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
     OneToNMetaEmbedding(4),
