@@ -1,6 +1,8 @@
 """Validation of training targets: one row per sequence, none of them missing."""
 
 import math
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -13,6 +15,56 @@ _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "
     "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
 )
+
+# A class is rare if it has few rows, and few next to the largest class.
+_RARE_ROWS = 10
+_RARE_SHARE = 20
+_NAMED = 5  # rare classes in a warning
+
+
+def rare_classes(labels):
+    """Return the classes of labels, (n_rows,), that are too rare to be evaluated.
+
+    They have at most 10 rows, and at most a twentieth of those of the largest class. A
+    loss on held-out rows says nothing about them, but would be dominated by them. None
+    are rare unless two other classes remain.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_rare,)
+    counts : ndarray of int, shape (n_rare,)
+        The number of rows of each.
+    """
+    classes, counts = np.unique(labels, return_counts=True)
+    is_rare = (counts <= _RARE_ROWS) & (_RARE_SHARE * counts <= counts.max(initial=0))
+    if np.count_nonzero(~is_rare) < 2:
+        is_rare[:] = False
+    return classes[is_rare], counts[is_rare]
+
+
+def warn_of_rare_classes(labels):
+    """Warn of the rare classes of labels, (n_rows,), by name, and return them."""
+    classes, counts = rare_classes(labels)
+    if len(classes):
+        pairs = zip(classes.tolist(), counts.tolist(), strict=True)
+        named = [f"{label!r} ({plural(n, 'row')})" for label, n in pairs]
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        warnings.warn(
+            f"y has rare classes: {', '.join(named[:_NAMED])}{more}. They have too few "
+            "rows to be learned or evaluated reliably. Check for misspelled labels, "
+            "merge the classes with others, or add rows.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return classes
+
+
+@contextmanager
+def no_warning_of_rare_classes():
+    """Suppress the warning in fits on parts of rows that it was issued for."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "y has rare classes", UserWarning)
+        yield
 
 
 def check_target(y, n_rows):
