@@ -1,0 +1,389 @@
+"""Read numbers as people write them, alone in a cell or inside a text.
+
+What one cell cannot tell ("1,299", "30 m") is decided once per column, from its
+training cells, and stored in a `NumberFormat` or `NumberPlan`.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+_MISSING = frozenset(
+    ["", "na", "n/a", "n.a.", "nan", "nat", "null", "none", "nil", "<na>", "#n/a"]
+    + ["#na", "-nan", "\\n", "-", "--", "---", ".", "...", "?", "–", "—"]
+)
+_TRUE = frozenset(["true", "yes", "y", "t"])
+_FALSE = frozenset(["false", "no", "n", "f"])
+
+# Words before a number that do not change it.
+_ABOUT = re.compile(r"[~≈<>≤≥=]+|(?:approx|ca|about|circa|over|under|up to)\b\.?", re.I)
+_CURRENCY_CODES = frozenset(["usd", "eur", "gbp", "inr", "rs", "rm", "chf", "kr"])
+_SCALES = {
+    "k": 1e3, "K": 1e3, "thousand": 1e3, "lakh": 1e5, "lakhs": 1e5, "lac": 1e5,
+    "M": 1e6, "mn": 1e6, "Mn": 1e6, "mio": 1e6, "Mio": 1e6, "million": 1e6,
+    "cr": 1e7, "Cr": 1e7, "crore": 1e7, "crores": 1e7,
+    "B": 1e9, "bn": 1e9, "Bn": 1e9, "mrd": 1e9, "Mrd": 1e9, "billion": 1e9,
+    "trillion": 1e12,
+}  # fmt: skip
+_FAMILIES = {
+    "time": {
+        "ms": 1e-3, "s sec second": 1, "min minute": 60, "h hr hour": 3600,
+        "d day": 86400, "wk week": 604800, "mo month": 2629800, "y yr year": 31557600,
+    },
+    "mass": {
+        "mg": 1e-3, "g gm gram": 1, "kg kilo kilogram": 1e3,
+        "oz ounce": 28.349523125, "lb pound": 453.59237,
+    },
+    "length": {
+        "mm": 1e-3, "cm": 1e-2, "m meter metre": 1, "km": 1e3,
+        'in inch inche " ” \'\'': 0.0254, "ft foot feet ' ’": 0.3048,
+        "yd yard": 0.9144, "mi mile": 1609.344,
+    },
+    "volume": {"ml": 1e-3, "cl": 1e-2, "l liter litre ltr": 1},
+    "data": {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+    "frequency": {"hz": 1, "khz": 1e3, "mhz": 1e6, "ghz": 1e9},
+}  # fmt: skip
+# By each word for a unit: its family, name and size.
+_UNITS = {
+    word: (family, words.split()[0], float(size))
+    for family, units in _FAMILIES.items()
+    for words, size in units.items()
+    for word in words.split()
+}
+
+_EXPONENT = r"(?:[eE][-+]?\d+(?!\w))?"
+_BODY = rf"\d+(?:[.,]\d+)*{_EXPONENT}|(?<!\w)[.,]\d+{_EXPONENT}"
+_WHOLE = re.compile(rf"\d{{1,3}}(?:[ ']\d{{3}})+(?!\d)(?:[.,]\d+)?|{_BODY}")
+_SINGLE = re.compile(rf"(\D*?)({_WHOLE.pattern})(\D*)")
+_FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
+_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
+# A number in a text: its sign, body, and the word attached to it or next to it.
+_INSIDE = re.compile(
+    rf"((?:(?<=\s)|(?<=\()|^)-)?(?<![\d.,])({_BODY})([^\W\d_]+|[%\"']| [^\W\d_]+)?"
+)
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """How the numbers of a column are written.
+
+    `decimal` is the decimal separator of ambiguous cells, `unit` the unit in which
+    numbers are returned (units of the same family are converted), `m` the meaning of
+    the unit "m", and `booleans` whether the cells are yes and no.
+    """
+
+    decimal: str = "."
+    unit: str = ""
+    m: str = "m"
+    booleans: bool = False
+
+
+@dataclass(frozen=True)
+class NumberPlan:
+    """Numbers to take from the texts of a column: (unit, occurrence) pairs."""
+
+    decimal: str = "."
+    m: str = "m"
+    slots: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def names(self):
+        """Names of the slots, such as "ghz", "gb" and "gb 2"."""
+        return [
+            (unit or "number") + (f" {i + 1}" if i else "") for unit, i in self.slots
+        ]
+
+
+def is_missing(text):
+    """Return whether a text marks a missing number or date, such as "N/A" or "-"."""
+    return text.strip().casefold() in _MISSING
+
+
+def choose_format(texts, counts=None):
+    """Return the NumberFormat of distinct texts, which occur `counts` times."""
+    counts = [1] * len(texts) if counts is None else counts
+    rows = [
+        (_plain(text), n)
+        for text, n in zip(texts, counts, strict=True)
+        if not is_missing(text)
+    ]
+    words = {text.casefold() for text, _ in rows}
+    if words and words <= _TRUE | _FALSE and len(words) <= 2:
+        return NumberFormat(booleans=True)
+    rows = [(text, n, list(_WHOLE.finditer(text))) for text, n in rows]
+    decimal = _choose_decimal((m[0], n) for _, n, found in rows for m in found)
+    meaning = _choose_m(_suffix(t, m) for t, _, found in rows for m in found)
+    units = Counter()
+    for text, n, _ in rows:
+        quantity = _quantity(text, decimal, meaning)
+        if quantity and quantity[0]:
+            units[quantity[0]] += n
+    unit = max(units, key=lambda unit: (units[unit], unit)) if units else ""
+    return NumberFormat(decimal, unit, meaning)
+
+
+def parse_numbers(texts, number_format):
+    """Return the number that each text is, NaN if it is not entirely a number.
+
+    Digits with leading zeros are numbers here; whether they identify something is
+    decided for the column (see `column_kind`). "1/2" is a date, a score or a ratio,
+    but not a number; "5 1/2" is.
+    """
+    if number_format.booleans:
+        values = dict.fromkeys(_TRUE, 1.0) | dict.fromkeys(_FALSE, 0.0)
+        texts = [text.strip().casefold() for text in texts]
+        return np.array([values.get(text, np.nan) for text in texts], float)
+    point = number_format.decimal == "."
+    return np.array([_parse(text, number_format, point) for text in texts], float)
+
+
+def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.05):
+    """Return the NumberPlan of distinct texts, which occur `counts` times.
+
+    A slot is taken if at least `min_share` of the rows (and five of them) have it, and
+    if it has two different values.
+    """
+    counts = [1] * len(texts) if counts is None else counts
+    found = [[m.groups() for m in _INSIDE.finditer(_plain(text))] for text in texts]
+    pairs = list(zip(found, counts, strict=True))
+    decimal = _choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
+    meaning = _choose_m((word or "").strip() for row in found for _, _, word in row)
+    enough = max(5, min_share * sum(counts))
+    units = Counter()
+    for row, n in pairs:
+        units.update(dict.fromkeys((_read_word(w, meaning)[0] for *_, w in row), n))
+    units = {unit for unit, n in units.items() if n >= enough}
+    rows, values = Counter(), {}
+    for row, n in pairs:
+        for slot, value in _slots(row, decimal, meaning, units).items():
+            rows[slot] += n
+            values.setdefault(slot, set()).add(value)
+    slots = [s for s, n in rows.items() if n >= enough and len(values[s]) > 1]
+    slots = sorted(slots, key=lambda slot: (-rows[slot], slot))[:max_slots]
+    return NumberPlan(decimal, meaning, tuple(sorted(slots)))
+
+
+def numbers_inside(texts, plan):
+    """Return the numbers of each text, float32 of shape (n_texts, n_slots), or NaN."""
+    out = np.full((len(texts), len(plan.slots)), np.nan)
+    units = {unit for unit, _ in plan.slots}
+    for i, text in enumerate(texts if plan.slots else []):
+        row = [m.groups() for m in _INSIDE.finditer(_plain(text))]
+        found = _slots(row, plan.decimal, plan.m, units)
+        out[i] = [found.get(slot, np.nan) for slot in plan.slots]
+    limit = np.finfo(np.float32).max
+    return np.clip(out, -limit, limit).astype(np.float32)
+
+
+def _plain(text):
+    """Return a text with ASCII digits, signs, spaces and separators."""
+    text = text.strip()
+    if text.isascii():
+        return text
+    text = re.sub("(?=[¼-¾⅐-⅞])", " ", text)
+    text = unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
+    return re.sub(r"\d", lambda m: str(int(m[0])), text).strip()
+
+
+_CHARACTERS = str.maketrans("−–—⁄’٬٫‘", "---/''.'")
+
+
+def _parse(text, number_format, point):
+    """Return the number of a text, or NaN."""
+    # float() reads most cells, twenty times as fast as the rest of this function.
+    if (point or "." not in text) and "_" not in text and text[-1:].isdecimal():
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    if is_missing(text):
+        return np.nan
+    quantity = _quantity(_plain(text), number_format.decimal, number_format.m)
+    if quantity is None:
+        return np.nan
+    unit, value = quantity
+    if unit in ("", number_format.unit):
+        return value
+    family, _, size = _UNITS.get(unit, (None, unit, 1.0))
+    target, _, base = _UNITS.get(number_format.unit, ("", "", 1.0))
+    return value * size / base if family == target else np.nan
+
+
+def _quantity(text, decimal, meaning):
+    """Return the unit and value of a plain text that is a number, or None."""
+    single = _SINGLE.fullmatch(text)
+    if single is None:
+        return _compound(text, decimal, meaning)
+    before, body, after = single.groups()
+    affixes = _read_affixes(before, after, meaning)
+    value = _value(body, decimal)
+    if affixes is None or value is None:
+        return None
+    unit, factor = affixes
+    return unit, factor * value
+
+
+@lru_cache(4096)
+def _read_affixes(before, after, meaning):
+    """Return unit and factor by the texts before and after a number, or None."""
+    sign = 1.0
+    if before[-1:].isalpha() and before.casefold() not in _CURRENCY_CODES:
+        return None  # "i5" is a name
+    if before.startswith("(") and after.endswith(")"):
+        sign, before, after = -1.0, before[1:], after[:-1]
+    before = _ABOUT.sub("", before, count=1).strip(" +")
+    if before[:1] == "-" or (before[-1:] == "-" and not before[:1].isalpha()):
+        sign, before = -sign, before.strip("- ")
+    scale, word = _scale(after, meaning)
+    if word and before:
+        return None
+    if max(len(before), len(word)) > 20 or len(word.split()) > 3:
+        return None
+    return _unit_name(word or before, meaning), sign * scale
+
+
+def _compound(text, decimal, meaning):
+    """Return unit and value of "1:30:00", "1 h 30 min" and "5 1/2 in", or None."""
+    clock = _CLOCK.fullmatch(text)
+    if clock:
+        hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+        return "s", 3600 * hours + 60 * minutes + seconds
+    fraction = _FRACTION.fullmatch(text)
+    if fraction:
+        whole, top, bottom, after = fraction.groups()
+        affixes = _read_affixes("", after, meaning)
+        return affixes and (
+            affixes[0],
+            affixes[1] * (int(whole) + int(top) / int(bottom)),
+        )
+    found = list(_WHOLE.finditer(text))
+    if not 2 <= len(found) <= 4 or found[0].start() > 0:
+        return None
+    parts = [_value(match[0], decimal) for match in found]
+    units = [_UNITS.get(_unit_name(_suffix(text, match), meaning)) for match in found]
+    if None in parts or None in units or len({family for family, *_ in units}) > 1:
+        return None
+    sizes = [size for *_, size in units]
+    if sorted({*sizes}, reverse=True) != sizes:
+        return None
+    total = sum(part * size for part, size in zip(parts, sizes, strict=True))
+    return units[0][1], total / sizes[0]
+
+
+def _suffix(text, match):
+    """Return the text between a number and the next one."""
+    following = _WHOLE.search(text, match.end())
+    return text[match.end() : following.start() if following else None].strip(" ,;")
+
+
+def _scale(word, meaning):
+    """Split "million USD" into 1e6 and "USD", and "kg" into 1 and "kg"."""
+    word = word.strip("+ ").removesuffix("/-")
+    first, _, rest = word.partition(" ")
+    if first == "m" and meaning == "million":
+        return 1e6, rest
+    if first in _SCALES:
+        return _SCALES[first], rest
+    # "1.2M€"
+    if first[:1] in ("k", "K", "M", "B") and first[1:] and not first[1].isalnum():
+        return _SCALES[first[0]], word[1:]
+    return 1.0, word
+
+
+def _unit_name(word, meaning):
+    """Return the name of a unit: in lower case, singular and without a full stop."""
+    name = " ".join(word.casefold().split()).rstrip(".")
+    if name == "m":
+        return meaning
+    if name in _UNITS:
+        return _UNITS[name][1]
+    if len(name) > 2 and name.endswith("s"):
+        name = name[:-1].rstrip(".")
+    return _UNITS[name][1] if name in _UNITS else name
+
+
+def _value(body, decimal):
+    """Return the number of digits, separators and an exponent, None if malformed."""
+    if body.isdecimal():
+        return float(body)
+    body = body.replace(" ", "").replace("'", "")
+    digits, mark, power = body.replace("E", "e").partition("e")
+    role = _separator_role(digits)
+    if role is None:
+        return None
+    if role == "?":
+        role = decimal
+    other = "." if role == "," else ","
+    digits = digits.replace(other, "").replace(role, ".")
+    return float(digits + mark + power)
+
+
+def _separator_role(digits):
+    """Return the decimal separator, "?" if ambiguous, or None if malformed."""
+    dots, commas = digits.count("."), digits.count(",")
+    if not dots and not commas:
+        return "."
+    if dots and commas:
+        last = max(".,", key=digits.rfind)
+        whole = digits.rpartition(last)[0]
+        first = "," if last == "." else "."
+        return last if last not in whole and _grouped(whole, first) else None
+    mark, other = (".", ",") if dots else (",", ".")
+    if not _grouped(digits, mark):
+        return mark if dots + commas == 1 else None
+    return other if dots + commas > 1 else "?"
+
+
+def _grouped(digits, mark):
+    """Return whether a separator groups digits: "1,234,567", or "12,34,567"."""
+    first, *middle, last = digits.split(mark)
+    if not 1 <= len(first) <= 3 or first.startswith("0") or len(last) != 3:
+        return False
+    return {len(part) for part in middle} in ({2}, {3}, set())
+
+
+def _choose_decimal(bodies):
+    """Return the decimal separator of most of the numbers that show it."""
+    votes = Counter()
+    for body, n in bodies:
+        digits = body.partition("e")[0].replace(" ", "").replace("'", "")
+        if "." in digits or "," in digits:
+            votes[_separator_role(digits)] += n
+    return "," if votes[","] > votes["."] else "."
+
+
+def _choose_m(words):
+    """Return the meaning of "m": minutes, millions or metres."""
+    words = {word.strip() for word in words}
+    names = {_unit_name(word, "m") for word in words}
+    if "m" not in words:
+        return "m"
+    if names & {"h", "s", "min"}:
+        return "min"
+    return "million" if {"k", "K", "B", "bn"} & words else "m"
+
+
+def _slots(row, decimal, meaning, units):
+    """Return the numbers of a text by unit (if among `units`) and occurrence."""
+    seen, out = {}, {}
+    for sign, body, word in row:
+        value = _value(body, decimal)
+        if value is None:  # a version: "4.0.3"
+            value = float(".".join(re.split("[.,]", body)[:2]) or 0)
+        unit, scale = _read_word(word, meaning)
+        if unit not in units:
+            unit = ""
+        seen[unit] = occurrence = seen.get(unit, -1) + 1
+        out[unit, occurrence] = (-value if sign else value) * scale
+    return out
+
+
+@lru_cache(4096)
+def _read_word(word, meaning):
+    """Return unit and scale of the word behind a number: "M" scales it by 1e6."""
+    scale, rest = _scale(word or "", meaning)
+    return _unit_name(rest, meaning), scale

@@ -1,0 +1,140 @@
+"""Numbers as people write them."""
+
+import numpy as np
+import pytest
+
+from sk_metaembed.tables._numbers import (
+    NumberFormat,
+    choose_format,
+    is_missing,
+    numbers_inside,
+    parse_numbers,
+    plan_numbers,
+)
+
+nan = float("nan")
+# Each column is read by the format that it chooses.
+COLUMNS = {
+    "plain": (["3", "-4.5", "+3", ".5"], [3, -4.5, 3, 0.5]),
+    "exponents": (["1e-3", "2.5E+2", "1.5e2 kg"], [1e-3, 250, 150]),
+    "thousands": (["1,299", "12.5", "1,234,567.25"], [1299, 12.5, 1234567.25]),
+    "decimal comma": (["1,299", "12,5", "0,125"], [1.299, 12.5, 0.125]),
+    "only ambiguous commas": (["1,299", "2,000"], [1299, 2000]),
+    "only ambiguous points": (["1.299", "2.000"], [1.299, 2.0]),
+    "German": (["1.234,50", "1.299", "1.234.567"], [1234.5, 1299, 1234567]),
+    "French": (["1 234,50", "1\u202f299", "7,5"], [1234.5, 1299, 7.5]),
+    "Swiss": (["1'234.5", "1’299"], [1234.5, 1299]),
+    "Indian": (["₹1,299", "₹12,34,567.5"], [1299, 1234567.5]),
+    "odd decimal comma": (["1.5", "2.5", "12,5"], [1.5, 2.5, 12.5]),
+    "accounting": (["(1,200)", "30", "($5)"], [-1200, 30, -5]),
+    "minus": (["−5", "-$5", "$-6", "$ 12.50"], [-5, -5, -6, 12.5]),
+    "currency code": (["USD 12", "USD7", "Rs. 1,200/-"], [12, 7, nan]),
+    "currency behind": (["12 €", "1.5€"], [12, 1.5]),
+    "rupees": (["Rs. 1,200/-", "Rs.70/-"], [1200, 70]),
+    "percent": (["12%", "7.5 %"], [12, 7.5]),
+    "scales": (["1.2M", "201k", "19M", "3 million"], [1.2e6, 2.01e5, 1.9e7, 3e6]),
+    "scaled currency": (["$1.2M", "$201k", "$1 million"], [1.2e6, 2.01e5, 1e6]),
+    "small m": (["1.2m", "201k"], [1.2e6, 2.01e5]),
+    "bounds": (["1,000+", "<5", "~30", ">= 7", "10+"], [1000, 5, 30, 7, 10]),
+    "full width": (["１２３", "４．５"], [123, 4.5]),
+    "Arabic-Indic": (["١٢٣", "٤٫٥"], [123, 4.5]),
+    "unit": (["23.4 kmpl", "19 kmpl", "7"], [23.4, 19, 7]),
+    "attached unit": (["8GB", "16GB", "1TB"], [8, 16, 1000]),
+    "other family": (["8GB", "16GB", "3 kg"], [8, 16, nan]),
+    "singular": (["1 Season", "2 Seasons"], [1, 2]),
+    "pounds": (["2 lbs", " 1 lb. 8 oz.", "8 oz"], [2, 1.5, 0.5]),
+    "feet": (["5' 6\"", "6'", "5'11\""], [5.5, 6, 5 + 11 / 12]),
+    "hours": (["1h 30m", "2h", "45m"], [1.5, 2, 0.75]),
+    "minutes": (["90 min", "1 h 30 min", "85 min"], [90, 90, 85]),
+    "clock": (["01:30:00", "2:30", "1:02:03.5"], [5400, 150, 3723.5]),
+    "metres": (["5 m", "80 cm", "1.2m"], [5, 0.8, 1.2]),
+    "shared prefix": (["No. 12", "No. 7"], [12, 7]),
+    "zip": (["00123", "90210"], [123, 90210]),
+    "fraction": (["5 1/2", "5½", "1/2", "5/2.5"], [5.5, 5.5, nan, nan]),
+    "booleans": (["Yes", "no", "YES "], [1, 0, 1]),
+    "missing": (["1", "", " ", "N/A", "nan", "-", "?", "null"], [1] + [nan] * 7),
+    "no numbers": (["1", "2", "3-5 years", "Intel i5", "1.2.3"], [1, 2, nan, nan, nan]),
+    "names of numbers": (["1", "2", "inf", "1_000", "0x1F"], [1, 2, nan, nan, nan]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns(name):
+    texts, expected = COLUMNS[name]
+    fitted = choose_format(texts)
+    values = parse_numbers(texts, fitted)
+    np.testing.assert_allclose(values, expected)
+    alone = [parse_numbers([text], fitted)[0] for text in texts]
+    np.testing.assert_array_equal(values, alone)
+
+
+def test_the_format_counts_rows():
+    texts = ["1,25", "3.75", "1.500"]
+    assert choose_format(texts, [3, 1, 1]).decimal == ","
+    assert choose_format(texts, [1, 3, 1]).decimal == "."
+    assert choose_format([]) == NumberFormat()
+    assert choose_format(["4 kg", "3 km"], [5, 1]).unit == "kg"
+
+
+def test_missing_markers():
+    assert all(map(is_missing, ["", "\t", "NA", "n/a", "NaN", "None", "--", "<NA>"]))
+    assert not any(map(is_missing, ["0", "no", "unknown", "Nan Goldin"]))
+
+
+INSIDE = {
+    "cpu": (
+        ["Intel Core i5 7200U 2.5GHz", "Intel Core i7 8550U 1.8GHz", "AMD E2 3GHz"],
+        {"number": [5, 7, 2], "u": [7200, 8550, nan], "ghz": [2.5, 1.8, 3]},
+    ),
+    "disks": (
+        ["256GB SSD + 1TB HDD", "512GB SSD", "128GB SSD + 2TB HDD"],
+        {"gb": [256, 512, 128], "tb": [1, nan, 2]},
+    ),
+    "ranges": (
+        ["3-5 years", "1-2 years", "10 years"],
+        {"number": [3, 1, nan], "y": [5, 2, 10]},
+    ),
+    "torque": (
+        ["190Nm@ 2000rpm", "90Nm@ 3500rpm", "1,200 Nm @ 1750 rpm"],
+        {"nm": [190, 90, 1200], "rpm": [2000, 3500, 1750]},
+    ),
+    "dimensions": (
+        ["4.5 x 3 in", "10 x 8 in", "2x2 in"],
+        {"x": [4.5, 10, 2], "in": [3, 8, 2]},
+    ),
+    "screen": (
+        ["IPS 1920x1080", "Touch 3840x2160", "1366x768"],
+        {"x": [1920, 3840, 1366], "number": [1080, 2160, 768]},
+    ),
+    "versions": (["4.0.3 and up", "2.3 and up", "Varies"], {"and": [4, 2.3, nan]}),
+    "order": (["1 2", "3 4", "5"], {"number": [1, 3, 5], "number 2": [2, 4, nan]}),
+    "downloads": (["over 1.5M", "201k here"], {"number": [1.5e6, 2.01e5]}),
+    "signs": (["from -3 to 4", "A-9 to 5"], {"number": [4, 5], "to": [-3, 9]}),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_numbers_inside(name):
+    texts, expected = INSIDE[name]
+    plan = plan_numbers(texts, [4] * len(texts))
+    found = numbers_inside(texts, plan)
+    assert found.dtype == np.float32
+    assert sorted(plan.names) == sorted(expected)
+    for column, values in zip(plan.names, found.T, strict=True):
+        np.testing.assert_allclose(values, expected[column], rtol=1e-6)
+    alone = np.vstack([numbers_inside([text], plan) for text in texts])
+    np.testing.assert_array_equal(found, alone)
+
+
+def test_slots_are_frequent_few_and_vary():
+    texts = [f"Windows 10 build {i}" for i in range(50)] + ["9 lives of 2 cats"]
+    assert plan_numbers(texts).names == ["number"]
+    assert plan_numbers(["no digits", "none"], [9, 9]).slots == ()
+    assert numbers_inside(["1", "2"], plan_numbers(["a"])).shape == (2, 0)
+    many = [" ".join(str(i + j) for j in range(20)) for i in range(9)]
+    assert len(plan_numbers(many, max_slots=3).slots) == 3
+
+
+def test_huge_numbers_stay_finite():
+    plan = plan_numbers(["a 1", "a 2", "a 1e99"], [5, 5, 5])
+    assert np.isfinite(numbers_inside(["a 1e99", "a " + "9" * 400], plan)).all()
