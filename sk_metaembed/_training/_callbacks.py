@@ -12,18 +12,11 @@ from skorch.helper import predefined_split
 
 @contextmanager
 def reported_fit(estimator, X, y, epochs):
-    """Report a fit to scikit-learn's callbacks; yield a `FitTaskReporter` for skorch.
-
-    A net whose training diverged is dropped: its weights are not finite.
-    """
+    """Report a fit to scikit-learn's callbacks; yield the skorch callback that does."""
     task = {"estimator": estimator, "X": X, "y": y}
     context = estimator._init_callback_context(max_subtasks=epochs)
     context.call_on_fit_task_begin(**task)
-    try:
-        yield FitTaskReporter(context=context, **task)
-    except FloatingPointError:
-        estimator.__dict__.pop("net_", None)
-        raise
+    yield FitTaskReporter(context=context, **task)
     context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
 
 

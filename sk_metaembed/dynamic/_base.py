@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._checked_parameters import is_integer
-from .._core._decorators import with_callbacks
+from .._core._decorators import rollback_on_error, with_callbacks
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import (
     CallbackSupportMixin,
@@ -119,6 +119,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         self.verbose = verbose
 
     @with_callbacks
+    @rollback_on_error
     def fit(
         self,
         X: Input,
@@ -161,12 +162,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         Notes
         -----
         A keyboard interrupt ends training as early stopping does: with the best weights
-        so far.
+        so far. If `fit` fails, the estimator remains as it was before.
         """
         resumes = self.warm_start and hasattr(self, "net_")
         return self._fit(X, y, sample_weight, resumes, validation=(X_val, y_val))
 
     @with_callbacks
+    @rollback_on_error
     def partial_fit(
         self,
         X: Input,
@@ -223,7 +225,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         else:
             dims = {block.name: block.dim for block in blocks}
             check_dims(dims, trained, self.projection_dim, self.layer_norm)
-            self.__dict__.pop("net_", None)
             self.dims_in_, self._reads_pairs = dims, isinstance(X, SequencePairs)
             self._target = self._make_target(y, classes, weights)
             if self._target.classes is not None:
@@ -239,7 +240,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             )
         data = X, y, (weights / weights.mean()).astype(np.float32)
         held_out = self._read_validation(*validation) if validation else None
-        train(self, data, held_out, is_partial=validation is None)
+        net = self.net_ if resumes else None
+        train(self, net, data, held_out, is_partial=validation is None)
         return self
 
     def _read_validation(self, X_val, y_val):

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
+from .._core._decorators import rollback_on_error
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import StrOptions, _routing_enabled
 from ..sequences import Block, EmbeddedSequences, SequencePairs
@@ -367,6 +368,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         self._seed = super()._draw_seed() if self._whole is None else self._whole._seed
         return self._seed
 
+    @rollback_on_error
     def fit_transform(
         self,
         X: Input,

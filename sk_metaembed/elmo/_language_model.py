@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context
+from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ..sequences._mixins import SequencesInputMixin
 from ._corpus import (
@@ -253,6 +253,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
     def fit(self, X: Corpus, y: object = None, *, X_val: Corpus | None = None) -> Self:
         """Train on a corpus.
 
@@ -289,7 +290,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
                 raise ValueError(
                     "X_val has 0 rows. Pass at least one row, or no X_val."
                 )
-        self.__dict__.pop("net_", None)
         net, saved = self._new_net(corpus)
         corpora, identity = (corpus, held_out), None
         if self.checkpoint is not None:
@@ -298,6 +298,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
     def partial_fit(self, X: Corpus, y: object = None) -> Self:
         """Train for one more epoch, at a constant learning rate.
 
@@ -317,13 +318,15 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         ElmoLanguageModel
             The trained model.
         """
+        from .._training._net_state import restored_on_error
         from ._lm_training import train
 
         is_new = not hasattr(self, "net_")
         corpus = read_training_corpus(X, min_distinct=2 if is_new else 1)
         if is_new:
             self.net_, _ = self._new_net(corpus)
-        train(self, self.net_, (X, y), (corpus, None), 1, is_constant=True)
+        with restored_on_error(self.net_, self._random):
+            train(self, self.net_, (X, y), (corpus, None), 1, is_constant=True)
         return self
 
     def perplexity(

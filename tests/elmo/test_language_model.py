@@ -289,6 +289,26 @@ def test_diverged_training_raises():
     assert not hasattr(model, "net_")
 
 
+class FailInTraining(Callback):
+    def on_batch_end(self, net, training=False, **kwargs):
+        if len(net.history[-1]["batches"]) > 1:
+            raise RuntimeError
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_failed_training_leaves_the_model_as_it_was(method):
+    rows = sentences(20)
+    model, twin = (ElmoLanguageModel(**SMALL).fit(rows) for _ in range(2))
+    model.set_params(callbacks=[FailInTraining()], min_count=2)
+    with pytest.raises(RuntimeError):
+        getattr(model, method)(rows)
+    model.set_params(callbacks=None)
+    assert_same_weights(model, twin)
+    assert model.vocabulary_ == twin.vocabulary_
+    assert len(model.history_) == model.n_iter_ == twin.n_iter_
+    assert_same_weights(model.partial_fit(rows), twin.partial_fit(rows))
+
+
 def test_a_perplexity_beyond_the_largest_number_is_infinite():
     model = ElmoLanguageModel(**SMALL).fit(sentences(20))
     with torch.no_grad():

@@ -25,6 +25,7 @@ from ..._training._callbacks import (
     run_epochs,
 )
 from ..._training._device import resolve_device
+from ..._training._net_state import restored_on_error
 from ..._training._random import local_generators, swap_default_generators
 from .._parameters import NETWORK
 from ._data import BucketLoader, SequenceData, SequenceDataset
@@ -38,35 +39,28 @@ N_STEPS, MIN_EPOCHS, MAX_EPOCHS = 400, 8, 100
 SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
 
 
-def train(model, data, held_out=None, *, is_partial=False):
+def train(model, net, data, held_out=None, *, is_partial=False):
     """Train the net of an estimator, and set its fitted attributes.
 
     Parameters
     ----------
     model : BaseDynamicMeta
-        Training continues if it has a `net_`.
+    net : SequenceNet or None
+        The net with which training continues; None for a new one.
     data, held_out : tuple of X, y and weights
         `held_out` is None if `early_stopping` decides whether rows of `data` are held
         out.
     is_partial : bool
         Whether to train for one epoch, without a held-out part.
     """
-    net = getattr(model, "net_", None)
     # A loaded net stays on its device.
     device = resolve_device(net.device if net else model.device)
+    kept = nullcontext()
+    if net is not None:
+        kept = restored_on_error(net, net.iterator_train__rng, model._random)
     try:
-        train_set, valid_set = _data_set(model, device, *data), None
-        n_rows, epochs = len(train_set), 1
-        if held_out is not None:
-            valid_set = _data_set(model, device, *held_out, name="y_val")
-        elif not is_partial:
-            train_set, valid_set = _split(model, train_set, data[1])
-        if not is_partial:
-            epochs = _count_epochs(model, n_rows, stops_early=valid_set is not None)
-        with reported_fit(model, *data[:2], epochs) as tasks:
-            model.net_ = _train_net(model, net, train_set, valid_set, epochs, tasks)
-            model.history_ = model.net_.history
-            model.n_iter_ = len(model.history_)
+        with kept:
+            _train(model, net, device, data, held_out, is_partial)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             f"Out of GPU memory in training with batches of about {model.batch_size} "
@@ -74,6 +68,21 @@ def train(model, data, held_out=None, *, is_partial=False):
             "dtype='bfloat16'; for trained transformers, train fewer layers or use a "
             "smaller max_length."
         ) from error
+
+
+def _train(model, net, device, data, held_out, is_partial):
+    train_set, valid_set = _data_set(model, device, *data), None
+    n_rows, epochs = len(train_set), 1
+    if held_out is not None:
+        valid_set = _data_set(model, device, *held_out, name="y_val")
+    elif not is_partial:
+        train_set, valid_set = _split(model, train_set, data[1])
+    if not is_partial:
+        epochs = _count_epochs(model, n_rows, stops_early=valid_set is not None)
+    with reported_fit(model, *data[:2], epochs) as tasks:
+        model.net_ = _train_net(model, net, train_set, valid_set, epochs, tasks)
+        model.history_ = model.net_.history
+        model.n_iter_ = len(model.history_)
 
 
 def _data_set(model, device, X, y, weights, name="y"):

@@ -1,0 +1,126 @@
+"""A fit that fails leaves the estimator as it was, whatever it had changed by then."""
+
+import numpy as np
+import pytest
+from skorch.callbacks import Callback
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    TrainableCharacters,
+)
+
+SMALL = {
+    "projection_dim": 4,
+    "encoder_dim": 4,
+    "lr": 0.05,
+    "max_epochs": 3,
+    "early_stopping": False,
+    "random_state": 0,
+}
+KINDS = (
+    DynamicMetaClassifier,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    DynamicMetaEmbedding,
+)
+
+
+class Fail(Callback):
+    """Raise in the second batch of training, after a step has changed the weights."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        if training and len(net.history[-1]["batches"]) == 2:
+            raise self.error
+
+
+def target(kind, X, labels):
+    if kind is DynamicMetaTagger:
+        return [["A" if len(t) > 2 else "B" for t in row] for row in X.tokens]
+    return np.arange(len(X)) / 7 if kind is DynamicMetaRegressor else labels
+
+
+def state(model, X):
+    """Return what a fit sets: outputs, history, and the names of attributes."""
+    if isinstance(model, DynamicMetaEmbedding):
+        values = model.transform(X).blocks[0].values
+    else:
+        values = model.predict(X)
+    return values.tolist(), [dict(row) for row in model.history_], sorted(vars(model))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("error", [RuntimeError("boom"), FloatingPointError("nan")])
+@pytest.mark.parametrize("method", ["fit", "warm", "partial_fit"])
+def test_a_failed_refit_leaves_the_estimator_as_it_was(
+    embedded, labels, kind, error, method
+):
+    y = target(kind, embedded, labels)
+    model, twin = (
+        kind(warm_start=method == "warm", **SMALL).fit(embedded, y) for _ in range(2)
+    )
+    before = state(model, embedded)
+    model.set_params(callbacks=[Fail(error)], lr=0.5)
+    refit = model.partial_fit if method == "partial_fit" else model.fit
+    with pytest.raises(type(error)):
+        refit(embedded, y)
+    model.set_params(callbacks=None, lr=SMALL["lr"])
+    assert state(model, embedded) == before
+    # Further training is as if the failed one had not been tried.
+    for each in (model, twin):
+        (each.partial_fit if method == "partial_fit" else each.fit)(embedded, y)
+    assert state(model, embedded)[0] == state(twin, embedded)[0]
+
+
+def test_invalid_parameters_do_not_destroy_a_net(embedded, labels):
+    model = DynamicMetaClassifier(**SMALL).fit(embedded, labels)
+    before = model.predict_proba(embedded)
+    model.set_params(class_weight={"high": 0, "low": 0})
+    with pytest.raises(ValueError, match="class_weight"):
+        model.fit(embedded, labels)
+    np.testing.assert_array_equal(model.predict_proba(embedded), before)
+    assert list(model.classes_) == ["high", "low"]
+
+
+def test_a_failed_first_fit_leaves_nothing(embedded, labels):
+    model = DynamicMetaClassifier(callbacks=[Fail(RuntimeError())], **SMALL)
+    before = dict(vars(model))
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(RuntimeError):
+            method(embedded, labels)
+        assert vars(model) == before
+
+
+def test_a_failed_fold_leaves_the_net_of_all_rows_as_it_was(embedded, labels):
+    model = DynamicMetaEmbedding(cv=2, **SMALL).fit(embedded, labels)
+    before = state(model, embedded)
+    count = []
+
+    class FailLater(Callback):
+        def on_train_begin(self, net, **kwargs):
+            count.append(1)
+            if len(count) == 2:  # the net of the first fold
+                raise RuntimeError
+
+    model.set_params(callbacks=[FailLater()], lr=0.5)
+    with (
+        pytest.raises(RuntimeError),
+        pytest.warns(UserWarning, match="out-of-fold vectors"),
+    ):
+        model.fit_transform(embedded, labels)
+    model.set_params(callbacks=None)
+    assert state(model, embedded) == before
+
+
+def test_a_failed_refit_restores_trainable_sources(embedded, labels):
+    model = DynamicMetaClassifier(trainable=TrainableCharacters(), **SMALL)
+    before = model.fit(embedded, labels).predict_proba(embedded)
+    model.set_params(callbacks=[Fail(RuntimeError())])
+    with pytest.raises(RuntimeError):
+        model.partial_fit(embedded, labels)
+    np.testing.assert_array_equal(model.predict_proba(embedded), before)
