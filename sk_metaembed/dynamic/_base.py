@@ -56,6 +56,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     _parameter_constraints: dict = CONSTRAINTS
     _train_options = TRAIN_OPTIONS  # the keys of `train_options` and their defaults
+    _target_kind = "any"  # of `check_target`
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
     # editors and type checkers read names and defaults from it.
@@ -289,7 +290,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
-        return check_target(y, len(X))
+        return check_target(y, len(X), self._target_kind)
 
     def _read(self, X, fitted=True):
         """Return X as sequences; if `fitted`, check them against those of fit."""

@@ -264,6 +264,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     (['characters'], 30)
     """
 
+    _target_kind = "classes"
+
     def _make_target(self, y, classes, weights):
         return classification_target(y, classes)
 
@@ -505,6 +507,8 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     >>> model.fit(X, [30.0, -10.0] * 20).predict(X[:2]).round(-1)
     array([ 30., -10.])
     """
+
+    _target_kind = "numbers"
 
     def _make_target(self, y, classes, weights):
         return NumberTarget(y, weights)

@@ -2,9 +2,14 @@
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from .._core._named_errors import errors_of_input
+from ..sequences._targets import (
+    as_numbers,
+    is_continuous,
+    is_indicator,
+    refuse_amounts,
+)
 
 
 def check_classes(classes, target):
@@ -129,7 +134,7 @@ class NumberTarget(BaseTarget):
     classes = None
 
     def __init__(self, y, weights=None):
-        y = _numbers(y)
+        y = as_numbers(y)
         self.is_flat = y.ndim == 1
         y = y.reshape(len(y), -1)
         self.mean = np.average(y, axis=0, weights=weights)
@@ -139,7 +144,7 @@ class NumberTarget(BaseTarget):
 
     def encode(self, y, name="y"):
         """Return standardized numbers, float32 (n, n_outputs)."""
-        y = _numbers(y).reshape(len(y), -1)
+        y = as_numbers(y).reshape(len(y), -1)
         check_columns(y, self.n_outputs, name)
         return ((y - self.mean) / self.scale).astype(np.float32)
 
@@ -147,16 +152,6 @@ class NumberTarget(BaseTarget):
         """Return numbers on the scale and in the shape of y."""
         numbers = outputs * self.scale + self.mean
         return numbers[:, 0] if self.is_flat else numbers
-
-
-def _numbers(y):
-    try:
-        return y.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"A regression needs numbers, but y has dtype {y.dtype}, for example "
-            f"{y.ravel()[:1].tolist()[0]!r}. Use DynamicMetaClassifier for labels."
-        ) from error
 
 
 class ColumnsTarget(BaseTarget):
@@ -183,8 +178,8 @@ class ColumnsTarget(BaseTarget):
                 f"list of {y.shape[1]} lists; got {len(classes)} entries."
             )
         self.columns = [
-            _column_target(column, own, f"column {j} of y")
-            for j, (column, own) in enumerate(zip(y.T, classes, strict=True))
+            LabelTarget(own_type(column), own)
+            for column, own in zip(y.T, classes, strict=True)
         ]
         self.classes = self.column_classes = [c.classes for c in self.columns]
         self.n_outputs = tuple(column.n_outputs for column in self.columns)
@@ -256,15 +251,6 @@ def own_type(column):
     return typed if is_text or typed.dtype.kind in "biuf" else column
 
 
-def _column_target(column, classes, where):
-    column = own_type(column)
-    try:
-        check_classification_targets(column)
-        return LabelTarget(column, classes)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error}") from error
-
-
 def classification_target(y, classes=None):
     """Return the target for labels, label sets or columns of labels.
 
@@ -274,24 +260,16 @@ def classification_target(y, classes=None):
     classes : array-like, or list of array-like, default=None
         All labels that can occur; those of y if None.
     """
-    if _is_indicator(y):
+    if is_indicator(y):
         return IndicatorTarget(y)
-    if y.ndim == 2 and y.shape[1] > 1:
-        return ColumnsTarget(y, classes)
-    check_classification_targets(y)
-    return LabelTarget(y, classes)
-
-
-def _is_indicator(y):
-    if y.ndim != 2 or y.dtype == object:
-        return False
-    return type_of_target(y).startswith("multilabel") and np.isin(y, (0, 1)).all()
+    refuse_amounts(y)
+    return LabelTarget(y, classes) if y.ndim == 1 else ColumnsTarget(y, classes)
 
 
 def any_target(y, classes=None, weights=None):
     """Return the target for y: numbers if continuous, otherwise labels."""
-    # Columns of several types are labels; scikit-learn cannot tell their kind.
-    if y.dtype != object and type_of_target(y).startswith("continuous"):
+    # Columns of several types are labels.
+    if y.dtype != object and is_continuous(y):
         return NumberTarget(y, weights)
     return classification_target(y, classes)
 

@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 
 from .._core._arrays import normalize_rows
 from .._core._messages import short_repr
@@ -23,6 +22,7 @@ from ..meta._stacked_models import make_folds
 from ..meta._stacked_targets import read_classes, read_numbers
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, Tokenizer
+from ..sequences._targets import check_target, is_continuous
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,
@@ -370,7 +370,7 @@ def _predicts_numbers(sources, y, target_type):
         )
     if isinstance(sources, Pipeline):
         return is_regressor(sources)
-    return target_type == "continuous" or type_of_target(y).startswith("continuous")
+    return target_type == "continuous" or is_continuous(check_target(y))
 
 
 def _text_steps(sources, is_number, random_state):

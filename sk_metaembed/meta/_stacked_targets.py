@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
-from ..sequences._targets import check_target
+from ..sequences._targets import check_target, class_codes, is_indicator
 
 
 @dataclass
@@ -52,25 +50,16 @@ class Target:
 
 def read_classes(y, n_rows):
     """Return the `Target` of classes or of an indicator matrix of labels."""
-    y = check_target(y, n_rows)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y")
-    if kind == "multilabel-indicator" and np.isin(y, (0, 1)).all():
+    y = check_target(y, n_rows, "classes")
+    if is_indicator(y):
         return Target("labels", y, y.astype(np.float64), np.arange(y.shape[1]))
-    if kind not in ("binary", "multiclass"):
+    if y.ndim == 2:
         raise ValueError(
-            "y must have one column of classes, or be an indicator matrix "
-            f"of 0 and 1 with a column per label; got a y of type {kind!r} and shape "
-            f"{y.shape}. Fit one estimator per column for several columns of classes."
+            "y must have one column of classes, or be an indicator matrix of 0 and 1 "
+            f"with a column per label; got shape {y.shape}. Fit one estimator per "
+            "column for several columns of classes."
         )
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            "needs samples of at least 2 classes in y, got 1 class: "
-            f"{classes.tolist()}."
-        )
+    classes, codes = class_codes(y)
     columns = np.eye(len(classes))[codes]
     return Target(
         "classes", y, columns[:, 1:] if len(classes) == 2 else columns, classes
@@ -79,17 +68,8 @@ def read_classes(y, n_rows):
 
 def read_numbers(y, n_rows, sample_weight=None):
     """Return the `Target` of numbers, one or several per row."""
-    y = check_target(y, n_rows)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = column_or_1d(y, warn=True)
-    try:
-        columns = y.astype(np.float64).reshape(len(y), -1)
-    except ValueError as error:
-        raise ValueError(
-            f"y must be numbers, got {type_of_target(y)!r} of dtype "
-            f"{y.dtype}. Use StackedMetaClassifier for classes."
-        ) from error
-    y = columns if y.ndim == 2 else columns[:, 0]
+    y = check_target(y, n_rows, "numbers")
+    columns = y.reshape(len(y), -1)
     center = np.average(columns, axis=0, weights=sample_weight)
     return Target("numbers", y, columns - center, None, center)
 

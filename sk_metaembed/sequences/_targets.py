@@ -1,20 +1,30 @@
-"""Validation of training targets: one row per sequence, none of them missing."""
+"""Validation of training targets: the one place where predictors read y.
 
-import math
+What one predictor accepts or refuses, all accept or refuse, in the same words.
+"""
+
+import numbers
 import warnings
 from contextlib import contextmanager
+from datetime import date, time, timedelta
+from decimal import Decimal
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
-from .._core._messages import plural
+from .._core._messages import plural, short_repr
 from ._columns import column_names
 from ._row_errors import is_missing
-from ._validation import read_frame
+from ._validation import is_lazy, read_frame
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "
     "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
 )
+_NUMBERS = numbers.Real, np.bool_, Decimal
+_LARGEST = float(np.finfo(np.float64).max)
+# NumPy counts timedelta64 among the integers.
+_TIMES = date, time, timedelta, np.datetime64, np.timedelta64
 
 # A class is rare if it has few rows, and few next to the largest class.
 _RARE_ROWS = 10
@@ -67,8 +77,32 @@ def no_warning_of_rare_classes():
         yield
 
 
-def check_target(y, n_rows):
-    """Return y as an array without missing values, one row per sequence."""
+def check_target(y, n_rows=None, kind="any"):
+    """Return y as a clean array, or raise an error that names the first invalid row.
+
+    Parameters
+    ----------
+    y : array-like, Series, frame, Arrow array or table, or sparse matrix
+        Classes, an indicator matrix, columns of classes, or numbers.
+    n_rows : int, default=None
+        Number of rows of X. None does not check it.
+    kind : {"any", "classes", "numbers"}, default="any"
+        "classes" refuses amounts, that is floats that are not whole. "numbers" refuses
+        texts that are not numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) or (n_rows, n_columns)
+        Without missing or infinite values. A single column has one dimension, with a
+        DataConversionWarning. "numbers" are float64; otherwise the values are bools,
+        integers, floats or str. An array of objects has only str, or columns of
+        different types.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If y is anything else.
+    """
     if y is None:
         raise ValueError(
             "this estimator requires y to be passed, but the target y is None. "
@@ -77,77 +111,223 @@ def check_target(y, n_rows):
     given, y = y, _as_array(y)
     if y.ndim == 0:
         raise ValueError(
-            f"y must be an array-like with one row per sequence, got a "
-            f"single value of type {type(given).__name__}. Pass a list or an array."
+            f"y must be an array-like with one value per row, got a single value of "
+            f"type {type(given).__name__}. Pass a list or an array."
         )
-    if len(y) != n_rows:
+    if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
+        raise ValueError(f"y must have one column or several, got shape {y.shape}.")
+    if n_rows is not None and len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X "
-            f"has {plural(n_rows, 'sequence')} and y {plural(len(y), 'label')}."
+            f"has {plural(n_rows, 'row')} and y {plural(len(y), 'label')}."
         )
-    gaps = _missing(y)
-    if gaps.any():
-        row, *column = np.argwhere(gaps)[0].tolist()
-        names = column_names(given)
-        where = f"row {row}" + "".join(f", column {j}" for j in column)
-        where += f" ({names[column[0]]!r})" if names and column else ""
-        rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
+    names = column_names(given)
+    _refuse_gaps(y, names)
+    y = _typed(y, names)
+    if kind == "numbers":
+        y = as_numbers(y, names)
+    elif kind == "classes":
+        refuse_amounts(y, names)
+    return column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
+
+
+def as_numbers(y, names=None):
+    """Return a checked y as finite float64, or raise if a row is not a number."""
+    try:
+        values = y.astype(np.float64)
+    except ValueError:
+        for cell in np.ndindex(y.shape):
+            if not _is_number(y[cell]):
+                break
         raise ValueError(
-            f"y is missing (None, NaN or infinity) at {where}, "
-            f"{plural(int(rows.sum()), 'row')} in all. Drop those rows of X and y, or "
-            "label them. (Input y contains NaN.)"
+            f"y must hold numbers, but it has {_shown(y[cell])} at "
+            f"{_where(cell, names)}. Use a classifier for classes; convert texts to "
+            "numbers, for example with pandas.to_numeric."
+        ) from None
+    _refuse_gaps(values, names)  # from texts such as "nan"
+    return values
+
+
+def refuse_amounts(y, names=None):
+    """Raise a ValueError if a checked y has floats that are not whole."""
+    amounts = _amounts(y)
+    if amounts.any():
+        cell = tuple(np.argwhere(amounts)[0].tolist())
+        raise ValueError(
+            f"y must hold classes, but it has {_shown(y[cell])} at "
+            f"{_where(cell, names)}. Unknown label type: continuous. Use a regressor "
+            "for amounts, or divide them into classes."
         )
-    return _typed(y)
+
+
+def is_continuous(y):
+    """Return whether a checked y has floats that are not whole: amounts, not classes.
+
+    As in scikit-learn's `type_of_target`, integers and whole floats are classes.
+    """
+    return bool(_amounts(y).any())
+
+
+def is_indicator(y):
+    """Return whether a checked y is a matrix of 0 and 1 with a column per label."""
+    return y.ndim == 2 and y.dtype != object and bool(np.isin(y, (0, 1)).all())
+
+
+def class_codes(y):
+    """Return the classes of a checked y, (n_rows,), and the number of each row's class.
+
+    Raises a ValueError if there are fewer than two.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "needs samples of at least 2 classes in y, got 1 class: "
+            f"{classes.tolist()}."
+        )
+    return classes, codes
 
 
 def _as_array(y):
-    if hasattr(y, "toarray"):  # an indicator matrix, as MultiLabelBinarizer gives it
+    """Return y as an array, unchecked; values of several types stay what they are."""
+    if is_lazy(y):
+        raise TypeError("y is a LazyFrame; call its collect() first.")
+    if hasattr(y, "toarray"):  # a sparse indicator matrix, as of MultiLabelBinarizer
         y = y.toarray()
+    if np.ma.isMaskedArray(y):
+        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
     if hasattr(y, "columns") and y.shape[1] > 1:
-        y = np.array(list(zip(*read_frame(y), strict=True)), dtype=object)
+        columns = read_frame(y)
+        array = np.empty((len(columns[0]), len(columns)), dtype=object)
+        for j, column in enumerate(columns):
+            array[:, j] = np.fromiter(column, dtype=object)
+        return array
     try:
-        y = np.asarray(y) if not _is_mixed(y) else np.array(y, dtype=object)
+        array = np.asarray(y)
     except ValueError as error:
         raise ValueError(
             "the rows of y have different lengths. " + _BINARIZE
         ) from error
-    has_sets = y.ndim and any(isinstance(row, set | frozenset) for row in y.flat)
-    if y.dtype == object and has_sets:
-        raise ValueError("the rows of y are sets. " + _BINARIZE)
-    if y.ndim > 2 or (y.ndim == 2 and y.shape[1] == 0):
-        raise ValueError(f"y must have one column or several, got shape {y.shape}.")
-    return y
+    if isinstance(y, list | tuple) and array.dtype.kind in "US":
+        # NumPy turns numbers and NaN among texts into texts.
+        objects = np.array(y, dtype=object)
+        if not all(isinstance(value, str) for value in objects.flat):
+            return objects
+    return array
 
 
-def _is_mixed(y):
-    """Return whether NumPy would turn the numbers of some rows into strings."""
-    is_list = isinstance(y, list | tuple)
-    if not is_list or not all(isinstance(row, list | tuple) for row in y):
-        return False
-    are_texts = {isinstance(value, str) for row in y for value in row}
-    return len(are_texts) > 1 and len(set(map(len, y))) == 1
+def _refuse_gaps(y, names):
+    """Raise a ValueError that names the first missing or infinite value."""
+    if y.dtype.kind in "fc":
+        absent, infinite = np.isnan(y), np.isinf(y)
+    elif y.dtype.kind in "mM":
+        absent, infinite = np.isnat(y), np.zeros(y.shape, dtype=bool)
+    elif y.dtype == object:
+        values = y.ravel().tolist()
+        absent = np.reshape([is_missing(value) for value in values], y.shape)
+        infinite = np.reshape([_is_infinite(value) for value in values], y.shape)
+    else:
+        return
+    for gaps, what, remedy in (
+        (absent, "missing (None, NaN or NaT)", "or label them"),
+        (infinite, "infinite", "or replace infinity by a number"),
+    ):
+        if gaps.any():
+            rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
+            raise ValueError(
+                f"y is {what} at {_where(np.argwhere(gaps)[0], names)}, "
+                f"{plural(int(rows.sum()), 'row')} in all. Drop those rows of X and y, "
+                f"{remedy}."
+            )
 
 
-def _typed(y):
-    """Return an object array of numbers or bools in its own dtype."""
-    if y.dtype != object or not y.size:
+def _is_infinite(value):
+    """Return whether a value is infinite or beyond the range of float64."""
+    is_real = isinstance(value, numbers.Real | Decimal) and not is_missing(value)
+    return is_real and not isinstance(value, _TIMES) and abs(value) > _LARGEST
+
+
+def _typed(y, names):
+    """Return objects as bools, numbers or str, or raise for a value of another type."""
+    if y.dtype.kind in "biufU":
         return y
-    columns = y.reshape(len(y), -1).T.tolist()
-    kinds = {np.array(column).dtype.kind for column in columns}
-    if len(kinds) > 1 and not kinds <= set("iuf"):
-        return y  # columns of several types keep them
-    typed = np.array(y.tolist())
-    return typed if typed.dtype.kind in "biuf" else y
+    if y.dtype.kind == "T":  # scikit-learn does not know NumPy's strings
+        return y.astype(object)
+    if y.ndim == 1:
+        return _typed_column(y, (), names)
+    columns = [_typed_column(column, (j,), names) for j, column in enumerate(y.T)]
+    kinds = {column.dtype.kind for column in columns}
+    if len(kinds) == 1 or kinds <= set("iuf"):
+        return np.stack(columns, axis=1)
+    typed = np.empty(y.shape, dtype=object)
+    for j, column in enumerate(columns):
+        typed[:, j] = column.tolist()
+    return typed
 
 
-def _missing(y):
-    if y.dtype == object:
-        gaps = [_is_gap(value) for value in y.ravel().tolist()]
-        return np.array(gaps, dtype=bool).reshape(y.shape)
-    return ~np.isfinite(y) if y.dtype.kind == "f" else np.zeros(y.shape, dtype=bool)
+def _typed_column(column, place, names):
+    values = [*column]
+    are_texts = [isinstance(value, str) for value in values]
+    if values and all(are_texts):
+        return column
+    for row, value in enumerate(values):
+        if not isinstance(value, (str, *_NUMBERS)) or isinstance(value, _TIMES):
+            raise TypeError(_other_type(value, _where((row, *place), names)))
+    if any(are_texts):
+        text, number = are_texts.index(True), are_texts.index(False)
+        raise TypeError(
+            f"y has labels of several types: {_shown(values[text])} at "
+            f"{_where((text, *place), names)}, and {_shown(values[number])} at "
+            f"{_where((number, *place), names)}. Convert all of them to str."
+        )
+    typed = np.array(values)
+    # Decimals, fractions, and integers that need more than 64 bits.
+    return typed if typed.dtype.kind in "biuf" else np.array(values, dtype=np.float64)
 
 
-def _is_gap(value):
-    return is_missing(value) or (
-        isinstance(value, float | np.floating) and math.isinf(value)
+def _other_type(value, where):
+    """Return the message for a value that is neither a str nor a number."""
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        remedy = _BINARIZE
+    elif isinstance(value, bytes):
+        remedy = "Decode bytes, for example with value.decode('utf-8')."
+    elif isinstance(value, _TIMES):
+        remedy = (
+            "Convert dates and times to str for classes, or to numbers, such as days "
+            "since the first."
+        )
+    else:
+        remedy = "Convert the values, for example with str(value)."
+    return (
+        f"y has a value of type {type(value).__name__} at {where}: {_shown(value)}. "
+        f"Labels are str, bools or numbers. {remedy}"
     )
+
+
+def _amounts(y):
+    """Return which values are floats that are not whole."""
+    if y.dtype == object:  # of columns of several types, some may be floats
+        are = [isinstance(v, float) and not v.is_integer() for v in y.ravel().tolist()]
+        return np.reshape(are, y.shape).astype(bool)
+    if y.dtype.kind != "f":
+        return np.zeros(y.shape, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        return y != y.astype(np.int64)
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(value):
+    return short_repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _where(cell, names):
+    """Return the row of a value, and its column if there are several."""
+    row, *column = cell
+    where = f"row {row}" + "".join(f", column {j}" for j in column)
+    return where + (f" ({names[column[0]]!r})" if names and column else "")

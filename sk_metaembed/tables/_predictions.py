@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences._mixins import EmbeddedInputMixin
+from ..sequences._targets import check_target, is_continuous
 
 # With fewer rows, out-of-fold predictions did not improve the next step or misled it.
 FEWEST_ROWS = 200
@@ -57,10 +57,8 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 f"cv='auto', which adds them from {FEWEST_ROWS} rows on.",
                 stacklevel=2,
             )
-        is_continuous = self.target_type == "continuous" or type_of_target(
-            y
-        ).startswith("continuous")
-        kind = StackedMetaRegressor if is_continuous else StackedMetaClassifier
+        is_number = self.target_type == "continuous" or is_continuous(check_target(y))
+        kind = StackedMetaRegressor if is_number else StackedMetaClassifier
         stack = kind(
             tfidf=self.tfidf,
             cv=None if self.cv == "auto" else self.cv,

@@ -26,6 +26,7 @@ from ..sequences._columns import (
     record_names,
 )
 from ..sequences._mixins import SequencesInputMixin
+from ..sequences._targets import check_target
 from ..sequences._validation import check_cells
 from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
 from ._predictions import StackedPredictions
@@ -363,6 +364,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
                 "Found array with 0 sample(s): at least one row and column are needed "
                 "to fit the sources."
             )
+        if y is not None:
+            y = check_target(y, len(cells[0]))
         encoders = [self._choose(column) for column in cells]
         results = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_encoder)(encoder, column, y, method)

@@ -169,7 +169,7 @@ def test_a_missing_label_is_named_by_row_and_column(X, y, missing):
 
 def test_numbers_among_columns_of_labels_are_refused(X, y):
     y = y.assign(score=np.linspace(0, 1, 60))
-    with pytest.raises(ValueError, match="column 3 of y: Unknown label type"):
+    with pytest.raises(ValueError, match=r"row 1, column 3 \(.score.\). Unknown l"):
         DynamicMetaClassifier(**SMALL).fit(X, y)
 
 

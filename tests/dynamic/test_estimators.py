@@ -211,11 +211,11 @@ def test_a_callback_may_end_training(embedded, labels):
     [
         (lambda X, y: (["a text"], y), TypeError, "Put a source before it"),
         (lambda X, y: (X, None), ValueError, "requires y to be passed"),
-        (lambda X, y: (X, y[:-1]), ValueError, "60 sequences and y 59 labels"),
+        (lambda X, y: (X, y[:-1]), ValueError, "60 rows and y 59 labels"),
         (
             lambda X, y: (X, [None, *y[1:]]),
             ValueError,
-            r"y is missing \(None, NaN or infinity\) at row 0",
+            r"y is missing \(None, NaN or NaT\) at row 0",
         ),
         (lambda X, y: (X, np.r_[np.zeros(59), np.nan]), ValueError, "at row 59"),
         (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),

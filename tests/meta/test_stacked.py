@@ -526,5 +526,5 @@ def test_errors_of_fit(change, parameters, message):
 
 def test_numbers_must_be_numbers():
     X, y = planted(60)
-    with pytest.raises(ValueError, match="y must be numbers, got .*Use StackedMetaCl"):
+    with pytest.raises(ValueError, match=r"y must hold numbers, .* at row 0. Use a cl"):
         StackedMetaRegressor().fit(X, LABELS[y])

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 
 from ..._core._sklearn import Interval
 from ..._training._device import resolve_device
 from ...sequences import Block
-from ...sequences._targets import check_target
+from ...sequences._targets import check_target, class_codes
 from .._base import BaseEmbedding, Preprocess
 from .._sentences import equal_sequences
 from ._embedding import TransformerEmbedding, open_model
@@ -238,21 +237,13 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _read_labels(self, y, n_rows):
         """Set `classes_` and return the number of each row's class."""
-        y = check_target(y, n_rows)
-        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        kind = type_of_target(y, input_name="y")
-        if kind not in ("binary", "multiclass"):
+        y = check_target(y, n_rows, "classes")
+        if y.ndim == 2:
             raise ValueError(
-                f"y must be one column of classes; got a y of type {kind!r} "
-                f"and shape {y.shape}. Divide numbers into classes, and use one "
+                f"y must be one column of classes; got shape {y.shape}. Use one "
                 "ContrastiveEmbedding per column."
             )
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "needs samples of at least 2 classes in y, got 1 class: "
-                f"{self.classes_.tolist()}."
-            )
+        self.classes_, labels = class_codes(y)
         return labels
 
     def _embed(self, tokens):

@@ -1,0 +1,157 @@
+"""What y may be, and what is said of anything else."""
+
+import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from sk_metaembed.sequences._targets import check_target, is_continuous, is_indicator
+
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+TEXTS, INTS, BOOLS = ["x", "y", "x"], [3, 4, 3], [True, False, True]
+FLOATS = [0.5, 2.0, -1.0]
+DECIMALS = [Decimal("0.50"), Decimal(2), Decimal(-1)]
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        *[(make(TEXTS), TEXTS) for make in (list, np.array, pd.Series, pl.Series)],
+        (pd.Series(TEXTS, dtype="category"), TEXTS),
+        (pd.Series(TEXTS, dtype="string"), TEXTS),
+        (pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string())), TEXTS),
+        (pl.Series(TEXTS, dtype=pl.Categorical), TEXTS),
+        (pl.Series(TEXTS, dtype=pl.Enum(["y", "x"])), TEXTS),
+        (pa.array(TEXTS), TEXTS),
+        (pa.chunked_array([TEXTS[:1], TEXTS[1:]]), TEXTS),
+        (np.array(TEXTS, dtype=object), TEXTS),
+        (np.array(TEXTS, dtype=np.dtypes.StringDType()), TEXTS),
+        (pd.Series(INTS, dtype="Int64"), INTS),
+        (pd.Series(INTS, dtype="category"), INTS),
+        (pd.Series(INTS, dtype="uint8[pyarrow]"), INTS),
+        (np.array(INTS, dtype=object), INTS),
+        (tuple(INTS), INTS),
+        (pd.Series(BOOLS, dtype="boolean"), BOOLS),
+        (np.array(BOOLS, dtype=object), BOOLS),
+        (pl.Series(BOOLS), BOOLS),
+        (pd.Series(FLOATS, dtype="Float64"), FLOATS),
+        (pd.Series(FLOATS, dtype="float[pyarrow]"), FLOATS),
+        (np.array(FLOATS, dtype=object), FLOATS),
+        (np.array(FLOATS, dtype=np.float16), FLOATS),
+        (DECIMALS, FLOATS),
+        ([Fraction(1, 2), 2, -1.0], FLOATS),
+        (pd.Series(DECIMALS, dtype=pd.ArrowDtype(pa.decimal128(5, 2))), FLOATS),
+        (np.ma.masked_array(INTS, [0, 0, 0]), INTS),
+        ([], []),
+    ],
+)
+def test_columns_of_any_library(y, expected):
+    result = check_target(y, len(expected))
+    assert result.tolist() == expected
+    assert result.shape == (len(expected),)
+    kinds = {str: "UO", int: "iu", bool: "b", float: "f"}
+    assert result.dtype.kind in kinds[type(expected[0]) if expected else float]
+    assert is_continuous(result) == (expected == FLOATS)
+    if expected != TEXTS:
+        assert check_target(y, kind="numbers").dtype == np.float64
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames(frame):
+    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
+        assert check_target(frame({"a": TEXTS}), 3, "classes").tolist() == TEXTS
+    mixed = check_target(frame({"a": TEXTS, "b": INTS}), 3)
+    assert mixed.dtype == object
+    assert mixed.tolist() == [["x", 3], ["y", 4], ["x", 3]]
+    numbers = check_target(frame({"a": INTS, "b": FLOATS}), 3, "numbers")
+    assert numbers.dtype == np.float64
+    assert numbers.tolist() == [[3, 0.5], [4, 2], [3, -1]]
+
+
+def test_matrices():
+    with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
+        assert check_target([["x"], ["y"]]).tolist() == ["x", "y"]
+    labels = np.array([[0, 1], [1, 1]])
+    for y in (labels, labels.tolist(), sparse.csr_array(labels), labels > 0):
+        assert is_indicator(check_target(y, 2, "classes"))
+    assert not is_indicator(check_target(labels + 2))
+    assert check_target([("a", 1), ("b", 2)]).tolist() == [["a", 1], ["b", 2]]
+    assert check_target(["1.5", "2"], kind="numbers").tolist() == [1.5, 2]
+
+
+NAN = float("nan")
+DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        (3, "one value per row, got a single value of type int. Pass a list"),
+        ({"a": 1}, "a single value of type dict"),
+        ((i for i in range(2)), "a single value of type generator"),
+        (pl.LazyFrame({"a": [1]}), "y is a LazyFrame; call its collect"),
+        ([1, 2, 3], "X has 2 rows and y 3 labels"),
+        (np.zeros((2, 2, 2)), r"one column or several, got shape \(2, 2, 2\)"),
+        (pd.DataFrame(index=[0, 1]), r"one column or several, got shape \(2, 0\)"),
+        # Missing, or infinite.
+        (["a", NAN], r"y is missing \(None, NaN or NaT\) at row 1, 1 row in all. Drop"),
+        (["a", None], "missing .* at row 1"),
+        ([1, None], "missing .* at row 1"),
+        ([NAN, NAN], "missing .* at row 0, 2 rows in all"),
+        (pd.Series([1, None], dtype="Int64"), "missing .* at row 1"),
+        (pd.Series(["a", None], dtype="category"), "missing .* at row 1"),
+        (pl.Series([None, "a"]), "missing .* at row 0"),
+        (pa.array(["a", None]), "missing .* at row 1"),
+        (np.array(["2020-01-01", "NaT"], dtype="M8[D]"), "missing .* at row 1"),
+        (np.ma.masked_array(["a", "b"], [0, 1]), "missing .* at row 1"),
+        ([("a", 1), (None, 2)], "missing .* at row 1, column 0, 1 row"),
+        (pd.DataFrame({"a": [1, 2], "b": [1, None]}), r"row 1, column 1 \('b'\), 1"),
+        ([1.5, np.inf], "y is infinite at row 1, 1 row in all. Drop .* replace inf"),
+        (np.array([-np.inf, "a"], dtype=object), "infinite at row 0"),
+        # Of several types, or of others.
+        (["a", 1], "several types: 'a' at row 0, and 1 at row 1. Convert all"),
+        (np.array([True, "a"], dtype=object), "several types: 'a' at row 1, and True"),
+        ([b"a", b"b"], "type bytes at row 0: b'a'. .* Decode bytes"),
+        (DAYS, r"type date at row 0: datetime.date\(2020, 1, 1\). .* days since"),
+        (pd.Series(pd.to_datetime(DAYS)), "type datetime64 at row 0: .* days since"),
+        (np.array([1, 2], dtype="m8[s]"), "type timedelta64 at row 0: .* days since"),
+        ([1j, 2], "type complex128 at row 0: 1j. Labels are str, bools or numbers"),
+        (pd.Series(pd.period_range("2020", periods=2)), "type Period at row 0"),
+        ([{"a": 1}, {"a": 2}], "type dict at row 0: .*Convert the values"),
+        ([{"a"}, {"b"}], "type set at row 0: {'a'}. .*MultiLabelBinarizer"),
+        (pd.Series([["a"], ["b"]]), "type list at row 0: .*MultiLabelBinarizer"),
+        ([["a"], ["b", "c"]], "rows of y have different lengths. .*MultiLabelBin"),
+        ([["a", DAYS[0]], ["b", 3]], "type date at row 0, column 1: "),
+    ],
+)
+@pytest.mark.parametrize("kind", ["any", "classes", "numbers"])
+def test_what_is_refused_by_all(y, message, kind):
+    with pytest.raises((TypeError, ValueError), match=message):
+        check_target(y, 2, kind)
+
+
+@pytest.mark.parametrize(
+    ("y", "kind", "message"),
+    [
+        ([1.0, 0.5], "classes", "has 0.5 at row 1. Unknown label type: continuous. Us"),
+        (np.array([[1, 2], [1, 0.5]]), "classes", "has 0.5 at row 1, column 1. Unkn"),
+        ([("a", 0.5), ("b", 1)], "classes", "has 0.5 at row 0, column 1. Unknown"),
+        ([2**70, 1], "classes", "has 1.18.*e.21 at row 0. Unknown label type"),
+        (["1", "a"], "numbers", "y must hold numbers, but it has 'a' at row 1. Use a"),
+        (["1", "1,5"], "numbers", "has '1,5' at row 1. .* pandas.to_numeric"),
+        (["1", "nan"], "numbers", "missing .* at row 1"),
+        ([1, 10**400], "numbers", "infinite at row 1"),
+        (pd.DataFrame({"a": [1, 2], "b": ["3", "z"]}), "numbers", r"'z' at .*\('b'\)"),
+    ],
+)
+def test_what_classifiers_or_regressors_refuse(y, kind, message):
+    with pytest.raises(ValueError, match=message):
+        check_target(y, 2, kind)

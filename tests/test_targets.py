@@ -1,0 +1,84 @@
+"""All predictors accept, or refuse in the same words, the same forms of y."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaRegressor,
+    FunctionEmbedding,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
+    TextMetaEncoder,
+    make_text_pipeline,
+)
+from sk_metaembed.inspection import compare_sources
+from sk_metaembed.sequences._targets import check_target
+
+TEXTS = [f"{word} number {i}" for i in range(8) for word in ("good", "bad")]
+
+
+def length(words):
+    return [[len(word)] for word in words]
+
+
+SOURCE = FunctionEmbedding(length)
+NET = {"projection_dim": 2, "hidden_dims": (), "max_epochs": 1}
+
+
+class Compared:
+    """compare_sources, as a predictor."""
+
+    def fit(self, X, y):
+        compare_sources([SOURCE], X, y, cv=2, random_state=0)
+
+
+PREDICTORS = {
+    "classes": [
+        make_pipeline(SOURCE, StackedMetaClassifier()),
+        make_pipeline(SOURCE, DynamicMetaClassifier(**NET)),
+        make_text_pipeline(),
+        TextMetaEncoder(cv=2),
+        Compared(),
+    ],
+    "numbers": [
+        make_pipeline(SOURCE, StackedMetaRegressor()),
+        make_pipeline(SOURCE, DynamicMetaRegressor(**NET)),
+        make_text_pipeline("regressor"),
+        TextMetaEncoder(cv=2, target_type="continuous"),
+    ],
+}
+CASES = [
+    (kind, predictor) for kind, several in PREDICTORS.items() for predictor in several
+]
+
+
+def refused(kind):
+    """Return forms of y that predictors of a kind refuse."""
+    good = ["a", "b"] * 8 if kind == "classes" else [0.5, 1.5] * 8
+    return [
+        good[1:],
+        [*good[1:], None],
+        [*good[1:], float("nan")],
+        [*good[1:], b"bytes"],
+        [*good[1:], np.datetime64("2020-01-01")],
+        [*good[1:], {}],
+        [[], *good[1:]],
+        pd.DataFrame({"a": [*good[1:], None], "b": range(16)}),
+        [["a"], ["a", "b"]] * 8,
+        3,
+        [1, "a"] * 8,
+        np.array([1, np.inf] * 8),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "predictor"), CASES)
+def test_the_same_words_for_what_is_refused(kind, predictor):
+    for y in refused(kind):
+        with pytest.raises((TypeError, ValueError)) as expected:
+            check_target(y, len(TEXTS), kind)
+        with pytest.raises(type(expected.value)) as received:
+            predictor.fit(TEXTS, y)
+        assert str(received.value).endswith(str(expected.value))
