@@ -12,12 +12,39 @@ _TILE = 256  # rows per matrix product
 
 
 def read_only(array):
-    """Return a read-only view, or the array itself if it is read-only already."""
-    if not array.flags.writeable:  # the same object, which subsets share
+    """Return a read-only view of an array that its caller gives up.
+
+    A view that is read-only already is returned itself, so that subsets share it.
+    """
+    if array.flags.writeable:
+        array.flags.writeable = False
+    elif array.base is not None:
         return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    return array.view()  # of a read-only array: its flag cannot be reset
+
+
+def immutable(array):
+    """Return a read-only array with these values, which nobody else can write to.
+
+    It is the array itself if all memory behind it is read-only, such as a file mapped
+    for reading, and a copy otherwise.
+    """
+    return array if is_immutable(array) else read_only(np.array(array))
+
+
+def is_immutable(array):
+    """Return whether all memory behind an array is read-only."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    if array is None:
+        return True
+    try:
+        with memoryview(array) as buffer:
+            return buffer.readonly
+    except TypeError:  # memory of another library, which has its own rules
+        return False
 
 
 def chunks(n_rows):

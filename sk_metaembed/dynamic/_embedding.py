@@ -508,7 +508,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         X = self._read(X)
         vectors = self._vectors(X)
         if self.output == "tokens":
-            return self._output(X, Block("dynamic", *vectors))
+            return self._output(X, Block._adopt("dynamic", *vectors))
         return self._output(X, vectors.values)
 
     def _vectors(self, X):

@@ -329,7 +329,7 @@ class _TextCandidates:
         if self._stack.estimator is None:
             values = [normalize_rows(each) for each in values]
         known = np.any([block.known for block in blocks], axis=0)
-        block = Block(_CONCAT, np.hstack(values), "sequence", known)
+        block = Block._adopt(_CONCAT, np.hstack(values), "sequence", known)
         return EmbeddedSequences(embedded.tokens, [block])
 
 

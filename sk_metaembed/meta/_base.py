@@ -178,8 +178,9 @@ class BaseMetaEmbedding(BlocksTransformer):
     same rows: at the level of all blocks if they agree, else at "token".
 
     ``_combine(blocks)``
-        Returns an array of shape (n_rows, dim), or such an array and a bool array of
-        the known rows. By default, a row is known if any block knows it.
+        Returns a new array of shape (n_rows, dim), or such an array and a bool array of
+        the known rows. By default, a row is known if any block knows it. Arrays that
+        are returned become read-only.
     ``_fit_combination(blocks, y)``
         Learns from the training data and sets attributes ending in ``_``. Optional.
 
@@ -254,7 +255,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             values, known = values
         else:
             known = np.logical_or.reduce([block.known for block in blocks])
-        return [Block(self.block_name, values, blocks[0].level, known)]
+        return [Block._adopt(self.block_name, values, blocks[0].level, known)]
 
     def _set_out(self, outputs):
         self.dim_ = outputs[0].dim

@@ -121,7 +121,7 @@ class BlockPCA(BlocksTransformer):
             # With a matrix product, rounding would depend on the other rows.
             values[rows] = np.einsum("ij,kj->ik", centered, components)
         values[~block.known] = 0
-        return Block(block.name, values, "sequence", block.known)
+        return Block._adopt(block.name, values, "sequence", block.known)
 
 
 def principal_components(values, n_components):

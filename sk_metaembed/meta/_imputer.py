@@ -248,4 +248,4 @@ def _filled_block(block, rows, values):
         return block
     filled, known = block.values.astype(np.float32), block.known.copy()
     filled[rows], known[rows] = values, True
-    return Block(block.name, filled, block.level, known)
+    return Block._adopt(block.name, filled, block.level, known)

@@ -17,7 +17,7 @@ def sequence_blocks(embedded):
     ends = np.cumsum([block.dim for block in embedded.blocks])
     parts = np.split(values, ends[:-1], axis=1)
     return [
-        Block(block.name, part, "sequence", _known(embedded.tokens, block))
+        Block._adopt(block.name, part, "sequence", _known(embedded.tokens, block))
         for block, part in zip(embedded.blocks, parts, strict=True)
     ]
 

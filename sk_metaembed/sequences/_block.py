@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from .._core._arrays import chunks, infinite_rows, read_only
+from .._core._arrays import chunks, immutable, infinite_rows, read_only
 from .._core._immutable import Immutable
 from .._io._temp_memmap import is_temp_memmap
 
@@ -32,7 +32,8 @@ class Block(Immutable):
         The source, or the layer of a source.
     values : array-like of shape (n_rows, dim)
         Finite float32 or float16; other numbers are converted to float32. Unknown rows
-        may hold anything, including NaN, and become zeros.
+        may hold anything, including NaN, and become zeros. They are copied, unless
+        their memory is read-only, as that of a file mapped with ``mmap_mode="r"``.
     level : {"type", "token", "sequence"}
         What each row represents: a distinct token, one occurrence of it, or a whole
         sequence.
@@ -94,12 +95,24 @@ class Block(Immutable):
         level: Level,
         known: ArrayLike | None = None,
     ) -> None:
-        floats = _as_floats(name, values)
-        mask = np.ones(len(floats), bool) if known is None else np.asarray(known, bool)
-        _check_shapes(name, floats, level, mask)
-        floats = _zero_unknown(floats, mask)
-        _check_finite(name, floats)
-        self._set(name, floats, level, mask)
+        floats = _as_floats(name, values, immutable)
+        mask = np.ones(len(floats), bool) if known is None else np.array(known, bool)
+        self._check_and_set(name, floats, level, mask)
+
+    @classmethod
+    def _adopt(cls, name, values, level, known):
+        """Build from arrays that the caller gives up: checked, but not copied."""
+        self = cls.__new__(cls)
+        self._check_and_set(
+            name, _as_floats(name, values), level, np.asarray(known, bool)
+        )
+        return self
+
+    def _check_and_set(self, name, values, level, known):
+        _check_shapes(name, values, level, known)
+        values = _zero_unknown(values, known)
+        _check_finite(name, values)
+        self._set(name, values, level, known)
 
     def _set(self, name, values, level, known, rows=None):
         self._assign(
@@ -253,11 +266,11 @@ def _gathered(table, rows):
     return values
 
 
-def _as_floats(name, values):
+def _as_floats(name, values, take=np.asarray):
     try:
         values = np.asarray(values)
         if values.dtype in (np.float32, np.float16):
-            return values
+            return take(values)
         if values.dtype.kind in "fiubO":
             with np.errstate(over="ignore"):  # refused later, as infinity
                 return values.astype(np.float32)

@@ -45,7 +45,6 @@ def split_texts(texts, *, rule, split, prepare, locate):
         Locates tokens in a prepared text, see `text_spans`.
     """
     original = np.fromiter(texts, object, len(texts))
-    original.flags.writeable = False
     seconds = _SECONDS * sum(map(len, texts))
     seconds += _MORE_SECONDS * sum(map(len, filterfalse(str.isascii, texts)))
     if rule is None or not use_compiled(seconds):

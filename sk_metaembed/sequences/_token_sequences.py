@@ -43,7 +43,7 @@ class TokenSequences(Rows[list[str]]):
 
     A *type* is a distinct token, a *token* one occurrence of it. The container stores
     both, so that what does not depend on context is computed once per type. It is
-    immutable, and a subset of it shares the table of types.
+    immutable: it copies the arrays that it is given, and its subsets share `types`.
 
     Parameters
     ----------
@@ -133,7 +133,8 @@ class TokenSequences(Rows[list[str]]):
         *,
         index: Any = None,
     ) -> None:
-        table = np.asarray(types, dtype=object)
+        # Copied before the checks, so that no writer can invalidate them.
+        table = np.array(types, dtype=object)
         rows = _as_integers(codes, "codes")
         bounds = _as_integers(offsets, "offsets")
         _check_layout(table, rows, bounds)
@@ -225,7 +226,8 @@ class TokenSequences(Rows[list[str]]):
 
         Steps with ``missing="empty"`` record them; missing rows are empty sequences.
         """
-        return self._row_info.missing
+        missing = self._row_info.missing
+        return None if missing is None else read_only(missing)
 
     @property
     def texts(self) -> NDArray[np.object_] | None:
@@ -234,7 +236,8 @@ class TokenSequences(Rows[list[str]]):
         Sources whose vectors depend on case, punctuation or context read these instead
         of the tokens.
         """
-        return self._row_info.texts
+        texts = self._row_info.texts
+        return None if texts is None else read_only(texts)
 
     @property
     def n_types(self) -> int:
@@ -388,7 +391,7 @@ def _info_of_index(index, n_rows):
     if not hasattr(index, "get_indexer"):
         import pandas as pd
 
-        index = pd.Index(index)
+        index = pd.Index(index, copy=True)
     if len(index) != n_rows:
         raise ValueError(
             f"index must have one label per sequence: got {len(index)} labels for "
@@ -417,12 +420,14 @@ def padded(values, lengths):
 
 
 def _as_integers(values, name):
-    values = np.asarray(values)
+    """Return a copy as int32 or int64."""
+    values = np.array(values)
     if values.size == 0:
         return values.astype(np.int64)
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, got dtype {values.dtype}.")
-    return values if values.dtype == np.int32 else values.astype(np.int64)
+    kind = np.int32 if values.dtype == np.int32 else np.int64
+    return values.astype(kind, copy=False)
 
 
 def _check_layout(types, codes, offsets):

@@ -321,7 +321,8 @@ def _checked_pattern(pattern):
 
 
 def _no_tokens(texts):
-    return TokenSequences.from_lists([[]] * len(texts))._with_row_info(texts=texts)
+    tokens = TokenSequences.from_lists([[]] * len(texts))
+    return tokens._with_row_info(texts=np.fromiter(texts, object, len(texts)))
 
 
 def _split_by_function(function, texts):

@@ -333,7 +333,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             values = memmap_zeros(block.values.shape, np.float32, name)
         values = preprocessing.apply(block.values, out=values)
         values[~block.known] = block.values[~block.known]
-        return Block(block.name, values, block.level, block.known)
+        return Block._adopt(block.name, values, block.level, block.known)
 
     def _check_dims(self, blocks):
         dims = {block.name: block.dim for block in blocks}

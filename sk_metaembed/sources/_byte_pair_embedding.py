@@ -144,7 +144,7 @@ class BytePairEmbedding(BaseEmbedding):
                 f"per distinct token, such as Word2VecEmbedding; got {embedded!r}."
             )
         values, known = mean_of_known(embedded.tokens, *embedded.blocks)
-        return Block(self.block_name, values, "type", known)
+        return Block._adopt(self.block_name, values, "type", known)
 
 
 def mean_of_known(tokens, block):

@@ -351,7 +351,7 @@ class DistilledEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         values, known = self.student_.predict(tokens, self._base_vectors(tokens))
-        return Block(self.block_name, values, "sequence", known)
+        return Block._adopt(self.block_name, values, "sequence", known)
 
     def _saved_attributes(self):
         """Return the attributes that files contain."""

@@ -375,7 +375,7 @@ class ElmoEmbedding(BaseEmbedding):
         if self._output_spec.output == "layers":  # both directions begin with the words
             table = np.tile(table, (1, 2))
         if tokens.texts is None:
-            return Block("word", table, "type", block.known)
+            return Block._adopt("word", table, "type", block.known)
         means = [table[list(group)].mean(axis=0) for group in aligned.groups]
         # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])

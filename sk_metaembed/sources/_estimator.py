@@ -139,7 +139,7 @@ class EstimatorEmbedding(BaseEmbedding):
         known = np.zeros(len(tokens), dtype=bool)
         if len(filled):
             values[filled], known[filled] = rows, True
-        return Block(self.block_name, values, "sequence", known)
+        return Block._adopt(self.block_name, values, "sequence", known)
 
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""

@@ -186,7 +186,7 @@ class FunctionEmbedding(BaseEmbedding):
                 if self.level == "token":
                     rows = slice(tokens.offsets[i], tokens.offsets[i + 1])
                 values[rows], known[rows] = result, True
-        return Block(self.block_name, values, self.level, known)
+        return Block._adopt(self.block_name, values, self.level, known)
 
     def _distinct(self, tokens):
         """Return the places of each distinct entry, and the entries as sentences."""

@@ -147,7 +147,9 @@ class LSAEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         weights, known = self._weights(*self._counts(tokens))
-        return Block(self.block_name, weights @ self.components_.T, "sequence", known)
+        return Block._adopt(
+            self.block_name, weights @ self.components_.T, "sequence", known
+        )
 
     def _weights(self, counts, unseen=0.0):
         """Return TF-IDF rows, CSR (n_sequences, n_features), and which are not zero.

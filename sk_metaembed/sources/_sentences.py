@@ -240,7 +240,7 @@ class SentenceRows:
     def blocks(self):
         """Return one Block per layer."""
         return [
-            Block(layer.name, values, layer.level, known)
+            Block._adopt(layer.name, values, layer.level, known)
             for layer, (values, known) in zip(self.layers, self.results, strict=True)
         ]
 

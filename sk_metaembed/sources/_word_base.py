@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from .._core._arrays import is_immutable
 from .._core._sklearn import StrOptions
 from ..sequences import Block, EmbeddedSequences
 from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
@@ -196,7 +197,7 @@ class BaseWordEmbedding(BaseEmbedding):
         return fit_preprocessing(getattr(self, "preprocess", None), frequent)
 
     def _compute(self, tokens):
-        rows = _checked_rows(self._find(tokens.types), tokens)
+        rows = _checked_rows(self._find(tokens.types), tokens, len(self._table()))
         known, composed = rows >= 0, None
         policy = getattr(self, "oov", "zero")
         if policy == "error":
@@ -221,13 +222,13 @@ class BaseWordEmbedding(BaseEmbedding):
         if not known.all():
             values[~known] = 0
             known = self._oov_policy.fill(tokens.types, values, known)
-        block = Block(self.block_name, values, "type", known)
+        block = Block._adopt(self.block_name, values, "type", known)
         return EmbeddedSequences(tokens, [block])
 
     def _returns_table_rows(self, table, lookup):
         """Return whether the output is made of unchanged rows of an immutable table."""
         return (
-            not table.flags.writeable
+            is_immutable(table)
             and table.dtype in (np.float32, np.float16)
             and lookup.composed is None
             and self._preprocessing.kind is None
@@ -235,8 +236,9 @@ class BaseWordEmbedding(BaseEmbedding):
         )
 
 
-def _checked_rows(rows, tokens):
-    rows = np.asarray(rows)
+def _checked_rows(rows, tokens, n_words):
+    """Return a copy of the result of `_find`, in which compiled code trusts."""
+    rows = np.array(rows)
     if not rows.size:  # an empty list is an array of floats
         rows = rows.astype(np.int64)
     if rows.shape != tokens.types.shape or rows.dtype.kind not in "iu":
@@ -244,5 +246,10 @@ def _checked_rows(rows, tokens):
             f"_find must return the table row of each of {tokens.n_types} "
             f"words, -1 where absent; got an array of shape {rows.shape} and dtype "
             f"{rows.dtype}."
+        )
+    if rows.size and rows.max() >= n_words:
+        raise ValueError(
+            f"_find must return rows of the table, below {n_words}, and -1 where "
+            f"absent; got {rows.max()} for {tokens.types[rows.argmax()]!r}."
         )
     return rows

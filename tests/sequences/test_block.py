@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sk_metaembed import Block
@@ -49,12 +50,41 @@ def test_unknown_rows_become_zeros(dtype):
         Block("s", given, "type", [True, False, True, False])
 
 
-def test_values_are_copied_only_where_they_change():
-    values = np.eye(3, dtype=np.float32)
-    assert np.shares_memory(Block("s", values, "type").values, values)
-    values[1] = 0
-    block = Block("s", values, "type", [True, False, True])
-    assert np.shares_memory(block.values, values)
+@pytest.mark.parametrize("view", [np.asarray, lambda a: a[:], pd.DataFrame])
+def test_writers_cannot_change_a_block(view):
+    values, known = np.eye(2, dtype=np.float32), np.array([True, True])
+    block = Block("s", view(values), "type", known)
+    other = values.view()
+    other.flags.writeable = False  # its owner can still write
+    blocks = block, Block("s", other, "type", known)
+    values[0], known[:] = np.nan, False
+    for each in blocks:
+        assert each == Block("s", np.eye(2), "type")
+        for array in (each.values, each.known):
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                array.flags.writeable = True
+
+
+def test_read_only_memory_is_shared(tmp_path):
+    np.save(tmp_path / "table.npy", np.eye(3, dtype=np.float32))
+    mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
+    block = Block("s", mapped[1:], "type")
+    assert np.shares_memory(block.values, mapped)
+    assert np.shares_memory(Block("t", block.values, "type").values, mapped)
+    for mode in ("c", "r+"):
+        writable = np.load(tmp_path / "table.npy", mmap_mode=mode)
+        values = writable.view()
+        values.flags.writeable = False
+        block = Block("s", values, "type")
+        assert not np.shares_memory(block.values, writable)
+
+
+def test_adopted_arrays_are_shared_and_become_read_only():
+    adopted = np.diag([1, 0, 1]).astype(np.float32)
+    block = Block._adopt("s", adopted, "type", [True, False, True])
+    assert np.shares_memory(block.values, adopted)
+    assert not adopted.flags.writeable
+    assert block == Block("s", np.eye(3), "type", [True, False, True])
 
 
 def test_block_take_and_rename():
@@ -82,7 +112,7 @@ def test_a_block_of_a_table_gathers_on_access():
     assert (block.dim, block.n_rows, block.known_share) == (2, 4, 0.75)
     assert repr(block) == repr(expected)
     for lazy in (block, taken, renamed):
-        assert lazy._table_rows[0] is table
+        assert np.shares_memory(lazy._table_rows[0], table)
         assert lazy._table_rows[1] is not None
     assert pickle.loads(pickle.dumps(block.rename("s"))) == expected
     assert taken == expected.take([3, 1], level="token")

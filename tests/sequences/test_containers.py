@@ -42,6 +42,23 @@ def make_tokens(rows):
     return TokenSequences.from_lists(rows)
 
 
+def test_writers_cannot_change_tokens():
+    types = np.array(["a", "b"], dtype=object)
+    codes, offsets = np.array([0, 1], np.int32), np.array([0, 1, 2])
+    index = np.array([7, 8])
+    tokens = TokenSequences(types, codes, offsets, index=index)
+    types[0], codes[:], offsets[:], index[:] = "z", 10**8, 10**8, 0
+    assert tokens.to_list() == [["a"], ["b"]]
+    assert tokens.index.tolist() == [7, 8]
+    texts = Tokenizer(missing="empty").fit_transform(["a b", None])
+    for part in (texts, texts[:1], texts[[1, 0]]):
+        for array in (part.types, part.codes, part.offsets, part.texts, part.missing):
+            with pytest.raises(ValueError, match="read-only"):
+                array[:1] = array[:1]
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                array.flags.writeable = True
+
+
 both = pytest.mark.parametrize("make", [make_tokens, embed])
 rows_of_tokens = st.lists(st.lists(st.sampled_from(["a", "b", "", "é", "😀"])))
 

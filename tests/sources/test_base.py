@@ -139,3 +139,21 @@ def test_find_must_give_a_row_a_word(rows):
     source._find = lambda words: rows
     with pytest.raises(TypeError, match="_find must return the table row"):
         source.fit([["1", "2"]])
+
+
+def test_find_must_give_rows_of_the_table():
+    source = LooseEmbedding()
+    source._find = lambda words: [0, 10]
+    with pytest.raises(ValueError, match="below 10, .* got 10 for '2'"):
+        source.fit([["1", "2"]])
+
+
+def test_vectors_do_not_change_with_the_arrays_of_a_subclass():
+    table, rows = np.eye(3, dtype=np.float32), np.array([2, 0])
+    source = LooseEmbedding()
+    view = table.view()
+    view.flags.writeable = False
+    source._table, source._find = lambda: view, lambda words: rows
+    block = source.fit_transform([["a", "b"]]).blocks[0]
+    table[:], rows[:] = np.nan, 10**8
+    assert block.values.tolist() == [[0, 0, 1], [1, 0, 0]]

@@ -173,13 +173,13 @@ class StaticSubwordEmbedding(BaseEmbedding):
         model = self._model
         if output == "words":
             values, known = model.embed_words(tokens.types.tolist())
-            return Block(self.block_name, values, "type", known)
+            return Block._adopt(self.block_name, values, "type", known)
         if tokens.texts is None:
             texts = [" ".join(words) for words in tokens.to_list()]
         else:
             texts = tokens.texts.tolist()
         values, known = model.embed_texts(texts, max_length)
-        return Block(self.block_name, values, "sequence", known)
+        return Block._adopt(self.block_name, values, "sequence", known)
 
 
 def _open_model(source):

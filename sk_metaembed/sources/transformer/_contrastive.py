@@ -252,7 +252,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     def _named(self, embedded):
         """Return the encoder's block under the name of this source."""
         [block] = embedded.blocks
-        return Block(self.block_name, block.values, "sequence", block.known)
+        return Block._adopt(self.block_name, block.values, "sequence", block.known)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

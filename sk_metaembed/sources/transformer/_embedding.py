@@ -369,7 +369,7 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             values, known = static_vectors(
                 self._model, self._aligner, words, self._spec.subword
             )
-            blocks.append(Block("static", values, "type", known))
+            blocks.append(Block._adopt("static", values, "type", known))
         return blocks
 
     def _contextual(self, tokens):
