@@ -21,7 +21,23 @@ _FALSE = frozenset(["false", "no", "n", "f"])
 
 # Words before a number that do not change it.
 _ABOUT = re.compile(r"[~≈<>≤≥=]+|(?:approx|ca|about|circa|over|under|up to)\b\.?", re.I)
-_CURRENCY_CODES = frozenset(["usd", "eur", "gbp", "inr", "rs", "rm", "chf", "kr"])
+_PREFIXES = frozenset(
+    [
+        "usd",
+        "eur",
+        "gbp",
+        "inr",
+        "rs",
+        "rm",
+        "chf",
+        "kr",
+        "cny",
+        "jpy",
+        "us",
+        "no",
+        "nr",
+    ]
+)
 _SCALES = {
     "k": 1e3, "K": 1e3, "thousand": 1e3, "lakh": 1e5, "lakhs": 1e5, "lac": 1e5,
     "M": 1e6, "mn": 1e6, "Mn": 1e6, "mio": 1e6, "Mio": 1e6, "million": 1e6,
@@ -61,10 +77,11 @@ _WHOLE = re.compile(rf"\d{{1,3}}(?:[ ']\d{{3}})+(?!\d)(?:[.,]\d+)?|{_BODY}")
 _SINGLE = re.compile(rf"(\D*?)({_WHOLE.pattern})(\D*)")
 _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
-# A number in a text: its sign, body, and the word attached to it or next to it.
+# A number in a text, and the word attached to it or next to it.
 _INSIDE = re.compile(
-    rf"((?:(?<=\s)|(?<=\()|^)-)?(?<![\d.,])({_BODY})([^\W\d_]+|[%\"']| [^\W\d_]+)?"
+    rf"(?<![\d.,])({_BODY})([^\W\d_]+(?:/[^\W\d_]+)?|[%\"']| [^\W\d_]+(?:/[^\W\d_]+)?)?"
 )
+_LONGEST = 50  # characters of a text that is a number
 
 
 @dataclass(frozen=True)
@@ -109,7 +126,7 @@ def choose_format(texts, counts=None):
     rows = [
         (_plain(text), n)
         for text, n in zip(texts, counts, strict=True)
-        if not is_missing(text)
+        if len(text) <= _LONGEST and not is_missing(text)
     ]
     words = {text.casefold() for text, _ in rows}
     if words and words <= _TRUE | _FALSE and len(words) <= 2:
@@ -141,14 +158,14 @@ def parse_numbers(texts, number_format):
     return np.array([_parse(text, number_format, point) for text in texts], float)
 
 
-def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.05):
+def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.01):
     """Return the NumberPlan of distinct texts, which occur `counts` times.
 
     A slot is taken if at least `min_share` of the rows (and five of them) have it, and
     if it has two different values.
     """
     counts = [1] * len(texts) if counts is None else counts
-    found = [[m.groups() for m in _INSIDE.finditer(_plain(text))] for text in texts]
+    found = [_find(text) for text in texts]
     pairs = list(zip(found, counts, strict=True))
     decimal = _choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
     meaning = _choose_m((word or "").strip() for row in found for _, _, word in row)
@@ -172,8 +189,7 @@ def numbers_inside(texts, plan):
     out = np.full((len(texts), len(plan.slots)), np.nan)
     units = {unit for unit, _ in plan.slots}
     for i, text in enumerate(texts if plan.slots else []):
-        row = [m.groups() for m in _INSIDE.finditer(_plain(text))]
-        found = _slots(row, plan.decimal, plan.m, units)
+        found = _slots(_find(text), plan.decimal, plan.m, units)
         out[i] = [found.get(slot, np.nan) for slot in plan.slots]
     limit = np.finfo(np.float32).max
     return np.clip(out, -limit, limit).astype(np.float32)
@@ -200,7 +216,7 @@ def _parse(text, number_format, point):
             return float(text)
         except ValueError:
             pass
-    if is_missing(text):
+    if len(text) > _LONGEST or is_missing(text):
         return np.nan
     quantity = _quantity(_plain(text), number_format.decimal, number_format.m)
     if quantity is None:
@@ -231,12 +247,13 @@ def _quantity(text, decimal, meaning):
 def _read_affixes(before, after, meaning):
     """Return unit and factor by the texts before and after a number, or None."""
     sign = 1.0
-    if before[-1:].isalpha() and before.casefold() not in _CURRENCY_CODES:
-        return None  # "i5" is a name
+    letters = "".join(filter(str.isalpha, before)).casefold()
+    if letters and letters not in _PREFIXES and not _is_currency(before[-1:]):
+        return None  # "Windows 10" and "i5" are names
     if before.startswith("(") and after.endswith(")"):
         sign, before, after = -1.0, before[1:], after[:-1]
     before = _ABOUT.sub("", before, count=1).strip(" +")
-    if before[:1] == "-" or (before[-1:] == "-" and not before[:1].isalpha()):
+    if "-" in (before[:1], before[-1:]):
         sign, before = -sign, before.strip("- ")
     scale, word = _scale(after, meaning)
     if word and before:
@@ -244,6 +261,10 @@ def _read_affixes(before, after, meaning):
     if max(len(before), len(word)) > 20 or len(word.split()) > 3:
         return None
     return _unit_name(word or before, meaning), sign * scale
+
+
+def _is_currency(text):
+    return text != "" and unicodedata.category(text) == "Sc"
 
 
 def _compound(text, decimal, meaning):
@@ -365,6 +386,20 @@ def _choose_m(words):
     if names & {"h", "s", "min"}:
         return "min"
     return "million" if {"k", "K", "B", "bn"} & words else "m"
+
+
+def _find(text):
+    """Return whether it is negative, the body, and the next word of each number."""
+    text = _plain(text)
+    return [
+        (
+            text[: m.start()].endswith((" -", "(-"))
+            or text.startswith("-", 0, m.start())
+            and m.start() == 1,
+            *m.groups(),
+        )
+        for m in _INSIDE.finditer(text)
+    ]
 
 
 def _slots(row, decimal, meaning, units):

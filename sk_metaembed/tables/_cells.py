@@ -1,0 +1,162 @@
+"""Read the cells of a column of any frame as numbers, dates or strings."""
+
+import datetime
+from numbers import Number
+
+import numpy as np
+import pandas as pd
+
+from .._core._messages import short_repr
+
+_REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
+
+
+def read_cells(column, name=""):
+    """Return a column as an array of float64, datetime64[us], or str and None.
+
+    Strings are stripped; empty ones are missing. A cell that is a list of str becomes a
+    tuple. Dates with a time zone keep the time that they show. A column without any
+    cell is float64.
+    """
+    if type(column).__module__.startswith("polars"):
+        column = _polars_values(column)
+    if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
+        column = column.astype(object)
+    values = _typed_values(column)
+    return _object_values(column, name) if values is None else values
+
+
+def distinct(cells):
+    """Return the distinct cells in order, and each cell's place; -1 if missing."""
+    codes, values = pd.factorize(cells)
+    return values, codes
+
+
+def per_distinct(function, cells, empty):
+    """Apply a function to the distinct cells; missing cells are `empty`."""
+    values, codes = distinct(cells)
+    results = np.asarray(function(values))
+    out = np.full((len(cells), *results.shape[1:]), empty, results.dtype)
+    out[codes >= 0] = results[codes[codes >= 0]]
+    return out
+
+
+def as_texts(cells):
+    """Return cells of any kind as str, with None for missing ones."""
+    if cells.dtype.kind == "O":
+        return cells
+    values, codes = distinct(cells)
+    if cells.dtype.kind == "f":
+        texts = [_text(value) for value in values]
+    else:
+        texts = np.datetime_as_string(values, unit="s").tolist()
+    return np.array([*texts, None], dtype=object)[codes]
+
+
+def _polars_values(column):
+    """Return a polars Series as an array."""
+    import polars as pl
+
+    dtype = column.dtype
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return column.cast(pl.Float64).to_numpy()
+    if dtype == pl.Date or dtype == pl.Datetime:
+        column = column.cast(pl.Datetime("us", getattr(dtype, "time_zone", None)))
+        return column.dt.replace_time_zone(None).to_numpy()
+    if dtype == pl.Duration:
+        return column.cast(pl.Duration("us")).to_numpy()
+    return _object_array(column.to_list())
+
+
+def _typed_values(column):
+    """Return the values of a column whose dtype is numeric or a date, else None."""
+    dtype = getattr(column, "dtype", None)
+    if getattr(dtype, "kind", "O") == "O" and not hasattr(dtype, "tz"):
+        return None
+    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        if dtype.kind == "c":
+            return None
+        if isinstance(dtype, np.dtype):
+            return np.asarray(column, dtype=np.float64)
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if dtype.kind == "m":
+        return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
+    if dtype.kind != "M":
+        return None
+    if not isinstance(dtype, np.dtype):
+        column = pd.Series(column).dt.tz_localize(None)
+    return np.asarray(column).astype("datetime64[us]")
+
+
+def _object_values(column, name):
+    """Return the cells of a column of objects."""
+    cells = np.asarray(column, dtype=object) if hasattr(column, "dtype") else None
+    cells = _object_array(list(column)) if cells is None else cells
+    missing = pd.isna(cells)
+    types = set(map(type, cells[~missing]))
+    if all(
+        issubclass(t, Number | np.bool_) and not issubclass(t, complex) for t in types
+    ):
+        return _fill(cells, missing, np.nan, np.float64)
+    if all(issubclass(t, datetime.date) for t in types):
+        cells = [
+            cell if m else _naive(cell) for cell, m in zip(cells, missing, strict=True)
+        ]
+        return _fill(
+            _object_array(cells), missing, np.datetime64("NaT"), "datetime64[us]"
+        )
+    known = {}
+    out = np.full(len(cells), None, dtype=object)
+    for row in np.flatnonzero(~missing):
+        cell = cells[row]
+        if isinstance(cell, str):
+            if cell not in known:
+                known[cell] = cell.strip() or None
+            out[row] = known[cell]
+        else:
+            out[row] = _other(cell, row, name)
+    return out
+
+
+def _fill(cells, missing, value, dtype):
+    """Return cells as a typed array, with `value` for missing ones."""
+    out = np.full(len(cells), value, dtype)
+    out[~missing] = cells[~missing].astype(dtype)
+    return out
+
+
+def _naive(cell):
+    """Return a date or datetime without its time zone, as datetime64[us]."""
+    if isinstance(cell, datetime.datetime):
+        cell = cell.replace(tzinfo=None)
+    return np.datetime64(cell, "us")
+
+
+def _other(cell, row, name):
+    """Return a cell that is not a str as text, or as a tuple of texts."""
+    if isinstance(cell, list | tuple | np.ndarray):
+        if all(isinstance(item, str) for item in cell):
+            return tuple(item.strip() for item in cell) or None
+    elif isinstance(cell, Number):
+        return _text(cell)
+    elif not isinstance(cell, _REFUSED):
+        return str(cell).strip() or None
+    raise TypeError(
+        f"row {row} of the column {name!r} is {short_repr(cell)}. Allowed are str, "
+        "numbers, dates and lists of str; expand other cells into columns, or drop "
+        "the column."
+    )
+
+
+def _text(number):
+    """Return a number as text, whole numbers without a decimal point."""
+    value = float(number)
+    whole = value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else str(number)
+
+
+def _object_array(cells):
+    """Return a list as an array of objects with one dimension."""
+    out = np.empty(len(cells), dtype=object)
+    out[:] = cells
+    return out

@@ -1,0 +1,374 @@
+"""Decide what a column of a table contains, and read its cells accordingly.
+
+Everything is decided from the training rows. Reading is row by row: a row alone is
+read as in any batch.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._core._messages import plural, short_repr
+from ._cells import as_texts, distinct, per_distinct, read_cells
+from ._dates import DateFormat, choose_dates, date_parts, parse_dates, varying_parts
+from ._numbers import (
+    NumberFormat,
+    NumberPlan,
+    choose_format,
+    is_missing,
+    numbers_inside,
+    parse_numbers,
+    plan_numbers,
+)
+from ._string_kinds import (
+    Values,
+    are_compact_dates,
+    are_identifiers,
+    are_keys,
+    are_urls,
+    is_counter,
+    is_prose,
+    list_separator,
+    sample_values,
+    split_list,
+)
+
+__all__ = [
+    "ColumnKind",
+    "column_kind",
+    "find_duplicates",
+    "float_names",
+    "read_cells",
+    "read_floats",
+    "read_texts",
+    "read_tokens",
+]
+
+_SAMPLE = 2000  # distinct values on which most decisions are made
+_LIST_SAMPLE = 20_000  # items of lists repeat less often
+_FEW = 40  # distinct values of a category, whatever they are
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column contains, as decided from its training rows.
+
+    `kind` is "number", "date", "category" (few values, or values that repeat), "name"
+    (short strings, mostly distinct), "code" (strings with numbers in most of them),
+    "text" (prose), "list", "url", "key" (distinct by design: counters, hashes),
+    "constant" or "empty".
+    """
+
+    kind: str
+    number_format: NumberFormat | None = None
+    numbers: NumberPlan | None = None  # numbers inside strings
+    dates: DateFormat | None = None
+    separator: str = ""
+    strays: tuple[str, ...] = ()  # words that repeat among numbers or dates
+    categorical: bool = False  # few enough distinct values to encode each of them
+    repeated: float = 0.0  # share of the rows whose value occurs five times or more
+    n_distinct: int = 0
+    n_missing: int = 0
+    n_odd: int = 0  # cells read as missing because they are unlike the others
+
+
+def column_kind(cells, name=""):
+    """Return the ColumnKind of the training cells that `read_cells` returned.
+
+    Issues a warning that names the column and the cells, if a few cells are unlike all
+    others: these are read as missing.
+    """
+    values, codes = distinct(cells)
+    counts = np.bincount(codes[codes >= 0], minlength=len(values))
+    n_rows = int(counts.sum())
+    start = ColumnKind(
+        "empty",
+        repeated=float(counts[counts >= 5].sum() / max(n_rows, 1)),
+        n_distinct=len(values),
+        n_missing=int((codes < 0).sum()),
+    )
+    if not len(values):
+        return start
+    if len(values) == 1 and not start.n_missing:
+        return replace(start, kind="constant")
+    if cells.dtype.kind == "f":
+        kind, odd = _as_floats(start, values, counts)
+    elif cells.dtype.kind == "M":
+        dates = DateFormat(parts=varying_parts(values))
+        kind, odd = replace(start, kind="date", dates=dates), []
+    elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
+        kind, odd = replace(start, kind="list"), []
+    else:
+        kind, odd = _as_strings(start, Values(list(_joined(values)), counts))
+    if odd:
+        _warn(kind, odd, cells, name)
+    return kind
+
+
+def float_names(kind):
+    """Return the names of the columns of `read_floats`; "" is the value itself."""
+    if kind.number_format is not None:
+        return [""]
+    if kind.dates is not None:
+        return list(kind.dates.parts)
+    return [] if kind.numbers is None else kind.numbers.names
+
+
+def read_floats(cells, kind):
+    """Return numbers of cells, float64 of shape (n_rows, len(float_names(kind)))."""
+    if kind.number_format is not None:
+        return _read_numbers(cells, kind.number_format)[:, None]
+    if kind.dates is not None:
+        dates = cells if cells.dtype.kind == "M" else _read_dates(cells, kind.dates)
+        return date_parts(dates, kind.dates.parts)
+    if kind.numbers is None:
+        return np.empty((len(cells), 0))
+
+    def inside(texts):
+        return numbers_inside(texts, kind.numbers).astype(np.float64)
+
+    return per_distinct(inside, _joined(cells), np.nan)
+
+
+def read_tokens(cells, kind):
+    """Return the tuple of items of each cell of a list; () if it is missing."""
+    texts, codes = distinct(as_texts(cells))
+    items = [split_list(text, kind.separator) for text in texts]
+    return [items[code] if code >= 0 else () for code in codes]
+
+
+def read_texts(cells, kind):
+    """Return each cell as str, "" if it is missing.
+
+    In a column of numbers or dates these are the `strays`, and the numbers themselves
+    if the column is `categorical`.
+    """
+    texts = _joined(cells)
+    if kind.number_format is not None or kind.dates is not None:
+        return _read_strays(cells, texts, kind)
+    return np.where(texts == None, "", texts)  # noqa: E711
+
+
+def find_duplicates(columns):
+    """Return the positions of columns that equal an earlier one, and of that one."""
+    seen, out = {}, {}
+    for position, cells in enumerate(columns):
+        texts, codes = distinct(as_texts(cells))
+        key = hash((codes.tobytes(), tuple(texts)))
+        for earlier in seen.setdefault(key, []):
+            if np.array_equal(as_texts(columns[earlier]), as_texts(cells)):
+                out[position] = earlier
+                break
+        else:
+            seen[key].append(position)
+    return out
+
+
+def _as_floats(start, values, counts):
+    """Return the kind of a column of floats, and its infinite values."""
+    finite = np.isfinite(values)
+    odd = list(values[~finite])
+    kind = replace(start, n_odd=int(counts[~finite].sum()))
+    values, counts = values[finite], counts[finite]
+    if not len(values):
+        return replace(kind, kind="empty"), odd
+    texts = as_texts(values).tolist()
+    if are_compact_dates(texts):
+        dates = parse_dates(texts, "mdy")
+        odd += values[np.isnat(dates)].tolist()
+        n_odd = kind.n_odd + int(counts[np.isnat(dates)].sum())
+        dates = DateFormat(parts=varying_parts(dates))
+        return replace(kind, kind="date", dates=dates, n_odd=n_odd), odd
+    return _number(kind, NumberFormat(), values, counts), odd
+
+
+def _number(kind, number_format, values, counts):
+    """Return the kind of numbers: "number" or "key"."""
+    n_distinct, n_rows = len({*values.tolist()}), int(counts.sum())
+    return replace(
+        kind,
+        kind="key" if is_counter(values, n_rows) else "number",
+        number_format=number_format,
+        categorical=3 <= n_distinct <= 30 and n_rows >= 10 * n_distinct,
+    )
+
+
+def _as_strings(start, values):
+    """Return the kind of a column of strings, and the odd values."""
+    sample = sample_values(values, _SAMPLE)
+    if not are_identifiers(sample):
+        for decide in (_as_dates, _as_numbers):
+            kind, odd = decide(start, values, sample)
+            if kind is not None:
+                return kind, odd
+    separator = _separator(values)
+    if separator:
+        return replace(start, kind="list", separator=separator), []
+    if are_keys(values):
+        return replace(start, kind="key"), []
+    if are_urls(sample):
+        return replace(start, kind="url"), []
+    few = start.n_distinct <= min(_FEW, int(values.n_rows) // 2)
+    if not few and is_prose(sample):
+        return replace(start, kind="text"), []
+    plan = plan_numbers(sample.texts, sample.counts)
+    kind = replace(start, numbers=plan if plan.slots else None)
+    digits = [any(map(str.isdecimal, text)) for text in sample.texts]
+    if not few and plan.slots and sample.share(digits) >= 0.8:
+        return replace(kind, kind="code"), []
+    few = few or start.repeated >= 0.9
+    return replace(kind, kind="category" if few else "name", categorical=few), []
+
+
+def _separator(values):
+    """Return the separator of lists, "" if there are few values or no lists."""
+    if len(values.texts) <= _FEW:
+        return ""
+    return list_separator(sample_values(values, _LIST_SAMPLE))
+
+
+def _as_numbers(start, values, sample):
+    """Return the kind and odd values of numbers written as strings, else None."""
+    number_format = choose_format(sample.texts, sample.counts)
+    parsed = parse_numbers(sample.texts, number_format)
+    if not _mostly(sample, np.isfinite(parsed), 0.5):
+        return None, []
+    parsed = parse_numbers(values.texts, number_format)
+    found = np.isfinite(parsed)
+    strays, odd, n_odd, n_missing = _others(values, found)
+    if not _mostly(values, found, 0.5) or not _tolerable(n_odd, values):
+        return None, []
+    if _have_another_unit(odd, values):
+        return None, []
+    kind = replace(
+        start, strays=strays, n_odd=n_odd, n_missing=start.n_missing + n_missing
+    )
+    return _number(kind, number_format, parsed[found], values.counts[found]), odd
+
+
+def _as_dates(start, values, sample):
+    """Return the kind and odd values of dates written as strings, else None."""
+    order = choose_dates(sample.texts, sample.counts)
+    found = ~np.isnat(parse_dates(sample.texts, order))
+    digits = np.array([text.isdecimal() for text in sample.texts])
+    compact = [text for text, d in zip(sample.texts, digits, strict=True) if d]
+    if not _mostly(sample, found, 0.8):
+        return None, []
+    if not _mostly(sample, found & ~digits, 0.5) and not are_compact_dates(compact):
+        return None, []
+    dates = parse_dates(values.texts, order)
+    strays, odd, n_odd, n_missing = _others(values, ~np.isnat(dates))
+    if not _tolerable(n_odd, values):
+        return None, []
+    kind = replace(
+        start,
+        kind="date",
+        dates=DateFormat(order, varying_parts(dates)),
+        strays=strays,
+        n_odd=n_odd,
+        n_missing=start.n_missing + n_missing,
+    )
+    return kind, odd
+
+
+def _mostly(values, found, share):
+    """Return whether enough of the rows that are not missing were read."""
+    missing = np.array([is_missing(text) for text in values.texts])
+    present = values.n_rows - values.counts[missing].sum()
+    return present > 0 and values.counts[found].sum() >= share * present
+
+
+def _others(values, found):
+    """Split what was not read into strays, odd values, and missing markers."""
+    strays, odd, n_odd, n_missing = [], [], 0, 0
+    enough = max(2, 0.01 * values.n_rows)
+    for i in np.flatnonzero(~found):
+        text, n = values.texts[i], int(values.counts[i])
+        if is_missing(text):
+            n_missing += n
+        elif n >= enough and len(strays) < 10 and not any(map(str.isdecimal, text)):
+            strays.append(text)
+        else:
+            odd.append(text)
+            n_odd += n
+    return tuple(strays), odd, n_odd, n_missing
+
+
+def _have_another_unit(odd, values):
+    """Return whether odd values are numbers too, of a unit of at least 1 % of rows."""
+    if not odd:
+        return False
+    counts = dict(zip(values.texts, values.counts, strict=True))
+    counts = np.array([counts[text] for text in odd])
+    found = np.isfinite(parse_numbers(odd, choose_format(odd, counts)))
+    return counts[found].sum() >= max(5, 0.01 * values.n_rows)
+
+
+def _tolerable(n_odd, values):
+    """Return whether odd cells are few enough to be errors."""
+    return n_odd <= max(0.05 * values.n_rows, values.n_rows >= 10)
+
+
+def _read_numbers(cells, number_format):
+    """Return cells as float64; NaN for what is not a finite number."""
+    if cells.dtype.kind == "M":
+        raise TypeError(
+            "A column that had numbers in fit has dates. Convert it as in fit."
+        )
+    numbers = cells
+    if cells.dtype.kind == "O":
+
+        def parse(texts):
+            return parse_numbers(texts, number_format)
+
+        numbers = per_distinct(parse, _joined(cells), np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _read_dates(cells, dates):
+    """Return cells as datetime64[us]."""
+
+    def parse(texts):
+        return parse_dates(texts, dates.order)
+
+    return per_distinct(parse, _joined(cells), np.datetime64("NaT"))
+
+
+def _read_strays(cells, texts, kind):
+    """Return the strays of a column, and its numbers if it is categorical."""
+    out = np.full(len(texts), "", dtype=object)
+    if kind.categorical:
+        values = read_floats(cells, kind)[:, 0]
+        out = np.where(np.isnan(values), "", as_texts(values))
+    strays = {*kind.strays}
+    stray = np.array([text in strays for text in texts], dtype=bool)
+    out[stray] = texts[stray]
+    return out
+
+
+def _joined(cells):
+    """Return cells as str, those of lists joined by commas, with None for missing."""
+    texts = as_texts(cells)
+    if any(isinstance(text, tuple) for text in texts):
+        joined = [", ".join(t) if isinstance(t, tuple) else t for t in texts]
+        texts = np.array([*joined, None], dtype=object)[:-1]
+    return texts
+
+
+def _warn(kind, odd, cells, name):
+    """Warn about the cells of a column that are unlike all others."""
+    shown = ", ".join(
+        f"{short_repr(value)} (row {np.flatnonzero(cells == value)[0]})"
+        for value in odd[:5]
+    )
+    what = "infinite" if kind.kind != "date" else "not a date"
+    what = f"not a {kind.kind}" if cells.dtype.kind == "O" else what
+    warnings.warn(
+        f"{plural(kind.n_odd, 'cell')} of {len(cells)} in the column {name!r} "
+        f"{'is' if kind.n_odd == 1 else 'are'} {what}, and treated as missing: {shown}"
+        f"{', ...' if len(odd) > 5 else ''}. Correct them, or replace them by missing "
+        "values.",
+        UserWarning,
+        stacklevel=3,
+    )

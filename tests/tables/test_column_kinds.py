@@ -1,0 +1,258 @@
+"""What columns contain, and how their cells are read."""
+
+import datetime
+import decimal
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sk_metaembed.tables._column_kinds import (
+    column_kind,
+    find_duplicates,
+    float_names,
+    read_cells,
+    read_floats,
+    read_texts,
+    read_tokens,
+)
+
+N = 300
+RNG = np.random.default_rng(0)
+WORDS = [a + b + c for a in "bcdfglm" for b in "aeiou" for c in "nrst"]
+DAYS = [datetime.date(2015, 1, 1) + datetime.timedelta(int(d)) for d in range(N)]
+
+
+def words(n):
+    return " ".join(RNG.choice(WORDS, n))
+
+
+def some(values, n=N):
+    return [values[i] for i in RNG.integers(0, len(values), n)]
+
+
+PRICES = RNG.uniform(10, 2000, N).round(2).tolist()
+COLUMNS = {
+    "floats": (PRICES, "number"),
+    "whole numbers": (some([1, 2, 3]), "number"),
+    "booleans": (some([True, False]), "number"),
+    "prices": ([f"${p:,.2f}" for p in PRICES], "number"),
+    "percent": ([f"{p % 100:.0f}%" for p in PRICES], "number"),
+    "sizes": (some(["19M", "201k", "1.2M", "Varies with device"]), "number"),
+    "yes and no": (some(["Yes", "No"]), "number"),
+    "numbers and missing": (some(["1.5", "2.25", "N/A", None, "-"]), "number"),
+    "German numbers": ([f"{p:.2f}".replace(".", ",") for p in PRICES], "number"),
+    "dates": ([f"{day:%d.%m.%Y}" for day in DAYS], "date"),
+    "month names": ([f"{day:%B} {day.day}, {day.year}" for day in DAYS], "date"),
+    "compact dates": ([f"{day:%Y%m%d}" for day in DAYS], "date"),
+    "compact dates as numbers": ([float(f"{day:%Y%m%d}") for day in DAYS], "date"),
+    "date objects": (DAYS, "date"),
+    "dates and years": ([f"{d:%Y-%m-%d}" for d in DAYS[:290]] + ["1999"] * 10, "date"),
+    "years": (some([str(year) for year in range(1990, 2020)]), "number"),
+    "categories": (some(["red", "green", "blue", None]), "category"),
+    "one value": (some(["x", None]), "category"),
+    "many categories": ([WORDS[i % 50] for i in range(N)], "category"),
+    "versions": (some(["4.0.3 and up", "2.3 and up", "Varies"]), "category"),
+    "names": ([words(3) for _ in range(N)], "name"),
+    "codes": (
+        [f"{words(1)} i{i % 9} {p:.1f}GHz" for i, p in enumerate(PRICES)],
+        "code",
+    ),
+    "ranges": ([f"{i}-{i + 2} years" for i in range(N)], "code"),
+    "two units": (some([f"{i} min" for i in range(40)] + ["2 Seasons"] * 9), "code"),
+    "zip codes": ([f"{int(47 * p):05d}" for p in PRICES], "code"),
+    "texts": ([words(30) for _ in range(N)], "text"),
+    "lists": ([", ".join(some(WORDS[:20], 3)) for _ in range(N)], "list"),
+    "bracketed lists": ([str(some(WORDS[:20], 3)) for _ in range(N)], "list"),
+    "piped lists": (["|".join(some(WORDS[:20], 3)) for _ in range(N)], "list"),
+    "lists of str": ([some(WORDS[:20], 2) for _ in range(N)], "list"),
+    "last, first": ([f"{words(1)}{i}, {words(1)}" for i in range(N)], "code"),
+    "urls": ([f"https://example.org/{words(1)}{i}" for i in range(N)], "url"),
+    "counter": (list(range(N)), "key"),
+    "counter with prefix": ([f"s{i}" for i in range(N)], "key"),
+    "hashes": ([f"{hash((i, 'x')) % 16**15:016x}1" for i in range(N)], "key"),
+    "constant": (["x"] * N, "constant"),
+    "constant number": ([3.0] * N, "constant"),
+    "no cells": ([None] * N, "empty"),
+    "blanks": (["", " "] * N, "empty"),
+}
+
+
+def read(cells, kind):
+    """Return all that is read from cells."""
+    return (
+        read_floats(cells, kind),
+        read_texts(cells, kind),
+        read_tokens(cells, kind) if kind.kind == "list" else [],
+    )
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_kinds(name):
+    values, expected = COLUMNS[name]
+    cells = read_cells(values, name)
+    kind = column_kind(cells, name)
+    assert kind.kind == expected
+    assert kind.n_odd == 0
+    floats, texts, _ = read(cells, kind)
+    assert floats.shape == (len(cells), len(float_names(kind)))
+    assert texts.shape == (len(cells),)
+    assert all(isinstance(text, str) for text in texts)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_row_alone_is_read_as_in_a_batch(name):
+    cells = read_cells(COLUMNS[name][0], name)
+    kind = column_kind(cells, name)
+    floats, texts, tokens = read(cells, kind)
+    for row in range(0, len(cells), 37):
+        alone = read(read_cells(COLUMNS[name][0][row : row + 1], name), kind)
+        np.testing.assert_array_equal(alone[0][0], floats[row])
+        assert alone[1][0] == texts[row]
+        assert alone[2] == tokens[row : row + 1]
+
+
+@pytest.mark.parametrize("name", ["prices", "dates", "categories", "names", "lists"])
+def test_one_odd_cell_does_not_change_the_kind(name):
+    values, expected = COLUMNS[name]
+    cells = read_cells([*values, "17 unlike (all) others!"], name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert column_kind(cells, name).kind == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([*PRICES, np.inf], r"1 cell of 301 in the column 'price' is infinite, and "),
+        ([*map(str, PRICES), "x1"], r"'price' is not a number, .* 'x1' \(row 300\)"),
+        ([*map(str, DAYS), "1.1", "soon"], r"2 cells .* are not a date, .*'soon'"),
+    ],
+)
+def test_odd_cells_are_named_and_missing(values, message):
+    cells = read_cells(values, "price")
+    with pytest.warns(UserWarning, match=message):
+        kind = column_kind(cells, "price")
+    assert np.isnan(read_floats(cells, kind)[-1]).all()
+    assert np.isfinite(read_floats(cells, kind)[:-2]).all()
+    assert kind.n_odd > 0
+
+
+def test_strays_are_kept_as_texts():
+    cells = read_cells(["1.5M", "unknown", "201k", None] * 10)
+    kind = column_kind(cells)
+    assert kind.strays == ("unknown",)
+    assert read_texts(cells, kind)[:4].tolist() == ["", "unknown", "", ""]
+    np.testing.assert_array_equal(
+        read_floats(cells, kind)[:4, 0], [1.5e6, np.nan, 2.01e5, np.nan]
+    )
+
+
+def test_numbers_can_be_categories_too():
+    cells = read_cells([1, 2, 3, None] * 10)
+    kind = column_kind(cells)
+    assert kind.categorical
+    assert read_texts(cells, kind)[:4].tolist() == ["1", "2", "3", ""]
+
+
+def test_dates_are_read_by_the_order_of_the_column():
+    kind = column_kind(read_cells([f"{day:%d/%m/%Y}" for day in DAYS]))
+    assert kind.dates.order == "dmy"
+    parts = read_floats(read_cells(["03/04/2020"]), kind)[0]
+    assert dict(zip(float_names(kind), parts, strict=True))["month"] == 4
+
+
+def test_lists():
+    kind = column_kind(read_cells(COLUMNS["lists"][0]))
+    cells = read_cells(["ban, cor", "ban,,ban ", None, "a"])
+    assert read_tokens(cells, kind) == [("ban", "cor"), ("ban",), (), ("a",)]
+    kind = column_kind(read_cells(COLUMNS["bracketed lists"][0]))
+    cells = read_cells(["['a, b', \"c's\"]", "[x, y]", "[]"])
+    assert read_tokens(cells, kind) == [("a, b", "c's"), ("x", "y"), ()]
+
+
+FRAMES = {
+    "nullable": pd.Series([1, None, 3], dtype="Int64"),
+    "boolean": pd.Series([True, None, True], dtype="boolean"),
+    "decimal": pd.Series([decimal.Decimal("1"), None, decimal.Decimal("3")]),
+    "category": pd.Series([1, None, 3]).astype("category"),
+    "polars": pl.Series([1, None, 3]),
+    "polars decimal": pl.Series([1, None, 3]).cast(pl.Decimal(10, 2)),
+    "objects": pd.Series([1, None, np.float32(3)], dtype=object),
+    "timedelta": pd.Series(pd.to_timedelta([1, None, 3], unit="s")),
+    "polars duration": pl.Series([1000, None, 3000]).cast(pl.Duration("ms")),
+    "list": [1, float("nan"), 3],
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_numbers_of_any_frame(name):
+    cells = read_cells(FRAMES[name])
+    assert cells.dtype == np.float64
+    assert np.isnan(cells[1])
+    assert cells[0] == 1
+
+
+DATE_FRAMES = {
+    "pandas": pd.Series(pd.to_datetime(["2019-03-05 14:00", None])),
+    "time zone": pd.Series(pd.to_datetime(["2019-03-05 14:00", None])).dt.tz_localize(
+        "Asia/Tokyo"
+    ),
+    "objects": pd.Series([datetime.datetime(2019, 3, 5, 14), None], dtype=object),
+    "polars": pl.Series([datetime.datetime(2019, 3, 5, 14), None]),
+    "arrow": pd.Series(
+        [datetime.datetime(2019, 3, 5, 14), None], dtype="timestamp[ms][pyarrow]"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DATE_FRAMES)
+def test_dates_of_any_frame(name):
+    cells = read_cells(DATE_FRAMES[name])
+    assert cells.dtype == np.dtype("datetime64[us]")
+    assert cells[0] == np.datetime64("2019-03-05T14:00")
+    assert np.isnat(cells[1])
+
+
+def test_years_1_and_9999():
+    cells = read_cells([datetime.date(1, 1, 1), datetime.date(9999, 12, 31)])
+    kind = column_kind(cells)
+    assert read_floats(cells, kind)[:, 1].tolist() == [1, 9999]
+    texts = read_cells(["0001-01-01", "9999-12-31"])
+    np.testing.assert_array_equal(read_floats(texts, kind), read_floats(cells, kind))
+
+
+def test_strings_of_any_frame():
+    for column in (
+        pd.Series([" a", None, "b"]),
+        pd.Series([" a", None, "b"], dtype="category"),
+        pd.Series(["a", pd.NA, "b"], dtype="string"),
+        pl.Series(["a ", None, "b"]),
+        pl.Series(["a ", None, "b"], dtype=pl.Categorical),
+        np.array(["a", "", "b"]),
+    ):
+        assert read_cells(column).tolist() == ["a", None, "b"]
+
+
+@pytest.mark.parametrize("cell", [{"a": 1}, b"x", np.ones(2), [1, 2]])
+def test_other_cells_are_refused_by_name(cell):
+    with pytest.raises(TypeError, match="row 1 of the column 'c' is"):
+        read_cells(["a", cell], "c")
+
+
+def test_types_may_differ_between_fit_and_transform():
+    kind = column_kind(read_cells(["1", "2", "3.5"] * 5))
+    assert read_floats(read_cells([2, 3.5]), kind).tolist() == [[2], [3.5]]
+    kind = column_kind(read_cells([1, 2, 3.5] * 5))
+    assert read_floats(read_cells(["2", "3.5"]), kind).tolist() == [[2], [3.5]]
+    kind = column_kind(read_cells(COLUMNS["names"][0]))
+    assert read_texts(read_cells([2.0, 3.5]), kind).tolist() == ["2", "3.5"]
+    with pytest.raises(TypeError, match="had numbers in fit has dates"):
+        read_floats(read_cells(DAYS), column_kind(read_cells([1.5, 2])))
+
+
+def test_duplicates():
+    columns = [[1, 2, None], ["a", "b", "c"], ["1", "2", None], ["a", "b", "d"]]
+    assert find_duplicates([read_cells(column) for column in columns]) == {2: 0}

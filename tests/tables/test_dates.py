@@ -1,0 +1,98 @@
+"""Dates in usual formats."""
+
+import numpy as np
+import pytest
+
+from sk_metaembed.tables._dates import (
+    PARTS,
+    choose_dates,
+    date_parts,
+    parse_dates,
+    varying_parts,
+)
+
+# Each text, and the date in ISO format or None.
+DATES = [
+    ("2019-03-05", "2019-03-05"),
+    ("2019/3/5", "2019-03-05"),
+    ("20190305", "2019-03-05"),
+    ("2019-03", "2019-03-01"),
+    ("03/2019", "2019-03-01"),
+    ("2019", "2019-01-01"),
+    ("2019-Q2", "2019-04-01"),
+    ("Q4 2019", "2019-10-01"),
+    ("03/05/2019", "2019-03-05"),
+    ("3/5/19", "2019-03-05"),
+    ("3/5/70", "1970-03-05"),
+    ("March 5, 2019", "2019-03-05"),
+    ("March 5th 2019", "2019-03-05"),
+    ("Tuesday, 5 March 2019", "2019-03-05"),
+    ("5th of March 2019", "2019-03-05"),
+    ("05-Mar-19", "2019-03-05"),
+    ("Mar 2019", "2019-03-01"),
+    ("Sept 2019", "2019-09-01"),
+    ("Mar-98", "1998-03-01"),
+    ("5. März 2019", "2019-03-05"),
+    ("5 février 2019", "2019-02-05"),
+    ("5 de agosto de 2019", "2019-08-05"),
+    ("2019-03-05 14:05", "2019-03-05T14:05"),
+    ("2019-03-05T14:05:33.25Z", "2019-03-05T14:05:33.250"),
+    ("2019-03-05T00:05:00+02:00", "2019-03-04T22:05"),
+    ("2019-03-05 14:05:00-0530", "2019-03-05T19:35"),
+    ("3/5/2019 2:05 PM", "2019-03-05T14:05"),
+    ("March 5, 2019, 12:30 a.m.", "2019-03-05T00:30"),
+    ("Tue, 05 Mar 2019 14:05:33 GMT", "2019-03-05T14:05:33"),
+    ("0001-01-01", "0001-01-01"),
+    ("9999-12-31", "9999-12-31"),
+    ("2020-02-29", "2020-02-29"),
+    ("2019-02-29", None),
+    ("13/05/2019", None),
+    ("2019-03-05 25:99", None),
+    ("0001-01-01T00:00:00+02:00", None),
+    ("March 5", None),
+    ("Summer 2019", None),
+    ("Marketing 2019", None),
+    ("1.2.3", None),
+    ("12.5", None),
+    ("3", None),
+    ("", None),
+    ("N/A", None),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), DATES, ids=[text for text, _ in DATES])
+def test_formats(text, expected):
+    (date,) = parse_dates([text], "mdy")
+    np.testing.assert_array_equal(date, np.datetime64(expected or "NaT", "us"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (["05/03/2019", "13/03/2019", "01/02/2019"], "dmy"),
+        (["05/03/2019", "03/13/2019", "01/02/2019"], "mdy"),
+        (["05/03/2019"], "mdy"),
+        (["05.03.2019"], "dmy"),
+        (["2019-03-05"], "mdy"),
+        (["13/01/2019", "02/13/2019", "02/14/2019"], "mdy"),
+    ],
+)
+def test_order_of_a_column(texts, order):
+    assert choose_dates(texts, [1] * len(texts)) == order
+
+
+def test_day_first():
+    dates = parse_dates(["05.03.2019", "5/3/19", "2019-03-05", "31.12.1999"], "dmy")
+    assert (dates[:3] == np.datetime64("2019-03-05")).all()
+    assert dates[3] == np.datetime64("1999-12-31")
+
+
+def test_parts():
+    dates = np.array(["1970-01-02T06:30", "NaT", "0001-01-01"], "datetime64[us]")
+    parts = date_parts(dates, PARTS)
+    np.testing.assert_allclose(parts[0], [1 + 6.5 / 24, 1970, 1, 2, 4, 6.5])
+    assert np.isnan(parts[1]).all()
+    np.testing.assert_allclose(parts[2], [-719162, 1, 1, 1, 0, 0])
+    assert varying_parts(dates[:2]) == ("days",)
+    year_end = np.array(["9999-12-31", "9999-12-30"], "datetime64[us]")
+    assert varying_parts(year_end) == ("days", "day", "weekday")
