@@ -34,7 +34,11 @@ def distinct(cells):
 
 def per_distinct(function, cells, empty):
     """Apply a function to the distinct cells; missing cells are `empty`."""
-    values, codes = distinct(cells)
+    if len(cells) == 1:  # single rows: finding distinct cells takes longer
+        missing = cells[0] is None or cells[0] != cells[0]
+        values, codes = cells[: 0 if missing else 1], np.array([-1 if missing else 0])
+    else:
+        values, codes = distinct(cells)
     results = np.asarray(function(values))
     out = np.full((len(cells), *results.shape[1:]), empty, results.dtype)
     out[codes >= 0] = results[codes[codes >= 0]]

@@ -144,9 +144,9 @@ def read_texts(cells, kind):
     In a column of numbers or dates these are the `strays`, and the numbers themselves
     if the column is `categorical`.
     """
-    texts = _joined(cells)
     if kind.number_format is not None or kind.dates is not None:
-        return _read_strays(cells, texts, kind)
+        return _read_strays(cells, kind)
+    texts = _joined(cells)
     return np.where(texts == None, "", texts)  # noqa: E711
 
 
@@ -173,7 +173,8 @@ def _as_floats(start, values, counts):
     values, counts = values[finite], counts[finite]
     if not len(values):
         return replace(kind, kind="empty"), odd
-    texts = as_texts(values).tolist()
+    like_dates = (values > 19000000) & (values < 21000000)
+    texts = as_texts(values).tolist() if like_dates.mean() >= 0.99 else []
     if are_compact_dates(texts):
         dates = parse_dates(texts, "mdy")
         odd += values[np.isnat(dates)].tolist()
@@ -335,15 +336,16 @@ def _read_dates(cells, dates):
     return per_distinct(parse, _joined(cells), np.datetime64("NaT"))
 
 
-def _read_strays(cells, texts, kind):
+def _read_strays(cells, kind):
     """Return the strays of a column, and its numbers if it is categorical."""
-    out = np.full(len(texts), "", dtype=object)
+    out = np.full(len(cells), "", dtype=object)
     if kind.categorical:
-        values = read_floats(cells, kind)[:, 0]
-        out = np.where(np.isnan(values), "", as_texts(values))
-    strays = {*kind.strays}
-    stray = np.array([text in strays for text in texts], dtype=bool)
-    out[stray] = texts[stray]
+        numbers = as_texts(read_floats(cells, kind)[:, 0])
+        out = np.where(numbers == None, "", numbers)  # noqa: E711
+    if kind.strays:
+        texts, strays = _joined(cells), {*kind.strays}
+        stray = np.array([text in strays for text in texts], dtype=bool)
+        out[stray] = texts[stray]
     return out
 
 

@@ -246,25 +246,31 @@ def _quantity(text, decimal, meaning):
 @lru_cache(4096)
 def _read_affixes(before, after, meaning):
     """Return unit and factor by the texts before and after a number, or None."""
-    sign = 1.0
+    sign, before = 1.0, _ABOUT.sub("", before, count=1)
     letters = "".join(filter(str.isalpha, before)).casefold()
     if letters and letters not in _PREFIXES and not _is_currency(before[-1:]):
         return None  # "Windows 10" and "i5" are names
     if before.startswith("(") and after.endswith(")"):
         sign, before, after = -1.0, before[1:], after[:-1]
-    before = _ABOUT.sub("", before, count=1).strip(" +")
+    before = before.strip(" +")
     if "-" in (before[:1], before[-1:]):
         sign, before = -sign, before.strip("- ")
     scale, word = _scale(after, meaning)
     if word and before:
         return None
-    if max(len(before), len(word)) > 20 or len(word.split()) > 3:
+    word = word or before
+    if len(word) > 20 or not all(map(_is_of_unit, word)):
         return None
-    return _unit_name(word or before, meaning), sign * scale
+    return _unit_name(word, meaning), sign * scale
 
 
-def _is_currency(text):
-    return text != "" and unicodedata.category(text) == "Sc"
+def _is_of_unit(character):
+    """Return whether a character may occur in a unit, such as "km/h" and "°C"."""
+    return character.isalpha() or character in " ./%°\"'-" or _is_currency(character)
+
+
+def _is_currency(character):
+    return character != "" and unicodedata.category(character) == "Sc"
 
 
 def _compound(text, decimal, meaning):
