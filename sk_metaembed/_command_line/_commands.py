@@ -31,6 +31,7 @@ from ..inspection import compare_sources
 from ..inspection._table_candidates import find_kinds
 from ..persistence._errors import check_parent, file_path
 from . import _data
+from ._read_table import READERS, read_table, split_suffix
 from ._report import report_html
 
 _PREDICT_ROWS = 5000
@@ -40,7 +41,7 @@ def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
     output = _output(options, ".skm")
     report = _writable(options.report, "--report") if options.report else None
-    table = _data.read_table(options.table)
+    table = _read_rows(options.table, options.separator)
     X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
     if n_left_out := len(table) - len(X):
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
@@ -86,29 +87,37 @@ def predict(options):
     model = load(options.model)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
-    table = _data.read_table(options.table)
+    table = read_table(options.table, options.separator)
     columns = list(model.feature_names_in_)
     _data.check_columns(table, columns, options.model)
-    _data.check_columns(table, options.id, "--id")
+    ids = list(dict.fromkeys(options.id))
+    _data.check_columns(table, ids, "--id")
+    labels = getattr(model, "classes_", ())
+    probabilities = [f"probability_{label}" for label in labels]
+    names = ["prediction", *probabilities]
+    if taken := [name for name in ids if name in names]:
+        raise ValueError(
+            f"--id: predict writes a column named {taken[0]!r} itself. Rename that "
+            "column of the table, or leave it out of --id."
+        )
     for text in _data.unread_values(model, table):
         _say(f"warning: {text}")
-    parts = []
+    parts = [pd.DataFrame(columns=names)] * (not len(table))
     starts = range(0, len(table), _PREDICT_ROWS)
     for start in tqdm(starts, desc="predict", disable=None):
         X = table.iloc[start : start + _PREDICT_ROWS][columns]
         parts.append(pd.DataFrame({"prediction": model.predict(X)}))
         if hasattr(model, "predict_proba"):
-            names = [f"probability_{label}" for label in model.classes_]
-            parts[-1][names] = model.predict_proba(X)
+            parts[-1][probabilities] = model.predict_proba(X)
     result = pd.concat(parts, ignore_index=True)
-    pd.concat([table[options.id], result], axis=1).to_csv(output, index=False)
+    pd.concat([table[ids], result], axis=1).to_csv(output, index=False)
     _say(f"Wrote {output}: {len(result):,} rows")
 
 
 def describe(options):
     """Write the columns of a table, or the contents of a model, to stdout."""
-    if _data.split_suffix(options.file)[1] in _data.READERS:
-        lines = _describe_table(_data.read_table(options.file))
+    if split_suffix(options.file)[1] in READERS:
+        lines = _describe_table(_read_rows(options.file, options.separator))
     else:
         lines = _describe_model(load(options.file))
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -134,9 +143,17 @@ def _describe_model(model):
     yield repr(model)
 
 
+def _read_rows(path, separator):
+    """Return the table in a file, or raise ValueError if it has no rows."""
+    table = read_table(path, separator)
+    if not len(table):
+        raise ValueError(f"{path!r} has no rows.")
+    return table
+
+
 def _output(options, suffix):
     """Return the path of --output, by default the name of the table with a suffix."""
-    name = _data.split_suffix(options.table)[0] + suffix
+    name = split_suffix(options.table)[0] + suffix
     return _writable(options.output or name, "--output")
 
 

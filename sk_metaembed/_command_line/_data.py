@@ -1,12 +1,8 @@
-"""Tables: read from files, split into columns and target, and summarized."""
-
-from functools import partial
-from pathlib import Path
+"""Tables: split into columns and target, and summarized."""
 
 import numpy as np
 import pandas as pd
 
-_SEPARATORS = ",;\t|"
 _MAX_CLASSES = 20  # a target of more distinct integers is a number
 _N_EXAMPLES = 3
 MISSING = "empty, NA, None, null or nan"  # as pandas reads text files, among others
@@ -19,53 +15,6 @@ _KINDS = {
     "low_cardinality": "category",
     "high_cardinality": "text",
     "specific": "text",
-}
-
-
-def read_table(path):
-    """Return the DataFrame in a file, read as its suffix says."""
-    path = Path(path).expanduser()
-    suffix = split_suffix(path)[1]
-    reader = READERS.get(suffix)
-    if reader is None:
-        raise ValueError(
-            f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
-            "Save Excel sheets as CSV UTF-8."
-        )
-    try:
-        table = reader(path)
-    except ValueError as error:
-        # The decoder's message does not say what to do.
-        hint = " Save it as UTF-8." if isinstance(error, UnicodeError) else ""
-        raise ValueError(f"{str(path)!r} cannot be read: {error}.{hint}") from error
-    if not len(table):
-        raise ValueError(f"{str(path)!r} has no rows.")
-    # Rows are numbered; a named index is a column.
-    table = table.reset_index(drop=table.index.names == [None])
-    return table.set_axis(table.columns.astype(str), axis=1)
-
-
-def split_suffix(path):
-    """Return the name of a file without its suffix and .gz, and the suffix."""
-    name = Path(path).name
-    if name.lower().endswith(".gz"):
-        name = name[:-3]
-    return Path(name).stem, Path(name).suffix.lower()
-
-
-def _read_csv(path):
-    first = pd.read_csv(path, sep="\0", header=None, nrows=1, dtype=str, engine="c")
-    header = str(first.iloc[0, 0])
-    separator = max(_SEPARATORS, key=header.count)
-    return pd.read_csv(path, sep=separator, low_memory=False)
-
-
-READERS = {
-    ".csv": _read_csv,
-    ".tsv": _read_csv,
-    ".parquet": pd.read_parquet,
-    ".json": pd.read_json,
-    ".jsonl": partial(pd.read_json, lines=True),
 }
 
 

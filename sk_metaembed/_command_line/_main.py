@@ -22,6 +22,8 @@ _REPORT = "write an HTML page: takes --folds times as long for each source"
 _SOURCES = """embeddings besides words and character n-grams: minilm, mpnet, glove, a
 file of word vectors, or the folder of a transformer"""
 _ID = "columns that identify a row: left out, and copied to the predictions and report"
+_SEPARATOR = """separator of a CSV file: one character, or tab, comma, semicolon or pipe
+(default: the one by which the rows agree with the header)"""
 _METRIC = """scikit-learn's name of a score for the report (default: roc_auc for two
 classes, accuracy for more, r2 for numbers)"""
 _BUNDLE = "put the sources' files into the model file, to use it elsewhere"
@@ -68,7 +70,9 @@ def _parser():
         _PROGRAM, description="Tables with text columns: fit, predict, describe."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    shared = argparse.ArgumentParser(add_help=False)
+    reads = argparse.ArgumentParser(add_help=False)
+    reads.add_argument("--separator", metavar="CHARACTER", help=_SEPARATOR)
+    shared = argparse.ArgumentParser(add_help=False, parents=[reads])
     shared.add_argument("--output", metavar="FILE", help=_OUTPUT)
     shared.add_argument("--id", help=_ID, **_COLUMNS)
     fit = commands.add_parser(
@@ -78,7 +82,10 @@ def _parser():
         "predict", help="predict rows", description=_PREDICT, parents=[shared]
     )
     describe = commands.add_parser(
-        "describe", help="show a table or a model", description=_DESCRIBE
+        "describe",
+        help="show a table or a model",
+        description=_DESCRIBE,
+        parents=[reads],
     )
     _add_fit(fit.add_argument)
     predict.add_argument("model", help="model file, written by fit")

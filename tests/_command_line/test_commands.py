@@ -247,6 +247,7 @@ ERRORS = {
     "predict nothing.skm t.csv": "nothing.skm",
     "predict t.csv t.csv": "was not written by sk_metaembed.save",
     "describe no_rows.csv": "has no rows",
+    "fit no_rows.csv --target b": "has no rows",
     "fit a.xlsx --target b": ".jsonl. Save Excel sheets as CSV UTF-8",
     "describe bytes.csv": ": invalid start byte. Save it as UTF-8",
     "describe bad.json": "cannot be read",
@@ -278,6 +279,26 @@ def test_columns_of_a_model_are_required(fitted, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("remarks\nfine\n")
     assert main(["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]) == 2
     assert "has no column 'phase <b>', 'day', 'height'" in capsys.readouterr().err
+
+
+def test_columns_of_the_predictions_have_different_names(fitted, tmp_path, capsys):
+    new = table().assign(prediction="old")[:3]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    arguments = ["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]
+    arguments += ["--output", str(tmp_path / "p.csv"), "--id", "key"]
+    assert main([*arguments, "prediction"]) == 2
+    assert "--id: predict writes a column named 'prediction'" in capsys.readouterr().err
+    assert main([*arguments, "key"]) == 0
+    assert list(pd.read_csv(tmp_path / "p.csv"))[:2] == ["key", "prediction"]
+
+
+def test_no_rows_have_no_predictions(fitted, tmp_path):
+    table()[:0].to_csv(tmp_path / "new.csv", index=False)
+    arguments = ["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]
+    assert main([*arguments, "--output", str(tmp_path / "p.csv"), "--id", "key"]) == 0
+    result = pd.read_csv(tmp_path / "p.csv")
+    assert list(result)[:2] == ["key", "prediction"]
+    assert not len(result)
 
 
 @pytest.mark.parametrize("command", ["predict", "describe"])

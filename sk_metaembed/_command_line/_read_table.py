@@ -1,0 +1,174 @@
+"""Read a table from a file: its format, encoding and separator."""
+
+import codecs
+import csv
+import gzip
+import warnings
+import zlib
+from collections import Counter
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+
+from .._core._messages import plural
+
+# In the order of preference: commas also occur in names, texts and numbers.
+_SEPARATORS = "\t;|,"
+_NAMES = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+_ONE_COLUMN = "\0"  # a separator that does not occur
+_SAMPLE_ROWS = 200
+_LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
+_BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+
+
+def read_table(path, separator=None):
+    """Return the DataFrame in a file, read as its suffix says.
+
+    `separator` is that of a CSV file, by name or itself; None finds it out.
+    """
+    path = Path(path).expanduser()
+    reader = READERS.get(split_suffix(path)[1])
+    if reader is None:
+        raise ValueError(
+            f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
+            "Save Excel sheets as CSV UTF-8."
+        )
+    if separator is not None:
+        reader = _with_separator(reader, separator, path)
+    try:
+        table = reader(path)
+        # Rows are numbered; a named index is a column.
+        table = table.reset_index(drop=table.index.names == [None])
+        table = table.set_axis(table.columns.astype(str), axis=1)
+    except (ValueError, EOFError, NotImplementedError, csv.Error, zlib.error) as error:
+        # The decoder's message does not say what to do.
+        hint = " Save it as UTF-8." if isinstance(error, UnicodeError) else ""
+        message = str(error).rstrip(".")
+        raise ValueError(f"{str(path)!r} cannot be read: {message}.{hint}") from error
+    return table
+
+
+def split_suffix(path):
+    """Return the name of a file without its suffix and .gz, and the suffix."""
+    name = Path(path).name
+    if name.lower().endswith(".gz"):
+        name = name[:-3]
+    return Path(name).stem, Path(name).suffix.lower()
+
+
+def _with_separator(reader, separator, path):
+    """Return the reader of CSV files with a separator that an option gives."""
+    separator = _NAMES.get(separator, separator)
+    if reader is not _read_csv:
+        raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
+    if len(separator) != 1 or separator in '"\r\n':
+        raise ValueError(
+            f"--separator must be one character, or one of {', '.join(_NAMES)}; got "
+            f"{separator!r}."
+        )
+    return partial(_read_csv, separator=separator)
+
+
+def _read_csv(path, separator=None):
+    if separator is None:
+        with _open(path) as file:
+            separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
+    with _open(path) as file:
+        _check_rows(csv_rows(file, separator), separator)
+    with _open(path) as file:
+        return pd.read_csv(
+            file,
+            sep=separator,
+            index_col=False,
+            skipinitialspace=True,
+            low_memory=False,
+        )
+
+
+READERS = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".parquet": pd.read_parquet,
+    ".json": pd.read_json,
+    ".jsonl": partial(pd.read_json, lines=True),
+}
+
+
+@contextmanager
+def _open(path):
+    """Open a text file in UTF-8, or in UTF-16 with a byte order mark; also gzipped."""
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        is_wide = file.read(2) in _BYTE_ORDER_MARKS
+    encoding = "utf-16" if is_wide else "utf-8-sig"
+    with opener(path, "rt", encoding=encoding, newline="") as file:
+        yield file
+
+
+def csv_rows(lines, separator):
+    """Yield the line number and the fields of each row that is not blank."""
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+        for fields in rows:
+            if fields:
+                yield rows.line_num, fields
+    finally:
+        csv.field_size_limit(before)
+
+
+def find_separator(lines):
+    """Return the separator of CSV lines: the one by which rows agree with the header.
+
+    Quotes are respected. There is a single column if no separator divides the header
+    and at least half of the rows.
+    """
+    best, best_share = _ONE_COLUMN, -1.0
+    for separator in _SEPARATORS:
+        rows = [
+            fields for _, fields in islice(csv_rows(lines, separator), _SAMPLE_ROWS)
+        ]
+        sizes = [len(fields) for fields in rows]
+        if not sizes or sizes[0] == 1:
+            continue
+        n_rows = len(sizes) - 1
+        is_divided = sum(size > 1 for size in sizes[1:]) >= n_rows / 2
+        share = sum(size == sizes[0] for size in sizes[1:]) / max(n_rows, 1)
+        if is_divided and share > best_share:
+            best, best_share = separator, share
+    return best
+
+
+def _check_rows(rows, separator):
+    """Raise a ValueError for a repeated name, or a row that is longer than the header.
+
+    Warns of rows that are shorter. pandas takes the first fields of longer rows for an
+    index, or drops the last ones.
+    """
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise ValueError("it is empty")
+    repeated = [name for name, count in Counter(header).items() if name and count > 1]
+    if repeated:  # pandas renames them
+        raise ValueError(
+            f"several columns are named {repeated[0]!r}. Rename all but one of them"
+        )
+    short = []
+    for line, fields in rows:
+        if len(fields) > len(header):
+            raise ValueError(
+                f"line {line} has {plural(len(fields), 'field')}, but the header has "
+                f"{len(header)} by the separator {separator!r}. Quote fields that "
+                "contain it, or pass another --separator"
+            )
+        if len(fields) < len(header):
+            short.append(line)
+    if short:
+        warnings.warn(
+            f"{plural(len(short), 'row')}, the first in line {short[0]}, have fewer "
+            "fields than the header. Their last columns are missing values.",
+            stacklevel=2,
+        )

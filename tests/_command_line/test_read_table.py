@@ -1,0 +1,127 @@
+"""Files of tables: separators, encodings, names of columns, rows of other lengths."""
+
+import csv
+import gzip
+
+import pandas as pd
+import pytest
+
+from sk_metaembed._command_line._read_table import find_separator, read_table
+
+from .command import main
+
+pytest.importorskip("skrub")
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("a,b\nx,1\n", ","),
+        ("a;b\nx;1\n", ";"),
+        ("a\tb\nx, y\t1\n", "\t"),
+        ("a|b|c\nx,y|1,5|2\n", "|"),
+        # The rows decide, not the header.
+        ("text, kurz;klasse\nguter Tag;1\nschlechter;0\n", ";"),
+        ("Preis, EUR;Menge\n1,50;2\n2,50;3\n", ";"),
+        ("name;alias,kind\nx,1\ny,2\nz,3\n", ","),
+        ("a,b\nx; y,1\nz; w,2\n", ","),
+        # Quotes are respected.
+        ('a,b\n"x;y;z",1\n"x, y",2\n', ","),
+        ('"a,b,c";d\n"x,y,z";1\n', ";"),
+        ('a;b\n"line\nbreak, and another\n";1\nx;2\n', ";"),
+        # A few broken rows do not decide.
+        ("a,b\n" + "x,1\n" * 9 + "x,y,1\n", ","),
+        # One column.
+        ("text\nHello, you\nBye, all\n", "\0"),
+        ("a,b\nx,1,\ny,2,\n", ","),
+        ("text, in short\nHello\nBye\n", "\0"),
+        ("text\n\nHello\n", "\0"),
+        ("a,b\n", ","),
+        ("", "\0"),
+    ],
+)
+def test_the_separator_is_the_one_by_which_rows_agree(text, separator):
+    assert find_separator(text.splitlines(keepends=True)) == separator
+
+
+def test_long_fields_and_the_limit_of_csv():
+    before = csv.field_size_limit()
+    assert find_separator(["a,b\n", f"{'x' * (before + 1)},1\n"]) == ","
+    assert csv.field_size_limit() == before
+
+
+TABLE = pd.DataFrame({"größe": ["1,5", "2,5"], "klasse": ["a", "b"]})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["t.csv", "t.CSV.GZ"])
+def test_encodings(encoding, name, tmp_path):
+    data = TABLE.to_csv(index=False, sep=";").encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(data) if "GZ" in name else data)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name), TABLE)
+
+
+def test_spaces_after_separators_and_names_that_are_empty(tmp_path):
+    (tmp_path / "t.csv").write_text(', a, b\n0, x, "y, z"\n1, w, NA\n')
+    table = read_table(tmp_path / "t.csv")
+    assert list(table) == ["Unnamed: 0", "a", "b"]
+    assert table["b"].iloc[0] == "y, z"
+    assert table["b"].isna().iloc[1]
+
+
+@pytest.mark.filterwarnings("default:.* have fewer fields")
+def test_shorter_rows_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b\nx,1\ny\nz,3\nw\n")
+    with pytest.warns(UserWarning, match="2 rows, the first in line 3, have fewer"):
+        table = read_table("t.csv")
+    assert table["b"].isna().tolist() == [False, True, False, True]
+    assert main(["describe", "t.csv"]) == 0
+    assert "warning: 2 rows, the first in line 3" in capsys.readouterr().err
+
+
+ERRORS = {
+    "describe wide.csv": "line 2 has 3 fields, but the header has 2 by the sep",
+    "describe later.csv": "line 4 has 3 fields, but the header has 2",
+    "describe twice.csv": "several columns are named 'b'. Rename all but one",
+    "describe empty.csv": "'empty.csv' cannot be read: it is empty",
+    "describe quote.csv": "cannot be read",
+    "describe cut.csv.gz": "'cut.csv.gz' cannot be read",
+    "describe no.parquet": "'no.parquet' cannot be read",
+    "describe good.csv --separator ab": "must be one character, or one of tab, ",
+    "describe good.json --separator tab": "--separator is for CSV files",
+    "fit no_rows.csv --target b": "has no rows",
+}
+
+
+@pytest.mark.parametrize("command", ERRORS)
+def test_errors_are_messages(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "wide.csv": "a,b\nx,1,\ny,2,\n",
+        "later.csv": "a,b\nx,1\ny,2\nz,3,4\n",
+        "twice.csv": "a,b,b\nx,1,1\n",
+        "empty.csv": "",
+        "quote.csv": 'a,b\n"x,1\ny,2\n',
+        "no.parquet": "no parquet",
+        "good.csv": "a,b\nx,1\n",
+        "good.json": '[{"a": 1}]',
+        "no_rows.csv": "a,b\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"a,b\n" * 999)[:-20])
+    assert main(command.split()) == 2
+    shown = capsys.readouterr().err
+    assert "error: " in shown
+    assert ERRORS[command] in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize("name", ["|", "pipe"])
+def test_the_separator_is_an_option(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b|c\nx,1|y\n")
+    assert main(["describe", "t.csv"]) == 0
+    assert "1 rows, 2 columns" in capsys.readouterr().out
+    assert main(["describe", "t.csv", "--separator", name]) == 0
+    assert "\na,b " in capsys.readouterr().out
