@@ -153,7 +153,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             Held-out sequences for early stopping, instead of a part of X and
             regardless of `early_stopping`.
         y_val : array-like, default=None
-            Their targets.
+            Their targets. Labels that are not in y count as wrong, with a warning.
 
         Returns
         -------
@@ -234,15 +234,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         # Also if training continues: they have the current learning rates.
         self._trained = trained
         check_classes(classes, self._target)
-        weights = weights * self._target.weigh(self.class_weight, y)
+        codes = self._target.encode(y)
+        weights = weights * self._target.weigh(self.class_weight, codes)
         if not weights.any():
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
-        data = X, y, (weights / weights.mean()).astype(np.float32)
+        data = X, codes, (weights / weights.mean()).astype(np.float32)
         held_out = self._read_validation(*validation) if validation else None
         net = self.net_ if resumes else None
-        train(self, net, data, held_out, is_partial=validation is None)
+        train(self, net, y, data, held_out, is_partial=validation is None)
         return self
 
     def _read_validation(self, X_val, y_val):
@@ -261,8 +262,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             raise ValueError("X_val holds no sequences. Leave it out.")
         with errors_of_input("y_val"):
             y_val = self._read_target(y_val, X_val)
-            weights = label_weights(self.class_weight, y_val, self._target)
-        return X_val, y_val, weights.astype(np.float32)
+            codes = self._target.encode_held_out(y_val)
+            weights = np.ones(len(X_val))
+            if not self._target.per_token:  # weights of tags are set already
+                weights = label_weights(self.class_weight, codes, self._target)
+        return X_val, codes, weights.astype(np.float32)
 
     def _draw_seed(self):
         """Return the seed of initial weights, batches and dropout."""

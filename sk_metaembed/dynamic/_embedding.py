@@ -26,7 +26,7 @@ from ._parameters import (
     Encoder,
     MixerKind,
 )
-from ._targets import any_target
+from ._targets import any_target, no_warning_of_labels
 from ._trainable import tokens_and_blocks
 
 if TYPE_CHECKING:
@@ -451,7 +451,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """Yield the rows of each fold, and the vectors that its net computes for X."""
         for train, test in folds:
             net = self._fold_net()
-            net.fit(X[train], y[train], weights[train], **params)
+            with no_warning_of_labels():  # issued for all rows
+                net.fit(X[train], y[train], weights[train], **params)
             yield train, test, net._vectors(X)
 
     def _fold_net(self):

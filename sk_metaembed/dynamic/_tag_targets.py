@@ -10,7 +10,7 @@ from ..sequences._tags import (
     tag_classes,
     tags_to_spans,
 )
-from ._targets import BaseTarget, class_weights
+from ._targets import BaseTarget, class_weights, warn_of_unseen
 
 
 class TokenRows:
@@ -48,6 +48,7 @@ class TagTarget(BaseTarget):
     is_classification = True
     takes_classes = True
     per_token = True
+    unseen: tuple[str, ...] = ()  # tags of held-out sentences only
 
     def __init__(self, y, classes=None, *, loss, monitor):
         classes = tag_classes(y) if classes is None else np.asarray(classes)
@@ -62,18 +63,26 @@ class TagTarget(BaseTarget):
         codes = encode_tags(y, self.classes.tolist(), name=name)
         return TokenRows(codes, y.offsets)
 
-    def weigh(self, class_weight, y):
-        """Set the weights of tags, and return those of sentences, which are 1."""
-        weights = class_weights(class_weight, self.encode(y).values, self.classes)
-        self.tag_weights = weights.astype(np.float32)
-        return np.ones(len(y))
+    def encode_held_out(self, y, name="y_val"):
+        """Return tags as row numbers of `classes` followed by `unseen`."""
+        is_unseen = ~np.isin(y.types, self.classes)
+        warn_of_unseen(y.types[y.codes[is_unseen[y.codes]]].astype(str), name, "tag")
+        self.unseen = tuple(y.types[is_unseen].tolist())
+        codes = encode_tags(y, [*self.classes.tolist(), *self.unseen], name=name)
+        return TokenRows(codes, y.offsets)
 
-    def loss_weights(self, weights, y):
+    def weigh(self, class_weight, codes):
+        """Set the weights of tags, and return those of sentences, which are 1."""
+        weights = class_weights(class_weight, codes.values, self.classes)
+        self.tag_weights = weights.astype(np.float32)
+        return np.ones(len(codes.offsets) - 1)
+
+    def loss_weights(self, weights, codes):
         """Return the weight of each token, that of its sentence times its tag."""
-        weights = (
-            np.repeat(weights, y.lengths) * self.tag_weights[self.encode(y).values]
-        )
-        return TokenRows(weights, y.offsets)
+        of_tags = np.append(self.tag_weights, np.ones(len(self.unseen), np.float32))
+        lengths = np.diff(codes.offsets)
+        values = np.repeat(weights, lengths) * of_tags[codes.values]
+        return TokenRows(values, codes.offsets)
 
 
 def allowed_tags(classes, scheme):

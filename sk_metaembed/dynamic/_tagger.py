@@ -366,5 +366,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             "module__allowed": allowed_tags(classes, self.scheme),
             "criterion": TagLoss,
         }
-        score = partial(score_tags, classes=classes, scheme=self.scheme)
+        tags = np.array([*classes, *self._target.unseen])
+        score = partial(score_tags, classes=tags, scheme=self.scheme)
         return parts, decode_batch, score

@@ -1,13 +1,18 @@
 """Training targets of sequences: labels, columns of labels, label sets or numbers."""
 
+import warnings
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.utils import column_or_1d
 
 from .._core._named_errors import errors_of_input
 from ..sequences._targets import (
     as_numbers,
+    counted_labels,
     is_continuous,
     is_indicator,
+    no_warning_of_rare_classes,
     refuse_amounts,
 )
 
@@ -24,29 +29,56 @@ def check_classes(classes, target):
     )
 
 
+def warn_of_unseen(labels, name="y_val", noun="row"):
+    """Warn of held-out labels that were not seen in training, if there are any."""
+    if len(labels):
+        found = counted_labels(*np.unique(labels, return_counts=True), noun)
+        kind = "tags" if noun == "tag" else "labels"
+        warnings.warn(
+            f"{name} has {kind} that are not in y: {found}. They count as wrong in the "
+            f"held-out score. Check for misspelled {kind}.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+@contextmanager
+def no_warning_of_labels():
+    """Suppress warnings of rare and unseen labels in fits on parts of the rows."""
+    with no_warning_of_rare_classes():
+        warnings.filterwarnings("ignore", ".*y_val has (labels|tags)", UserWarning)
+        yield
+
+
 class BaseTarget:
     """Base class of targets with one weight per sequence.
 
-    `TagTarget`, with one per token, overrides what reads weights.
+    `TagTarget`, with one per token, overrides what reads weights. `encode_held_out`
+    takes labels that were not seen in training, which count as wrong, and warns of
+    them.
     """
 
     monitor = "valid_loss"
     takes_classes = False
     per_token = False
 
-    def weigh(self, class_weight, y):
-        """Return the weight of each row's label or labels in training."""
-        return label_weights(class_weight, y, self)
+    def weigh(self, class_weight, codes):
+        """Return the weight of each row's label or labels, from encoded targets."""
+        return label_weights(class_weight, codes, self)
 
-    def loss_weights(self, weights, y):
+    def loss_weights(self, weights, codes):
         """Return the weights in the loss, from those of the sequences."""
         return weights
+
+    def encode_held_out(self, y, name="y_val"):
+        """Return the targets of held-out rows."""
+        return self.encode(y, name)
 
     def has_classes(self, classes):
         """Return whether these are the classes, in any order."""
         return np.array_equal(np.unique(classes), self.classes)
 
-    def stratify(self, y):
+    def stratify(self, codes):
         """Return the labels to stratify the held-out part by, None for other targets.
 
         Label sets are too many.
@@ -70,15 +102,24 @@ class LabelTarget(BaseTarget):
     def encode(self, y, name="y"):
         """Return labels as row numbers of `classes`, int64."""
         y = column_or_1d(y, warn=True)
-        strange = np.flatnonzero(~np.isin(y, self.classes))
-        if len(strange):
-            row = int(strange[0])
+        unseen = np.flatnonzero(~np.isin(y, self.classes))
+        if len(unseen):
+            row = int(unseen[0])
             raise ValueError(
                 f"{name}: label {y.tolist()[row]!r} at row {row} is not one of the "
                 f"classes {self.classes.tolist()}. Pass every class in partial_fit's "
                 "`classes`, or fit again on all the data."
             )
         return np.searchsorted(self.classes, y).astype(np.int64)
+
+    def encode_held_out(self, y, name="y_val"):
+        """Return row numbers of `classes`; their number for labels not seen before."""
+        y = column_or_1d(y, warn=True)
+        is_seen = np.isin(y, self.classes)
+        warn_of_unseen(y[~is_seen], name)
+        codes = np.full(len(y), len(self.classes), dtype=np.int64)
+        codes[is_seen] = np.searchsorted(self.classes, y[is_seen])
+        return codes
 
     def decode(self, outputs):
         """Return the label with the highest output of each sequence."""
@@ -89,9 +130,9 @@ class LabelTarget(BaseTarget):
         shifted = np.exp(outputs - outputs.max(axis=1, keepdims=True))
         return shifted / shifted.sum(axis=1, keepdims=True)
 
-    def stratify(self, y):
+    def stratify(self, codes):
         """Return the labels."""
-        return y
+        return codes
 
 
 class IndicatorTarget(BaseTarget):
@@ -193,9 +234,16 @@ class ColumnsTarget(BaseTarget):
 
     def encode(self, y, name="y"):
         """Return the labels of each column as row numbers of its classes, int64."""
+        return self._encode(y, name, LabelTarget.encode)
+
+    def encode_held_out(self, y, name="y_val"):
+        """Return row numbers; the number of classes for labels not seen before."""
+        return self._encode(y, name, LabelTarget.encode_held_out)
+
+    def _encode(self, y, name, encode):
         check_columns(y, len(self.columns), name)
         encoded = [
-            column.encode(own_type(y[:, j]), f"column {j} of {name}")
+            encode(column, own_type(y[:, j]), f"column {j} of {name}")
             for j, column in enumerate(self.columns)
         ]
         return np.stack(encoded, axis=1)
@@ -223,11 +271,10 @@ class ColumnsTarget(BaseTarget):
             for column, part in zip(self.columns, self._parts(outputs), strict=True)
         ]
 
-    def stratify(self, y):
+    def stratify(self, codes):
         """Return the combination of labels of each row, -1 for unique ones."""
-        encoded = self.encode(y)
         _, combination, counts = np.unique(
-            encoded, axis=0, return_inverse=True, return_counts=True
+            codes, axis=0, return_inverse=True, return_counts=True
         )
         combination = combination.reshape(-1)
         return np.where(counts[combination] > 1, combination, -1)
@@ -274,27 +321,29 @@ def any_target(y, classes=None, weights=None):
     return classification_target(y, classes)
 
 
-def label_weights(class_weight, y, target):
+def label_weights(class_weight, codes, target):
     """Return the weight of each row's label or labels, float64 (n_rows,).
 
-    The weights of several columns are multiplied. 1 for rows of tags.
+    The weights of several columns are multiplied. Labels that were not seen in training
+    have weight 1.
 
     Parameters
     ----------
     class_weight : dict, "balanced", list of dict or None
-    y : ndarray
+    codes : ndarray
+        Encoded by the target.
     target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
     """
-    if class_weight is None or target.per_token:
-        return np.ones(len(y))
+    if class_weight is None:
+        return np.ones(len(codes))
     if not target.is_classification:
         raise ValueError(
             f"class_weight={class_weight!r} needs labels, but y holds numbers. Leave "
             "it at None; to weight sequences, pass sample_weight to fit."
         )
-    labels = target.encode(y).astype(np.int64)
+    labels = codes.astype(np.int64)
     if labels.ndim == 1:
-        return class_weights(class_weight, labels, target.classes)[labels]
+        return _weights_of(class_weight, labels, target.classes)
     n_columns = labels.shape[1]
     if class_weight == "balanced":
         class_weight = [class_weight] * n_columns
@@ -304,12 +353,16 @@ def label_weights(class_weight, y, target):
             f"or a list of {n_columns} entries, one per column, each a dict, "
             f"'balanced' or None; got {class_weight!r}."
         )
-    weights = np.ones(len(y))
+    weights = np.ones(len(codes))
     columns = zip(class_weight, labels.T, target.column_classes, strict=True)
     for j, (given, column, classes) in enumerate(columns):
         with errors_of_input(f"column {j} of y"):
-            weights *= class_weights(given, column, classes)[column]
+            weights *= _weights_of(given, column, classes)
     return weights
+
+
+def _weights_of(class_weight, labels, classes):
+    return np.append(class_weights(class_weight, labels, classes), 1.0)[labels]
 
 
 def class_weights(class_weight, labels, classes):
@@ -319,15 +372,16 @@ def class_weights(class_weight, labels, classes):
     ----------
     class_weight : dict, "balanced" or None
     labels : ndarray of int64
-        Row numbers of `classes`. Not all classes need to occur: this may be one batch
-        of many.
+        Row numbers of `classes`, larger for other labels. Not all classes need to
+        occur: this may be one batch of many.
     classes : ndarray of shape (n_classes,)
     """
-    counts = np.bincount(labels, minlength=len(classes)).astype(np.float64)
+    counts = np.bincount(labels, minlength=len(classes))[: len(classes)]
     if class_weight is None:
         return np.ones(len(classes))
     if class_weight == "balanced":
-        return counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
+        n_present = max(np.count_nonzero(counts), 1)
+        return counts.sum() / (n_present * np.maximum(counts, 1))
     strange = [label for label in class_weight if label not in classes]
     if strange:
         raise ValueError(
@@ -336,7 +390,8 @@ def class_weights(class_weight, labels, classes):
         )
     weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
     is_number = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
-    if not is_number or weights.min() < 0 or not (weights * counts).any():
+    used = weights[counts > 0] if counts.any() else weights
+    if not is_number or weights.min() < 0 or not used.any():
         raise ValueError(
             "class_weight must hold numbers of 0 or more, and not 0 for every row's "
             f"label; got {class_weight!r}."

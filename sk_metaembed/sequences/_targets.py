@@ -29,7 +29,7 @@ _TIMES = date, time, timedelta, np.datetime64, np.timedelta64
 # A class is rare if it has few rows, and few next to the largest class.
 _RARE_ROWS = 10
 _RARE_SHARE = 20
-_NAMED = 5  # rare classes in a warning
+_NAMED = 5  # labels in a warning
 
 
 def rare_classes(labels):
@@ -56,17 +56,26 @@ def warn_of_rare_classes(labels):
     """Warn of the rare classes of labels, (n_rows,), by name, and return them."""
     classes, counts = rare_classes(labels)
     if len(classes):
-        pairs = zip(classes.tolist(), counts.tolist(), strict=True)
-        named = [f"{label!r} ({plural(n, 'row')})" for label, n in pairs]
-        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
         warnings.warn(
-            f"y has rare classes: {', '.join(named[:_NAMED])}{more}. They have too few "
+            f"y has rare classes: {counted_labels(classes, counts)}. They have too few "
             "rows to be learned or evaluated reliably. Check for misspelled labels, "
             "merge the classes with others, or add rows.",
             UserWarning,
             stacklevel=2,
         )
     return classes
+
+
+def counted_labels(labels, counts, noun="row"):
+    """Return labels with their counts for a message, at most five of them.
+
+    >>> counted_labels(np.array(["a", "b"]), np.array([1, 2]))
+    "'a' (1 row), 'b' (2 rows)"
+    """
+    pairs = zip(labels.tolist(), counts.tolist(), strict=True)
+    named = [f"{label!r} ({plural(n, noun)})" for label, n in pairs]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
 
 
 @contextmanager

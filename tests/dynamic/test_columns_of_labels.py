@@ -111,12 +111,13 @@ def test_the_loss_is_the_mean_of_the_columns_losses():
 
 def test_the_held_out_part_keeps_the_combinations(X, y):
     target = ColumnsTarget(y.to_numpy())
-    strata = target.stratify(y.to_numpy())
+    strata = target.stratify(target.encode(y.to_numpy()))
     rows = list(map(tuple, y.to_numpy()))
     counts = [rows.count(row) for row in rows]
     assert ((strata == -1) == (np.array(counts) == 1)).all()
     y = np.array([["a", "x"]] * 30 + [["b", "y"]] * 10)
-    strata = classification_target(y).stratify(y)
+    target = classification_target(y)
+    strata = target.stratify(target.encode(y))
     assert np.unique(strata, return_counts=True)[1].tolist() == [30, 10]
 
 
@@ -125,7 +126,7 @@ def test_class_weights_are_multiplied_over_columns(X, y):
     given = [{"high": 2.0}, None, {True: 3.0}]
     model.set_params(class_weight=given)
     y = y.to_numpy()
-    weights = model._target.weigh(given, y)
+    weights = model._target.weigh(given, model._target.encode(y))
     expected = np.where(y[:, 0] == "high", 2.0, 1) * np.where(y[:, 2], 3.0, 1)
     np.testing.assert_allclose(weights, expected, rtol=1e-6)
     for wrong in ({"high": 2.0}, [{"high": 2.0}]):

@@ -64,11 +64,6 @@ def test_options_that_build_no_net_raise(embedded, labels, options, error, messa
             TypeError,
             "X_val: this step takes",
         ),
-        (
-            lambda X, y: {"X_val": X[:2], "y_val": ["high", "mid"]},
-            ValueError,
-            "y_val: label 'mid' at row 1",
-        ),
     ],
 )
 def test_held_out_data_is_checked(embedded, labels, held_out, error, message):

@@ -257,6 +257,3 @@ def test_more_that_is_refused(embedded, tags):
     classes = sorted({"X", *(tag for row in tags for tag in row)})
     with pytest.raises(ValueError, match=r"\['X'\] are not tags of IOB2"):
         DynamicMetaTagger(scheme="IOB2", **SMALL).partial_fit(embedded, tags, classes)
-    new = [["B-new"] * n for n in embedded.tokens.lengths]
-    with pytest.raises(ValueError, match=r"row \d+ of y_val, tag 0 is 'B-new'"):
-        DynamicMetaTagger(**SMALL).fit(embedded, tags, X_val=embedded, y_val=new)

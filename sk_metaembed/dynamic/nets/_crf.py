@@ -385,10 +385,14 @@ class TagLoss(nn.Module):
         """Return the scalar loss; `weights` has one number per token."""
         scores, chain, grid = outputs
         tags, weights = tags.to(scores.device), weights.to(scores.device)
+        # A held-out tag without a score has no finite loss: it counts as 0.
+        unseen = tags >= scores.shape[1]
+        tags = tags.masked_fill(unseen, 0)
         if self.kind == "crf":
             losses = tag_losses(scores, chain, grid, tags)
         else:
             losses = nn.functional.cross_entropy(scores, tags, reduction="none")
+        losses = losses.masked_fill(unseen, 0)
         return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
 
 

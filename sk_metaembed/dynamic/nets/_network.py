@@ -14,6 +14,7 @@ from torch import nn
 from ..training._predict import PrecomputedTypes
 from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 
+_NO_LABEL = -100
 # The published size: large enough to pick a source, too small to carry content.
 _CONTEXT_DIM = 2
 
@@ -359,7 +360,11 @@ class WeightedLoss(nn.Module):
 
 
 def _cross_entropy(outputs, labels):
-    return nn.functional.cross_entropy(outputs, labels, reduction="none")
+    # A held-out label without an output has no finite loss: it counts as 0.
+    labels = labels.masked_fill(labels >= outputs.shape[1], _NO_LABEL)
+    return nn.functional.cross_entropy(
+        outputs, labels, reduction="none", ignore_index=_NO_LABEL
+    )
 
 
 def _columns_cross_entropy(outputs, labels):

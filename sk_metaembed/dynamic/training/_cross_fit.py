@@ -52,7 +52,7 @@ def fold_rows(cv, random_state, X, y, target, split_params):
     split_params : dict
         Further arguments of the splitter, such as ``groups``.
     """
-    labels = target.stratify(y)
+    labels = target.stratify(target.encode(y))
     if is_integer(cv):
         kind = StratifiedKFold if _fills_folds(labels, cv, target) else KFold
         cv = kind(cv, shuffle=True, random_state=random_state)

@@ -39,7 +39,7 @@ N_STEPS, MIN_EPOCHS, MAX_EPOCHS = 400, 8, 100
 SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
 
 
-def train(model, net, data, held_out=None, *, is_partial=False):
+def train(model, net, y, data, held_out=None, *, is_partial=False):
     """Train the net of an estimator, and set its fitted attributes.
 
     Parameters
@@ -47,7 +47,9 @@ def train(model, net, data, held_out=None, *, is_partial=False):
     model : BaseDynamicMeta
     net : SequenceNet or None
         The net with which training continues; None for a new one.
-    data, held_out : tuple of X, y and weights
+    y : array or TokenSequences
+        For callbacks.
+    data, held_out : tuple of X, encoded targets and weights
         `held_out` is None if `early_stopping` decides whether rows of `data` are held
         out.
     is_partial : bool
@@ -60,7 +62,7 @@ def train(model, net, data, held_out=None, *, is_partial=False):
         kept = restored_on_error(net, net.iterator_train__rng, model._random)
     try:
         with kept:
-            _train(model, net, device, data, held_out, is_partial)
+            _train(model, net, device, y, data, held_out, is_partial)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             f"Out of GPU memory in training with batches of about {model.batch_size} "
@@ -70,33 +72,33 @@ def train(model, net, data, held_out=None, *, is_partial=False):
         ) from error
 
 
-def _train(model, net, device, data, held_out, is_partial):
+def _train(model, net, device, y, data, held_out, is_partial):
     train_set, valid_set = _data_set(model, device, *data), None
     n_rows, epochs = len(train_set), 1
     if held_out is not None:
-        valid_set = _data_set(model, device, *held_out, name="y_val")
+        valid_set = _data_set(model, device, *held_out)
     elif not is_partial:
         train_set, valid_set = _split(model, train_set, data[1])
     if not is_partial:
         epochs = _count_epochs(model, n_rows, stops_early=valid_set is not None)
-    with reported_fit(model, *data[:2], epochs) as tasks:
+    with reported_fit(model, data[0], y, epochs) as tasks:
         model.net_ = _train_net(model, net, train_set, valid_set, epochs, tasks)
         model.history_ = model.net_.history
         model.n_iter_ = len(model.history_)
 
 
-def _data_set(model, device, X, y, weights, name="y"):
+def _data_set(model, device, X, codes, weights):
     """Return the `SequenceDataset` of the rows whose weight is not 0."""
     target = model._target
     return SequenceDataset(
         SequenceData(X, device, model._trained, target.per_token),
         np.flatnonzero(weights),
-        target.encode(y, name),
-        target.loss_weights(weights, y),
+        codes,
+        target.loss_weights(weights, codes),
     )
 
 
-def _split(model, whole, y):
+def _split(model, whole, codes):
     """Return the part to train on, and the held-out part or None.
 
     Labels are kept in proportion if each part has room for every label.
@@ -107,7 +109,7 @@ def _split(model, whole, y):
     if not stops_early or n_rows < 2:
         return whole, None
     size = min(max(1, round(model.validation_fraction * n_rows)), n_rows - 1)
-    labels = model._target.stratify(y)
+    labels = model._target.stratify(codes)
     if labels is not None:
         labels = labels[whole.rows]
         _, counts = np.unique(labels, return_counts=True)
