@@ -4,8 +4,9 @@ Nothing else imports a private name, so that a new version of scikit-learn chang
 module.
 """
 
+import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import _safe_indexing, validation
+from sklearn.utils import _safe_indexing
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -20,6 +21,8 @@ from sklearn.utils._param_validation import (
 from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
 from sklearn.utils._user_interface import _print_elapsed_time
 from sklearn.utils.metaestimators import _BaseComposition
+
+from ._messages import short_repr
 
 try:
     from sklearn.utils._repr_html.estimator import _VisualBlock
@@ -54,9 +57,41 @@ except ModuleNotFoundError:  # before 1.9
         return method
 
 
-def _check_sample_weight(sample_weight, X, **options):
-    """Return valid weights; refuse zeros only, which old versions accept."""
-    weights = validation._check_sample_weight(sample_weight, X, **options)
+def _check_sample_weight(
+    sample_weight, X, *, dtype=np.float64, ensure_non_negative=False
+):
+    """Return weights, one per row of X, or raise a ValueError that names the row.
+
+    None gives each row the weight 1. As scikit-learn's function of this name, whose
+    messages do not say what to do, and whose old versions accept zeros only.
+    """
+    n_rows = len(X)
+    if sample_weight is None:
+        return np.ones(n_rows, dtype=dtype)
+    try:
+        weights = np.array(sample_weight, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "sample_weight must have a number per row, got "
+            f"{short_repr(sample_weight)}."
+        ) from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have a number for each of the {n_rows} rows of X, got "
+            f"shape {weights.shape}."
+        )
+    is_valid = np.isfinite(weights)
+    if ensure_non_negative:
+        is_valid &= weights >= 0
+    if not is_valid.all():
+        row = int(is_valid.argmin())
+        least = " of 0 or more" if ensure_non_negative else ""
+        raise ValueError(
+            f"sample_weight must be finite numbers{least}, got {weights[row]} at row "
+            f"{row}."
+        )
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
