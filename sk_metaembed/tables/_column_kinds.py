@@ -14,13 +14,11 @@ from ._cells import as_texts, distinct, per_distinct, read_cells
 from ._dates import DateFormat, choose_dates, date_parts, parse_dates, varying_parts
 from ._numbers import (
     NumberFormat,
-    NumberPlan,
     choose_format,
     is_missing,
-    numbers_inside,
     parse_numbers,
-    plan_numbers,
 )
+from ._numbers_inside import NumberPlan, numbers_inside, plan_numbers
 from ._string_kinds import (
     Values,
     are_compact_dates,

@@ -1,7 +1,7 @@
-"""Read numbers as people write them, alone in a cell or inside a text.
+"""Read numbers as people write them.
 
 What one cell cannot tell ("1,299", "30 m") is decided once per column, from its
-training cells, and stored in a `NumberFormat` or `NumberPlan`.
+training cells, and stored in a `NumberFormat`.
 """
 
 import re
@@ -22,22 +22,9 @@ _FALSE = frozenset(["false", "no", "n", "f"])
 # Words before a number that do not change it.
 _ABOUT = re.compile(r"[~≈<>≤≥=]+|(?:approx|ca|about|circa|over|under|up to)\b\.?", re.I)
 _PREFIXES = frozenset(
-    [
-        "usd",
-        "eur",
-        "gbp",
-        "inr",
-        "rs",
-        "rm",
-        "chf",
-        "kr",
-        "cny",
-        "jpy",
-        "us",
-        "no",
-        "nr",
-    ]
-)
+    ["usd", "eur", "gbp", "inr", "rs", "rm", "chf", "kr", "cny", "jpy", "us", "no"]
+)  # fmt: skip
+_NO_UNITS = frozenset(["st", "nd", "rd", "th"])
 _SCALES = {
     "k": 1e3, "K": 1e3, "thousand": 1e3, "lakh": 1e5, "lakhs": 1e5, "lac": 1e5,
     "M": 1e6, "mn": 1e6, "Mn": 1e6, "mio": 1e6, "Mio": 1e6, "million": 1e6,
@@ -61,10 +48,11 @@ _FAMILIES = {
     },
     "volume": {"ml": 1e-3, "cl": 1e-2, "l liter litre ltr": 1},
     "data": {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+    "share": {"% percent pct": 1},
     "frequency": {"hz": 1, "khz": 1e3, "mhz": 1e6, "ghz": 1e9},
 }  # fmt: skip
 # By each word for a unit: its family, name and size.
-_UNITS = {
+UNITS = {
     word: (family, words.split()[0], float(size))
     for family, units in _FAMILIES.items()
     for words, size in units.items()
@@ -72,15 +60,11 @@ _UNITS = {
 }
 
 _EXPONENT = r"(?:[eE][-+]?\d+(?!\w))?"
-_BODY = rf"\d+(?:[.,]\d+)*{_EXPONENT}|(?<!\w)[.,]\d+{_EXPONENT}"
-_WHOLE = re.compile(rf"\d{{1,3}}(?:[ ']\d{{3}})+(?!\d)(?:[.,]\d+)?|{_BODY}")
+BODY = rf"\d+(?:[.,]\d+)*{_EXPONENT}|(?<!\w)[.,]\d+{_EXPONENT}"
+_WHOLE = re.compile(rf"\d{{1,3}}(?:[ ']\d{{3}})+(?!\d)(?:[.,]\d+)?|{BODY}")
 _SINGLE = re.compile(rf"(\D*?)({_WHOLE.pattern})(\D*)")
 _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
-# A number in a text, and the word attached to it or next to it.
-_INSIDE = re.compile(
-    rf"(?<![\d.,])({_BODY})([^\W\d_]+(?:/[^\W\d_]+)?|[%\"']| [^\W\d_]+(?:/[^\W\d_]+)?)?"
-)
 _LONGEST = 50  # characters of a text that is a number
 
 
@@ -99,22 +83,6 @@ class NumberFormat:
     booleans: bool = False
 
 
-@dataclass(frozen=True)
-class NumberPlan:
-    """Numbers to take from the texts of a column: (unit, occurrence) pairs."""
-
-    decimal: str = "."
-    m: str = "m"
-    slots: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def names(self):
-        """Names of the slots, such as "ghz", "gb" and "gb 2"."""
-        return [
-            (unit or "number") + (f" {i + 1}" if i else "") for unit, i in self.slots
-        ]
-
-
 def is_missing(text):
     """Return whether a text marks a missing number or date, such as "N/A" or "-"."""
     return text.strip().casefold() in _MISSING
@@ -124,16 +92,17 @@ def choose_format(texts, counts=None):
     """Return the NumberFormat of distinct texts, which occur `counts` times."""
     counts = [1] * len(texts) if counts is None else counts
     rows = [
-        (_plain(text), n)
+        (plain_text(text), n)
         for text, n in zip(texts, counts, strict=True)
         if len(text) <= _LONGEST and not is_missing(text)
     ]
     words = {text.casefold() for text, _ in rows}
-    if words and words <= _TRUE | _FALSE and len(words) <= 2:
+    both = len(words & _TRUE) == len(words & _FALSE) == 1
+    if both and words <= _TRUE | _FALSE:
         return NumberFormat(booleans=True)
     rows = [(text, n, list(_WHOLE.finditer(text))) for text, n in rows]
-    decimal = _choose_decimal((m[0], n) for _, n, found in rows for m in found)
-    meaning = _choose_m(_suffix(t, m) for t, _, found in rows for m in found)
+    decimal = choose_decimal((m[0], n) for _, n, found in rows for m in found)
+    meaning = choose_m(_suffix(t, m) for t, _, found in rows for m in found)
     units = Counter()
     for text, n, _ in rows:
         quantity = _quantity(text, decimal, meaning)
@@ -158,44 +127,7 @@ def parse_numbers(texts, number_format):
     return np.array([_parse(text, number_format, point) for text in texts], float)
 
 
-def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.01):
-    """Return the NumberPlan of distinct texts, which occur `counts` times.
-
-    A slot is taken if at least `min_share` of the rows (and five of them) have it, and
-    if it has two different values.
-    """
-    counts = [1] * len(texts) if counts is None else counts
-    found = [_find(text) for text in texts]
-    pairs = list(zip(found, counts, strict=True))
-    decimal = _choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
-    meaning = _choose_m((word or "").strip() for row in found for _, _, word in row)
-    enough = max(5, min_share * sum(counts))
-    units = Counter()
-    for row, n in pairs:
-        units.update(dict.fromkeys((_read_word(w, meaning)[0] for *_, w in row), n))
-    units = {unit for unit, n in units.items() if n >= enough}
-    rows, values = Counter(), {}
-    for row, n in pairs:
-        for slot, value in _slots(row, decimal, meaning, units).items():
-            rows[slot] += n
-            values.setdefault(slot, set()).add(value)
-    slots = [s for s, n in rows.items() if n >= enough and len(values[s]) > 1]
-    slots = sorted(slots, key=lambda slot: (-rows[slot], slot))[:max_slots]
-    return NumberPlan(decimal, meaning, tuple(sorted(slots)))
-
-
-def numbers_inside(texts, plan):
-    """Return the numbers of each text, float32 of shape (n_texts, n_slots), or NaN."""
-    out = np.full((len(texts), len(plan.slots)), np.nan)
-    units = {unit for unit, _ in plan.slots}
-    for i, text in enumerate(texts if plan.slots else []):
-        found = _slots(_find(text), plan.decimal, plan.m, units)
-        out[i] = [found.get(slot, np.nan) for slot in plan.slots]
-    limit = np.finfo(np.float32).max
-    return np.clip(out, -limit, limit).astype(np.float32)
-
-
-def _plain(text):
+def plain_text(text):
     """Return a text with ASCII digits, signs, spaces and separators."""
     text = text.strip()
     if text.isascii():
@@ -218,14 +150,14 @@ def _parse(text, number_format, point):
             pass
     if len(text) > _LONGEST or is_missing(text):
         return np.nan
-    quantity = _quantity(_plain(text), number_format.decimal, number_format.m)
+    quantity = _quantity(plain_text(text), number_format.decimal, number_format.m)
     if quantity is None:
         return np.nan
     unit, value = quantity
     if unit in ("", number_format.unit):
         return value
-    family, _, size = _UNITS.get(unit, (None, unit, 1.0))
-    target, _, base = _UNITS.get(number_format.unit, ("", "", 1.0))
+    family, _, size = UNITS.get(unit, (None, unit, 1.0))
+    target, _, base = UNITS.get(number_format.unit, ("", "", 1.0))
     return value * size / base if family == target else np.nan
 
 
@@ -236,7 +168,7 @@ def _quantity(text, decimal, meaning):
         return _compound(text, decimal, meaning)
     before, body, after = single.groups()
     affixes = _read_affixes(before, after, meaning)
-    value = _value(body, decimal)
+    value = read_value(body, decimal)
     if affixes is None or value is None:
         return None
     unit, factor = affixes
@@ -253,15 +185,17 @@ def _read_affixes(before, after, meaning):
     if before.startswith("(") and after.endswith(")"):
         sign, before, after = -1.0, before[1:], after[:-1]
     before = before.strip(" +")
+    if after.strip() == "-":
+        sign, after = -1.0, ""
     if "-" in (before[:1], before[-1:]):
         sign, before = -sign, before.strip("- ")
-    scale, word = _scale(after, meaning)
+    scale, word = read_scale(after, meaning)
     if word and before:
         return None
     word = word or before
     if len(word) > 20 or not all(map(_is_of_unit, word)):
         return None
-    return _unit_name(word, meaning), sign * scale
+    return unit_name(word, meaning), sign * scale
 
 
 def _is_of_unit(character):
@@ -283,15 +217,13 @@ def _compound(text, decimal, meaning):
     if fraction:
         whole, top, bottom, after = fraction.groups()
         affixes = _read_affixes("", after, meaning)
-        return affixes and (
-            affixes[0],
-            affixes[1] * (int(whole) + int(top) / int(bottom)),
-        )
+        value = int(whole) + int(top) / int(bottom)
+        return affixes and (affixes[0], affixes[1] * value)
     found = list(_WHOLE.finditer(text))
     if not 2 <= len(found) <= 4 or found[0].start() > 0:
         return None
-    parts = [_value(match[0], decimal) for match in found]
-    units = [_UNITS.get(_unit_name(_suffix(text, match), meaning)) for match in found]
+    parts = [read_value(match[0], decimal) for match in found]
+    units = [UNITS.get(unit_name(_suffix(text, match), meaning)) for match in found]
     if None in parts or None in units or len({family for family, *_ in units}) > 1:
         return None
     sizes = [size for *_, size in units]
@@ -307,7 +239,7 @@ def _suffix(text, match):
     return text[match.end() : following.start() if following else None].strip(" ,;")
 
 
-def _scale(word, meaning):
+def read_scale(word, meaning):
     """Split "million USD" into 1e6 and "USD", and "kg" into 1 and "kg"."""
     word = word.strip("+ ").removesuffix("/-")
     first, _, rest = word.partition(" ")
@@ -321,19 +253,21 @@ def _scale(word, meaning):
     return 1.0, word
 
 
-def _unit_name(word, meaning):
+def unit_name(word, meaning):
     """Return the name of a unit: in lower case, singular and without a full stop."""
     name = " ".join(word.casefold().split()).rstrip(".")
     if name == "m":
         return meaning
-    if name in _UNITS:
-        return _UNITS[name][1]
+    if name in _NO_UNITS:
+        return ""
+    if name in UNITS:
+        return UNITS[name][1]
     if len(name) > 2 and name.endswith("s"):
         name = name[:-1].rstrip(".")
-    return _UNITS[name][1] if name in _UNITS else name
+    return UNITS[name][1] if name in UNITS else name
 
 
-def _value(body, decimal):
+def read_value(body, decimal):
     """Return the number of digits, separators and an exponent, None if malformed."""
     if body.isdecimal():
         return float(body)
@@ -373,58 +307,33 @@ def _grouped(digits, mark):
     return {len(part) for part in middle} in ({2}, {3}, set())
 
 
-def _choose_decimal(bodies):
-    """Return the decimal separator of most of the numbers that show it."""
-    votes = Counter()
+def choose_decimal(bodies):
+    """Return the decimal separator of most of the numbers that show it.
+
+    If none does, "1.299" is a thousand next to whole numbers such as "850": numbers
+    with a fixed number of decimals would have them everywhere.
+    """
+    votes, whole, grouped = Counter(), False, set()
     for body, n in bodies:
         digits = body.partition("e")[0].replace(" ", "").replace("'", "")
         if "." in digits or "," in digits:
-            votes[_separator_role(digits)] += n
+            role = _separator_role(digits)
+            votes[role] += n
+            if role == "?" and "." in digits:
+                grouped.add(digits)
+        else:
+            whole = whole or len(digits) > 2
+    if not votes["."] and not votes[","]:
+        return "," if whole and len(grouped) > 2 else "."
     return "," if votes[","] > votes["."] else "."
 
 
-def _choose_m(words):
+def choose_m(words):
     """Return the meaning of "m": minutes, millions or metres."""
     words = {word.strip() for word in words}
-    names = {_unit_name(word, "m") for word in words}
+    names = {unit_name(word, "m") for word in words}
     if "m" not in words:
         return "m"
     if names & {"h", "s", "min"}:
         return "min"
     return "million" if {"k", "K", "B", "bn"} & words else "m"
-
-
-def _find(text):
-    """Return whether it is negative, the body, and the next word of each number."""
-    text = _plain(text)
-    return [
-        (
-            text[: m.start()].endswith((" -", "(-"))
-            or text.startswith("-", 0, m.start())
-            and m.start() == 1,
-            *m.groups(),
-        )
-        for m in _INSIDE.finditer(text)
-    ]
-
-
-def _slots(row, decimal, meaning, units):
-    """Return the numbers of a text by unit (if among `units`) and occurrence."""
-    seen, out = {}, {}
-    for sign, body, word in row:
-        value = _value(body, decimal)
-        if value is None:  # a version: "4.0.3"
-            value = float(".".join(re.split("[.,]", body)[:2]) or 0)
-        unit, scale = _read_word(word, meaning)
-        if unit not in units:
-            unit = ""
-        seen[unit] = occurrence = seen.get(unit, -1) + 1
-        out[unit, occurrence] = (-value if sign else value) * scale
-    return out
-
-
-@lru_cache(4096)
-def _read_word(word, meaning):
-    """Return unit and scale of the word behind a number: "M" scales it by 1e6."""
-    scale, rest = _scale(word or "", meaning)
-    return _unit_name(rest, meaning), scale

@@ -7,10 +7,9 @@ from sk_metaembed.tables._numbers import (
     NumberFormat,
     choose_format,
     is_missing,
-    numbers_inside,
     parse_numbers,
-    plan_numbers,
 )
+from sk_metaembed.tables._numbers_inside import numbers_inside, plan_numbers
 
 nan = float("nan")
 # Each column is read by the format that it chooses.
@@ -21,6 +20,7 @@ COLUMNS = {
     "decimal comma": (["1,299", "12,5", "0,125"], [1.299, 12.5, 0.125]),
     "only ambiguous commas": (["1,299", "2,000"], [1299, 2000]),
     "only ambiguous points": (["1.299", "2.000"], [1.299, 2.0]),
+    "points and whole": (["1.299", "2.450", "12.500", "850"], [1299, 2450, 12500, 850]),
     "German": (["1.234,50", "1.299", "1.234.567"], [1234.5, 1299, 1234567]),
     "French": (["1 234,50", "1\u202f299", "7,5"], [1234.5, 1299, 7.5]),
     "Swiss": (["1'234.5", "1’299"], [1234.5, 1299]),
@@ -38,6 +38,9 @@ COLUMNS = {
     "bounds": (["1,000+", "<5", "~30", ">= 7", "10+"], [1000, 5, 30, 7, 10]),
     "about": (["ca. 30", "approx 7", "over 9 km"], [30, 7, 9]),
     "no unit": (["1", "2", "2 |;", "Windows 7"], [1, 2, nan, nan]),
+    "ordinals": (["1st", "2nd", "23rd"], [1, 2, 23]),
+    "minus behind": (["1,200.50-", "7"], [-1200.5, 7]),
+    "per cent": (["5 percent", "7%", "8pct"], [5, 7, 8]),
     "full width": (["１２３", "４．５"], [123, 4.5]),
     "Arabic-Indic": (["١٢٣", "٤٫٥"], [123, 4.5]),
     "unit": (["23.4 kmpl", "19 kmpl", "7"], [23.4, 19, 7]),
@@ -90,7 +93,7 @@ INSIDE = {
     ),
     "disks": (
         ["256GB SSD + 1TB HDD", "512GB SSD", "128GB SSD + 2TB HDD"],
-        {"gb": [256, 512, 128], "tb": [1, nan, 2]},
+        {"gb": [256, 512, 128], "gb 2": [1000, nan, 2000]},
     ),
     "ranges": (
         ["3-5 years", "1-2 years", "10 years"],
