@@ -5,8 +5,9 @@ from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import pair_features
-from ..sequences import SequencePairs, TokenSequences
+from ..sequences import SequencePairs
 from ..sequences._ngrams import learn_ngrams, ngram_weights, word_counts
+from ..sequences._split import prepare_texts
 
 _MAX_WORDS = 2
 _MAX_FEATURES = 20_000  # of each number of words
@@ -84,9 +85,5 @@ def _of_rows(X, weights):
 
 
 def _lowered(tokens):
-    """Return a TokenSequences whose types are in lower case."""
-    places = {}
-    codes = [places.setdefault(word.lower(), len(places)) for word in tokens.types]
-    codes = np.array(codes, dtype=np.int32)[tokens.codes]
-    types = np.array([*places], dtype=object)
-    return TokenSequences(types, codes, tokens.offsets)
+    """Return a TokenSequences whose types are in lower case and NFC."""
+    return tokens._with_words(prepare_texts(tokens.types))

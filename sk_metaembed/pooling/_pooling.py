@@ -19,6 +19,7 @@ from ..sequences._mixins import (
     block_dims,
     check_embedded,
 )
+from ..sequences._split import canonical, canonical_words
 from ._bags import block_bags, pool_late
 from ._modes import (
     LARGEST_POWER,
@@ -79,6 +80,7 @@ def learn_weights(kind, tokens, sif_a):
 
     `kind` is "idf", "sif" or "usif".
     """
+    tokens = canonical(tokens)
     if kind == "idf":
         words, weights = inverse_document_frequencies(tokens)
         unseen = np.log(1 + len(tokens)) + 1
@@ -407,7 +409,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     def _apply_weights(self, tokens, bags):
         get, unseen = self.word_weights_.get, self.unseen_weight_
-        weights = [get(word, unseen) for word in tokens.types]
+        weights = [get(word, unseen) for word in canonical_words(tokens.types)]
         weights = np.array(weights, dtype=float)[bags.codes]
         if self._weighting != "idf":
             return bags._replace(weights=weights)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
+from ._split import canonical, canonical_words
+
 
 class Ngrams(NamedTuple):
     """The n-grams of the training data that are counted, length by length.
@@ -39,6 +41,7 @@ def learn_ngrams(tokens, max_length, max_features):
     Frequency is the number of sequences that contain an n-gram; ties are decided by the
     order of first occurrence of their words.
     """
+    tokens = canonical(tokens)
     rows = tokens.segment_ids()
     kept, frequencies = _most_frequent(tokens.codes, rows, max_features)
     numbers = _places(kept, tokens.codes)
@@ -76,7 +79,8 @@ def ngram_weights(tokens, ngrams):
 def _features(tokens, ngrams):
     """Return sequence and column of each known n-gram of each sequence."""
     get = ngrams.words.get
-    of_types = np.fromiter((get(word, -1) for word in tokens.types), dtype=np.int64)
+    words = canonical_words(tokens.types)
+    of_types = np.fromiter((get(word, -1) for word in words), dtype=np.int64)
     numbers = of_types[tokens.codes]
     rows = tokens.segment_ids()
     all_rows, columns = [rows[numbers >= 0]], [numbers[numbers >= 0]]

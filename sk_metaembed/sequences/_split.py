@@ -3,6 +3,7 @@
 import unicodedata
 from functools import partial
 from itertools import filterfalse
+from operator import is_
 
 import numpy as np
 
@@ -26,6 +27,22 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
         return texts
     form = partial(unicodedata.normalize, normalize)
     return [text if text.isascii() else form(text) for text in texts]
+
+
+def canonical_words(words):
+    """Return words in NFC, the form of split texts, as a list.
+
+    Steps that learn words count and look them up in this form: token lists may spell
+    accented letters in one character or several.
+    """
+    return prepare_texts(words, lowercase=False)
+
+
+def canonical(tokens):
+    """Return a TokenSequences over words in NFC."""
+    words = canonical_words(tokens.types)
+    same = all(map(is_, words, tokens.types))
+    return tokens if same else tokens._with_words(words)
 
 
 def split_texts(texts, *, rule, split, prepare, locate):

@@ -163,6 +163,17 @@ class TokenSequences(Rows[list[str]]):
         row_info = self._row_info._replace(**info)
         return self._trusted(self.types, self.codes, self.offsets, row_info)
 
+    def _with_words(self, words):
+        """Return the same sequences over other words, one per type; equal ones merge.
+
+        Original texts and the information on rows are kept.
+        """
+        places: dict[str, int] = {}
+        codes = [places.setdefault(word, len(places)) for word in words]
+        types = np.fromiter(places, object, len(places))
+        codes = np.array(codes, dtype=np.int32)[self.codes]
+        return self._trusted(types, codes, self.offsets, self._row_info)
+
     @classmethod
     def from_lists(
         cls, sequences: Iterable[Iterable[str]], *, index: Any = None

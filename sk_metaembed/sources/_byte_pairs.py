@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..sequences import TokenSequences
+from ..sequences._split import canonical_words
 
 MARK = "\u2581"  # begins every word, as in sentencepiece
 _LEAST_COUNT = 2  # occurrences of a pair that is merged
@@ -119,5 +120,6 @@ class BytePairs:
 
 
 def _marked(words):
-    """Return the words as a list, each behind the mark, without lone surrogates."""
+    """Return words in NFC as a list, behind the mark, without lone surrogates."""
+    words = canonical_words(words)
     return [MARK + w.encode("utf-8", "ignore").decode("utf-8") for w in words]

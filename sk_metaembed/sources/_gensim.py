@@ -8,6 +8,7 @@ import numpy as np
 
 from ..elmo._corpus import Lines, is_stream, text_files
 from ..sequences import TokenSequences, check_tokens
+from ..sequences._split import canonical
 from ..sequences._validation import count_missing
 
 _ROWS = 4096  # read at a time
@@ -71,7 +72,7 @@ class TokenStream:
             self.n_rows += len(tokens)
             self.n_tokens += tokens.n_tokens
             self.n_missing += count_missing(tokens)
-            yield tokens
+            yield canonical(tokens)
 
     def __iter__(self):
         """Yield the batches until an error occurs, and store the error."""

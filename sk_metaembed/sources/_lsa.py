@@ -12,6 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 from .._core._sklearn import Interval
 from ..sequences import Block
 from ..sequences._ngrams import word_counts
+from ..sequences._split import canonical_words
 from ._base import BaseEmbedding, Preprocess
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class LSAEmbedding(BaseEmbedding):
                 "all training sequences are empty, so there is nothing to count."
             )
         self.vectorizer_ = _word_features(self.char_ngrams)
-        features = self.vectorizer_.fit_transform(tokens.types)
+        features = self.vectorizer_.fit_transform(canonical_words(tokens.types))
         counts = word_counts(tokens) @ features
         self.tfidf_ = TfidfTransformer(norm=None, sublinear_tf=True).fit(counts)
         self._unseen = 1 + np.log1p(len(tokens))
@@ -171,7 +172,9 @@ class LSAEmbedding(BaseEmbedding):
             shape = len(tokens), len(vocabulary)
             return csr_matrix(shape, dtype=np.float32), np.zeros(len(tokens))
         every = _word_features(self.char_ngrams)  # of these words, known or not
-        counts = word_counts(tokens) @ every.fit_transform(tokens.types)
+        counts = word_counts(tokens) @ every.fit_transform(
+            canonical_words(tokens.types)
+        )
         names = every.get_feature_names_out()
         columns = np.array([vocabulary.get(name, -1) for name in names])
         known = np.flatnonzero(columns >= 0)

@@ -16,6 +16,7 @@ from .._core._sklearn import Interval, StrOptions
 from ..sequences import EmbeddedSequences
 from ..sequences._late import LateBlock, LateRows
 from ..vectors import WordVectors
+from ..vectors._word_index import find_respelled
 from ._base import Preprocess
 from ._folder_kind import hint_of_folder
 from ._word_base import OOV, BaseWordEmbedding
@@ -99,9 +100,11 @@ def _cause(unknown, store):
 def find_words(store, words, case_fallback):
     """Return the row of each word, (n,) of object, in a store: int32, -1 if absent."""
     rows = store.lookup(words)
-    missing = np.flatnonzero(rows < 0)
-    if case_fallback and len(missing):
-        rows[missing] = store.lookup([word.lower() for word in words[missing].tolist()])
+    absent = np.flatnonzero(rows < 0)
+    if len(absent):
+        missing = words[absent].tolist()
+        options = {"case_fallback": case_fallback}
+        rows[absent] = find_respelled(missing, store.lookup, **options)
     return rows
 
 
@@ -132,7 +135,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
         A word with zeros is unknown and later steps skip it. A mean, random or n-gram
         vector makes the word known and is used like any other.
     case_fallback : bool, default=True
-        Look up a word in lower case if it is not in the store.
+        Look up a word in lower case if it is not in the store. Words with accents are
+        always looked up in both Unicode forms, NFC and NFD.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the first 100,000 words of the store
         (files list the most frequent words first).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +12,7 @@ from .._core._checked_parameters import CheckedParametersMixin, is_integer
 from .._core._sklearn import Interval
 from ..elmo._characters import PADDING, character_ids, count_truncated
 from ..sequences import TokenSequences
+from ..sequences._split import canonical_words
 from ._base import used_types
 from ._byte_pairs import BytePairs
 
@@ -26,17 +26,17 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
 def original_words(tokens):
     """Return distinct words as the texts spell them (NFC), and the word of each token.
 
-    Tokens that are not in the text are spelled as they are. Without original texts,
+    Tokens that are not in the text keep their case. Without original texts,
     words are the types and the codes are None.
     """
     if tokens.texts is None:
-        return [str(word) for word in tokens.types], None
+        return canonical_words(map(str, tokens.types)), None
     words = tokens.types[tokens.codes].tolist()
     texts = tokens.texts[tokens.segment_ids()]
     for i, (start, end) in enumerate(tokens.spans().tolist()):
         if start >= 0:
-            words[i] = unicodedata.normalize("NFC", texts[i][start:end])
-    distinct = TokenSequences.from_lists([words])
+            words[i] = texts[i][start:end]
+    distinct = TokenSequences.from_lists([canonical_words(words)])
     return distinct.types.tolist(), distinct.codes
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from .._core._arrays import is_immutable
 from .._core._sklearn import StrOptions
 from ..sequences import Block, EmbeddedSequences
+from ..sequences._split import canonical, prepare_texts
 from ._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]
@@ -110,8 +111,10 @@ class BaseWordEmbedding(BaseEmbedding):
         Returns the vectors, of shape (n_words, dim), the most frequent words first.
     ``_find(words)``
         Returns the table row of each word, int of shape (n,), -1 if it is absent.
+        Absent words are looked up again in NFC and in NFD.
     ``_fit_vectors(tokens, y)``
-        Learns or opens the table.
+        Learns or opens the table. The words of `tokens` are in NFC, the form of split
+        texts.
     ``_compose(words)``
         Returns vectors composed of the words' parts and a bool array of which are
         known, for ``oov="subword"``. Optional.
@@ -175,7 +178,7 @@ class BaseWordEmbedding(BaseEmbedding):
         )
 
     def _learn(self, tokens, y):
-        self._fit_vectors(tokens, y)
+        self._fit_vectors(canonical(tokens), y)
         return self._fit_lookup(tokens)
 
     def _fit_lookup(self, tokens):
@@ -197,14 +200,25 @@ class BaseWordEmbedding(BaseEmbedding):
         return fit_preprocessing(getattr(self, "preprocess", None), frequent)
 
     def _compute(self, tokens):
-        rows = _checked_rows(self._find(tokens.types), tokens, len(self._table()))
+        rows = self._find_rows(tokens.types)
         known, composed = rows >= 0, None
         policy = getattr(self, "oov", "zero")
         if policy == "error":
             check_all_known(tokens, known)
         if policy == "subword" and not known.all():
-            composed, known[rows < 0] = self._compose(tokens.types[rows < 0])
+            composed, known[rows < 0] = self._compose(_words(tokens.types[rows < 0]))
         return Lookup(rows, known, composed)
+
+    def _find_rows(self, words):
+        """Return the row of each word in any Unicode form, -1 if absent."""
+        n_words = len(self._table())
+        rows = _checked_rows(self._find(words), words, n_words)
+        for form in ("NFC", "NFD"):
+            places = [i for i in np.flatnonzero(rows < 0) if not words[i].isascii()]
+            if places:
+                respelled = _words(words[places], form)
+                rows[places] = _checked_rows(self._find(respelled), respelled, n_words)
+        return rows
 
     def _finish(self, tokens, lookup):
         table = self._table()
@@ -236,20 +250,26 @@ class BaseWordEmbedding(BaseEmbedding):
         )
 
 
-def _checked_rows(rows, tokens, n_words):
+def _words(words, form="NFC"):
+    """Return words in a Unicode form, (n,) of object."""
+    words = prepare_texts(words, lowercase=False, normalize=form)
+    return np.fromiter(words, object, len(words))
+
+
+def _checked_rows(rows, words, n_words):
     """Return a copy of the result of `_find`, in which compiled code trusts."""
     rows = np.array(rows)
     if not rows.size:  # an empty list is an array of floats
         rows = rows.astype(np.int64)
-    if rows.shape != tokens.types.shape or rows.dtype.kind not in "iu":
+    if rows.shape != words.shape or rows.dtype.kind not in "iu":
         raise TypeError(
-            f"_find must return the table row of each of {tokens.n_types} "
+            f"_find must return the table row of each of {len(words)} "
             f"words, -1 where absent; got an array of shape {rows.shape} and dtype "
             f"{rows.dtype}."
         )
     if rows.size and rows.max() >= n_words:
         raise ValueError(
             f"_find must return rows of the table, below {n_words}, and -1 where "
-            f"absent; got {rows.max()} for {tokens.types[rows.argmax()]!r}."
+            f"absent; got {rows.max()} for {words[rows.argmax()]!r}."
         )
     return rows

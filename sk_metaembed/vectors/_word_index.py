@@ -9,6 +9,7 @@ import numpy as np
 
 from .._io._compiled import use_compiled
 from ..sequences._indexing import gather_spans
+from ..sequences._split import prepare_texts
 
 MAX_NGRAM = 999  # characters
 _SECONDS = 3e-6  # for a word in Python
@@ -166,28 +167,47 @@ def find(queries, packed, slots):
 def find_spans(spans, packed, slots, *, case_fallback):
     """Return the int32 row of each of many spans of a buffer, -1 if absent.
 
-    `spans` are `TokenSpans`; with `case_fallback`, absent words are looked up in lower
-    case.
+    `spans` are `TokenSpans`. Absent words are looked up in other spellings.
     """
     from . import _kernels_numba
 
     rows = np.empty(len(spans.starts), np.int32)
     queries = spans.buffer, spans.starts, spans.ends, spans.hashes
     _kernels_numba.find_spans(*queries, *packed, slots, rows)
-    if case_fallback and not spans.is_lowercase:
-        absent = np.flatnonzero(rows == -1)
-        lowered = _lowered(spans, absent)
-        if lowered is not None:
-            rows[absent] = find(lowered, packed, slots)
+    absent = np.flatnonzero(rows == -1)
+    if len(absent) and not spans.is_lowercase:
+        missing = pack_spans(spans.buffer, spans.starts[absent], spans.ends[absent])
+        rows[absent] = find_respelled(
+            missing.to_list("surrogatepass"),
+            lambda words: find(pack(words), packed, slots),
+            case_fallback=case_fallback,
+        )
     return _checked(rows)
 
 
-def _lowered(spans, chosen):
-    """Return some spans in lower case as `PackedWords`, None if they are already."""
-    packed = pack_spans(spans.buffer, spans.starts[chosen], spans.ends[chosen])
-    words = packed.to_list("surrogatepass")
-    lowered = [word.lower() for word in words]
-    return None if lowered == words else pack(lowered)
+def find_respelled(words, lookup, *, case_fallback):
+    """Return the rows of words in other spellings, int32, -1 where all are absent.
+
+    Files are in either Unicode form, and so are texts: `words`, a list, are looked up
+    in NFC and then in NFD; with `case_fallback`, each time also in lower case.
+    """
+    rows = np.full(len(words), -1, np.int32)
+    places = range(len(words))
+    for form in (None, "NFC", "NFD"):
+        if form is not None:
+            places = [i for i in places if rows[i] < 0 and not words[i].isascii()]
+        given = [words[i] for i in places]
+        for lowercase in (False, True) if case_fallback else (False,):
+            spelled = prepare_texts(given, lowercase=lowercase, normalize=form)
+            changed = [
+                (place, new)
+                for place, old, new in zip(places, given, spelled, strict=True)
+                if new != old and rows[place] < 0
+            ]
+            if changed:
+                found, spellings = zip(*changed, strict=True)
+                rows[list(found)] = lookup(list(spellings))
+    return rows
 
 
 def _checked(rows):

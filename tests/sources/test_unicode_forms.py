@@ -1,0 +1,124 @@
+"""Words are the same in NFC and in NFD, in every step that learns or finds words."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import sk_metaembed as sk
+from sk_metaembed.sequences import _split
+from sk_metaembed.sources import BaseWordEmbedding
+
+WORDS = ["café", "naïve", "tea", "über", "señor"]
+ROWS = [[WORDS[i % 5], WORDS[(i + 1 + i // 5) % 5], "and"] for i in range(20)]
+Y = np.arange(20) % 2
+TINY = {"vector_size": 4, "min_count": 1, "epochs": 2, "random_state": 0}
+
+
+def spelled(rows, form):
+    return [[unicodedata.normalize(form, word) for word in row] for row in rows]
+
+
+class OneHot(BaseWordEmbedding):
+    """A source that looks words up as they are."""
+
+    def _fit_vectors(self, tokens, y):
+        self.rows_ = {word: i for i, word in enumerate(tokens.types)}
+
+    def _table(self):
+        return np.eye(len(self.rows_), dtype=np.float32)
+
+    def _find(self, words):
+        return np.array([self.rows_.get(word, -1) for word in words], dtype=int)
+
+
+def stored(form):
+    words = [unicodedata.normalize(form, word) for word in [*WORDS, "and"]]
+    return sk.PretrainedEmbedding(sk.WordVectors.from_arrays(words, np.eye(6)))
+
+
+def stack():
+    return make_pipeline(stored("NFC"), sk.StackedMetaClassifier(cv=2, random_state=0))
+
+
+STEPS = {
+    "word2vec": lambda: sk.Word2VecEmbedding(**TINY),
+    "fasttext": lambda: sk.FastTextEmbedding(**TINY, bucket=50),
+    "fasttext-subword": lambda: sk.FastTextEmbedding(
+        **TINY | {"min_count": 8}, bucket=50
+    ),
+    "lsa": lambda: sk.LSAEmbedding(3, random_state=0),
+    "lsa-characters": lambda: sk.LSAEmbedding(3, char_ngrams=(1, 2), random_state=0),
+    "byte pairs": lambda: sk.BytePairEmbedding(
+        sk.Word2VecEmbedding(**TINY), vocab_size=20
+    ),
+    "distilled": lambda: sk.DistilledEmbedding(sk.LSAEmbedding(3, random_state=0)),
+    "own": OneHot,
+    "nfc file": lambda: stored("NFC"),
+    "nfd file": lambda: stored("NFD"),
+    "idf": lambda: make_pipeline(stored("NFC"), sk.Pooling(weights="idf")),
+    "sif": lambda: make_pipeline(stored("NFC"), sk.Pooling(weights="sif")),
+    "stack": stack,
+    "characters": lambda: sk.DynamicMetaClassifier(
+        trainable=[("char", sk.TrainableCharacters(char_dim=3, filters=((1, 2),)))],
+        max_epochs=1,
+        random_state=0,
+    ),
+}
+
+
+def output(step, rows):
+    if hasattr(step, "predict_proba"):
+        return step.predict_proba(rows)
+    result = step.transform(rows)
+    return result.to_padded()[0] if isinstance(result, sk.EmbeddedSequences) else result
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_words_are_found_in_either_form(name):
+    rows = {form: spelled(ROWS, form) for form in ("NFC", "NFD")}
+    mixed = [rows[("NFC", "NFD")[i % 3 == 0]][i] for i in range(len(ROWS))]
+    expected = None
+    # Dropout draws random numbers per distinct token, before words are compared.
+    fits = [rows["NFC"], rows["NFD"], *[mixed] * (name != "characters")]
+    for fitted_on in fits:
+        step = STEPS[name]().fit(fitted_on, Y)
+        for seen in (*rows.values(), mixed):
+            result = output(step, seen)
+            if expected is None:
+                expected = result
+                assert np.any(expected)
+            np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_file_of_tokens_may_have_any_form(tmp_path):
+    (tmp_path / "corpus.txt").write_text(
+        "\n".join(" ".join(row) for row in spelled(ROWS, "NFD")), encoding="utf-8"
+    )
+    stream = sk.scale.TextStream(tmp_path / "corpus.txt", tokenizer="spaces")
+    for n_jobs in (1, 2):  # gensim reads the file itself
+        source = sk.Word2VecEmbedding(**TINY, n_jobs=n_jobs).fit(stream)
+        assert source.transform(ROWS).blocks[0].known.all()
+
+
+def test_texts_are_looked_up_alike_whether_split_at_once_or_later(monkeypatch):
+    texts = ["Café TEA über", "señor naïve unknown"]
+    for form in ("NFC", "NFD"):
+        source = stored(form).fit(["tea"])
+        small = source.transform(sk.Tokenizer(lowercase=False).transform(texts))
+        with monkeypatch.context() as patch:
+            patch.setattr(_split, "use_compiled", lambda seconds: True)
+            late = sk.Tokenizer(lowercase=False).transform(texts)
+            pooled = sk.Pooling().fit_transform(source.transform(late))
+        assert small.blocks[0].known.tolist() == [True] * 5 + [False]
+        np.testing.assert_allclose(pooled, sk.Pooling().fit_transform(small))
+
+
+def test_other_spellings_follow_the_word_itself():
+    words = ["\u00e9", "e\u0301", "\u00c9"]
+    store = sk.WordVectors.from_arrays(words, np.eye(3))
+    source = sk.PretrainedEmbedding(store).fit([["\u00e9"]])
+    assert source._find(np.array(words, dtype=object)).tolist() == [0, 1, 2]
+    source.set_params(case_fallback=False).fit([["\u00e9"]])
+    assert source._find(np.array(["E\u0301"], dtype=object)).tolist() == [2]
