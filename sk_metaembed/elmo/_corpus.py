@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from .._io._text_lines import read_lines
 from ..sequences import TokenSequences, check_tokens
+from ..sequences._validation import refuse_dataset
 
 _BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
 
@@ -29,14 +30,19 @@ def read_corpus(X):
     """
     if isinstance(X, os.PathLike):
         return StreamCorpus(Lines(text_files(Path(X))))
+    refuse_text(X)
+    if is_stream(X):
+        return StreamCorpus(X)
+    return RowsCorpus(check_tokens(X, split=_split_whitespace))
+
+
+def refuse_text(X):
+    """Raise a TypeError for a single text or a file that is named by a str."""
     if isinstance(X, str):
         raise TypeError(
             f"X must not be a single str; got {X[:60]!r}. Pass a text in a "
             "list, [text], and a file or folder as a path, pathlib.Path(...)."
         )
-    if is_stream(X):
-        return StreamCorpus(X)
-    return RowsCorpus(check_tokens(X, split=_split_whitespace))
 
 
 def _split_whitespace(texts):
@@ -125,6 +131,7 @@ def is_stream(X):
     """Return whether X is an iterable to iterate over repeatedly, not a collection."""
     if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
         return False
+    refuse_dataset(X)
     is_collection = hasattr(X, "__len__") or hasattr(X, "__array__")
     return not is_collection and not isinstance(X, Iterator)
 

@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -82,6 +82,11 @@ def _row_remedy(row, expected, reader):
             "numbers and dates are not texts, so this is probably the wrong column. "
             "Select the column of texts; ids and categories can be converted with "
             "str(value)."
+        )
+    if isinstance(row, Mapping):
+        return (
+            "if rows are records, pass their texts: [row[name] for row in X], with the "
+            "name of the field."
         )
     return f"drop the row or convert it to {expected}."
 

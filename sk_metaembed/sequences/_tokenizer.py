@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Literal, Self
@@ -17,14 +17,14 @@ from .._core._decorators import fit_context
 from .._core._sklearn import StrOptions
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
-from ._row_errors import plain_tokens
+from ._row_errors import is_token_list, plain_tokens
 from ._split import prepare_texts, split_texts, words_splitter
 from ._text_spans import locate_in_order, locate_matches
 from ._token_sequences import TokenSequences
-from ._validation import check_tokens, count_missing
+from ._validation import as_list, check_tokens, count_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -49,7 +49,8 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         capturing group, the content of the group. None splits into Unicode words, see
         Notes.
     tokenizer : callable, default=None
-        Function from one text to its tokens, a list of str, instead of `token_pattern`.
+        Function from one text to its tokens, a list, tuple, array or iterator of str,
+        instead of `token_pattern`.
     lowercase : bool, default=True
         Whether to lowercase texts first, by ``str.lower``.
     punctuation : bool, default=False
@@ -73,7 +74,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     ------
     TypeError
         If X is a single string or not a collection, a row is neither a str nor a list
-        of str, or `tokenizer` does not return a list of str.
+        of str, or `tokenizer` does not return tokens.
     ValueError
         If `token_pattern` is not a valid regular expression, has several groups or
         matches the empty string, or parameters exclude each other.
@@ -149,7 +150,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         self,
         token_pattern: str | None = None,
         *,
-        tokenizer: Callable[[str], Sequence[str]] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
         lowercase: bool = True,
         punctuation: bool = False,
         normalize: Literal["NFC", "NFKC", "NFD", "NFKD"] | None = "NFC",
@@ -328,12 +329,12 @@ def _no_tokens(texts):
 def _split_by_function(function, texts):
     for i, text in enumerate(texts):
         tokens = function(text)
-        if not isinstance(tokens, list | tuple):
+        if not (is_token_list(tokens) or isinstance(tokens, Iterator)):
             raise TypeError(
                 f"tokenizer returned {type(tokens).__name__} for row {i}. It must "
-                "return a list (or tuple) of str."
+                "return the tokens of a text, a list, tuple, array or iterator of str."
             )
-        yield plain_tokens(tokens, f"the output of tokenizer for row {i}")
+        yield plain_tokens(as_list(tokens), f"the output of tokenizer for row {i}")
 
 
 # Thai, Lao, Burmese, Khmer, Hiragana, Katakana and Chinese characters.

@@ -7,6 +7,8 @@ token lists of equal length to a matrix, and accepts None and integers as text.
 from __future__ import annotations
 
 import numbers
+import os
+import re
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Literal
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
     from .._core._typing import Texts
 
+_FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+")
+_MAX_PATH = 1000  # characters
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
@@ -40,17 +44,58 @@ _ALLOWED = (
 
 def refuse_other_input(X, allowed=_ALLOWED):
     """Raise a TypeError for anything but a collection of rows, such as a dict."""
-    if isinstance(X, str | bytes):
+    if isinstance(X, str | bytes | os.PathLike):
+        is_path = isinstance(X, os.PathLike)
+        kind = "path" if is_path else f"single {type(X).__name__}"
+        remedy = "" if is_path else " Put it in a list: [text]."
+        if is_path or _names_file(X):
+            remedy += (
+                " Read a file first, for example its lines with "
+                "pathlib.Path(...).read_text().splitlines()."
+            )
         raise TypeError(
-            f"expected a collection of rows, got a single {type(X).__name__}: "
-            f"{short_repr(X)}. Put it in a list: [text]. {allowed}."
+            f"expected a collection of rows, got a {kind}: {short_repr(X)}.{remedy} "
+            f"{allowed}."
         )
     if is_lazy(X):
         raise TypeError("X is a LazyFrame; call its collect() first.")
+    refuse_dataset(X)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if not is_rows or isinstance(X, Mapping | Set):
         received = f"{type(X).__name__}: {short_repr(X)}"
         raise TypeError(f"expected a collection of rows, got {received}. {allowed}.")
+
+
+def _names_file(text):
+    """Return whether a str may be meant as a path: it exists, or ends like a file."""
+    if isinstance(text, bytes) or len(text) > _MAX_PATH or "\0" in text:
+        return False
+    return _FILE_NAME.fullmatch(text) is not None or os.path.exists(text)
+
+
+def refuse_dataset(X):
+    """Raise a TypeError for a Dataset or DatasetDict of Hugging Face's datasets.
+
+    Their rows are dicts; a column of a Dataset is a collection of texts.
+    """
+    if hasattr(X, "columns") or not hasattr(X, "column_names"):
+        return
+    name, expression = type(X).__name__, "X"
+    if isinstance(X, Mapping):  # splits
+        expression = f"X[{next(iter(X), 'train')!r}]"
+        columns = next(iter(X.values()), None)
+        columns = getattr(columns, "column_names", None)
+    else:
+        columns = X.column_names
+    columns = list(columns or [])
+    named = f" with columns {short_repr(columns)}" if columns else ""
+    column = columns[0] if len(columns) == 1 else "name of the column"
+    remedy = f"Select a column of texts: {expression}[{column!r}]"
+    if hasattr(X, "__len__"):
+        remedy += f", or several with {expression}.to_pandas()"
+    else:
+        remedy += ", or pass a list: [row[name] for row in X]"
+    raise TypeError(f"X is a {name}{named}, whose rows are dicts. {remedy}.")
 
 
 def is_lazy(X):
@@ -113,8 +158,9 @@ def _check_one_column(X):
             f"expected one column of texts, got {n_columns} columns "
             f"(shape {tuple(X.shape)}{named}). Encode several columns by a "
             "TextMetaEncoder, or select columns by name: "
-            'ColumnTransformer([("text", step, "name of the column")]). For token '
-            "lists of equal length pass a list of lists, not an array."
+            'ColumnTransformer([("text", step, "name of the column")]). NumPy stacks '
+            "token lists of equal length to such an array: pass a list of lists, "
+            "X.tolist()."
             + (" For pairs of texts use PairEncoder." if n_columns == 2 else "")
         )
 

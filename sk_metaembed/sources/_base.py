@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks, normalize_rows
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._messages import plural, short_repr
 from .._core._sklearn import StrOptions
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import (
@@ -360,6 +361,22 @@ def used_types(tokens):
     return TokenSequences._trusted(
         tokens.types[used], codes, tokens.offsets, tokens._row_info
     )
+
+
+def no_tokens_error(n_rows, texts=None):
+    """Return the ValueError of a fit on rows without tokens; None for unknown texts."""
+    texts = () if texts is None else texts
+    shown = next((text for text in texts if text.strip()), None)
+    if shown is not None:
+        remedy = (
+            f"The texts have no words, such as {short_repr(shown)}. To keep emoji and "
+            "punctuation as tokens, put Tokenizer(punctuation=True) before this step."
+        )
+    elif n_rows:
+        remedy = "All of them are empty; at least one must have tokens."
+    else:
+        remedy = "If X is a generator, it may be exhausted."
+    return ValueError(f"found no tokens in {plural(n_rows, 'sequence')}. {remedy}")
 
 
 def coverage(tokens, blocks, readable=None):

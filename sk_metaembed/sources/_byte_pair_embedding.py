@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from .._core._sklearn import HasMethods, Interval
 from ..sequences import Block, TokenSequences
-from ._base import BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._byte_pairs import BytePairs
 from ._word2vec import Word2VecEmbedding
 
@@ -123,6 +123,8 @@ class BytePairEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
+        if not tokens.n_tokens:
+            raise no_tokens_error(len(tokens), tokens.texts)
         counts = tokens.type_counts()
         self.byte_pairs_ = BytePairs.learn(tokens.types, counts, self.vocab_size)
         source = Word2VecEmbedding() if self.source is None else clone(self.source)

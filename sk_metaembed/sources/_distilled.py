@@ -14,7 +14,7 @@ from .._core._named_errors import errors_of_input
 from .._core._sklearn import HasMethods, Interval, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._ngrams import Ngrams, learn_ngrams, ngram_weights
-from ._base import BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._estimator import as_dense_rows
 from ._sentences import equal_sequences
 
@@ -278,7 +278,7 @@ class DistilledEmbedding(BaseEmbedding):
             )
         filled = np.flatnonzero(tokens.lengths)
         if not len(filled):
-            raise ValueError("all training sequences are empty.")
+            raise no_tokens_error(len(tokens), tokens.texts)
         n_rows, tokens = len(tokens), tokens[filled]
         if y is not None and len(filled) < n_rows:
             y = _safe_indexing(y, filled)

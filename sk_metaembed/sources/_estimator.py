@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from .._core._sklearn import HasMethods, _safe_indexing
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
-from ._base import BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
@@ -116,9 +116,7 @@ class EstimatorEmbedding(BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         filled, data = self._input(tokens)
         if not len(filled):
-            raise ValueError(
-                "all training sequences are empty, so the estimator cannot be fitted."
-            )
+            raise no_tokens_error(len(tokens), tokens.texts)
         if y is not None and len(filled) < len(tokens):
             y = _safe_indexing(y, filled)
         self.estimator_ = self._call(clone(self.estimator).fit, data, y)

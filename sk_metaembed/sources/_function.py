@@ -13,7 +13,7 @@ from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block
 from ..vectors._cache import exclusive_lock
-from ._base import BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._fingerprint import fingerprint_of
 from ._sentences import OriginalText, distinct_sentences, nonempty_texts
 from .cache._sentence_cache import SentenceCache
@@ -168,10 +168,11 @@ class FunctionEmbedding(BaseEmbedding):
         groups, sentences = self._distinct(tokens)
         results = self._results(sentences)
         if self._dim is None:
+            if not sentences:
+                raise no_tokens_error(len(tokens), tokens.texts)
             raise ValueError(
                 "func returned no vector for any entry of the training data, so "
-                "the dimension is unknown. Set dim; or check that X is not empty, for "
-                "example an exhausted generator."
+                "the dimension is unknown. Set dim."
             )
         n_rows = {
             "type": tokens.n_types,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..elmo._corpus import Lines, is_stream, text_files
+from ..elmo._corpus import Lines, is_stream, refuse_text, text_files
 from ..sequences import TokenSequences, check_tokens
 from ..sequences._split import canonical
 from ..sequences._validation import count_missing
@@ -21,6 +21,7 @@ def is_corpus(X):
     True for a path and for an iterable that is neither a collection nor a generator. A
     generator can be read only once, so it is read into memory.
     """
+    refuse_text(X)
     return isinstance(X, os.PathLike) or is_stream(X)
 
 

@@ -13,7 +13,7 @@ from .._core._sklearn import Interval
 from ..sequences import Block
 from ..sequences._ngrams import word_counts
 from ..sequences._split import canonical_words
-from ._base import BaseEmbedding, Preprocess
+from ._base import BaseEmbedding, Preprocess, no_tokens_error
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -130,9 +130,7 @@ class LSAEmbedding(BaseEmbedding):
         from sklearn.feature_extraction.text import TfidfTransformer
 
         if not tokens.n_tokens:
-            raise ValueError(
-                "all training sequences are empty, so there is nothing to count."
-            )
+            raise no_tokens_error(len(tokens), tokens.texts)
         self.vectorizer_ = _word_features(self.char_ngrams)
         features = self.vectorizer_.fit_transform(canonical_words(tokens.types))
         counts = word_counts(tokens) @ features

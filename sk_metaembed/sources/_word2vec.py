@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._gensim import import_gensim
 from .._core._sklearn import Interval, Options
-from ._base import Preprocess
+from ._base import Preprocess, no_tokens_error
 from ._gensim import (
     Sentences,
     TokenStream,
@@ -237,7 +237,8 @@ class Word2VecEmbedding(BaseWordEmbedding):
         else:
             n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
             stream.check(*sizes)
-        self._check_vocabulary(model, n_rows or model.corpus_count)
+        texts = None if tokens is None else tokens.texts
+        self._check_vocabulary(model, n_rows or model.corpus_count, texts)
         model.train(
             **corpus,
             total_examples=model.corpus_count,
@@ -274,14 +275,11 @@ class Word2VecEmbedding(BaseWordEmbedding):
             "workers": effective_n_jobs(self.n_jobs),
         }
 
-    def _check_vocabulary(self, model, n_rows):
+    def _check_vocabulary(self, model, n_rows, texts):
         """Raise a ValueError if there is no word to train on."""
         n_tokens, counts = model.corpus_total_words, model.raw_vocab
         if not n_tokens:
-            raise ValueError(
-                f"found no tokens in {n_rows} sequences. If X is a generator, it may "
-                "be exhausted."
-            )
+            raise no_tokens_error(n_rows, texts)
         if not len(model.wv):
             raise ValueError(
                 f"no word is left to train on. The {n_rows} training sequences have "

@@ -4,6 +4,8 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -68,16 +70,29 @@ def test_callable_gets_the_prepared_text():
 
 
 @pytest.mark.parametrize(
+    "collect", [list, tuple, np.array, pd.Series, pl.Series, iter, pd.Index]
+)
+def test_callable_may_return_any_sequence_of_tokens(collect):
+    tokenizer = Tokenizer(tokenizer=lambda text: collect(text.split()))
+    tokens = tokenizer.fit_transform(["to be", "or"])
+    assert tokens.to_list() == [["to", "be"], ["or"]]
+    assert set(map(type, tokens.types)) == {str}
+
+
+@pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ("ab", r"returned str for row 1\. It must return a list"),
+        ("ab", r"returned str for row 1\. It must return the tokens of a text, a list"),
         (None, "returned NoneType for row 1"),
-        (iter("ab"), "returned str_ascii_iterator for row 1|iterator for row 1"),
+        ({"a": 1}, "returned dict for row 1"),
+        ({"a"}, "returned set for row 1"),
+        (np.array([["a", "b"]]), "row 1, token 0 is of type list .*nested"),
+        (np.array([1.5]), r"row 1, token 0 is of type float \(1.5\)"),
         (["a", 3], r"row 1, token 1 is of type int \(3\)"),
         ([b"a"], r"row 1, token 0 is of type bytes \(b'a'\)"),
     ],
 )
-def test_callable_must_return_lists_of_str(returned, message):
+def test_callable_must_return_tokens(returned, message):
     tokenizer = Tokenizer(tokenizer=lambda text: ["x"] if text == "ok" else returned)
     with pytest.raises(TypeError, match=message):
         tokenizer.transform(["ok", "bad"])

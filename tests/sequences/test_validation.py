@@ -1,5 +1,7 @@
 """check_texts and check_tokens: valid input, and errors for invalid input."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -94,9 +96,40 @@ def test_a_first_row_that_is_missing_does_not_mislead():
         check_tokens([None, ["a"]])
 
 
+class Records:
+    """Like an IterableDataset of Hugging Face: rows are dicts, without length."""
+
+    def __init__(self, column_names=("text", "label")):
+        self.column_names = list(column_names)
+
+    def __iter__(self):
+        yield dict.fromkeys(self.column_names, "a")
+
+
+class Dataset(Records):
+    """Like a Dataset of Hugging Face."""
+
+    def __len__(self):
+        return 1
+
+
+class DatasetDict(dict):
+    """Like a DatasetDict of Hugging Face, the splits of a data set."""
+
+    @property
+    def column_names(self):
+        return {split: data.column_names for split, data in self.items()}
+
+
 REFUSED = [
     ("a text", "a single str: 'a text'. Put it in a list"),
     (np.str_("a"), "a single str_"),
+    ("corpus.txt", r"'corpus.txt'. Put it in a list: \[text\]. Read a file first"),
+    (Path("corpus.txt"), r"got a path: .* Read a file first.*read_text\(\).splitlines"),
+    (Dataset(), r"Dataset with columns \['text', 'label'\].*X\['name of the column'\]"),
+    (DatasetDict(test=Dataset()), r"a DatasetDict with .* X\['test'\]\['name of"),
+    (Records(["text"]), r"a Records .*: X\['text'\], or pass .*row\[name\] for row in"),
+    ([{"text": "a"}], r"row 0 is of type dict: .* \[row\[name\] for row in X\]"),
     (b"ab", "a single bytes"),
     (None, "got NoneType"),
     (3, "got int: 3"),

@@ -212,7 +212,7 @@ def test_blocks_of_the_teacher_are_concatenated():
 @pytest.mark.parametrize(
     ("X", "match"),
     [
-        (["", ""], "all training sequences are empty"),
+        (["", ""], "found no tokens in 2 sequences. All of them are empty"),
         (["zyxwv", "qqq", ""], "no vector for any of the 2 nonempty texts"),
     ],
 )

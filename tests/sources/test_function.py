@@ -88,7 +88,7 @@ def test_unknown_sequences_count_for_their_words():
 def test_a_generator_that_was_read_before_is_thought_of():
     texts = (text for text in TEXTS)
     list(texts)
-    with pytest.raises(ValueError, match="exhausted generator"):
+    with pytest.raises(ValueError, match="generator, it may be exhausted"):
         FunctionEmbedding(lambda words: [[1.0] for _ in words]).fit(texts)
 
 
