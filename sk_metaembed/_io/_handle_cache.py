@@ -1,8 +1,9 @@
 """Cache of the files and models that a process holds open, shared by their users."""
 
-import threading
-from collections import deque
+from collections import OrderedDict
 from weakref import WeakSet, WeakValueDictionary
+
+from ._fork_safe_lock import ForkSafeLock
 
 _caches: WeakSet["HandleCache"] = WeakSet()
 
@@ -11,35 +12,57 @@ class HandleCache:
     """Handles by key: all that are in use, and the last few that were.
 
     Workers and the candidates of a search drop a handle and request it again, so the
-    `maxsize` most recently used handles stay open without a user.
+    `maxsize` most recently requested handles stay open without a user.
     """
 
     def __init__(self, maxsize):
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()  # never held while a handle is created
         self._maxsize = maxsize
         self.clear()
         _caches.add(self)
 
     def get(self, key, make):
-        """Return the handle of a key, created by ``make()`` if there is none."""
+        """Return the handle of a key, created by ``make()`` if there is none.
+
+        Threads that request a key while its handle is created wait for it; those that
+        request other keys do not.
+        """
         with self._lock:
-            handle = self._in_use.get(key)
-            if handle is None:
-                handle = self._in_use[key] = make()
-            if not any(handle is other for other in self._recent):
-                self._recent.append(handle)
-            return handle
+            handle = self.find(key)
+            if handle is not None:
+                return handle
+            creating = self._creating.setdefault(key, ForkSafeLock())
+        with creating:
+            handle = self.find(key)  # another thread may have created it meanwhile
+            try:
+                return self._add(key, make()) if handle is None else handle
+            finally:
+                with self._lock:
+                    self._creating.pop(key, None)
+
+    def _add(self, key, handle):
+        with self._lock:
+            self._in_use[key] = handle
+            self.find(key)
+        return handle
 
     def find(self, key):
         """Return the handle of a key, or None."""
         with self._lock:
-            return self._in_use.get(key)
+            handle = self._in_use.get(key)
+            if handle is not None:
+                self._recent[key] = handle
+                self._recent.move_to_end(key)
+                while len(self._recent) > self._maxsize:
+                    self._recent.popitem(last=False)
+            return handle
 
     def clear(self):
         """Drop all cached handles."""
         with self._lock:
             self._in_use = WeakValueDictionary()
-            self._recent = deque(maxlen=self._maxsize)
+            self._recent = OrderedDict()
+            self._creating = {}
 
     def drop_unused(self):
         """Drop the handles that nobody uses."""

@@ -13,14 +13,15 @@ Code of a fit draws from them in one of two ways:
 This module imports torch, so only modules that need torch may import it.
 """
 
-import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import torch
 
+from .._io._fork_safe_lock import ForkSafeLock
+
 _current = ContextVar("current", default=None)
-_lock = threading.RLock()
+_lock = ForkSafeLock()
 
 
 class Generators:

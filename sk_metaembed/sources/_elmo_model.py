@@ -1,12 +1,12 @@
 """ELMo models loaded from files, and their forward pass over sentences and texts."""
 
 import os
-import threading
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 
+from .._io._fork_safe_lock import ForkSafeLock
 from .._io._handle_cache import HandleCache
 from ..elmo._characters import N_MARKS
 from ..elmo._options import read_options
@@ -63,7 +63,7 @@ class ElmoModel:
                 "dtype": spec.dtype,
             }
         )
-        self.lock = threading.RLock()
+        self.lock = ForkSafeLock()
         self._network = None
 
     @property

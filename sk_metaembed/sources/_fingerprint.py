@@ -2,13 +2,14 @@
 
 import io
 import json
-import threading
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
-_lock = threading.Lock()
+from .._io._fork_safe_lock import ForkSafeLock
+
+_lock = ForkSafeLock()
 _digests: dict[tuple[object, ...], str] = {}
 
 

@@ -211,8 +211,9 @@ class BaseWordEmbedding(BaseEmbedding):
 
     def _find_rows(self, words):
         """Return the row of each word in any Unicode form, -1 if absent."""
+        rows = self._find(words)
         n_words = len(self._table())
-        rows = _checked_rows(self._find(words), words, n_words)
+        rows = _checked_rows(rows, words, n_words)
         for form in ("NFC", "NFD"):
             places = [i for i in np.flatnonzero(rows < 0) if not words[i].isascii()]
             if places:

@@ -15,13 +15,13 @@ A fitted source holds a handle of one of three classes:
 
 import json
 import os
-import threading
 from copy import deepcopy
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from ..._io._fork_safe_lock import ForkSafeLock
 from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from .._folder_kind import hint_of_folder
@@ -43,7 +43,7 @@ _EXPECTED = (
     "tokenizer_config.json; vocab.txt or similar)"
 )
 
-_lock = threading.RLock()
+_lock = ForkSafeLock()
 _handles = HandleCache(maxsize=2)
 _loaded: WeakValueDictionary[tuple, "LoadedModel"] = WeakValueDictionary()
 
@@ -65,7 +65,7 @@ class _Handle:
 
     def __init__(self, tokenizer, config):
         # Held while tokenizer or network run: neither is thread-safe.
-        self.lock = threading.RLock()
+        self.lock = ForkSafeLock()
         self.tokenizer, self.config = tokenizer, config
         self._aligners = {}
         check_size(tokenizer, config)

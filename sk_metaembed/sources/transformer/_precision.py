@@ -1,11 +1,11 @@
 """The precision of ``dtype="auto"``: bfloat16 if a trial finds it faster and close."""
 
-import threading
 import time
 
 import numpy as np
 import torch
 
+from ..._io._fork_safe_lock import ForkSafeLock
 from ._model import shared_model
 
 _MIN_SPEEDUP = 1.2
@@ -13,7 +13,7 @@ _MIN_COSINE = 0.999
 _TRIAL_SHAPE = (4, 32)  # sequences and pieces per sequence
 _N_ROUNDS = 3
 
-_lock = threading.RLock()
+_lock = ForkSafeLock()
 _chosen: dict[tuple, str] = {}
 
 

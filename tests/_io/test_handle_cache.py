@@ -1,0 +1,181 @@
+"""HandleCache: what it keeps, and requests from several threads and forked children."""
+
+import gc
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import sk_metaembed
+from sk_metaembed._io._fork_safe_lock import ForkSafeLock
+from sk_metaembed._io._handle_cache import HandleCache, drop_unused_handles
+
+
+class Handle:
+    pass
+
+
+def is_open(cache, key):
+    gc.collect()
+    return key in cache._in_use
+
+
+def test_handles_in_use_are_shared():
+    cache = HandleCache(maxsize=1)
+    first = cache.get("a", Handle)
+    for key in "bcd":
+        cache.get(key, Handle)
+    assert cache.get("a", Handle) is first is cache.find("a")
+    assert cache.find("x") is None
+
+
+@pytest.mark.parametrize("request_again", ["get", "find"])
+def test_the_least_recently_requested_is_forgotten(request_again):
+    cache = HandleCache(maxsize=2)
+    cache.get("a", Handle)
+    cache.get("b", Handle)
+    assert is_open(cache, "a")
+    assert is_open(cache, "b")
+    again = getattr(cache, request_again)("a", *[Handle][: request_again == "get"])
+    del again
+    cache.get("c", Handle)
+    assert [is_open(cache, key) for key in "abc"] == [True, False, True]
+    drop_unused_handles()
+    assert not any(is_open(cache, key) for key in "abc")
+
+
+def test_a_failed_attempt_leaves_nothing():
+    cache = HandleCache(maxsize=2)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("a", lambda: 1 / 0)
+    assert isinstance(cache.get("a", Handle), Handle)
+    assert not cache._creating
+
+
+def test_threads_wait_for_their_own_key_only():
+    cache, release, made = HandleCache(maxsize=2), threading.Event(), []
+
+    def slow():
+        assert release.wait(60)
+        made.append(Handle())
+        return made[-1]
+
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(cache.get("slow", slow)))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    assert isinstance(cache.get("other", Handle), Handle)  # does not wait
+    release.set()
+    for thread in threads:
+        thread.join(60)
+    assert len(made) == 1
+    assert all(result is made[0] for result in results)
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+# Python 3.12 and newer warn about a fork with threads, which is what these tests do.
+forks = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+
+
+def finishes_in_child(function):
+    """Return whether a function returns within seconds in a forked child."""
+    child = os.fork()
+    if not child:
+        try:
+            function()
+        finally:
+            os._exit(0 if sys.exc_info()[0] is None else 1)
+    for _ in range(1000):
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@needs_fork
+@forks
+def test_a_fork_while_a_thread_opens_a_handle():
+    cache = HandleCache(maxsize=2)
+    begun, release = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        assert release.wait(60)
+        return Handle()
+
+    thread = threading.Thread(target=cache.get, args=("slow", slow))
+    thread.start()
+    assert begun.wait(60)
+    try:
+        assert finishes_in_child(lambda: cache.get("slow", Handle))
+        assert finishes_in_child(lambda: cache.get("other", Handle))
+    finally:
+        release.set()
+        thread.join(60)
+    assert cache.find("slow") is not None
+
+
+@needs_fork
+@forks
+def test_a_child_inherits_no_held_lock():
+    lock = ForkSafeLock()
+    held, release = threading.Event(), threading.Event()
+
+    def hold():
+        with lock, lock:
+            held.set()
+            assert release.wait(60)
+
+    def use():
+        with lock:
+            pass
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    try:
+        assert finishes_in_child(use)
+    finally:
+        release.set()
+        thread.join(60)
+    with lock:
+        assert finishes_in_child(use)
+
+
+@needs_fork
+@forks
+def test_a_fork_within_the_lock_leaves_it():
+    lock = ForkSafeLock()
+
+    def fork_within():
+        with lock:
+            child = os.fork()
+        if not child:
+            with lock:
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+    assert finishes_in_child(fork_within)
+
+
+def test_locks_of_modules_and_models_are_safe():
+    package = Path(sk_metaembed.__file__).parent
+    plain = [
+        str(file.relative_to(package))
+        for file in package.rglob("*.py")
+        if re.search(r"threading\.R?Lock\(", file.read_text(encoding="utf-8"))
+    ]
+    # The store of SQLite resets its lock together with its connection.
+    allowed = ["_io/_fork_safe_lock.py", "sources/cache/_sqlite.py"]
+    assert sorted(plain) == [str(Path(file)) for file in allowed]
