@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,10 +16,12 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms, normalize_rows, pair_features
 from .._core._decorators import available_if, fit_context, rollback_on_error
+from .._core._messages import plural
 from .._core._sklearn import HasMethods, _check_sample_weight
 from ..pooling import Pooling
 from ..pooling._sequence_blocks import sequence_blocks
@@ -30,6 +32,7 @@ from ..sequences._mixins import (
     check_embedded,
 )
 from ..sequences._sequence_pairs import tokens_of
+from ..sequences._targets import check_target
 from ._stacked_decisions import decisions
 from ._stacked_targets import expected, predicted, read_classes, read_numbers
 
@@ -104,7 +107,8 @@ class _BaseStacked(
         y : array-like of shape (n_sequences,) or (n_sequences, n_columns)
             The target.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each row in the models, weights and scores.
+            Weight of each row in the models, weights and scores. A row of weight 0 is
+            treated as absent, except that a splitter passed as `cv` divides all rows.
         groups : array-like of shape (n_sequences,), default=None
             Rows of one group are in one fold. None groups equal sequences.
 
@@ -128,6 +132,7 @@ class _BaseStacked(
         """Fit the models, and return their out-of-fold predictions.
 
         Differs from `fit` followed by `transform`, whose models have seen the rows.
+        Rows of weight 0 are predicted by the models of all other rows.
 
         Parameters
         ----------
@@ -145,7 +150,13 @@ class _BaseStacked(
         ndarray of float32, shape (n_sequences, n_features_out)
             With the columns of `get_feature_names_out`.
         """
-        return np.hstack(self._fit(X, y, sample_weight, groups)).astype(np.float32)
+        kept, values = self._fit(X, y, sample_weight, groups)
+        columns = np.empty((len(X), values.shape[0] * values.shape[2]), np.float32)
+        columns[kept] = np.hstack(values)
+        absent = np.setdiff1d(np.arange(len(X)), kept)
+        if len(absent):
+            columns[absent] = self.transform(X[absent])
+        return columns
 
     def transform(self, X: Input) -> NDArray[np.float32]:
         """Return the predictions of each model, fitted on all training rows.
@@ -197,19 +208,58 @@ class _BaseStacked(
         return tags
 
     def _fit(self, X, y, sample_weight, groups):
-        """Fit the models and return the out-of-fold predictions of each."""
-        from ._stacked_models import fit_models, fit_weights, make_folds
+        """Fit the models on the rows that have a weight.
+
+        Returns
+        -------
+        rows : ndarray of int
+            The rows with a weight above 0.
+        decisions : ndarray of shape (n_models, len(rows), n_columns)
+            The out-of-fold predictions of each model for these rows.
+        """
+        from ._stacked_models import folds_of_part, given_folds
+
+        self._sequences(X, fitted=False)
+        rows, folds = np.arange(len(X)), None
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            rows = np.flatnonzero(sample_weight)
+        if len(rows) < len(X):
+            y = check_target(y, len(X))
+            check_consistent_length(y, groups)
+            if not isinstance(self.cv, Integral | None):
+                folds = folds_of_part(given_folds(self.cv, y, groups), rows)
+            X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+            groups = None if groups is None else np.asarray(groups)[rows]
+        return rows, self._fit_rows(X, y, sample_weight, groups, folds)
+
+    def _fit_rows(self, X, y, sample_weight, groups, folds):
+        """Fit the models and return the out-of-fold predictions of each.
+
+        `folds` are those of `cv`, or None if they are not yet known.
+        """
+        from ._stacked_models import (
+            as_folds,
+            fit_models,
+            fit_weights,
+            make_folds,
+            row_weights,
+        )
 
         self._reads_pairs = isinstance(X, SequencePairs)
         sequences = self._sequences(X, fitted=False)
         has_blocks = isinstance(sequences, EmbeddedSequences)
         self.dims_in_ = block_dims(sequences) if has_blocks else {}
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
         target = self._target = self._read_target(y, len(X), sample_weight)
-        folds = make_folds(self.cv, target, groups, equal_rows(X), self.random_state)
+        copies = equal_rows(X)
+        if folds is None:
+            folds = make_folds(self.cv, target, groups, copies, self.random_state)
+        else:
+            folds = as_folds(folds, target)
+        if not folds.folds and groups is None and copies is not None:
+            _warn_of_equal_rows(copies)
         inputs = self._inputs(X, sequences)
         self._check_models()
         given = dict(self.models or ())
@@ -221,15 +271,14 @@ class _BaseStacked(
             estimators, inputs, target, folds, sample_weight, self.n_jobs
         )
         decisions = np.stack([each.decisions for each in fitted.values()])
-        weights = fit_weights(
-            decisions, target, folds.held_out, self._usual(inputs), sample_weight
-        )
+        rows = folds.held_out * row_weights(target, sample_weight)
+        weights = fit_weights(decisions, target, rows, self._usual(inputs))
         self.estimators_ = {name: each.model for name, each in fitted.items()}
         self._forms = {name: each.form for name, each in fitted.items()}
         self.scores_ = {name: each.score for name, each in fitted.items()}
         self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
         # The rows are no longer needed.
-        self._target = replace(target, y=target.y[:1], columns=target.columns[:1])
+        self._target = target.first_row()
         return decisions + target.center
 
     def _sequences(self, X, *, fitted=True):
@@ -386,6 +435,18 @@ class _BaseStacked(
         return self._sum(self._of_models(parts, None)) + self._target.center
 
 
+def _warn_of_equal_rows(copies):
+    n_distinct = len(np.unique(copies))
+    warnings.warn(
+        f"no row could be held out: the {len(copies)} rows have "
+        f"{plural(n_distinct, 'distinct token sequence')}, and equal ones are in one "
+        "fold. Weights and penalties are the defaults, and scores_ are NaN. If rows "
+        "with equal tokens are independent, pass groups=numpy.arange(len(X)) to fit.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 def _new_name(name, inputs):
     """Return a model's name, or raise an error if a source has it."""
     if name in inputs:
@@ -475,7 +536,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
     classes_ : ndarray of shape (n_classes,)
-        The classes in y; for an indicator matrix the numbers of its columns.
+        The classes in y, of rows with a weight above 0; for an indicator matrix the
+        numbers of its columns.
 
     Raises
     ------
@@ -502,10 +564,11 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 
     where w minimizes the log loss of the out-of-fold predictions of the training rows
     plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights :math:`w^0`
-    are 1 for "concat", or for the only source, and 0 for all others; they are equal if
-    there is no source. The log loss is a sum over rows. With few rows the weights
-    therefore stay close to :math:`w^0`, the plain concatenation; with many rows the
-    second term is negligible. Weights are nonnegative and no further model is fitted on
+    are 1 for "concat", or for the only source, and 0 for all others. Without "concat",
+    those of several sources are equal; without sources, those of all models are. The
+    log loss is a sum over rows. With few rows the weights therefore stay close to
+    :math:`w^0`, the plain concatenation; with many rows the second term is negligible.
+    Weights are nonnegative and no further model is fitted on
     the sum, because out-of-fold predictions of few rows are negatively correlated with
     y: a held-out row is missing from its class. A model with free signs would learn
     this correlation. For a classifier without `decision_function`, :math:`f_s` is the
@@ -514,24 +577,35 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ
-    little has little weight. If there are at least as many rows as dimensions, unit
-    variance per dimension is tried as well, and used if its loss is smaller by more
-    than two standard errors. The penalty is ``C=10`` below 100 rows, where folds cannot
-    distinguish penalties. From 100 rows on it is chosen out of fold from 1, 10 and 100:
-    the value nearest to 10 whose loss is within one standard error of the smallest loss
-    [3]_. From 1,500 rows on it is the value of smallest loss in one fold. A row that is
-    the only one of its class is in every training part.
+    little has little weight. If there are at least as many rows as dimensions, the
+    vectors as they are, scaled to unit variance per dimension, are tried as well, and
+    used if their loss is smaller by more than two standard errors. The penalty is
+    ``C=10`` below 100 rows, where folds cannot distinguish penalties. From 100 rows on
+    it is chosen out of fold from 1, 10 and 100: the value nearest to 10 whose loss is
+    within one standard error of the smallest loss [3]_. From 1,500 rows on it is the
+    value of smallest loss in one fold. For d dimensions of unit variance, these values
+    are divided by d. Standard errors are those of the difference of two losses by row.
+
+    A class with at most 10 rows, and at most a tenth of the rows of the largest class,
+    is rare if two other classes are not. Models are fitted on its rows too, but these
+    rows do not count in the choice of scales, penalties and weights, which they would
+    dominate: a mistyped label hardly changes the predictions of other rows. A warning
+    names rare classes. A row that is the only one of its class is in every training
+    part. With two classes next to rare ones, C is halved, which has the same effect on
+    these two as without rare ones.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
     [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
-    for rows of unit length. A sequence that a source does not know is a zero vector.
+    for vectors of unit length; those of words and characters are not scaled. A sequence
+    that a source does not know is a zero vector.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
     \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
-    20,000 words and 20,000 pairs with the largest document frequencies. Document
-    frequencies, like means and variances of dimensions, are those of all training rows,
+    20,000 words with the largest document frequencies, and the 20,000 most frequent
+    pairs of two of these words. Document frequencies, like means and variances of
+    dimensions, are those of all training rows with a weight above 0, which count alike,
     without y.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
@@ -705,40 +779,49 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
 
     Notes
     -----
-    With :math:`f_s` the decision values of model s, the prediction is made from
+    With :math:`f_s` the predictions of model s, and :math:`\bar y` the weighted mean of
+    y, the prediction is
 
-    .. math:: \sum_s w_s f_s(x), \qquad w_s \geq w_s^0 / 10
+    .. math:: \bar y + \sum_s w_s (f_s(x) - \bar y), \qquad w_s \geq w_s^0 / 10
 
     where w minimizes the squared error of the out-of-fold predictions of the training
     rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
-    :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others; they
-    are equal if there is no source. The squared error is a sum over rows. With few rows
-    the weights therefore stay close to :math:`w^0`, the plain concatenation; with many
-    rows the second term is negligible. Weights are nonnegative and no further model is
-    fitted on the sum, because out-of-fold predictions of few rows are negatively
-    correlated with y: the mean of the other rows lies on the opposite side of the
-    overall mean. A model with free signs would learn this correlation. The squared
-    error is divided by twice that of :math:`w^0`.
+    :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others.
+    Without "concat", those of several sources are equal; without sources, those of all
+    models are. The squared error is a sum over rows. With few rows the weights
+    therefore stay close to :math:`w^0`, the plain concatenation; with many rows the
+    second term is negligible. Weights are nonnegative and no further model is fitted on
+    the sum, because out-of-fold predictions of few rows are negatively correlated with
+    y: the mean of the other rows lies on the opposite side of the overall mean. A model
+    with free signs would learn this correlation. The squared error of each column of y
+    is divided by twice the mean squared error of :math:`w^0` in this column; in the
+    choice of penalties and scales, by the variance of the column. The units of columns
+    therefore do not matter.
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ
-    little has little weight. If there are at least as many rows as dimensions, unit
-    variance per dimension is tried as well, and used if its loss is smaller by more
-    than two standard errors. The penalty is ``alpha=0.1`` below 100 rows, where folds
-    cannot distinguish penalties. From 100 rows on it is chosen out of fold from 0.01,
-    0.1 and 1: the value nearest to 0.1 whose loss is within one standard error of the
-    smallest loss [3]_. From 1,500 rows on it is the value of smallest loss in one fold.
+    little has little weight. If there are at least as many rows as dimensions, the
+    vectors as they are, scaled to unit variance per dimension, are tried as well, and
+    used if their loss is smaller by more than two standard errors. The penalty is
+    ``alpha=0.1`` below 100 rows, where folds cannot distinguish penalties. From 100
+    rows on it is chosen out of fold from 0.01, 0.1 and 1: the value nearest to 0.1
+    whose loss is within one standard error of the smallest loss [3]_. From 1,500 rows
+    on it is the value of smallest loss in one fold. For d dimensions of unit variance,
+    these values are multiplied by d. Standard errors are those of the difference of
+    two losses by row.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives
     [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
-    for rows of unit length. A sequence that a source does not know is a zero vector.
+    for vectors of unit length; those of words and characters are not scaled. A sequence
+    that a source does not know is a zero vector.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
     \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
-    20,000 words and 20,000 pairs with the largest document frequencies. Document
-    frequencies, like means and variances of dimensions, are those of all training rows,
+    20,000 words with the largest document frequencies, and the 20,000 most frequent
+    pairs of two of these words. Document frequencies, like means and variances of
+    dimensions, are those of all training rows with a weight above 0, which count alike,
     without y.
 
     References

@@ -5,6 +5,7 @@ models.
 """
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -54,6 +55,7 @@ class Folds(NamedTuple):
     Attributes
     ----------
     folds : list of (train, test)
+        Positions of rows.
     held_out : ndarray of bool, shape (n_rows,)
         Whether a model has not seen the row. The only rows of a class are in every
         training part.
@@ -75,57 +77,88 @@ def make_folds(cv, target, groups, copies, random_state):
     `copies` has the same number for equal rows, which are in one fold unless there are
     `groups`; it is None if there are none.
     """
-    n_rows = len(target.columns)
     labels = target.y if target.kind == "classes" else None
     if cv is None or isinstance(cv, Integral):
         if cv is None:
-            cv = _FEW_FOLDS if n_rows >= _MANY_ROWS else _FOLDS
+            has_many = np.count_nonzero(target.counted) >= _MANY_ROWS
+            cv = _FEW_FOLDS if has_many else _FOLDS
         rng = check_random_state(random_state)
-        folds = _division(cv, labels, n_rows, groups, copies, rng)
+        folds = _division(cv, labels, target.counted, groups, copies, rng)
     else:
-        splitter = check_cv(cv, target.y, classifier=target.kind == "classes")
-        folds = list(splitter.split(np.zeros(n_rows), target.y, groups))
-        _check_partition(folds, n_rows, splitter)
-    if labels is not None:
-        codes = np.unique(labels, return_inverse=True)[1]
+        folds = given_folds(cv, target.y, groups)
+    return as_folds(folds, target)
+
+
+def as_folds(folds, target):
+    """Return the `Folds` of (train, test) pairs, with all classes in training parts."""
+    if target.kind == "classes":
+        codes = np.unique(target.y, return_inverse=True)[1]
         folds = [_with_all_classes(codes, *fold) for fold in folds]
     folds = [fold for fold in folds if len(fold[1])]
-    held_out = np.zeros(n_rows, dtype=bool)
+    held_out = np.zeros(len(target.y), dtype=bool)
     for _, test in folds:
         held_out[test] = True
     return Folds(folds, held_out)
 
 
-def _division(n_folds, labels, n_rows, groups, copies, rng):
+def given_folds(cv, y, groups):
+    """Return the folds of a splitter or an iterable, each row in one test part."""
+    splitter = check_cv(cv)
+    folds = list(splitter.split(np.zeros(len(y)), y, groups))
+    _check_partition(folds, len(y), splitter)
+    return folds
+
+
+def folds_of_part(folds, rows):
+    """Return folds of some rows only, as positions in these rows, which are sorted."""
+    parts = [[np.isin(rows, part).nonzero()[0] for part in fold] for fold in folds]
+    return [(train, test) for train, test in parts if len(train)]
+
+
+def _division(n_folds, labels, counted, groups, copies, rng):
     """Return the folds of a division, as many as a class or the groups have rows for.
 
-    Copies are divided by the label of the first of them.
+    Copies are divided by the label of the first of them. Without groups, rows that are
+    not counted do not change the folds of the others.
     """
-    if groups is None and copies is not None:
-        first, places = np.unique(copies, return_index=True, return_inverse=True)[1:]
+    if groups is not None:
+        folds = _fold_of_rows(n_folds, labels, len(counted), groups, rng)
+    else:
+        units = np.arange(len(counted)) if copies is None else copies
+        first, places = np.unique(units, return_index=True, return_inverse=True)[1:]
         labels = None if labels is None else labels[first]
-        folds = _division(n_folds, labels, len(first), None, None, rng)
-        fold_of = np.empty(len(first), dtype=int)
-        for i, (_, test) in enumerate(folds):
-            fold_of[test] = i
-        of_rows = fold_of[places]
-        return [
-            (np.flatnonzero(of_rows != i), np.flatnonzero(of_rows == i))
-            for i in range(len(folds))
-        ]
+        is_common = counted[first]
+        common = None if labels is None else labels[is_common]
+        folds = np.empty(len(first), dtype=int)
+        folds[is_common] = _fold_of_rows(n_folds, common, is_common.sum(), None, rng)
+        rare = rng.permutation(np.flatnonzero(~is_common))
+        if len(rare):
+            rare = rare[np.argsort(labels[rare], kind="stable")]
+            folds[rare] = np.arange(len(rare)) % (folds[is_common].max() + 1)
+        folds = folds[places]
+    numbers = range(folds.max() + 1) if folds.any() else ()
+    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers]
+
+
+def _fold_of_rows(n_folds, labels, n_rows, groups, rng):
+    """Return the number of the fold that holds out each row, 0 if there is one only."""
     n_units = n_rows if groups is None else len(np.unique(groups))
     if labels is not None:
         n_units = min(n_units, int(np.unique(labels, return_counts=True)[1].max()))
     n_folds = min(n_folds, n_units)
+    fold_of = np.zeros(n_rows, dtype=int)
     if n_folds < 2:
-        return []
+        return fold_of
     kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
     kind = kinds[(labels is not None) + 2 * (groups is not None)]
     splitter = kind(n_folds, shuffle=True, random_state=rng)
     with warnings.catch_warnings():
         # Classes with fewer rows than folds are as intended.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return list(splitter.split(np.zeros(n_rows), labels, groups))
+        folds = splitter.split(np.zeros(n_rows), labels, groups)
+        for i, (_, test) in enumerate(folds):
+            fold_of[test] = i
+    return fold_of
 
 
 def _check_partition(folds, n_rows, splitter):
@@ -233,12 +266,21 @@ _FEATURES = {
 }
 
 
+def row_weights(target, sample_weight):
+    """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
+    weights = target.counted.astype(np.float64)
+    return weights if sample_weight is None else weights * sample_weight
+
+
 def _path_of(estimator, X, form, target):
     """Return the `_Path` of a form of the rows."""
-    has_few_rows = len(target.columns) < _FEW_ROWS
+    has_few_rows = np.count_nonzero(target.counted) < _FEW_ROWS
     strengths = (_USUAL,) if has_few_rows else _INVERSE_PENALTIES
     features = _FEATURES[form]() if form in _FEATURES else None
     dim = X.shape[1] if form == "dimension" else 1
+    if target.is_exclusive and target.n_common_classes == 2:
+        # Half the sum of squares of one column of coefficients, in two.
+        strengths = tuple(strength / 2 for strength in strengths)
     if estimator is not None:
         path = _Path(clone(estimator), None, (None,), features)
     elif target.kind == "numbers":
@@ -286,6 +328,7 @@ class _Fitter:
     def __init__(self, target, folds, sample_weight):
         self.target, self.folds = target, folds
         self.sample_weight = sample_weight
+        self.row_weights = row_weights(target, sample_weight)
 
     def choose(self, path, X):
         """Return the `_Choice` of a path."""
@@ -334,8 +377,7 @@ class _Fitter:
     def _losses(self, values, rows):
         """Return the weighted loss of some rows, (..., n_rows)."""
         each = losses(self.target, values, self.target.columns[rows])
-        weights = self.sample_weight
-        return each if weights is None else each * weights[rows]
+        return each * self.row_weights[rows]
 
     def _values_on_path(self, path, X, train, test):
         """Yield the decision values of test rows for each value of a path."""
@@ -465,7 +507,7 @@ def without_noise(X):
     return X
 
 
-def fit_weights(values, target, held_out, usual, sample_weight):
+def fit_weights(values, target, rows, usual):
     """Return nonnegative weights of models, (n_models,), at least a tenth of `usual`.
 
     Parameters
@@ -473,31 +515,26 @@ def fit_weights(values, target, held_out, usual, sample_weight):
     values : ndarray of shape (n_models, n_rows, n_columns)
         Decision values out of fold.
     target : Target
-    held_out : ndarray of bool, shape (n_rows,)
-        The rows that count.
+    rows : ndarray of shape (n_rows,)
+        The weights of rows, 0 for those that do not count.
     usual : ndarray of shape (n_models,)
         The default weights; with few rows, the result is close to them.
-    sample_weight : ndarray of shape (n_rows,) or None
     """
-    rows = held_out.astype(np.float64)
-    if sample_weight is not None:
-        rows = rows * sample_weight
-    scale = 1.0
-    if target.kind == "numbers":  # in units of the error of the usual weights
-        errors = np.square(np.tensordot(usual, values, 1) - target.columns)
-        mean = (rows[..., None] * errors).mean() * rows.size / max(rows.sum(), 1e-12)
-        scale = 1 / max(mean, 1e-12)
+    if target.kind == "numbers" and rows.any():
+        # In units of the error of the usual weights, for each column.
+        errors = (np.tensordot(usual, values, 1) - target.columns) / target.scale
+        means = np.average(np.square(errors), axis=0, weights=rows)
+        means = np.maximum(means, _LEAST_SQUARE)
+        target = replace(target, scale=target.scale * np.sqrt(means))
 
     def objective(weights):
         sums = np.tensordot(weights, values, 1)
-        slopes = rows[..., None] * (expected(target, sums) - target.columns)
+        slopes = expected(target, sums) - target.columns
+        slopes = rows[:, None] * slopes / np.square(target.scale)
         away = weights - usual
         loss = (rows * losses(target, sums, target.columns)).sum()
         gradient = np.tensordot(values, slopes, 2)
-        return (
-            scale * loss + _PULL / 2 * away @ away,
-            scale * gradient + _PULL * away,
-        )
+        return loss + _PULL / 2 * away @ away, gradient + _PULL * away
 
     bounds = [(weight * _LEAST_WEIGHT, None) for weight in usual]
     return minimize(objective, usual, jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -4,12 +4,19 @@ Decision values have one column for two classes and for each label of a set of l
 the log odds; one per class for more classes; and one per column of numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from ..sequences._targets import check_target, class_codes, is_indicator
+from ..sequences._targets import (
+    check_target,
+    class_codes,
+    is_indicator,
+    warn_of_rare_classes,
+)
+
+_LEAST_SPREAD = 1e-12  # relative; numbers that differ less are constant
 
 
 @dataclass
@@ -25,17 +32,23 @@ class Target:
     columns : ndarray of float64, shape (n_rows, n_columns)
         Indicators of the second class, of all classes or of labels; or numbers, less
         `center`.
-    center : ndarray of float64, shape (n_columns,)
-        The mean of numbers, 0 for the others. Decision values are relative to it.
+    counted : ndarray of bool, shape (n_rows,)
+        The rows on which models are compared: those of classes that are not rare.
     classes : ndarray or None
         Classes, or the numbers of the labels; None for numbers.
+    center : ndarray of float64, shape (n_columns,)
+        The mean of numbers, 0 for the others. Decision values are relative to it.
+    scale : ndarray of float64, shape (n_columns,)
+        The unit of the errors of numbers: their standard deviation. 1 for the others.
     """
 
     kind: str
     y: np.ndarray
     columns: np.ndarray
+    counted: np.ndarray
     classes: np.ndarray | None
     center: np.ndarray | float = 0.0
+    scale: np.ndarray | float = 1.0
 
     @property
     def is_exclusive(self):
@@ -47,12 +60,24 @@ class Target:
         """Whether the only column is the second of two classes."""
         return self.kind == "classes" and self.columns.shape[1] == 1
 
+    @property
+    def n_common_classes(self):
+        """The number of classes whose rows are counted."""
+        return len(np.unique(self.y[self.counted]))
+
+    def first_row(self):
+        """Return the target with its first row only, for predictions."""
+        parts = {name: getattr(self, name)[:1] for name in ("y", "columns", "counted")}
+        return replace(self, **parts)
+
 
 def read_classes(y, n_rows):
     """Return the `Target` of classes or of an indicator matrix of labels."""
     y = check_target(y, n_rows, "classes")
+    counted = np.ones(len(y), dtype=bool)
     if is_indicator(y):
-        return Target("labels", y, y.astype(np.float64), np.arange(y.shape[1]))
+        columns = y.astype(np.float64)
+        return Target("labels", y, columns, counted, np.arange(y.shape[1]))
     if y.ndim == 2:
         raise ValueError(
             "y must have one column of classes, or be an indicator matrix of 0 and 1 "
@@ -61,9 +86,9 @@ def read_classes(y, n_rows):
         )
     classes, codes = class_codes(y)
     columns = np.eye(len(classes))[codes]
-    return Target(
-        "classes", y, columns[:, 1:] if len(classes) == 2 else columns, classes
-    )
+    columns = columns[:, 1:] if len(classes) == 2 else columns
+    counted = ~np.isin(codes, np.searchsorted(classes, warn_of_rare_classes(y)))
+    return Target("classes", y, columns, counted, classes)
 
 
 def read_numbers(y, n_rows, sample_weight=None):
@@ -71,7 +96,11 @@ def read_numbers(y, n_rows, sample_weight=None):
     y = check_target(y, n_rows, "numbers")
     columns = y.reshape(len(y), -1)
     center = np.average(columns, axis=0, weights=sample_weight)
-    return Target("numbers", y, columns - center, None, center)
+    columns = columns - center
+    scale = np.sqrt(np.average(np.square(columns), axis=0, weights=sample_weight))
+    scale = np.where(scale > _LEAST_SPREAD * np.abs(center), scale, 1.0)
+    counted = np.ones(len(y), dtype=bool)
+    return Target("numbers", y, columns, counted, None, center, scale)
 
 
 def expected(target, decisions):
@@ -84,10 +113,11 @@ def expected(target, decisions):
 def losses(target, decisions, columns):
     """Return the log loss or half the squared error of each row, summed over columns.
 
-    `decisions` and `columns` have shape (..., n_rows, n_columns).
+    Errors of numbers are in units of `Target.scale`. `decisions` and `columns` have
+    shape (..., n_rows, n_columns).
     """
     if target.kind == "numbers":
-        return np.square(decisions - columns).sum(axis=-1) / 2
+        return np.square((decisions - columns) / target.scale).sum(axis=-1) / 2
     if target.is_exclusive:
         chosen = (decisions * columns).sum(axis=-1)
         return logsumexp(decisions, axis=-1) - chosen

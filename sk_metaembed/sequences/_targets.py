@@ -28,14 +28,14 @@ _TIMES = date, time, timedelta, np.datetime64, np.timedelta64
 
 # A class is rare if it has few rows, and few next to the largest class.
 _RARE_ROWS = 10
-_RARE_SHARE = 20
+_RARE_SHARE = 10
 _NAMED = 5  # labels in a warning
 
 
 def rare_classes(labels):
     """Return the classes of labels, (n_rows,), that are too rare to be evaluated.
 
-    They have at most 10 rows, and at most a twentieth of those of the largest class. A
+    They have at most 10 rows, and at most a tenth of those of the largest class. A
     loss on held-out rows says nothing about them, but would be dominated by them. None
     are rare unless two other classes remain.
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
 from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -32,6 +34,8 @@ from sk_metaembed import (
     StackedMetaRegressor,
     TokenSequences,
 )
+
+from ..draws import QUICK
 
 LABELS = np.array(["no", "perhaps", "yes"])
 PULL = 3.0
@@ -289,15 +293,55 @@ def test_very_few_rows_need_no_parameters(per_class, n_classes):
     assert model.score(X[rows], LABELS[y[rows]]) > 0.6
 
 
-@pytest.mark.filterwarnings("error")
 def test_classes_of_one_row_are_never_held_out():
     X, y = planted(n_rows=60)
     y = LABELS[y].tolist()
     y[7], y[20], y[21] = "single", "pair", "pair"
     for cv in (None, 5, KFold(3)):
         model = classifier(cv=cv)
-        assert np.isfinite(model.fit_transform(X, y)).all()
+        with pytest.warns(UserWarning, match=r"'pair' \(2 rows\), 'single' \(1 row\)"):
+            assert np.isfinite(model.fit_transform(X, y)).all()
         assert model.predict_proba(X).shape == (60, 4)
+
+
+def with_rare_class(n_rows, n_rare, n_classes, seed):
+    """Return two sources, y, and which rows are mistyped: spread over all rows."""
+    X, y = planted(n_rows=n_rows + n_rare, seed=seed, n_classes=n_classes)
+    rng = np.random.default_rng(seed)
+    is_rare = np.zeros(len(y), dtype=bool)
+    is_rare[rng.permutation(len(y))[:n_rare]] = True
+    return X.select(["a", "b"]), LABELS[y].astype("U9"), is_rare
+
+
+def change_by_rare_class(X, y, is_rare, **options):
+    """Return by how much mistyped labels change the probabilities of other rows."""
+    before = classifier(**options).fit(X[~is_rare], y[~is_rare])
+    with pytest.warns(UserWarning, match="y has rare classes: 'mistyped'"):
+        after = classifier(**options).fit(X, np.where(is_rare, "mistyped", y))
+    columns = np.isin(after.classes_, before.classes_)
+    old, new = (model.predict_proba(X)[~is_rare] for model in (before, after))
+    return np.abs(new[:, columns] - old)
+
+
+@settings(QUICK, max_examples=8)
+@given(
+    n_rows=integers(40, 130),
+    n_rare=integers(1, 2),
+    n_classes=integers(2, 3),
+    seed=integers(0, 10**6),
+)
+def test_a_mistyped_label_hardly_changes_other_rows(n_rows, n_rare, n_classes, seed):
+    n_rare = n_rare if n_rows > 90 else 1  # at most a tenth of the largest class
+    data = with_rare_class(n_rows, n_rare, n_classes, seed)
+    change = change_by_rare_class(*data, tfidf=False)
+    assert change.mean() < 0.06
+    assert change.max() < 0.25
+
+
+@pytest.mark.parametrize("n_rare", [1, 3, 10])
+def test_a_rare_class_hardly_changes_other_rows(n_rare):
+    change = change_by_rare_class(*with_rare_class(500, n_rare, 2, 0), tfidf=False)
+    assert change.mean() < 0.02
 
 
 def test_training_rows_are_predicted_by_models_that_have_not_seen_them():
@@ -364,6 +408,96 @@ def test_weights_of_rows_are_repeated_rows(kind):
     np.testing.assert_allclose(one.transform(X), other.transform(X), atol=0.02)
 
 
+def data_of(kind, n_rows, seed=0):
+    """Return rows and a target of a kind."""
+    X, y = planted(n_rows, seed, n_classes=3)
+    if kind == "pairs":
+        return SequencePairs(X[: n_rows // 2 * 2]), y[: n_rows // 2]
+    if kind == "labels":
+        y = np.stack([y > 0, y > 1], axis=1).astype(int)
+    if kind == "numbers":
+        y = values(X, "a")[:, 0]
+    return X, y
+
+
+def assert_same_stack(one, other, X):
+    assert one.weights_ == other.weights_
+    assert one.scores_ == other.scores_
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    np.testing.assert_array_equal(one.transform(X), other.transform(X))
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels", "numbers", "pairs"])
+def test_rows_of_weight_0_are_absent(kind):
+    X, y = data_of(kind, 120)
+    weights = np.random.default_rng(0).integers(0, 4, len(y)) / 2
+    kept = weights > 0
+    model = StackedMetaClassifier(random_state=0)
+    if kind == "numbers":
+        model, y = StackedMetaRegressor(random_state=0), np.where(kept, y, 1e6)
+    whole, part = clone(model), clone(model)
+    columns = whole.fit_transform(X, y, sample_weight=weights)
+    expected = part.fit_transform(X[kept], y[kept], sample_weight=weights[kept])
+    assert_same_stack(whole, part, X)
+    np.testing.assert_array_equal(columns[kept], expected)
+    np.testing.assert_array_equal(columns[~kept], part.transform(X[~kept]))
+
+
+def test_rows_of_weight_0_are_absent_from_given_folds_and_groups():
+    X, y = planted(60)
+    weights = np.arange(60) % 5
+    groups = np.arange(60) // 3
+    kept = np.flatnonzero(weights)
+    for cv, options in (
+        (PredefinedSplit(groups % 4), {}),
+        ([*GroupKFold(4).split(y, y, groups)], {}),
+        (None, {"groups": groups}),
+    ):
+        part = classifier(cv=cv, tfidf=False)
+        whole = clone(part).fit(X, y, sample_weight=weights, **options)
+        if options:
+            options = {"groups": groups[kept].tolist()}
+        else:
+            folds = cv if isinstance(cv, list) else [*cv.split()]
+            own = [
+                [np.isin(kept, rows).nonzero()[0] for rows in fold] for fold in folds
+            ]
+            part.set_params(cv=own)
+        part.fit(X[kept], y[kept], sample_weight=weights[kept], **options)
+        assert_same_stack(whole, part, X)
+
+
+def test_a_class_of_weight_0_is_absent():
+    X, y = planted(60)
+    weights = np.ones(60)
+    y[:3], weights[:3] = 7, 0
+    model = classifier(tfidf=False).fit(X, y, sample_weight=weights)
+    assert model.classes_.tolist() == [0, 1]
+    half = np.arange(60) % 2
+    one = classifier(tfidf=False, cv=PredefinedSplit(half))
+    assert np.isnan(one.fit(X, y > 0, sample_weight=half).scores_["a"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y, sample_weight=weights, groups=[1, 2])
+
+
+@settings(QUICK, max_examples=8)
+@given(n_rows=integers(4, 50), n_absent=integers(1, 9), seed=integers(0, 10**6))
+def test_any_rows_of_weight_0_change_nothing(n_rows, n_absent, seed):
+    X, y = planted(n_rows + n_absent, seed, n_classes=3)
+    rng = np.random.default_rng(seed)
+    weights = np.ones(len(y))
+    absent = rng.permutation(len(y))[:n_absent]
+    weights[absent] = 0
+    y[absent] = rng.integers(0, 6, n_absent)
+    kept = weights > 0
+    if len(np.unique(y[kept])) < 2:
+        return
+    X = X.select(["a", "noise"])
+    whole = classifier().fit(X, y, sample_weight=weights)
+    part = classifier().fit(X[kept], y[kept], sample_weight=weights[kept])
+    assert_same_stack(whole, part, X)
+
+
 @pytest.mark.filterwarnings("error")
 def test_sets_of_labels():
     X, y = planted()
@@ -395,6 +529,32 @@ def test_several_columns_of_numbers():
     with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
         model.fit(X, y[:, :1])
     assert model.predict(X).ndim == 1
+
+
+def test_columns_of_numbers_do_not_depend_on_their_units():
+    X, _ = planted(150)
+    rng = np.random.default_rng(0)
+    y = np.stack([values(X, "a")[:, 0], values(X, "b")[:, 0]], axis=1)
+    y += rng.normal(size=y.shape)
+    units = np.array([1.0, 1000.0])
+    model = StackedMetaRegressor(random_state=0).fit(X, y)
+    other = clone(model).fit(X, y * units + 7)
+    np.testing.assert_allclose(weights_of(other), weights_of(model), atol=1e-3)
+    np.testing.assert_allclose((other.predict(X) - 7) / units, model.predict(X), 1e-3)
+    constant = np.c_[y, np.full(150, 0.1)]
+    predicted = clone(model).fit(X, constant).predict(X)
+    np.testing.assert_allclose(predicted[:, 2], 0.1)
+    np.testing.assert_allclose(predicted[:, :2], model.predict(X), atol=0.01)
+
+
+def test_rows_with_equal_tokens_that_cannot_be_held_out_issue_a_warning():
+    X, y = planted(60)
+    tokens = TokenSequences.from_lists([["row"]] * 60)
+    X = EmbeddedSequences(tokens, X.blocks)
+    with pytest.warns(UserWarning, match="the 60 rows have 1 distinct token sequence,"):
+        model = classifier().fit(X, y)
+    assert np.isnan(model.scores_["a"])
+    assert model.fit(X, y, groups=np.arange(60)).scores_["concat"] > 0.6
 
 
 def pairs_of(n_pairs=120, seed=0):

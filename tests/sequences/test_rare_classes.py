@@ -15,7 +15,7 @@ def labels(**counts):
 
 
 def test_classes_with_few_rows_next_to_others_are_rare():
-    classes, counts = rare_classes(labels(a=200, b=50, c=10, d=11, e=1))
+    classes, counts = rare_classes(labels(a=100, b=50, c=10, d=11, e=1))
     assert classes.tolist() == ["c", "e"]
     assert counts.tolist() == [10, 1]
 
