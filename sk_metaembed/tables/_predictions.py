@@ -19,7 +19,8 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     Not public. The columns are the decision values of a `StackedMetaClassifier`, or the
     predictions of a `StackedMetaRegressor`; there are none for fewer than 200 training
-    rows with ``cv="auto"``.
+    rows with ``cv="auto"``, nor if no row can be held out because almost all texts are
+    equal.
 
     Parameters
     ----------
@@ -65,7 +66,11 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        columns = stack.fit_transform(self._read(X), y)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "no row could be held out", UserWarning)
+            columns = stack.fit_transform(self._read(X), y)
+        if np.isnan([*stack.scores_.values()]).all():
+            return np.zeros((len(X), 0), dtype=np.float32)
         self.stack_ = stack
         each = np.split(np.asarray(columns), len(stack.weights_), axis=1)
         return stack._sum_of_columns(each).astype(np.float32)

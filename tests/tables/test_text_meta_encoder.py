@@ -262,6 +262,23 @@ def test_predictions_are_out_of_fold():
     np.testing.assert_array_equal(step.fit_transform(X, Y[::-1])[:, :-1], vectors)
 
 
+def test_texts_of_which_none_can_be_held_out_have_no_predictions():
+    step = encoder(cv=2).fit(["climb", "landing"] * (N_ROWS // 2), Y)
+    assert not [n for n in step.get_feature_names_out() if n.startswith("stacked")]
+
+
+def test_predictions_with_a_mistyped_label():
+    y = np.where(Y, "in", "out").astype("U3")
+    before = encoder(cv=KFold(5)).fit_transform(texts(), y)
+    y[7] = "In"
+    step = encoder(cv=KFold(5)).set_output(transform="pandas")
+    with pytest.warns(UserWarning, match=r"rare classes: 'In' \(1 row\)"):
+        after = step.fit_transform(texts(), y)
+    log_odds = (after["stacked__out"] - after["stacked__in"]).to_numpy()
+    others = np.arange(N_ROWS) != 7
+    assert np.corrcoef(log_odds[others], before[others, -1])[0, 1] > 0.9
+
+
 def test_kinds_of_targets():
     X = texts()
     three = np.array(["a", "b", "c"])[np.arange(N_ROWS) % 3]
