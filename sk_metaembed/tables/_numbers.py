@@ -32,7 +32,7 @@ _SCALES = {
     "B": 1e9, "bn": 1e9, "Bn": 1e9, "mrd": 1e9, "Mrd": 1e9, "billion": 1e9,
     "trillion": 1e12,
 }  # fmt: skip
-_FAMILIES = {
+_FAMILIES: dict[str, dict[str, float]] = {
     "time": {
         "ms": 1e-3, "s sec second": 1, "min minute": 60, "h hr hour": 3600,
         "d day": 86400, "wk week": 604800, "mo month": 2629800, "y yr year": 31557600,
