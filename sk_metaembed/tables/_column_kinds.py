@@ -312,9 +312,11 @@ def _tolerable(n_odd, values):
 def _read_numbers(cells, number_format):
     """Return cells as float64; NaN for what is not a finite number."""
     if cells.dtype.kind == "M":
-        raise TypeError(
-            "A column that had numbers in fit has dates. Convert it as in fit."
-        )
+        if not np.isnat(cells).all():
+            raise TypeError(
+                "A column that had numbers in fit has dates. Convert it as in fit."
+            )
+        return np.full(len(cells), np.nan)
     numbers = cells
     if cells.dtype.kind == "O":
 

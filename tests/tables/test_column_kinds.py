@@ -253,6 +253,14 @@ def test_types_may_differ_between_fit_and_transform():
         read_floats(read_cells(DAYS), column_kind(read_cells([1.5, 2])))
 
 
+def test_dates_that_are_all_missing_are_missing_numbers():
+    """pandas infers dates from NaT alone, as in a single row."""
+    kind = column_kind(read_cells([1, 2, 3.5] * 5))
+    cells = read_cells(pd.Series([pd.NaT]))
+    assert cells.dtype.kind == "M"
+    assert np.isnan(read_floats(cells, kind)).all()
+
+
 def test_duplicates():
     columns = [[1, 2, None], ["a", "b", "c"], ["1", "2", None], ["a", "b", "d"]]
     assert find_duplicates([read_cells(column) for column in columns]) == {2: 0}
