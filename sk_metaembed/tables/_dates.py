@@ -45,7 +45,8 @@ _WEEKDAYS = _beginnings([_WEEKDAY_NAMES])
 
 _TIME = re.compile(
     r"(?:^|[T ,]\s*)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
-    r"\s*([ap])?\.?(?:m\.?)?\s*(z|utc|gmt)?\s*([+-]\d\d:?(?:\d\d)?)?(?:\s*\[?[a-z/_]+\]?)?$",
+    r"\s*([ap])?\.?(?:m\.?)?\s*(z|utc|gmt)?\s*([+-]\d\d:?(?:\d\d)?)?"
+    r"(?:\s*\[?[a-z/_]+\]?$)?(?=$|[ ,])",
     re.IGNORECASE,
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
@@ -54,6 +55,7 @@ _YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
 _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
+_JAPANESE = str.maketrans("年月", "--", "日")
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 
 
@@ -129,7 +131,8 @@ def _parse(text, order):
     if len(text) > 60 or not any(map(str.isdecimal, text)):
         return None
     time = _TIME.search(text) if ":" in text else None
-    numbers = _year_month_day(text[: time.start()] if time else text, order)
+    date = f"{text[: time.start()]} {text[time.end() :]}" if time else text
+    numbers = _year_month_day(date, order)
     if numbers is None:
         return None
     try:
@@ -159,6 +162,8 @@ def _time_of_day(match):
 def _year_month_day(text, order):
     """Return year, month and day of a text without its time, or None."""
     text = text.rstrip(" ,T").lstrip(" ,")
+    if "年" in text:
+        text = text.translate(_JAPANESE).rstrip("-")
     match = _NUMERIC.fullmatch(text)
     if match:
         return _numeric(match[1], match[3], match[4], order)

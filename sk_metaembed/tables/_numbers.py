@@ -65,6 +65,8 @@ _WHOLE = re.compile(rf"\d{{1,3}}(?:[ ']\d{{3}})+(?!\d)(?:[.,]\d+)?|{BODY}")
 _SINGLE = re.compile(rf"(\D*?)({_WHOLE.pattern})(\D*)")
 _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
+_HOURS = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))? ?([ap])\.?m\.?", re.I)
+_ISO_TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d+)?S)?")
 _LONGEST = 50  # characters of a text that is a number
 
 
@@ -190,9 +192,9 @@ def _read_affixes(before, after, meaning):
     if "-" in (before[:1], before[-1:]):
         sign, before = -sign, before.strip("- ")
     scale, word = read_scale(after, meaning)
-    if word and before:
+    if word and before and not word.startswith("/"):  # "$5/h" has one unit
         return None
-    word = word or before
+    word = before + word
     if len(word) > 20 or not all(map(_is_of_unit, word)):
         return None
     return unit_name(word, meaning), sign * scale
@@ -209,10 +211,9 @@ def _is_currency(character):
 
 def _compound(text, decimal, meaning):
     """Return unit and value of "1:30:00", "1 h 30 min" and "5 1/2 in", or None."""
-    clock = _CLOCK.fullmatch(text)
-    if clock:
-        hours, minutes, seconds = (float(part or 0) for part in clock.groups())
-        return "s", 3600 * hours + 60 * minutes + seconds
+    seconds = _clock(text)
+    if seconds is not None:
+        return "s", seconds
     fraction = _FRACTION.fullmatch(text)
     if fraction:
         whole, top, bottom, after = fraction.groups()
@@ -231,6 +232,24 @@ def _compound(text, decimal, meaning):
         return None
     total = sum(part * size for part, size in zip(parts, sizes, strict=True))
     return units[0][1], total / sizes[0]
+
+
+def _clock(text):
+    """Return the seconds of "1:30:00", "2:30" (minutes), "2:30 PM" and "PT2H"."""
+    match = _CLOCK.fullmatch(text)
+    if match:
+        hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return 3600 * hours + 60 * minutes + seconds
+    match = _HOURS.fullmatch(text)
+    if match:
+        hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
+        half = 12 * (match[4] in "pP")
+        return 3600 * (hours % 12 + half) + 60 * minutes + seconds
+    match = _ISO_TIME.fullmatch(text)
+    if match:
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        return 86400 * days + 3600 * hours + 60 * minutes + seconds
+    return None
 
 
 def _suffix(text, match):

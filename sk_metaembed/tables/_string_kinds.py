@@ -78,9 +78,11 @@ def is_counter(values, n_rows):
 
 def list_separator(sample):
     """Return the separator of lists that draw on a common set of items, or ""."""
-    share = sample.share([_BRACKETS.fullmatch(text) for text in sample.texts])
-    if share >= 0.9:
-        return "[]"
+    brackets = [_BRACKETS.fullmatch(text) for text in sample.texts]
+    if sample.share(brackets) >= 0.9:
+        items = [item for text in sample.texts for item in split_list(text, "[]")]
+        numbers = sum(any(map(str.isdecimal, item)) for item in items)
+        return "[]" if numbers <= len(items) / 2 else ""
     for separator in _SEPARATORS:
         rows = [split_list(text, separator) for text in sample.texts]
         several = sample.share([len(row) > 1 for row in rows])

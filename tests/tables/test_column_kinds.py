@@ -68,6 +68,7 @@ COLUMNS = {
     "bracketed lists": ([str(some(WORDS[:20], 3)) for _ in range(N)], "list"),
     "piped lists": (["|".join(some(WORDS[:20], 3)) for _ in range(N)], "list"),
     "lists of str": ([some(WORDS[:20], 2) for _ in range(N)], "list"),
+    "coordinates": ([f"({p}, {p / 2})" for p in PRICES], "code"),
     "last, first": ([f"{words(1)}{i}, {words(1)}" for i in range(N)], "code"),
     "urls": ([f"https://example.org/{words(1)}{i}" for i in range(N)], "url"),
     "counter": (list(range(N)), "key"),
