@@ -12,8 +12,9 @@ def _read_stub():
 
     A line imports one name; to import `ast` would take longer than everything here.
     """
-    with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as file:
-        imports = [line.split() for line in file if line.startswith("from ")]
+    # The loader also reads from a zip file; `importlib.resources` loads slowly.
+    stub = __loader__.get_data(f"{__path__[0]}/__init__.pyi").decode()
+    imports = [line.split() for line in stub.splitlines() if line.startswith("from ")]
     return {name: home.removeprefix(".") for _, home, _, name, *_ in imports}
 
 

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+import textwrap
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +59,23 @@ def test_making_and_cloning_estimators_and_the_check_suite_load_nothing_heavy():
 def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Word3Vec'"):
         sk_metaembed.Word3Vec  # noqa: B018
+
+
+def test_the_package_can_be_imported_from_a_zip(tmp_path):
+    package = Path(sk_metaembed.__file__).parent
+    archive = tmp_path / "packages.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for source in package.rglob("*"):
+            if "__pycache__" not in source.parts:
+                file.write(source, source.relative_to(package.parent))
+    code = """
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import sk_metaembed as sk
+        assert sk.__file__.startswith(sys.argv[1])
+        assert sk.Tokenizer().fit_transform(["To be"]).n_tokens == 2
+        assert {"Pooling", "datasets"} <= {*dir(sk)}
+    """
+    run = [sys.executable, "-c", textwrap.dedent(code), str(archive)]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
