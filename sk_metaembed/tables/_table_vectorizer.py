@@ -9,15 +9,18 @@ class TableVectorizer(skrub.TableVectorizer):
     """The `skrub.TableVectorizer` of `make_table_pipeline`.
 
     Not public. Takes columns by name, names only those that differ from the ones in
-    fit, and converts dates backed by Arrow, which skrub does not read.
+    fit, and converts dates backed by Arrow, which skrub does not read. Names are str:
+    skrub reads a `DatetimeIndex` in two ways, and files cannot store dates.
     """
 
     def fit_transform(self, X, y=None):
         """Fit on a table and return it encoded."""
+        X = _with_str_names(X)
         return super().fit_transform(_with_plain_dates(X), y)
 
     def transform(self, X):
         """Return a table encoded."""
+        X = _with_str_names(X)
         if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
             X = _in_order(X, list(self.feature_names_in_))
         return super().transform(_with_plain_dates(X))
@@ -27,9 +30,18 @@ class TableVectorizer(skrub.TableVectorizer):
 TableVectorizer.__module__ = "sk_metaembed.tables"
 
 
+def _with_str_names(X):
+    """Return a table whose columns are named by str, such as ``"2024-01-31"``."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return X
+    if all(type(name) is str for name in X.columns):
+        return X
+    return X.set_axis([str(name) for name in X.columns], axis=1)
+
+
 def _in_order(X, fitted):
     """Return a table with its columns as in fit, or raise if their names differ."""
-    names = [str(name) for name in X.columns]
+    names = list(X.columns)
     if names == fitted or len({*names}) < len(names):
         return X
     missing = [name for name in fitted if name not in {*names}]
