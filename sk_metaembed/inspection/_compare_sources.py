@@ -16,13 +16,19 @@ from sklearn.utils import check_random_state
 from .._core._arrays import normalize_rows
 from .._core._messages import short_repr
 from .._core._named_errors import names_errors
+from .._core._sklearn import _safe_indexing
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._stacked import equal_rows
 from ..meta._stacked_models import make_folds
 from ..meta._stacked_targets import read_classes, read_numbers
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, Tokenizer
-from ..sequences._targets import check_target, is_continuous
+from ..sequences._targets import (
+    check_target,
+    is_continuous,
+    no_warning_of_rare_classes,
+)
+from ..sequences._validation import is_lazy
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,
@@ -74,14 +80,16 @@ def compare_sources(
         sources and stack are used; a Pipeline of `make_table_pipeline` is compared as a
         whole. The arguments are not modified.
     X : texts, token lists, TokenSequences or DataFrame
-        The rows; a DataFrame only for a pipeline of tables. Texts are split as by
+        The rows; a DataFrame (pandas or polars) only for a pipeline of tables. Texts
+        are split as by
         `make_text_pipeline`, which keeps punctuation and treats missing texts as empty.
     y : array-like of shape (n_rows,)
         Classes or numbers.
     cv : int, cross-validation generator or an iterable, default=5
         Folds that hold out each row once. An int is a number of folds, stratified by
         class. Equal texts are held out together, unless `groups` are passed; equal rows
-        of a table are not.
+        of a table are not. A row that is the only one of its class is in all training
+        parts and not scored; it is predicted by a model of all other classes.
     scoring : str or callable, default=None
         As in scikit-learn, greater is better. None is "roc_auc" for two classes,
         "accuracy" for more, and "r2" for numbers.
@@ -175,7 +183,8 @@ def compare_sources(
         )
     if scoring is None:
         scoring = default_scoring(target.y, is_number)
-    return _evaluate(candidates, target.y, folds, scoring, random_state, verbose)
+    with no_warning_of_rare_classes():  # of the rows of each fold
+        return _evaluate(candidates, target.y, folds, scoring, random_state, verbose)
 
 
 def default_scoring(y, is_number):
@@ -193,7 +202,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
     names = candidates.names
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     scores, seconds = np.empty((2, len(names), len(folds)))
-    predictions, errors = np.empty(len(y), dtype=y.dtype), np.full(len(y), np.nan)
+    predictions, errors = np.empty_like(y), np.empty(len(y))
     drops = []
     total = len(names) * len(folds)
     # None disables the bar unless the output is a terminal.
@@ -212,6 +221,10 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
             errors[test] = _errors(model, held_out, y[test])
             if isinstance(candidates, TableCandidates):
                 drops.append(_drops(model, held_out, y[test], scorer, seed))
+    alone = np.setdiff1d(np.arange(len(y)), np.concatenate([test for _, test in folds]))
+    if len(alone):
+        predictions[alone] = _predict_classes_of_one_row(candidates, alone, y)
+        errors[alone] = 1.0
     importances = {
         name: np.array([drop[name] for drop in drops])
         for name in (drops[0] if drops else ())
@@ -227,6 +240,18 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
     )
 
 
+def _predict_classes_of_one_row(candidates, rows, y):
+    """Return the predictions of some rows by the last candidate, fitted on the others.
+
+    It does not know their classes, so their probability is 0.
+    """
+    train = np.setdiff1d(np.arange(len(y)), rows)
+    if (y[train] == y[train[0]]).all():
+        return y[train[0]]
+    *_, (model, training_rows, held_out, _) = candidates.parts(train, rows, y)
+    return clone(model).fit(training_rows, y[train]).predict(held_out)
+
+
 def _name(scoring):
     if isinstance(scoring, str):
         return scoring
@@ -235,19 +260,28 @@ def _name(scoring):
 
 
 def _drops(model, X, y, scorer, seed):
-    """Return by how much shuffling each column decreases the score, by column."""
-    from sklearn.inspection import permutation_importance
+    """Return by how much shuffling each column decreases the score, by column.
 
-    result = permutation_importance(
-        model,
-        X,
-        y,
-        scoring=scorer,
-        n_repeats=1,
-        random_state=seed,
-        max_samples=min(_IMPORTANCE_ROWS, len(X)),
-    )
-    return dict(zip(X, result.importances[:, 0], strict=True))
+    As scikit-learn's `permutation_importance`, which does not take polars.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.permutation(len(X))[:_IMPORTANCE_ROWS])
+    X, y = _safe_indexing(X, rows), y[rows]
+    score = scorer(model, X, y)
+    return {
+        name: score - scorer(model, _shuffled(X, name, rng.permutation(len(X))), y)
+        for name in X.columns
+    }
+
+
+def _shuffled(X, name, order):
+    """Return a DataFrame with the rows of one column in another order."""
+    if not hasattr(X, "iloc"):
+        return X.with_columns(X[name][order])
+    column = X[name].iloc[order].set_axis(X.index)
+    X = X.copy(deep=False)
+    X[name] = column
+    return X
 
 
 def _errors(model, X, y):
@@ -410,8 +444,9 @@ def _union(sources):
 
 
 def _check_frame(X):
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+    is_polars = hasattr(X, "with_columns") and not is_lazy(X)
+    if not is_polars and not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise TypeError(
-            f"X must be a pandas DataFrame for a pipeline of tables; got "
-            f"{type(X).__name__}."
+            "X must be a pandas or polars DataFrame for a pipeline of tables; got "
+            f"{type(X).__name__}. Convert it, for example with pandas.DataFrame(X)."
         )

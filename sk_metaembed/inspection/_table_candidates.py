@@ -2,6 +2,8 @@
 
 from sklearn.base import clone
 
+from .._core._sklearn import _safe_indexing
+
 _KINDS = ("numeric", "datetime", "low_cardinality", "high_cardinality")
 
 
@@ -18,10 +20,13 @@ class TableCandidates:
     def __init__(self, pipeline, X):
         self.X = X
         kinds = find_kinds(pipeline[0], X).column_to_kind_
+        everything = [*X.columns]
         texts = [
-            name for name in X if kinds.get(name) in ("high_cardinality", "specific")
+            name
+            for name in everything
+            if kinds.get(name) in ("high_cardinality", "specific")
         ]
-        everything, others = [*X], [name for name in X if name not in texts]
+        others = [name for name in everything if name not in texts]
         models = {}
         if texts and others:
             bare = clone(pipeline)
@@ -37,8 +42,9 @@ class TableCandidates:
 
     def parts(self, train, test, y):
         """Yield (model, training rows, test rows, seconds spent) of each candidate."""
+        rows, held_out = (_safe_indexing(self.X, part) for part in (train, test))
         for model, columns in self._models.values():
-            yield model, self.X.iloc[train][columns], self.X.iloc[test][columns], 0.0
+            yield model, rows[columns], held_out[columns], 0.0
 
 
 def reads_tables(pipeline):

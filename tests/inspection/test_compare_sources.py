@@ -3,6 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import t
 from sklearn.decomposition import PCA
@@ -238,11 +240,37 @@ def test_tables():
         expected = (model.predict(X.iloc[test]) == Y[test] % 2).mean()
         right = found.predictions[test] == Y[test] % 2
         assert right.mean() == expected, k
-    with pytest.raises(TypeError, match="pandas DataFrame"):
-        compare_sources(pipeline, TEXTS, Y)
+    for other in (TEXTS, pl.from_pandas(X).lazy(), pa.table({"a": [1]})):
+        with pytest.raises(TypeError, match="must be a pandas or polars DataFrame"):
+            compare_sources(pipeline, other, Y)
+    polars = compare_sources(pipeline, pl.from_pandas(X), Y % 2, cv=CV, random_state=0)
+    np.testing.assert_allclose(polars.scores, found.scores, atol=0.02)
+    assert polars.names == found.names
+    for name, values in found.importances.items():
+        np.testing.assert_allclose(polars.importances[name], values, atol=0.02)
     assert list(found.importances) == ["remarks", "height"]
     assert found.importances["remarks"].min() > 0.2
     assert np.abs(found.importances["height"]).max() < 0.2
+
+
+def test_a_class_of_one_row_is_predicted_by_a_model_of_the_others():
+    y = np.where(Y == 2, 1, Y)
+    before = compare_sources(SOURCES, TEXTS, y, cv=4, random_state=0)
+    labels = np.array(["out", "in"])[y]
+    rows = np.flatnonzero(y == 1)[[5]]
+    labels[rows] = "In"
+    with pytest.warns(UserWarning, match=r"rare classes: 'In' \(1 row\)") as found:
+        after = compare_sources(SOURCES, TEXTS, labels, cv=4, random_state=0)
+    assert len(found) == 1
+    assert after.predictions[rows].tolist() == ["in"]
+    assert after.errors[rows].tolist() == [1.0]
+    others = np.setdiff1d(np.arange(N_ROWS), rows)
+    change = np.abs(after.errors[others] - before.errors[others])
+    assert change.mean() < 0.05
+    y = np.arange(N_ROWS) == 3
+    one = compare_sources(SOURCES[:1], TEXTS, y, cv=4, scoring="accuracy")
+    assert not one.predictions.any()
+    assert one.errors[3] == 1
 
 
 def test_scoring_is_a_name_or_a_function():
