@@ -51,7 +51,8 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         The vector of the first side, that of the second, the absolute value of their
         difference, and their elementwise product. "absdiff" and "product" alone do not
         depend on the order of the sides, which suits symmetric relations such as
-        similarity. Not used if the output is SequencePairs.
+        similarity. Must be the default if the output is SequencePairs, whose features
+        are made by the next step.
     missing : {"raise", "empty"}, default="raise"
         How to treat missing sides (None, NaN, null): raise an error, or use empty texts
         or token lists.
@@ -71,8 +72,9 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         If a side is missing or not a text, or sides of texts and of token lists are
         mixed. The message names row and side.
     ValueError
-        If the number of columns is not two, `features` are unknown, the encoder needs
-        labels, or its output does not have one row of finite numbers per text.
+        If the number of columns is not two, `features` are unknown or would not be
+        used, the encoder needs labels, or its output does not have one row of finite
+        numbers per text.
 
     See Also
     --------
@@ -244,6 +246,13 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         """Record the kind of the encoder's output, and the columns to make of it."""
         self._features = tuple(self.features)
         self._outputs_sequences = isinstance(output, TokenSequences | EmbeddedSequences)
+        if self._outputs_sequences and {*self.features} != {*PAIR_FEATURES}:
+            raise ValueError(
+                f"features={self.features!r} would not be used: the encoder returns "
+                f"{type(output).__name__}, and the next step makes the features of its "
+                "SequencePairs. Leave `features` at its default, or let the encoder end "
+                "in one row of numbers per text, for example by Pooling."
+            )
         # scikit-learn reads from this attribute whether to wrap transform's output.
         self._sklearn_auto_wrap_output_keys = (
             set() if self._outputs_sequences else {"transform"}

@@ -152,6 +152,7 @@ class TokenClassifier(
             One tag per token.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of all tokens of each sentence, for each step that accepts weights.
+            The tokens of sentences of weight 0 are left out.
 
         Returns
         -------
@@ -164,16 +165,21 @@ class TokenClassifier(
         tags = read_tags(y, X.tokens)
         if self.scheme is not None:
             check_scheme(tags, self.scheme)
-        fit_params = self._weight_params(X, sample_weight)
-        if tags.n_tokens == 0:
+        positions, fit_params = np.arange(tags.n_tokens), {}
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X)
+            weights = np.repeat(weights, X.tokens.lengths)
+            positions = np.flatnonzero(weights)
+            fit_params = weight_params(self.estimator, weights[positions])
+        if not len(positions):
             raise ValueError(
-                f"there is nothing to learn from: {len(X)} sentences have no "
-                "tokens (0 samples)."
+                f"there is nothing to learn from: {len(X)} sentences have no tokens "
+                "with a weight above 0 (0 samples)."
             )
         self.dims_in_: dict[str, int] = block_dims(X)
         self._fitted_window = self.window
-        features = self._features(X, np.arange(tags.n_tokens))
-        labels = tags.types[tags.codes]
+        features = self._features(X, positions)
+        labels = tags.types[tags.codes[positions]]
         self.estimator_ = clone(self.estimator).fit(features, labels, **fit_params)
         self.classes_: NDArray[Any] = self.estimator_.classes_
         return self
@@ -267,13 +273,6 @@ class TokenClassifier(
 
     def _features(self, X, positions):
         return token_features(X, self._fitted_window, positions)
-
-    def _weight_params(self, X, sample_weight):
-        """Return the parameters of fit that give each token its sentence's weight."""
-        if sample_weight is None:
-            return {}
-        weights = _check_sample_weight(sample_weight, X)
-        return weight_params(self.estimator, np.repeat(weights, X.tokens.lengths))
 
 
 def token_features(X, window, positions):

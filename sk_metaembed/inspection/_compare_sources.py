@@ -80,9 +80,9 @@ def compare_sources(
         sources and stack are used; a Pipeline of `make_table_pipeline` is compared as a
         whole. The arguments are not modified.
     X : texts, token lists, TokenSequences or DataFrame
-        The rows; a DataFrame (pandas or polars) only for a pipeline of tables. Texts
-        are split as by
-        `make_text_pipeline`, which keeps punctuation and treats missing texts as empty.
+        The rows; a DataFrame of pandas or polars only for a pipeline of tables. Texts
+        are split as by `make_text_pipeline`, which keeps punctuation and treats missing
+        texts as empty.
     y : array-like of shape (n_rows,)
         Classes or numbers.
     cv : int, cross-validation generator or an iterable, default=5
@@ -96,7 +96,8 @@ def compare_sources(
     groups : array-like of shape (n_rows,), default=None
         Rows of one group are held out in the same fold.
     target_type : {"auto", "continuous"}, default="auto"
-        Type of y; a Pipeline determines it itself. "auto" decides like scikit-learn's
+        Type of y; a Pipeline must end in a regressor for "continuous". "auto" is the
+        type that a Pipeline predicts; without one, it decides like scikit-learn's
         `type_of_target`, for which integers are classes.
     random_state : int, RandomState instance or None, default=None
         Determines the folds and the stack. The stack of a Pipeline uses its own
@@ -403,6 +404,11 @@ def _predicts_numbers(sources, y, target_type):
             f'target_type must be "auto" or "continuous", got {target_type!r}.'
         )
     if isinstance(sources, Pipeline):
+        if target_type == "continuous" and not is_regressor(sources):
+            raise ValueError(
+                'target_type="continuous" contradicts the Pipeline, whose last step is '
+                f"{short_repr(sources[-1])}. Pass a Pipeline that ends in a regressor."
+            )
         return is_regressor(sources)
     return target_type == "continuous" or is_continuous(check_target(y))
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms, normalize_rows, pair_features
 from .._core._decorators import available_if, fit_context, rollback_on_error
-from .._core._messages import plural
+from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, _check_sample_weight
 from ..pooling import Pooling
 from ..pooling._sequence_blocks import sequence_blocks
@@ -263,6 +263,14 @@ class _BaseStacked(
         inputs = self._inputs(X, sequences)
         self._check_models()
         given = dict(self.models or ())
+        if self.estimator is not None and not self.dims_in_:
+            warnings.warn(
+                f"estimator={short_repr(self.estimator)} is not used, because X has no "
+                "sources: words and characters have models of their own. Add sources, "
+                "or pass a Pipeline that reads tokens in `models`.",
+                UserWarning,
+                stacklevel=2,
+            )
         estimators = {
             name: given.get(name, None if name in _NGRAMS else self.estimator)
             for name in inputs
@@ -503,7 +511,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     estimator : classifier, default=None
         The model of a source and of their concatenation; a clone is fitted on the
         vectors without scaling. None is a LogisticRegression whose scale and penalty
-        are chosen out of fold for each source.
+        are chosen out of fold for each source. Models of words and characters do not
+        use it; without sources, a warning says so.
     models : list of (str, classifier) pairs, default=None
         Further models of the tokens, such as a Pipeline that trains an encoder on
         y. Each is cross-validated as a whole.
@@ -730,7 +739,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     estimator : regressor, default=None
         The model of a source and of their concatenation; a clone is fitted on the
         vectors without scaling. None is a Ridge whose scale and penalty are chosen out
-        of fold for each source.
+        of fold for each source. Models of words and characters do not use it; without
+        sources, a warning says so.
     models : list of (str, regressor) pairs, default=None
         Further models of the tokens, such as a Pipeline that trains an encoder on
         y. Each is cross-validated as a whole.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import infinite_rows
 from .._core._checked_parameters import is_real
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -279,6 +281,8 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 f"{', '.join(WEIGHTED)} use weights. Add one of these modes, or set "
                 "weights=None."
             )
+        if all(block.level == "sequence" for block in X.blocks):
+            self._warn_of_no_effect(X)
         options = {
             name: getattr(self, name)
             for name in ("powers", "n_coefficients", "window_size")
@@ -296,6 +300,24 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 self.weights, X.tokens, self.sif_a
             )
         return self
+
+    def _warn_of_no_effect(self, X):
+        """Warn if blocks with one vector per sequence are to be pooled in some way."""
+        given = {"mode": self.mode, "weights": self.weights}
+        given = [
+            f"{name}={value!r}"
+            for name, value in given.items()
+            if value not in (None, "mean", ["mean"], ("mean",))
+        ]
+        if given:
+            warnings.warn(
+                f"{' and '.join(given)} will have no effect: the blocks of X, "
+                f"{short_repr(list(X.names))}, have one vector per sequence already, "
+                "which is copied. Leave them at their defaults, or use sources with "
+                "vectors of words.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     if TYPE_CHECKING:
 

@@ -141,7 +141,8 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
         means all that are not "drop".
     missing : {"raise", "empty"}, default="raise"
         What to do with missing rows (None, NaN, null): raise an error, or treat them as
-        empty sequences. A TokenSequences is used as it is.
+        empty sequences. A TokenSequences is used as it is. The parameter `missing` of
+        the sources is not used.
     n_jobs : int, default=None
         Number of sources to fit or apply in parallel, in threads: sources compute in
         NumPy, gensim or torch, which release the GIL, and share their vectors.
@@ -438,6 +439,7 @@ def _apply(name, source, tokens):
 def make_embedding_union(
     *sources: Any,
     active: str | Sequence[str] | None = None,
+    missing: Literal["raise", "empty"] = "raise",
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> EmbeddingUnion:
@@ -452,6 +454,9 @@ def make_embedding_union(
         Sources as in the pairs of `EmbeddingUnion`.
     active : str or sequence of str, default=None
         Name or names of the sources to use, None for all.
+    missing : {"raise", "empty"}, default="raise"
+        Whether missing rows raise an error or are empty sequences, as for
+        `EmbeddingUnion`.
     n_jobs : int, default=None
         Number of sources to fit or apply in parallel.
     verbose : bool, default=False
@@ -484,4 +489,6 @@ def make_embedding_union(
         for i, kind in enumerate(kinds)
     ]
     pairs = list(zip(names, sources, strict=True))
-    return EmbeddingUnion(pairs, active=active, n_jobs=n_jobs, verbose=verbose)
+    return EmbeddingUnion(
+        pairs, active=active, missing=missing, n_jobs=n_jobs, verbose=verbose
+    )

@@ -22,6 +22,7 @@ from sk_metaembed import (
     DynamicMetaEmbedding,
     EmbeddedSequences,
     EmbeddingUnion,
+    FunctionEmbedding,
     PairEncoder,
     Pooling,
     SequencePairs,
@@ -236,3 +237,16 @@ def test_the_columns_are_those_of_fit():
 def test_a_frozen_encoder_may_have_learned_from_labels():
     words = make_pipeline(CountVectorizer(), SelectKBest(k=2)).fit(X[:, 0], Y)
     assert PairEncoder(FrozenEstimator(words)).fit_transform(X).shape == (12, 8)
+
+
+@pytest.mark.parametrize(
+    "encoder", [Tokenizer(), FunctionEmbedding(lambda words: [[1.0]] * len(words))]
+)
+def test_features_that_would_not_be_used_are_refused(encoder):
+    X = [("a dog", "a cat"), ("b", "c")]
+    step = PairEncoder(encoder, ("absdiff", "product"))
+    for method in (step.fit, step.fit_transform):
+        with pytest.raises(ValueError, match="would not be used: the encoder returns"):
+            method(X)
+    order = ["product", "absdiff", "v", "u"]
+    assert isinstance(PairEncoder(encoder, order).fit_transform(X), SequencePairs)

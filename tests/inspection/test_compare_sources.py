@@ -309,6 +309,12 @@ def test_plot(display):
         ((SOURCES, TEXTS, Y), {"cv": 1}, ValueError, "at least two folds"),
         ((SOURCES, TEXTS, Y), {"target_type": "x"}, ValueError, "target_type"),
         (
+            (make_text_pipeline("classifier"), TEXTS, Y),
+            {"target_type": "continuous"},
+            ValueError,
+            "contradicts the Pipeline, whose last step is StackedMetaClassifier",
+        ),
+        (
             (make_pipeline(Tokenizer(), PCA(), LogisticRegression()), TEXTS, Y),
             {},
             ValueError,

@@ -592,6 +592,12 @@ def test_pairs_are_predicted():
     assert classifier().fit(tokens, y).predict(tokens).shape == (400,)
 
 
+def test_an_estimator_without_sources_issues_a_warning():
+    tokens = TokenSequences.from_lists([["good"], ["bad"]] * 10)
+    with pytest.warns(UserWarning, match=r"estimator=LogisticRegr.* is not used, bec"):
+        classifier(LogisticRegression()).fit(tokens, [0, 1] * 10)
+
+
 def test_inputs_of_other_kinds_are_not_confused():
     X, y = pairs_of()
     stacked = classifier(tfidf=False).fit(X, y)

@@ -241,3 +241,15 @@ def test_sums_of_vectors_have_a_factor_per_token(level, weights):
             expected = np.zeros(part.shape)
             np.add.at(expected, rows, factors[:, None] * values)
             np.testing.assert_allclose(part, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_options_without_effect_on_vectors_of_sequences_issue_a_warning():
+    X = make(levels=("sequence",))
+    for options, match in (
+        ({"mode": ("mean", "max")}, r"mode=\('mean', 'max'\) will have no effect"),
+        ({"mode": ["mean"], "weights": "idf"}, "weights='idf' will have no"),
+    ):
+        with pytest.warns(UserWarning, match=match):
+            Pooling(**options).fit(X)
+    Pooling("mean").fit(X)
+    Pooling("max").fit(make(levels=("sequence", "type")))

@@ -1,3 +1,5 @@
+from inspect import signature
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -177,6 +179,17 @@ def test_y_reaches_the_sources(texts):
     assert union.fit(texts, [1] * 15).named_sources_.a.y_ == [1] * 15
     union.fit_transform(texts, [2] * 15)
     assert union.named_sources_.a.y_ == [2] * 15
+
+
+def test_make_embedding_union_passes_its_parameters():
+    source = FunctionEmbedding(lengths)
+    with pytest.raises(TypeError, match="row 1"):
+        make_embedding_union(source).fit(["a b", None])
+    union = make_embedding_union(source, missing="empty", verbose=False)
+    assert union.fit(["a b", None]).n_missing_ == 1
+    options = {"active", "missing", "n_jobs", "verbose"}
+    assert options <= {*signature(make_embedding_union).parameters}
+    assert options == {*signature(EmbeddingUnion).parameters} - {"sources"}
 
 
 def test_make_embedding_union_names_by_kind():
