@@ -88,6 +88,8 @@ def _typed_values(column):
     if dtype.kind != "M":
         return None
     if not isinstance(dtype, np.dtype):
+        if not hasattr(dtype, "tz"):  # dates of Arrow
+            return None
         column = pd.Series(column).dt.tz_localize(None)
     return np.asarray(column).astype("datetime64[us]")
 
@@ -98,17 +100,14 @@ def _object_values(column, name):
     cells = _object_array(list(column)) if cells is None else cells
     missing = pd.isna(cells)
     types = set(map(type, cells[~missing]))
-    if all(
-        issubclass(t, Number | np.bool_) and not issubclass(t, complex) for t in types
-    ):
-        return _fill(cells, missing, np.nan, np.float64)
-    if all(issubclass(t, datetime.date) for t in types):
-        cells = [
-            cell if m else _naive(cell) for cell, m in zip(cells, missing, strict=True)
-        ]
-        return _fill(
-            _object_array(cells), missing, np.datetime64("NaT"), "datetime64[us]"
-        )
+    if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
+        return _as_numbers(cells, missing, name)
+    if _are(types, datetime.timedelta):
+        seconds = [cell.total_seconds() for cell in cells[~missing]]
+        return _fill(seconds, missing, np.nan, np.float64)
+    if _are(types, datetime.date):
+        dates = [_naive(cell) for cell in cells[~missing]]
+        return _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
     known = {}
     out = np.full(len(cells), None, dtype=object)
     for row in np.flatnonzero(~missing):
@@ -122,10 +121,25 @@ def _object_values(column, name):
     return out
 
 
-def _fill(cells, missing, value, dtype):
-    """Return cells as a typed array, with `value` for missing ones."""
-    out = np.full(len(cells), value, dtype)
-    out[~missing] = cells[~missing].astype(dtype)
+def _are(types, allowed):
+    return all(issubclass(t, allowed) for t in types)
+
+
+def _as_numbers(cells, missing, name):
+    """Return cells that are numbers as float64."""
+    try:
+        return _fill(cells[~missing], missing, np.nan, np.float64)
+    except OverflowError as error:
+        raise ValueError(
+            f"The column {name!r} has an integer too large for a float. Convert its "
+            "cells to str, or drop the column."
+        ) from error
+
+
+def _fill(present, missing, value, dtype):
+    """Return present cells as a typed array, with `value` for missing ones."""
+    out = np.full(len(missing), value, dtype)
+    out[~missing] = np.asarray(present, dtype=dtype)
     return out
 
 
@@ -141,10 +155,9 @@ def _other(cell, row, name):
     if isinstance(cell, list | tuple | np.ndarray):
         if all(isinstance(item, str) for item in cell):
             return tuple(item.strip() for item in cell) or None
-    elif isinstance(cell, Number):
-        return _text(cell)
-    elif not isinstance(cell, _REFUSED):
-        return str(cell).strip() or None
+    elif not isinstance(cell, _REFUSED) and _has_text(cell):
+        is_number = isinstance(cell, Number) and not isinstance(cell, bool)
+        return _text(cell) if is_number else str(cell).strip() or None
     raise TypeError(
         f"row {row} of the column {name!r} is {short_repr(cell)}. Allowed are str, "
         "numbers, dates and lists of str; expand other cells into columns, or drop "
@@ -152,9 +165,18 @@ def _other(cell, row, name):
     )
 
 
+def _has_text(cell):
+    """Return whether a cell has a text other than its class and address."""
+    kind = type(cell)
+    return kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+
+
 def _text(number):
     """Return a number as text, whole numbers without a decimal point."""
-    value = float(number)
+    try:
+        value = float(number)
+    except OverflowError:
+        return str(number)
     whole = value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else str(number)
 

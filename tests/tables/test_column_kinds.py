@@ -185,6 +185,8 @@ FRAMES = {
     "timedelta": pd.Series(pd.to_timedelta([1, None, 3], unit="s")),
     "polars duration": pl.Series([1000, None, 3000]).cast(pl.Duration("ms")),
     "list": [1, float("nan"), 3],
+    "timedelta objects": [datetime.timedelta(0, 1), None, pd.Timedelta(3, "s")],
+    "sparse": pd.Series(pd.arrays.SparseArray([1, np.nan, 3])),
 }
 
 
@@ -237,10 +239,22 @@ def test_strings_of_any_frame():
         assert read_cells(column).tolist() == ["a", None, "b"]
 
 
-@pytest.mark.parametrize("cell", [{"a": 1}, b"x", np.ones(2), [1, 2]])
+@pytest.mark.parametrize("cell", [{"a": 1}, b"x", np.ones(2), [1, 2], 1j, object()])
 def test_other_cells_are_refused_by_name(cell):
     with pytest.raises(TypeError, match="row 1 of the column 'c' is"):
         read_cells(["a", cell], "c")
+
+
+def test_huge_integers():
+    with pytest.raises(ValueError, match="The column 'c' has an integer too large"):
+        read_cells([1, 10**400], "c")
+    assert read_cells([1, "10", 10**18], "c").tolist() == ["1", "10", str(10**18)]
+
+
+def test_dates_of_arrow():
+    cells = read_cells(pd.Series([DAYS[0], None], dtype="date32[pyarrow]"))
+    assert cells[0] == np.datetime64(DAYS[0])
+    assert np.isnat(cells[1])
 
 
 def test_types_may_differ_between_fit_and_transform():
