@@ -250,7 +250,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"features={self.features!r} would not be used: the encoder returns "
                 f"{type(output).__name__}, and the next step makes the features of its "
-                "SequencePairs. Leave `features` at its default, or let the encoder end "
+                "SequencePairs. Leave features at its default, or let the encoder end "
                 "in one row of numbers per text, for example by Pooling."
             )
         # scikit-learn reads from this attribute whether to wrap transform's output.

@@ -593,7 +593,7 @@ def test_pairs_are_predicted():
 
 
 def test_an_estimator_without_sources_issues_a_warning():
-    tokens = TokenSequences.from_lists([["good"], ["bad"]] * 10)
+    tokens = TokenSequences.from_lists([[f"word{i}"] for i in range(20)])
     with pytest.warns(UserWarning, match=r"estimator=LogisticRegr.* is not used, bec"):
         classifier(LogisticRegression()).fit(tokens, [0, 1] * 10)
 
