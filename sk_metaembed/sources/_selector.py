@@ -38,6 +38,11 @@ from ..sequences._mixins import (
     block_dims,
     check_embedded,
 )
+from ..sequences._targets import (
+    check_target,
+    no_warning_of_rare_classes,
+    warn_of_rare_classes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +94,10 @@ class SourceSelector(
         too: use them in a search over `source_subsets`.
     cv : int, cross-validation generator or an iterable, default=5
         Splitting of the training data, as in `sklearn.model_selection.check_cv`:
-        stratified for classifiers, and never shuffled if it is an int.
+        stratified for classifiers, and never shuffled if it is an int. With an int,
+        rows of rare classes are in every training part and not scored, and a warning
+        names these classes: with at most 10 rows, and at most a tenth of those of the
+        largest class.
     n_jobs : int, default=None
         Number of folds fitted in parallel, in processes.
 
@@ -143,7 +151,8 @@ class SourceSelector(
     the best ones were selected. Evaluate the whole pipeline by cross-validation.
 
     Metadata such as ``sample_weight`` is passed to the estimator, the splitter and the
-    scorer if metadata routing is enabled and they request it.
+    scorer if metadata routing is enabled and they request it. Rows of weight 0 still
+    count in the division into folds: remove them from X before, if they should not.
 
     Examples
     --------
@@ -445,20 +454,43 @@ class SourceSelector(
 
     def _scores(self, y, params):
         """Return a function from a selection of blocks to the scores of the folds."""
-        from sklearn.model_selection import check_cv, cross_val_score
+        from sklearn.model_selection import cross_val_score
+
+        estimator, cv = clone(self.estimator), self._division(y)
+
+        def scores(X):
+            with no_warning_of_rare_classes():  # of the rows of each fold
+                return cross_val_score(
+                    estimator,
+                    X,
+                    y,
+                    cv=cv,
+                    scoring=self.scoring,
+                    n_jobs=self.n_jobs,
+                    params=params,
+                    error_score="raise",
+                )
+
+        return scores
+
+    def _division(self, y):
+        """Return the splitter, or folds that do not hold out rare classes."""
+        from sklearn.model_selection import StratifiedKFold, check_cv
 
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        estimator = clone(self.estimator)
-        return lambda X: cross_val_score(
-            estimator,
-            X,
-            y,
-            cv=cv,
-            scoring=self.scoring,
-            n_jobs=self.n_jobs,
-            params=params,
-            error_score="raise",
-        )
+        if not (
+            isinstance(self.cv, Integral | None) and isinstance(cv, StratifiedKFold)
+        ):
+            return cv
+        labels = check_target(y)
+        is_rare = np.isin(labels, warn_of_rare_classes(labels))
+        if not is_rare.any():
+            return cv
+        rare, common = np.flatnonzero(is_rare), np.flatnonzero(~is_rare)
+        return [
+            (np.sort(np.concatenate([rare, common[train]])), common[test])
+            for train, test in cv.split(common, labels[common])
+        ]
 
 
 def _best(means):

@@ -49,6 +49,12 @@ def test_pooling_and_prompt_are_those_of_the_encoder(mode, tmp_path):
     np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
 
 
+def test_a_mistyped_label_is_named():
+    y = np.append(np.tile(Y, 3), "god")
+    with pytest.warns(UserWarning, match=r"rare classes: 'god' \(1 row\)"):
+        source(n_steps=1).fit([*X, *X, *X, "a film"], y)
+
+
 def naive_loss(rows, labels):
     """Return the loss by a loop over the pairs."""
     errors = {True: [], False: []}

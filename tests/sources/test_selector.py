@@ -15,6 +15,7 @@ from sk_metaembed import (
     EmbeddedSequences,
     Pooling,
     SourceSelector,
+    StackedMetaClassifier,
     TokenSequences,
 )
 
@@ -179,6 +180,23 @@ def test_a_score_that_is_no_number_is_the_lowest():
     assert SourceSelector(end(), **options).fit(X, y).sources_ == ["dim"]
     with pytest.raises(ValueError, match="scores of all candidate sources are NaN"):
         SourceSelector(end(), scoring=lambda *args: np.nan).fit(X, y)
+
+
+def test_a_mistyped_label_is_not_scored():
+    X, y = planted()
+    labels = np.array(["out", "in"], dtype="U3")[y]
+    before = SourceSelector(end()).fit(X, labels)
+    labels[7] = "In"
+    with pytest.warns(UserWarning, match=r"'In' \(1 row\)") as found:
+        after = SourceSelector(end()).fit(X, labels)
+    assert len(found) == 1
+    assert after.sources_ == before.sources_
+    for one, other in zip(after.history_, before.history_, strict=True):
+        assert one["mean_score"] == pytest.approx(other["mean_score"], abs=0.02)
+    stack = StackedMetaClassifier(tfidf=False, cv=2)
+    with pytest.warns(UserWarning, match="rare classes") as found:
+        SourceSelector(stack, cv=2, tol=0.5).fit(X.select(["dim", "clear"]), labels)
+    assert len(found) == 1
 
 
 def test_metadata_are_routed():

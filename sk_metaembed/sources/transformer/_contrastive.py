@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ..._core._sklearn import Interval
 from ..._training._device import resolve_device
 from ...sequences import Block
-from ...sequences._targets import check_target, class_codes
+from ...sequences._targets import check_target, class_codes, warn_of_rare_classes
 from .._base import BaseEmbedding, Preprocess
 from .._sentences import equal_sequences
 from ._embedding import TransformerEmbedding, open_model
@@ -244,6 +244,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
                 "ContrastiveEmbedding per column."
             )
         self.classes_, labels = class_codes(y)
+        warn_of_rare_classes(y)
         return labels
 
     def _embed(self, tokens):
