@@ -42,7 +42,9 @@ def read_table(path, separator=None):
         table = reader(path)
         # Rows are numbered; a named index is a column.
         table = table.reset_index(drop=table.index.names == [None])
-        table = table.set_axis(table.columns.astype(str), axis=1)
+        names = [str(name) for name in table.columns]
+        _check_names(names)
+        table = table.set_axis(names, axis=1)
     except (ValueError, EOFError, NotImplementedError, csv.Error, zlib.error) as error:
         # The decoder's message does not say what to do.
         hint = " Save it as UTF-8." if isinstance(error, UnicodeError) else ""
@@ -151,11 +153,7 @@ def _check_rows(rows, separator):
     _, header = next(rows, (0, None))
     if header is None:
         raise ValueError("it is empty")
-    repeated = [name for name, count in Counter(header).items() if name and count > 1]
-    if repeated:  # pandas renames them
-        raise ValueError(
-            f"several columns are named {repeated[0]!r}. Rename all but one of them"
-        )
+    _check_names([name for name in header if name])  # pandas renames repeated ones
     short = []
     for line, fields in rows:
         if len(fields) > len(header):
@@ -171,4 +169,13 @@ def _check_rows(rows, separator):
             f"{plural(len(short), 'row')}, the first in line {short[0]}, have fewer "
             "fields than the header. Their last columns are missing values.",
             stacklevel=2,
+        )
+
+
+def _check_names(names):
+    """Raise a ValueError if a name is repeated."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"several columns are named {repeated[0]!r}. Rename all but one of them"
         )

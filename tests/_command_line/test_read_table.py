@@ -80,6 +80,13 @@ def test_shorter_rows_are_named(tmp_path, monkeypatch, capsys):
     assert "warning: 2 rows, the first in line 3" in capsys.readouterr().err
 
 
+def test_names_are_texts(tmp_path):
+    """pandas writes None as a name, and reads it as NaN."""
+    frame = pd.DataFrame([[1, 2]], columns=[None, "1"])
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert {type(name) for name in read_table(tmp_path / "t.parquet")} == {str}
+
+
 ERRORS = {
     "describe wide.csv": "line 2 has 3 fields, but the header has 2 by the sep",
     "describe later.csv": "line 4 has 3 fields, but the header has 2",
