@@ -152,15 +152,20 @@ def find_duplicates(columns):
     """Return the positions of columns that equal an earlier one, and of that one."""
     seen, out = {}, {}
     for position, cells in enumerate(columns):
-        texts, codes = distinct(as_texts(cells))
-        key = hash((codes.tobytes(), tuple(texts)))
-        for earlier in seen.setdefault(key, []):
-            if np.array_equal(as_texts(columns[earlier]), as_texts(cells)):
+        is_object = cells.dtype.kind == "O"
+        key = hash(tuple(cells) if is_object else np.nan_to_num(cells).tobytes())
+        for earlier in seen.setdefault((cells.dtype, key), []):
+            if _are_equal(columns[earlier], cells):
                 out[position] = earlier
                 break
         else:
-            seen[key].append(position)
+            seen[cells.dtype, key].append(position)
     return out
+
+
+def _are_equal(cells, others):
+    missing = cells != cells
+    return ((cells == others) | (missing & (others != others))).all()
 
 
 def _as_floats(start, values, counts):

@@ -277,5 +277,18 @@ def test_dates_that_are_all_missing_are_missing_numbers():
 
 
 def test_duplicates():
-    columns = [[1, 2, None], ["a", "b", "c"], ["1", "2", None], ["a", "b", "d"]]
-    assert find_duplicates([read_cells(column) for column in columns]) == {2: 0}
+    columns = [
+        [1, 2, None],
+        ["a", "b", None],
+        [1, 2, float("nan")],
+        ["a", "b", "d"],
+        DAYS[:3],
+        ["a ", "b", ""],
+        [[*"ab"], [*"c"], None],
+        [*DAYS[:2], None],
+        DAYS[:3],
+        [1, 2, 0],
+        [("a", "b"), ("c",), None],
+    ]
+    cells = [read_cells(column) for column in columns]
+    assert find_duplicates(cells) == {2: 0, 5: 1, 8: 4, 10: 6}
