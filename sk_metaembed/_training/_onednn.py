@@ -1,15 +1,19 @@
 """Linear layers on a CPU that store their weights in oneDNN's own layout.
 
 torch's layers pass plain matrices to MKL, which reorders them in each call and does not
-use the widest instructions of AMD processors. On processors without these instructions
-MKL is as fast or faster, so each shape is tried once per process. The operators used
-here are private to torch (its compiler, Inductor, uses them too). If they are missing
-or return other results, torch's own layers are used.
+use the widest instructions of AMD processors. The operators used here are private to
+torch (its compiler, Inductor, uses them too). If they are missing or return other
+results, torch's own layers are used.
+
+Which weights are packed depends on the processor and the shape only, by a table: a
+measurement at run time would let two processes of one machine round differently.
 """
 
-import time
+import platform
 from collections import Counter
-from functools import cache, partial
+from contextlib import suppress
+from functools import cache
+from math import prod
 
 import torch
 from torch import nn
@@ -17,10 +21,18 @@ from torch import nn
 _REORDER = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
 _LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 _PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
-_TRIAL_ROWS = 128
-_N_ROUNDS = 5
-# Well above the noise of a trial, so that processes of one machine choose alike.
-_MIN_SPEEDUP = 1.15
+# The least number of entries of a weight from which a packed product is faster, by the
+# vendor of a processor with AVX-512. Without AVX-512 MKL is as fast or faster (AMD EPYC
+# of family 25), and so it is for smaller weights. From benchmarks/packed_layers.py, one
+# thread; times of torch over packed for products of 16, 128 and 1024 rows:
+#
+#     Intel Xeon, family 6/85      128 x 128    .42  .94 1.06
+#                                  384 x 384    .88  .96  .97
+#                                 1536 x 384   1.12  .98 1.16
+#                                 1024 x 1024  1.91 1.27  .92
+#                                 4096 x 1024  3.60 1.35 1.02
+#     AMD EPYC with AVX-512        2.3 for layers of MiniLM, of 2**16 entries or more
+_LEAST_SIZES = {"GenuineIntel": 2**20, "AuthenticAMD": 2**16}
 
 
 @cache
@@ -45,29 +57,28 @@ def has_onednn(device, dtype):
 
 
 @cache
-def is_faster(shape, dtype):
+def vendor():
+    """Return the vendor of the processor, such as "GenuineIntel", "" if unknown."""
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("vendor_id"):
+                return line.partition(":")[2].strip()
+    return next((name for name in _LEAST_SIZES if name in platform.processor()), "")
+
+
+def is_faster(shape):
     """Return whether a product is faster if its weight of a shape is packed."""
-    weight = torch.ones(shape, dtype=dtype, device="cpu")
-    x = torch.ones(_TRIAL_ROWS, shape[1], dtype=dtype, device="cpu")
-    products = [
-        partial(nn.functional.linear, x, weight),
-        partial(packed_product, x, _REORDER(weight, _PACKED_ROWS)),
-    ]
-    seconds = [[], []]
-    with torch.inference_mode():
-        for _ in range(_N_ROUNDS):
-            for product, times in zip(products, seconds, strict=True):
-                begin = time.perf_counter()
-                product()
-                times.append(time.perf_counter() - begin)
-    return min(seconds[0]) >= _MIN_SPEEDUP * min(seconds[1])
+    if torch.backends.cpu.get_cpu_capability() != "AVX512":
+        return False
+    least = _LEAST_SIZES.get(vendor())
+    return least is not None and prod(shape) >= least
 
 
 def pack_weight(weight):
     """Return a weight (n_out, n_in) in oneDNN's layout; None if nothing is gained."""
     if weight.dim() != 2 or not has_onednn(weight.device.type, weight.dtype):
         return None
-    if not is_faster(tuple(weight.shape), weight.dtype):
+    if not is_faster(weight.shape):
         return None
     return _REORDER(weight, _PACKED_ROWS)
 

@@ -102,7 +102,7 @@ def test_a_loaded_pair_keeps_its_precision():
 
 @pytest.mark.skipif(not has_onednn("cpu", torch.float32), reason="not packable here")
 def test_models_from_files_are_packed_and_pairs_are_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(_onednn, "is_faster", lambda shape, dtype: shape[0] > 2)
+    monkeypatch.setattr(_onednn, "is_faster", lambda shape: shape[0] > 2)
     size = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4}
     tiny_bert.save(tmp_path, **size, initializer_range=0.05)
     source = TransformerEmbedding(tmp_path, layers="all").fit(ROWS)
