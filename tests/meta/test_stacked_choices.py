@@ -1,0 +1,29 @@
+"""The margins by which a stack chooses between values and between forms of vectors."""
+
+import numpy as np
+import pytest
+
+from sk_metaembed.meta._stacked_models import _is_clearly_less, _usual_of_best
+
+NOISE = np.tile([-1.0, 1.0], 50)
+ERROR = NOISE.std(ddof=1) / np.sqrt(len(NOISE))  # the standard error of a mean of NOISE
+
+
+@pytest.mark.parametrize(
+    ("n_errors", "expected"), [(-3, False), (0.5, False), (1.9, False), (2.1, True)]
+)
+def test_clearly_less_is_two_standard_errors(n_errors, expected):
+    old = np.random.default_rng(0).random(len(NOISE))
+    assert _is_clearly_less(old - n_errors * ERROR - NOISE, old) == expected
+
+
+@pytest.mark.parametrize("few", [None, np.zeros(1), np.zeros(0)])
+def test_too_few_rows_show_nothing(few):
+    assert not _is_clearly_less(few, None if few is None else few + 1)
+
+
+@pytest.mark.parametrize(("n_errors", "expected"), [(0.9, 1), (1.1, 0)])
+def test_the_default_is_kept_within_one_standard_error(n_errors, expected):
+    error = NOISE.std() / np.sqrt(len(NOISE))
+    best, usual, worst = np.zeros(100), NOISE + n_errors * error, np.ones(100)
+    assert _usual_of_best(np.stack([best, usual, worst])) == expected
