@@ -130,6 +130,10 @@ def _parse(text, order):
     """Return the datetime of a text, or None if it is not a date."""
     if len(text) > 60 or not any(map(str.isdecimal, text)):
         return None
+    if text[4:5] == text[7:8] == "-":
+        date = _iso(text)
+        if date is not None:
+            return date
     time = _TIME.search(text) if ":" in text else None
     date = f"{text[: time.start()]} {text[time.end() :]}" if time else text
     numbers = _year_month_day(date, order)
@@ -138,6 +142,18 @@ def _parse(text, order):
     try:
         date = datetime.datetime(*numbers)
         return date + _time_of_day(time) if time else date
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso(text):
+    """Return the datetime of a text in ISO format, in UTC if it has an offset."""
+    try:
+        date = datetime.datetime.fromisoformat(text)
+        offset = date.utcoffset()
+        return (
+            date.replace(tzinfo=None) - offset if offset else date.replace(tzinfo=None)
+        )
     except (ValueError, OverflowError):
         return None
 

@@ -67,6 +67,8 @@ _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
 _HOURS = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))? ?([ap])\.?m\.?", re.I)
 _ISO_TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d+)?S)?")
+# What needs no further checks if the decimal separator is a point.
+_USUAL = re.compile(r"\d+(?:\.\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _LONGEST = 50  # characters of a text that is a number
 
 
@@ -288,9 +290,9 @@ def unit_name(word, meaning):
 
 def read_value(body, decimal):
     """Return the number of digits, separators and an exponent, None if malformed."""
-    if body.isdecimal():
-        return float(body)
     body = body.replace(" ", "").replace("'", "")
+    if decimal == "." and _USUAL.fullmatch(body):
+        return float(body.replace(",", ""))
     digits, mark, power = body.replace("E", "e").partition("e")
     role = _separator_role(digits)
     if role is None:
