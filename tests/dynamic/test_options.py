@@ -83,7 +83,7 @@ def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
     as_series = pd.Series([{"a"}, {"a", "b"}] * 30)
     for given in (as_series, as_series.tolist(), [frozenset("a"), frozenset()] * 30):
         for model in (classifier(), DynamicMetaEmbedding(), DynamicMetaRegressor()):
-            with pytest.raises(ValueError, match="y are sets.*MultiLabelBinarizer"):
+            with pytest.raises(TypeError, match="set at row 0.*MultiLabelBinarizer"):
                 model.fit(embedded, given)
 
 
