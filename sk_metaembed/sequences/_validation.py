@@ -90,12 +90,13 @@ def refuse_dataset(X):
     columns = list(columns or [])
     named = f" with columns {short_repr(columns)}" if columns else ""
     column = columns[0] if len(columns) == 1 else "name of the column"
-    remedy = f"Select a column of texts: {expression}[{column!r}]"
-    if hasattr(X, "__len__"):
-        remedy += f", or several with {expression}.to_pandas()"
-    else:
-        remedy += ", or pass a list: [row[name] for row in X]"
-    raise TypeError(f"X is a {name}{named}, whose rows are dicts. {remedy}.")
+    remedy = (
+        f"Select a column of texts, {expression}[{column!r}], or several, "
+        f"{expression}.to_pandas()"
+    )
+    if not hasattr(X, "__len__"):
+        remedy = f"Pass the texts of a column: [row[{column!r}] for row in X]"
+    raise TypeError(f"X is of type {name}{named}; its rows are dicts. {remedy}.")
 
 
 def is_lazy(X):
