@@ -33,6 +33,8 @@ def make_text_pipeline(
     The pipeline is a stack of linear models of words and pairs of words, of characters,
     of each source, and of the concatenated sources. It needs no files or downloads, and
     accepts sets of labels. With few rows it is close to a single model of the sources.
+    Words and characters are read in lower case, so only sources that read texts as
+    they are written distinguish "US" from "us".
 
     Parameters
     ----------
