@@ -62,8 +62,8 @@ class Target:
 
     @property
     def n_common_classes(self):
-        """The number of classes whose rows are counted."""
-        return len(np.unique(self.y[self.counted]))
+        """The number of classes whose rows are counted, if there are more than two."""
+        return np.count_nonzero(self.columns[self.counted].any(axis=0))
 
     def first_row(self):
         """Return the target with its first row only, for predictions."""
