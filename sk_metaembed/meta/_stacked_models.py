@@ -118,24 +118,26 @@ def folds_of_part(folds, rows):
 def _division(n_folds, labels, counted, groups, copies, rng):
     """Return the folds of a division, as many as a class or the groups have rows for.
 
-    Copies are divided by the label of the first of them. Without groups, rows that are
+    Copies are divided by the label of the first of them that is counted. Rows that are
     not counted do not change the folds of the others.
     """
-    if groups is not None:
-        folds = _fold_of_rows(n_folds, labels, len(counted), groups, rng)
-    else:
+    units = groups
+    if groups is None:
         units = np.arange(len(counted)) if copies is None else copies
-        first, places = np.unique(units, return_index=True, return_inverse=True)[1:]
-        labels = None if labels is None else labels[first]
-        is_common = counted[first]
-        common = None if labels is None else labels[is_common]
-        folds = np.empty(len(first), dtype=int)
-        folds[is_common] = _fold_of_rows(n_folds, common, is_common.sum(), None, rng)
-        rare = rng.permutation(np.flatnonzero(~is_common))
-        if len(rare):
-            rare = rare[np.argsort(labels[rare], kind="stable")]
-            folds[rare] = np.arange(len(rare)) % (folds[is_common].max() + 1)
-        folds = folds[places]
+    first, units = np.unique(units, return_index=True, return_inverse=True)[1:]
+    rows = np.flatnonzero(counted)
+    if groups is None:
+        rows = rows[np.unique(units[rows], return_index=True)[1]]
+    own_labels = None if labels is None else labels[rows]
+    own_groups = None if groups is None else units[rows]
+    folds = _fold_of_rows(n_folds, own_labels, len(rows), own_groups, rng)
+    fold_of = np.full(len(first), -1)
+    fold_of[units[rows]] = folds
+    rare = rng.permutation(np.flatnonzero(fold_of < 0))
+    if len(rare):
+        rare = rare[np.argsort(labels[first[rare]], kind="stable")]
+        fold_of[rare] = np.arange(len(rare)) % (folds.max() + 1)
+    folds = fold_of[units]
     numbers = range(folds.max() + 1) if folds.any() else ()
     return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers]
 

@@ -34,6 +34,9 @@ from sk_metaembed import (
     StackedMetaRegressor,
     TokenSequences,
 )
+from sk_metaembed.meta._stacked_models import make_folds
+from sk_metaembed.meta._stacked_targets import read_classes
+from sk_metaembed.sequences._targets import no_warning_of_rare_classes
 
 from ..draws import QUICK
 
@@ -406,6 +409,28 @@ def test_weights_of_rows_are_repeated_rows(kind):
     np.testing.assert_allclose(weights_of(one), weights_of(other), rtol=0.02, atol=0.01)
     assert one.scores_ == pytest.approx(other.scores_, abs=1e-4)
     np.testing.assert_allclose(one.transform(X), other.transform(X), atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["rows", "groups", "copies"])
+def test_rare_classes_do_not_change_the_folds_of_other_rows(kind):
+    rng = np.random.default_rng(0)
+    y, units = rng.integers(0, 2, 90), np.sort(rng.integers(0, 60, 90))
+    y[-3:] = 2
+    units[-3:] = units[0], 88, 89  # a known unit, and two new ones
+    units = {"rows": (None, None), "groups": (units, None), "copies": (None, units)}
+    folds = []
+    for n in (87, 90):
+        groups, copies = (each if each is None else each[:n] for each in units[kind])
+        with no_warning_of_rare_classes():
+            target = read_classes(y[:n], n)
+        parts = make_folds(None, target, groups, copies, 0).folds
+        folds.append([test[test < 87].tolist() for _, test in parts])
+        if copies is not None or groups is not None:
+            group_of = copies if groups is None else groups
+            seen = [{*group_of[train]} & {*group_of[test]} for train, test in parts]
+            assert not any(seen)
+    assert folds[0] == folds[1]
+    assert sum(map(len, folds[0])) == 87
 
 
 def data_of(kind, n_rows, seed=0):
