@@ -177,7 +177,7 @@ def _time_of_day(match):
 
 def _year_month_day(text, order):
     """Return year, month and day of a text without its time, or None."""
-    text = text.rstrip(" ,T").lstrip(" ,")
+    text = text.strip(" ,")
     if "年" in text:
         text = text.translate(_JAPANESE).rstrip("-")
     match = _NUMERIC.fullmatch(text)
