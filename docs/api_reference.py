@@ -126,6 +126,9 @@ ROOMS = {
         "Tables with text columns",
         {
             "": [
+                "TableEncoder",
+                "TableClassifier",
+                "TableRegressor",
                 "TextMetaEncoder",
                 "make_table_pipeline",
                 "make_text_pipeline",

@@ -68,6 +68,9 @@ from .sources import contextual_to_static as contextual_to_static
 from .sources import make_embedding as make_embedding
 from .sources import make_embedding_union as make_embedding_union
 from .sources import source_subsets as source_subsets
+from .tables import TableClassifier as TableClassifier
+from .tables import TableEncoder as TableEncoder
+from .tables import TableRegressor as TableRegressor
 from .tables import TextMetaEncoder as TextMetaEncoder
 from .tables import make_table_pipeline as make_table_pipeline
 from .tables import make_text_pipeline as make_text_pipeline

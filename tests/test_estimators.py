@@ -100,6 +100,9 @@ ESTIMATORS = [
     sk.DynamicMetaClassifier(**LEARNING_NET),
     sk.DynamicMetaRegressor(**LEARNING_NET),
     sk.TextMetaEncoder(n_components=3, random_state=0),
+    sk.TableEncoder(n_components=3, random_state=0),
+    sk.TableClassifier(random_state=0),
+    sk.TableRegressor(random_state=0),
     sk.PairEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
     sk.DynamicMetaTagger(**TAGGING_NET),
     # Strongly regularized, so that the solver converges alike on every processor.
@@ -222,6 +225,9 @@ def expected_failed_checks(estimator):
         return dict.fromkeys(names, reason)
     if isinstance(estimator, sk.StackedMetaClassifier | sk.StackedMetaRegressor):
         return _expected_of_stacked(estimator)
+    if isinstance(estimator, sk.TableClassifier | sk.TableRegressor):
+        reason = "Folds and the rows of trees are drawn by row, whatever their weights."
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
     if isinstance(estimator, sk.TextMetaEncoder):
         return _expected_of_tables(estimator)
     if isinstance(getattr(estimator, "estimator", None), GaussianNB):

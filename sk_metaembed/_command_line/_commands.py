@@ -7,7 +7,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from tqdm import tqdm
@@ -21,6 +20,7 @@ except ImportError as error:
 
 from .. import (
     PretrainedEmbedding,
+    TableEncoder,
     TransformerEmbedding,
     load,
     make_embedding,
@@ -28,13 +28,17 @@ from .. import (
     save,
 )
 from ..inspection import compare_sources
-from ..inspection._table_candidates import find_kinds
 from ..persistence._errors import check_parent, file_path
+from ..tables._table_encoder import warn_of_unread_values
+from ..tables._table_reader import find_kinds
 from . import _data
+from ._model_tables import SCORES, columns_frame, learners_frame
 from ._read_table import READERS, read_table, split_suffix
 from ._report import report_html
+from ._suspicious import find_suspicious
 
 _PREDICT_ROWS = 5000
+_UNREAD = ".* in fit; .* count as missing"
 
 
 def fit(options):
@@ -45,11 +49,9 @@ def fit(options):
     X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
     if n_left_out := len(table) - len(X):
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
-    _data.check_columns(X, options.text, "--text")
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
-    n_rows = max(options.folds, 3) if report else 3
-    options.task, y = _data.read_target(target, options.task, n_rows)
+    options.task, y = _data.read_target(target, options.task)
     if options.metric:
         _check_metric(options.metric, options.task, y)
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {options.task} of {target.name!r}")
@@ -58,6 +60,9 @@ def fit(options):
     _say("Fitting on all rows ...")
     save(pipeline.fit(X, y), output, bundle=options.bundle)
     _say(f"Wrote {output}")
+    suspicious = find_suspicious(pipeline, X, y)
+    for text in suspicious:
+        _say(f"note: {text}")
     if report is None:
         return
     with tempfile.TemporaryDirectory(prefix="sk_metaembed-") as cache:
@@ -74,7 +79,7 @@ def fit(options):
             verbose=True,
         )
     rows = table.loc[X.index]
-    page = report_html(pipeline, rows, X, y, comparison, vars(options))
+    page = report_html(pipeline, rows, X, y, comparison, suspicious, vars(options))
     report.write_text(page, encoding="utf-8")
     score = comparison.frame().iloc[-1]
     _say(f"{comparison.metric}: {score['score']:.3f} ± {score['half_width']:.3f}")
@@ -100,15 +105,18 @@ def predict(options):
             f"--id: predict writes a column named {taken[0]!r} itself. Rename that "
             "column of the table, or leave it out of --id."
         )
-    for text in _data.unread_values(model, table):
-        _say(f"warning: {text}")
+    for step in getattr(model, "named_steps", {}).values():
+        if isinstance(step, TableEncoder):
+            warn_of_unread_values(step, table)
     parts = [pd.DataFrame(columns=names)] * (not len(table))
     starts = range(0, len(table), _PREDICT_ROWS)
-    for start in tqdm(starts, desc="predict", disable=None):
-        X = table.iloc[start : start + _PREDICT_ROWS][columns]
-        parts.append(pd.DataFrame({"prediction": model.predict(X)}))
-        if hasattr(model, "predict_proba"):
-            parts[-1][probabilities] = model.predict_proba(X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _UNREAD)  # of the whole table, not of parts
+        for start in tqdm(starts, desc="predict", disable=None):
+            X = table.iloc[start : start + _PREDICT_ROWS][columns]
+            parts.append(pd.DataFrame({"prediction": model.predict(X)}))
+            if hasattr(model, "predict_proba"):
+                parts[-1][probabilities] = model.predict_proba(X)
     result = pd.concat(parts, ignore_index=True)
     pd.concat([table[ids], result], axis=1).to_csv(output, index=False)
     _say(f"Wrote {output}: {len(result):,} rows")
@@ -124,23 +132,33 @@ def describe(options):
 
 
 def _describe_table(table):
-    vectorizer = find_kinds(make_table_pipeline()["table"], table)
-    summary = _data.summarize(table, _data.column_kinds(vectorizer, table))
+    summary = _data.summarize(table, find_kinds(table))
     yield f"{len(table):,} rows, {table.shape[1]} columns"
-    cells = np.array([[*summary], *summary.to_numpy()], dtype=str)
-    for row in np.strings.ljust(cells, np.strings.str_len(cells).max(axis=0)):
-        yield "  ".join(row).rstrip()
+    yield from _aligned(summary)
 
 
 def _describe_model(model):
     labels = map(_data.shorten, getattr(model, "classes_", ["a number"]))
     yield f"predicts: {', '.join(labels)}"
-    if hasattr(model, "named_steps") and "table" in model.named_steps:
-        kinds = _data.column_kinds(model["table"], model.feature_names_in_)
-        for kind in dict.fromkeys(kinds.values()):
-            names = [name for name, other in kinds.items() if other == kind]
-            yield f"{kind}: {', '.join(names)}"
-    yield repr(model)
+    for step in getattr(model, "named_steps", {}).values():
+        if hasattr(step, "columns_"):
+            yield from ("", *_aligned(columns_frame(step)))
+        if hasattr(step, "scores_") and hasattr(step, "weights_"):
+            yield from ("", *_aligned(learners_frame(step)))
+            yield f"score: {SCORES[hasattr(step, 'classes_')]}"
+    yield from ("", repr(model))
+
+
+def _aligned(table):
+    """Yield the lines of a DataFrame in columns, numbers with three decimals."""
+    rows = [["" if pd.isna(cell) else cell for cell in row] for row in table.to_numpy()]
+    rows = [
+        [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row]
+        for row in rows
+    ]
+    cells = np.array([[*table], *rows], dtype=str)
+    for row in np.strings.ljust(cells, np.strings.str_len(cells).max(axis=0)):
+        yield "  ".join(row).rstrip()
 
 
 def _read_rows(path, separator):
@@ -200,14 +218,9 @@ def _source(name):
 
 def _pipeline(sources, options):
     """Return the unfitted pipeline."""
-    pipeline = make_table_pipeline(
+    return make_table_pipeline(
         options.task, sources, n_jobs=options.jobs, random_state=options.seed
     )
-    if options.text:
-        encoder = pipeline["table"].high_cardinality
-        always = clone(encoder).set_params(cardinality_threshold=2)
-        pipeline["table"].set_params(specific_transformers=[(always, options.text)])
-    return pipeline
 
 
 def _say(text):

@@ -10,8 +10,8 @@ _INVALID = 2  # exit status, as of argparse
 _INTERRUPTED = 130
 _TABLE = "a table: .csv, .tsv, .parquet, .json or .jsonl; .gz after a suffix is read"
 _FIT = """\
-Learn to predict one column of a table from the others: texts, categories, dates and
-numbers. Writes a model file, and with --report a page that compares the sources."""
+Learn to predict one column of a table from the others: numbers, dates, categories,
+names, codes and texts. Writes a model file, and with --report a page on its quality."""
 _PREDICT = "Predict the rows of a table with a model file; writes a CSV file."
 _DESCRIBE = "Show the columns of a table, or what a model file expects and contains."
 _COLUMNS = {"nargs": "+", "default": [], "metavar": "COLUMN"}
@@ -19,8 +19,8 @@ _OUTPUT = """file to write (default: the name of TABLE with .skm or .predictions
 in the current folder)"""
 _TASK = "predict classes or a number; auto decides by the target's values"
 _REPORT = "write an HTML page: takes --folds times as long for each source"
-_SOURCES = """embeddings besides words and character n-grams: minilm, mpnet, glove, a
-file of word vectors, or the folder of a transformer"""
+_SOURCES = """embeddings of strings, in addition to n-grams: minilm, mpnet,
+glove, a file of word vectors, or the folder of a transformer"""
 _ID = "columns that identify a row: left out, and copied to the predictions and report"
 _SEPARATOR = """separator of a CSV file: one character, or tab, comma, semicolon or pipe
 (default: the one by which the rows agree with the header)"""
@@ -102,10 +102,9 @@ def _add_fit(option):
     option("--task", choices=tasks, default="auto", help=_TASK)
     option("--report", metavar="FILE", help=_REPORT)
     option("--sources", nargs="+", default=[], metavar="SOURCE", help=_SOURCES)
-    option("--text", help="columns to read as text, however few values", **_COLUMNS)
     option("--drop", help="columns to leave out", **_COLUMNS)
     option("--metric", help=_METRIC)
     option("--folds", type=int, default=5, help="of the report (default: 5)")
     option("--seed", type=int, default=0, help="random seed (default: 0)")
-    option("--jobs", type=int, help="columns encoded in parallel; -1 for one per core")
+    option("--jobs", type=int, help="columns and learners in parallel; -1: all")
     option("--bundle", action="store_true", help=_BUNDLE)

@@ -70,8 +70,8 @@ def compare_sources(
 
     The candidates for texts are TF-IDF, a linear model of each source, a linear model
     of all sources concatenated, and a stack of these models. The candidates for a table
-    are its pipeline without the text columns, with the texts encoded by each source
-    alone, and with all sources. All candidates are scored on the same folds.
+    are its pipeline without strings of many values, with these strings encoded by each
+    source alone, and with all sources. All candidates are scored on the same folds.
 
     Parameters
     ----------
@@ -204,6 +204,8 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     scores, seconds = np.empty((2, len(names), len(folds)))
     predictions, errors = np.empty_like(y), np.empty(len(y))
+    classes = np.unique(y)
+    probabilities = np.zeros((len(y), len(classes)))
     drops = []
     total = len(names) * len(folds)
     # None disables the bar unless the output is a terminal.
@@ -220,12 +222,17 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
             # Of the last candidate, which uses all sources.
             predictions[test] = model.predict(held_out)
             errors[test] = _errors(model, held_out, y[test])
+            has_probabilities = is_classifier(model) and hasattr(model, "predict_proba")
+            if has_probabilities:
+                places = np.searchsorted(classes, model.classes_)
+                probabilities[np.ix_(test, places)] = model.predict_proba(held_out)
             if isinstance(candidates, TableCandidates):
                 drops.append(_drops(model, held_out, y[test], scorer, seed))
     alone = np.setdiff1d(np.arange(len(y)), np.concatenate([test for _, test in folds]))
     if len(alone):
         predictions[alone] = _predict_classes_of_one_row(candidates, alone, y)
         errors[alone] = 1.0
+        probabilities[alone] = predictions[alone, None] == classes
     importances = {
         name: np.array([drop[name] for drop in drops])
         for name in (drops[0] if drops else ())
@@ -237,6 +244,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
         metric=_name(scoring),
         predictions=predictions,
         errors=errors,
+        probabilities=probabilities if has_probabilities else None,
         importances=importances or None,
     )
 

@@ -61,6 +61,9 @@ class SourceComparisonDisplay(BaseDisplay):
         Out-of-fold predictions of the last candidate.
     errors : ndarray of shape (n_rows,), default=None
         Errors of these predictions: absolute errors, or 1 - probability of the class.
+    probabilities : ndarray of shape (n_rows, n_classes), default=None
+        Out-of-fold probabilities of the classes, in sorted order, of the last
+        candidate; None for numbers and for models without probabilities.
     importances : dict of str to ndarray of shape (n_folds,), default=None
         Importance of each column of a table: the decrease of the last candidate's score
         when the column is shuffled in the test part.
@@ -112,6 +115,7 @@ class SourceComparisonDisplay(BaseDisplay):
     metric: str
     predictions: NDArray[Any] | None = None
     errors: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
     importances: Mapping[str, NDArray[np.float64]] | None = None
 
     def frame(self, part: Literal["sources", "columns"] = "sources") -> pd.DataFrame:

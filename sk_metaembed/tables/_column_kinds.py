@@ -5,7 +5,7 @@ read as in any batch.
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,8 +48,7 @@ _LIST_SAMPLE = 20_000  # items of lists repeat less often
 _FEW = 40  # distinct values of a category, whatever they are
 
 
-@dataclass(frozen=True)
-class ColumnKind:
+class ColumnKind(NamedTuple):
     """What a column contains, as decided from its training rows.
 
     `kind` is "number", "date", "category" (few values, or values that repeat), "name"
@@ -89,14 +88,14 @@ def column_kind(cells, name=""):
     if not len(values):
         return start
     if len(values) == 1 and not start.n_missing:
-        return replace(start, kind="constant")
+        return start._replace(kind="constant")
     if cells.dtype.kind == "f":
         kind, odd = _as_floats(start, values, counts)
     elif cells.dtype.kind == "M":
         dates = DateFormat(parts=varying_parts(values))
-        kind, odd = replace(start, kind="date", dates=dates), []
+        kind, odd = start._replace(kind="date", dates=dates), []
     elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
-        kind, odd = replace(start, kind="list"), []
+        kind, odd = start._replace(kind="list"), []
     else:
         kind, odd = _as_strings(start, Values(list(_joined(values)), counts))
     if odd:
@@ -148,6 +147,16 @@ def read_texts(cells, kind):
     return np.where(texts == None, "", texts)  # noqa: E711
 
 
+def unread_cells(cells, kind):
+    """Return which cells of a column of numbers or dates are neither, nor missing."""
+    if cells.dtype.kind != "O" or not float_names(kind) or kind.numbers is not None:
+        return np.zeros(len(cells), dtype=bool)
+    is_read = np.isfinite(read_floats(cells, kind)).any(axis=1)
+    known = {None, "", *kind.strays}
+    is_known = [text in known or is_missing(text) for text in _joined(cells)]
+    return ~is_read & ~np.array(is_known, dtype=bool)
+
+
 def find_duplicates(columns):
     """Return the positions of columns that equal an earlier one, and of that one."""
     seen, out = {}, {}
@@ -172,10 +181,10 @@ def _as_floats(start, values, counts):
     """Return the kind of a column of floats, and its infinite values."""
     finite = np.isfinite(values)
     odd = list(values[~finite])
-    kind = replace(start, n_odd=int(counts[~finite].sum()))
+    kind = start._replace(n_odd=int(counts[~finite].sum()))
     values, counts = values[finite], counts[finite]
     if not len(values):
-        return replace(kind, kind="empty"), odd
+        return kind._replace(kind="empty"), odd
     like_dates = (values > 19000000) & (values < 21000000)
     texts = as_texts(values).tolist() if like_dates.mean() >= 0.99 else []
     if are_compact_dates(texts):
@@ -183,15 +192,14 @@ def _as_floats(start, values, counts):
         odd += values[np.isnat(dates)].tolist()
         n_odd = kind.n_odd + int(counts[np.isnat(dates)].sum())
         dates = DateFormat(parts=varying_parts(dates))
-        return replace(kind, kind="date", dates=dates, n_odd=n_odd), odd
+        return kind._replace(kind="date", dates=dates, n_odd=n_odd), odd
     return _number(kind, NumberFormat(), values, counts), odd
 
 
 def _number(kind, number_format, values, counts):
     """Return the kind of numbers: "number" or "key"."""
     n_distinct, n_rows = len({*values.tolist()}), int(counts.sum())
-    return replace(
-        kind,
+    return kind._replace(
         kind="key" if is_counter(values, n_rows) else "number",
         number_format=number_format,
         categorical=3 <= n_distinct <= 30 and n_rows >= 10 * n_distinct,
@@ -208,21 +216,21 @@ def _as_strings(start, values):
                 return kind, odd
     separator = _separator(values)
     if separator:
-        return replace(start, kind="list", separator=separator), []
+        return start._replace(kind="list", separator=separator), []
     if are_keys(values):
-        return replace(start, kind="key"), []
+        return start._replace(kind="key"), []
     if are_urls(sample):
-        return replace(start, kind="url"), []
+        return start._replace(kind="url"), []
     few = start.n_distinct <= min(_FEW, int(values.n_rows) // 2)
     if not few and is_prose(sample):
-        return replace(start, kind="text"), []
+        return start._replace(kind="text"), []
     plan = plan_numbers(sample.texts, sample.counts)
-    kind = replace(start, numbers=plan if plan.slots else None)
+    kind = start._replace(numbers=plan if plan.slots else None)
     digits = [any(map(str.isdecimal, text)) for text in sample.texts]
     if not few and plan.slots and sample.share(digits) >= 0.8:
-        return replace(kind, kind="code"), []
+        return kind._replace(kind="code"), []
     few = few or start.repeated >= 0.9
-    return replace(kind, kind="category" if few else "name", categorical=few), []
+    return kind._replace(kind="category" if few else "name", categorical=few), []
 
 
 def _separator(values):
@@ -245,8 +253,8 @@ def _as_numbers(start, values, sample):
         return None, []
     if _have_another_unit(odd, values):
         return None, []
-    kind = replace(
-        start, strays=strays, n_odd=n_odd, n_missing=start.n_missing + n_missing
+    kind = start._replace(
+        strays=strays, n_odd=n_odd, n_missing=start.n_missing + n_missing
     )
     return _number(kind, number_format, parsed[found], values.counts[found]), odd
 
@@ -265,8 +273,7 @@ def _as_dates(start, values, sample):
     strays, odd, n_odd, n_missing = _others(values, ~np.isnat(dates))
     if not _tolerable(n_odd, values):
         return None, []
-    kind = replace(
-        start,
+    kind = start._replace(
         kind="date",
         dates=DateFormat(order, varying_parts(dates)),
         strays=strays,

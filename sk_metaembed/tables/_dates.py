@@ -4,7 +4,7 @@ import datetime
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,8 +59,7 @@ _JAPANESE = str.maketrans("年月", "--", "日")
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 
 
-@dataclass(frozen=True)
-class DateFormat:
+class DateFormat(NamedTuple):
     """How the dates of a column are written, and which of their parts vary.
 
     `order` is that of ambiguous cells such as "05/03/2019": "dmy" or "mdy".

@@ -7,8 +7,8 @@ training cells, and stored in a `NumberFormat`.
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,8 +72,7 @@ _USUAL = re.compile(r"\d+(?:\.\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _LONGEST = 50  # characters of a text that is a number
 
 
-@dataclass(frozen=True)
-class NumberFormat:
+class NumberFormat(NamedTuple):
     """How the numbers of a column are written.
 
     `decimal` is the decimal separator of ambiguous cells, `unit` the unit in which

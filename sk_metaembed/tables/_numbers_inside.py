@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ _INSIDE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class NumberPlan:
+class NumberPlan(NamedTuple):
     """Numbers to take from the texts of a column.
 
     `units` are those that are told apart; units of the same family are converted to
@@ -67,7 +66,7 @@ def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.01):
             values.setdefault(slot, set()).add(value)
     slots = [s for s, n in rows.items() if n >= enough and len(values[s]) > 1]
     slots = sorted(slots, key=lambda slot: (-rows[slot], slot))[:max_slots]
-    return replace(plan, slots=tuple(sorted(slots)))
+    return plan._replace(slots=tuple(sorted(slots)))
 
 
 def _choose_units(pairs, meaning, enough):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_regressor
+from sklearn.utils import get_tags
 
 from .._core._named_errors import names_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import Tokenizer
 from ..sources import EmbeddingUnion
+from ._learners import DenseScaler
+from ._table_encoder import TableEncoder
 from ._table_model import TableClassifier, TableRegressor
 from ._text_meta_encoder import TextMetaEncoder
 
@@ -96,42 +99,44 @@ def make_table_pipeline(
     estimator: Any = "classifier",
     sources: Sequence[Any] | None = None,
     *,
+    learners: Sequence[Any] | None = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
     random_state: int | np.random.RandomState | None = None,
 ) -> Pipeline:
-    """Make a pipeline from tables to predictions: texts, categories, dates, numbers.
+    """Make a pipeline from tables to predictions: numbers, categories, strings, dates.
 
-    It is skrub's `tabular_pipeline` with a `TextMetaEncoder` for the columns of strings
-    with many distinct values, including out-of-fold predictions from the texts. The
-    other columns, missing values and scales are processed as the model requires.
-    Columns are selected by name, in any order; dates can be dates of pandas, polars or
-    Arrow.
+    A `TableEncoder` encodes each column by what it contains; the model is a weighted
+    sum of gradient boosting, extremely randomized trees and a linear model, with
+    weights learned out of fold. Columns are found by name, in any order.
 
     Parameters
     ----------
     estimator : "classifier", "regressor" or estimator, default="classifier"
-        The last step. "classifier" is `HistGradientBoostingClassifier` or
-        `LogisticRegression`, and "regressor" is `HistGradientBoostingRegressor` or
-        `Ridge`, whichever has the smaller loss on three folds of the encoded table.
-        Boosting is not considered for sets of labels and several columns of numbers.
+        The last step. The strings select `TableClassifier` and `TableRegressor`. Any
+        other estimator receives the encoded table; if it does not accept missing
+        values, they are imputed, and numbers are scaled.
     sources : list of sources or of (str, source) pairs, default=None
-        Sources in addition to "words" and "chars", as for `TextMetaEncoder`.
+        Sources of vectors of strings, in addition to n-grams, as for
+        `TableEncoder`.
+    learners : list of str or (str, estimator) pairs, default=None
+        The learners of `TableClassifier` or `TableRegressor`, such as ``["boosting",
+        "linear", ("forest", RandomForestClassifier())]``. None uses all of its own.
     n_jobs : int, default=None
-        Number of columns that are encoded in parallel.
+        Number of columns and learners that are fitted in parallel.
+    verbose : int, default=0
+        1 shows the progress of the learners.
     random_state : int, RandomState instance or None, default=None
-        As for `TextMetaEncoder`. It is not passed to another `estimator`.
+        Determines the folds and the learners. It is not passed to another `estimator`.
 
     Returns
     -------
     Pipeline
-        An unfitted pipeline. The first step, "table", is a kind of
-        `skrub.TableVectorizer`, whose parameter `high_cardinality` is the
-        `TextMetaEncoder`; the last step is "model".
+        An unfitted pipeline with the steps "table" and "model"; in between "scaler",
+        if the estimator does not accept missing values.
 
     Raises
     ------
-    ModuleNotFoundError
-        If skrub is not installed, or older than 0.6.
     TypeError, ValueError
         If `estimator` is not one of these.
 
@@ -139,6 +144,12 @@ def make_table_pipeline(
     --------
     make_text_pipeline : For texts alone.
     search_space : Parameters to search over.
+
+    Notes
+    -----
+    ``fit(X, y, model__sample_weight=w)`` weights rows in the model;
+    ``table__sample_weight`` does so in the encoder, and ``table__groups``,
+    ``model__groups`` keep rows of one group in one fold.
 
     Examples
     --------
@@ -155,28 +166,36 @@ def make_table_pipeline(
     """
     from sklearn.pipeline import Pipeline
 
-    try:
-        from skrub import tabular_pipeline
-
-        from ._table_vectorizer import TableVectorizer
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            "make_table_pipeline uses skrub for the columns that are not texts: pip "
-            "install 'sk_metaembed[tables]'. TextMetaEncoder works without it, in a "
-            "ColumnTransformer.",
-            name="skrub",
-        ) from error
     _check_estimator(estimator)
-    pipeline = tabular_pipeline(estimator, n_jobs=n_jobs)
-    encoder = _encoder(pipeline[-1], sources, None, random_state)
-    (_, table), *others, (_, model) = pipeline.steps
-    table = TableVectorizer(
-        **{**table.get_params(deep=False), "high_cardinality": encoder}
+    is_number = estimator == "regressor" or (
+        not isinstance(estimator, str) and is_regressor(estimator)
     )
+    steps: list[tuple[str, Any]] = [
+        (
+            "table",
+            TableEncoder(
+                sources,
+                target_type="continuous" if is_number else "auto",
+                n_jobs=n_jobs,
+                random_state=random_state,
+            ),
+        )
+    ]
     if isinstance(estimator, str):
         kind = TableClassifier if estimator == "classifier" else TableRegressor
-        model = kind(random_state=random_state)
-    return Pipeline([("table", table), *others, ("model", model)])
+        model = kind(n_jobs=n_jobs, verbose=verbose, random_state=random_state)
+        if learners is not None:
+            model.set_params(learners=learners)
+        return Pipeline([*steps, ("model", model)])
+    if learners is not None:
+        raise ValueError(
+            'learners are parts of the models "classifier" and "regressor"; got '
+            f"estimator={estimator!r} too. Add it to the learners as a pair of a name "
+            "and the estimator."
+        )
+    if not get_tags(estimator).input_tags.allow_nan:
+        steps.append(("scaler", DenseScaler()))
+    return Pipeline([*steps, ("model", estimator)])
 
 
 def _encoder(estimator, sources, n_jobs, random_state):

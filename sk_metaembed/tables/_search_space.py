@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from .._core._named_errors import names_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sources import EmbeddingUnion, source_subsets
+from ._table_encoder import TableEncoder
 from ._text_meta_encoder import TextMetaEncoder
 
 _N_COMPONENTS = [10, 30, 100]
@@ -18,9 +19,9 @@ _N_COMPONENTS = [10, 30, 100]
 def search_space(pipeline: BaseEstimator) -> dict[str, list[Any]]:
     """Return the parameters of a text pipeline to search over.
 
-    These are the sources of each `EmbeddingUnion`, `tfidf` of a stack, and the sources,
-    number of dimensions and predictions of each `TextMetaEncoder`. Add the parameters
-    of other models yourself.
+    These are the sources of each `EmbeddingUnion`, `tfidf` of a stack, and the sources
+    and number of dimensions of each `TableEncoder` and `TextMetaEncoder`, with the
+    predictions of the latter. Add the parameters of other models yourself.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def search_space(pipeline: BaseEstimator) -> dict[str, list[Any]]:
         space |= {f"{prefix}{key}": values for key, values in found.items()}
     if not space:
         raise ValueError(
-            f"{type(pipeline).__name__} has no TextMetaEncoder and no "
+            f"{type(pipeline).__name__} has no TableEncoder, TextMetaEncoder or "
             "EmbeddingUnion among its parameters. Pass the result of "
             "make_text_pipeline with sources or of make_table_pipeline, or a Pipeline "
             "with one of them."
@@ -89,6 +90,11 @@ def _is_union(part):
 
 def _choices(part, has_union):
     """Return the values to try of each parameter of one part of a pipeline."""
+    if isinstance(part, TableEncoder):
+        return {
+            "active": source_subsets(part.source_names),
+            "n_components": list(_N_COMPONENTS),
+        }
     if isinstance(part, TextMetaEncoder):
         return {
             "active": source_subsets(part.source_names),

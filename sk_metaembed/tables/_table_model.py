@@ -1,121 +1,487 @@
-"""Models of encoded tables: gradient boosting or a linear model, by their loss."""
+"""TableClassifier and TableRegressor: a weighted sum of learners of encoded tables."""
 
-import warnings
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    is_classifier,
+    is_regressor,
+)
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
-_FOLDS = 3
-_PENALTIES = (0.1, 3.0, 100.0)
+from .._core._checked_parameters import CheckedParametersMixin
+from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import _check_sample_weight
+from ..meta._stacked_targets import expected, predicted, read_classes, read_numbers
+from ..sequences._targets import check_target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+_LEARNERS = ("boosting", "trees", "linear")
+_FOLDS = 5
+_FEW_FOLDS = 3
+_MANY_ROWS = 1500
 
 
-class _TableModel(BaseEstimator):
-    """Choose between gradient boosting and linear models by the loss out of fold.
+class _TableModel(CheckedParametersMixin, BaseEstimator):
+    """Fit learners and the weights of their sum.
 
-    Not public. Reads the numbers and categories of a `skrub.TableVectorizer`.
+    A subclass has ``_read_target(y, n_rows, sample_weight)``.
     """
 
-    def __init__(self, random_state=None):
-        self.random_state = random_state
+    _parameter_constraints: dict = {
+        "learners": [list, tuple],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
 
-    def fit(self, X, y):
-        """Compare the models on three folds, and fit the best on all rows."""
-        y = np.asarray(y)
-        candidates = self._candidates(y)
-        best = 0
-        if len(candidates) > 1 and len(y) >= 2 * _FOLDS:
-            best = int(np.argmin([self._loss(model, X, y) for model in candidates]))
-        self.model_ = clone(candidates[best]).fit(X, y)
+    @fit_context(prefer_skip_nested_validation=False)
+    @rollback_on_error
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the learners, and learn their weights from rows that they have not seen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, NaN where missing, such as the output of a `TableEncoder`.
+        y : array-like of shape (n_rows,) or (n_rows, n_columns)
+            The target.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row in the learners, weights and scores. Rows of weight 0
+            are treated as absent.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group are in one fold.
+
+        Returns
+        -------
+        estimator instance
+            The fitted estimator.
+        """
+        from ..meta._stacked_models import fit_weights, make_folds, row_weights
+
+        X = validate_data(self, X, dtype=np.float32, ensure_all_finite="allow-nan")
+        weights = sample_weight
+        if weights is not None:
+            weights = _check_sample_weight(
+                weights, X, dtype=np.float64, ensure_non_negative=True
+            )
+        if weights is not None and not weights.all():
+            y, kept = check_target(y, len(X)), np.flatnonzero(weights)
+            check_consistent_length(y, groups)
+            groups = None if groups is None else np.asarray(groups)[kept]
+            X, y, weights = X[kept], y[kept], weights[kept]
+        target = self._read_target(y, len(X), weights)
+        weights = self._with_class_weights(target, weights)
+        rng = check_random_state(self.random_state)
+        n_folds = _FEW_FOLDS if len(X) >= _MANY_ROWS else _FOLDS
+        folds = make_folds(n_folds, target, groups, None, rng)
+        tasks = self._tasks(X, target, folds, weights, rng)
+        learned = dict(zip(tasks, self._run(tasks), strict=True))
+        held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
+        values = np.stack([each.decisions for each in learned.values()])
+        usual = np.full(len(learned), 1 / len(learned))
+        rows = held_out * row_weights(target, weights)
+        found = fit_weights(values, target, rows, usual)
+        self.weights_ = dict(zip(learned, found.tolist(), strict=True))
+        self.estimators_ = {name: each.models for name, each in learned.items()}
+        score = partial(_score, target, held_out, weights)
+        self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
+        self.scores_["sum"] = score(np.tensordot(found, values, 1))
+        self._target = target.first_row()
         return self
 
-    def predict(self, X):
-        """Return the predictions of the chosen model."""
+    def _tasks(self, X, target, folds, sample_weight, rng):
+        """Return a call that fits each learner, by name."""
+        from . import _learners
+
+        tasks = {}
+        for learner in self.learners:
+            name, estimator = self._read_learner(learner)
+            seed = int(rng.randint(2**31 - 1))
+            if name in tasks:
+                raise ValueError(f"learners has two learners named {name!r}.")
+            if estimator is None and name == "trees":
+                tasks[name] = partial(
+                    _learners.fit_trees, X, target, sample_weight, seed
+                )
+            elif estimator is None and name == "linear":
+                tasks[name] = partial(
+                    _learners.fit_linear, X, target, folds, sample_weight
+                )
+            else:
+                if estimator is None:
+                    estimator = _learners.boosting(target, seed)
+                tasks[name] = partial(
+                    _learners.fit_on_folds, estimator, X, target, folds, sample_weight
+                )
+        if not tasks:
+            raise ValueError("learners is empty: at least one is needed.")
+        return tasks
+
+    def _read_learner(self, learner):
+        """Return the name of a learner, and its estimator if it is not built in."""
+        if isinstance(learner, str):
+            if learner not in _LEARNERS:
+                raise ValueError(
+                    f"learners has {learner!r}, which is not a learner: {_LEARNERS} "
+                    "are. Pass a pair of a name and an estimator for another one."
+                )
+            return learner, None
+        if not isinstance(learner, list | tuple) or len(learner) != 2:
+            raise ValueError(
+                f"learners must be names or pairs of a name and an estimator; got "
+                f"{learner!r}."
+            )
+        is_kind = is_classifier if is_classifier(self) else is_regressor
+        if not is_kind(learner[1]):
+            kind = "classifier" if is_classifier(self) else "regressor"
+            raise ValueError(f"learner {learner[0]!r} is not a {kind}: {learner[1]!r}.")
+        return learner
+
+    def _run(self, tasks):
+        """Return the results of calls, in `n_jobs` threads with one core each."""
+        from tqdm import tqdm
+
+        parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
+        results = parallel(delayed(_call)(task, self.n_jobs) for task in tasks.values())
+        bar = tqdm(results, "learners", len(tasks), disable=not self.verbose)
+        return list(bar)
+
+    def _decide(self, X):
+        """Return the weighted sum of decision values, relative to the center."""
+        from ._learners import decide
+
         check_is_fitted(self)
-        return self.model_.predict(X)
+        X = validate_data(
+            self,
+            X,
+            dtype=np.float32,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=0,
+            reset=False,
+        )
+        total = np.zeros((len(X), self._target.columns.shape[1]))
+        if not len(X):
+            return total
+        for name, models in self.estimators_.items():
+            for model in models:
+                own = decide(model, X) - self._target.center
+                total += self.weights_[name] / len(models) * own
+        return total
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 class TableClassifier(ClassifierMixin, _TableModel):
-    """`HistGradientBoostingClassifier` or `LogisticRegression`."""
+    r"""Classify rows of numbers by a weighted sum of learners of different kinds.
 
-    def _candidates(self, y):
-        from sklearn.ensemble import HistGradientBoostingClassifier
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.multiclass import OneVsRestClassifier
-        from skrub import tabular_pipeline
+    Gradient boosting, extremely randomized trees and a linear model are fitted on the
+    same columns. Their log odds are summed with nonnegative weights, which are learned
+    from predictions of rows that the learners have not seen. It is the model of
+    `make_table_pipeline`, after a `TableEncoder`.
 
-        linear = [
-            LogisticRegression(C=1 / penalty, max_iter=1000) for penalty in _PENALTIES
-        ]
-        if type_of_target(y).startswith("multilabel"):
-            return [tabular_pipeline(OneVsRestClassifier(linear[1]))]
-        boosting = HistGradientBoostingClassifier(
-            categorical_features="from_dtype", random_state=self.random_state
-        )
-        return [boosting, *map(tabular_pipeline, linear)]
+    Parameters
+    ----------
+    learners : list of str or (str, classifier) pairs, \
+            default=("boosting", "trees", "linear")
+        The learners: "boosting" is a `HistGradientBoostingClassifier`, "trees" an
+        `ExtraTreesRegressor` of indicators of the classes, "linear" a
+        `LogisticRegression`. Any classifier can be added with a name of its own.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as for scikit-learn's classifiers.
+    n_jobs : int, default=None
+        Number of learners that are fitted in parallel, each by one thread. None fits
+        one after the other, with all cores where a learner can use them.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the learners.
 
-    def _loss(self, model, X, y):
-        from sklearn.metrics import log_loss
-        from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Weight of each learner in the sum.
+    scores_ : dict of str to float
+        Accuracy of each learner, and of their "sum", on rows that they have not seen.
+        NaN if no row could be held out.
+    estimators_ : dict of str to list of estimator
+        The fitted models of each learner, whose decision values are averaged.
+    classes_ : ndarray of shape (n_classes,)
+        The classes in y; for an indicator matrix the numbers of its columns.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
+        Names of the columns, if all are str.
 
-        folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds has probability 0 in one of them.
-            warnings.simplefilter("ignore")
-            values = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
-        rare = 1e-6 / values.shape[1]
-        values = (values + rare) / (values + rare).sum(axis=1, keepdims=True)
-        return log_loss(y, values, labels=np.unique(y))
+    Raises
+    ------
+    ValueError
+        If y is missing or has one class, or if a learner is unknown.
 
-    @property
-    def classes_(self):
-        """The classes in y."""
-        return self.model_.classes_
+    Warns
+    -----
+    UserWarning
+        If y has classes of very few rows.
 
-    def predict_proba(self, X):
-        """Return the probabilities of the chosen model."""
-        check_is_fitted(self)
-        return self.model_.predict_proba(X)
+    See Also
+    --------
+    make_table_pipeline : Encodes tables before.
+    StackedMetaClassifier : The same sum for sources of sequences.
 
-    @available_if(lambda self: hasattr(self.model_, "decision_function"))
-    def decision_function(self, X):
-        """Return the decision values of the chosen model."""
-        return self.model_.decision_function(X)
+    Notes
+    -----
+    With :math:`f_k` the log odds of learner k, the prediction is made from
+    :math:`\sum_k w_k f_k(x)`. The weights minimize the log loss of predictions of rows
+    that the learners have not seen plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2`,
+    where :math:`w^0` are equal weights, of which each keeps a tenth. Boosting and
+    further classifiers are fitted on the training part of each of five folds (three
+    for 1,500 rows or more), and their mean predicts; a tree predicts the rows that it
+    has not drawn; the linear model is fitted once more on all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import TableClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] > 0, "up", "down")
+    >>> model = TableClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, np.nan]]).tolist()
+    ['up', 'down']
+    """
+
+    _parameter_constraints: dict = {
+        **_TableModel._parameter_constraints,
+        "class_weight": [dict, str, None],
+    }
+
+    def __init__(
+        self,
+        learners: Sequence[Any] = _LEARNERS,
+        *,
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.learners = learners
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _read_target(self, y, n_rows, sample_weight):
+        target = read_classes(y, n_rows)
+        self.classes_ = target.classes
+        return target
+
+    def _with_class_weights(self, target, sample_weight):
+        if self.class_weight is None:
+            return sample_weight
+        own = compute_sample_weight(self.class_weight, target.y)
+        return own if sample_weight is None else own * sample_weight
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the classes with the largest probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            With the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_labels)
+            Classes; for sets of labels, an indicator matrix of the labels with a
+            probability above one half.
+        """
+        values = self._decide(X)
+        return predicted(self._target, values)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            With the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Columns are in the order of `classes_`. Rows sum to 1, except for sets of
+            labels, which have one probability per label.
+        """
+        values = self._decide(X)
+        probabilities = expected(self._target, values)
+        if self._target.is_binary:
+            return np.hstack([1 - probabilities, probabilities])
+        return probabilities
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the weighted sums of the learners' log odds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            With the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            For two classes, the log odds of the second.
+        """
+        values = self._decide(X)
+        return values[:, 0] if self._target.is_binary else values
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.input_tags.allow_nan = True
         return tags
 
 
 class TableRegressor(RegressorMixin, _TableModel):
-    """`HistGradientBoostingRegressor` or `Ridge`."""
+    r"""Predict numbers from rows of numbers by a weighted sum of learners.
 
-    def _candidates(self, y):
-        from sklearn.ensemble import HistGradientBoostingRegressor
-        from sklearn.linear_model import Ridge
-        from skrub import tabular_pipeline
+    Gradient boosting, extremely randomized trees and a linear model are fitted on the
+    same columns. Their predictions are summed with nonnegative weights, which are
+    learned from predictions of rows that the learners have not seen. It is the model of
+    `make_table_pipeline`, after a `TableEncoder`.
 
-        linear = [tabular_pipeline(Ridge(penalty)) for penalty in _PENALTIES]
-        if y.ndim == 2 and y.shape[1] > 1:
-            return linear
-        boosting = HistGradientBoostingRegressor(
-            categorical_features="from_dtype", random_state=self.random_state
-        )
-        return [boosting, *linear]
+    Parameters
+    ----------
+    learners : list of str or (str, regressor) pairs, \
+            default=("boosting", "trees", "linear")
+        The learners: "boosting" is a `HistGradientBoostingRegressor`, "trees" an
+        `ExtraTreesRegressor`, "linear" a `Ridge`. Any regressor can be added with a
+        name of its own.
+    n_jobs : int, default=None
+        Number of learners that are fitted in parallel, each by one thread. None fits
+        one after the other, with all cores where a learner can use them.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the learners.
 
-    def _loss(self, model, X, y):
-        from sklearn.metrics import mean_squared_error
-        from sklearn.model_selection import KFold, cross_val_predict
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        Weight of each learner in the sum.
+    scores_ : dict of str to float
+        Coefficient of determination of each learner, and of their "sum", on rows that
+        they have not seen. NaN if no row could be held out.
+    estimators_ : dict of str to list of estimator
+        The fitted models of each learner, whose predictions are averaged.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
+        Names of the columns, if all are str.
 
-        folds = KFold(_FOLDS, shuffle=True, random_state=0)
-        return mean_squared_error(y, cross_val_predict(model, X, y, cv=folds))
+    Raises
+    ------
+    ValueError
+        If y is missing or is not numeric, or if a learner is unknown.
+
+    See Also
+    --------
+    TableClassifier : The same for classes; its Notes say what is computed.
+    StackedMetaRegressor : The same sum for sources of sequences.
+
+    Notes
+    -----
+    The prediction is :math:`\bar y + \sum_k w_k (f_k(x) - \bar y)`. The weights
+    minimize the squared error of predictions of rows that the learners have not seen,
+    divided by twice that of equal weights, plus :math:`\frac{3}{2} \lVert w - w^0
+    \rVert^2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed import TableRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> model = TableRegressor(random_state=0).fit(X, 2 * X[:, 0])
+    >>> model.predict([[1.0, 0.0, 0.0]]).round(1).tolist()
+    [2.0]
+    """
+
+    def __init__(
+        self,
+        learners: Sequence[Any] = _LEARNERS,
+        *,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.learners = learners
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _read_target(self, y, n_rows, sample_weight):
+        return read_numbers(y, n_rows, sample_weight)
+
+    def _with_class_weights(self, target, sample_weight):
+        return sample_weight
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the predicted numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            With the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_columns)
+            The predictions, in the shape of y.
+        """
+        values = self._decide(X)
+        return predicted(self._target, values)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.input_tags.allow_nan = True
         return tags
+
+
+def _call(task, n_jobs):
+    """Return the result of a call; with several jobs, by one thread."""
+    if n_jobs is None:
+        return task()
+    with threadpool_limits(1):
+        return task()
+
+
+def _score(target, rows, sample_weight, decisions):
+    """Return the accuracy or the coefficient of determination of some rows."""
+    if np.count_nonzero(rows) < 2:
+        return float("nan")
+    weights = None if sample_weight is None else sample_weight[rows]
+    score = r2_score if target.kind == "numbers" else accuracy_score
+    values = predicted(target, decisions)[rows]
+    return float(score(target.y[rows], values, sample_weight=weights))

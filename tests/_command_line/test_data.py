@@ -5,21 +5,19 @@ from functools import partial
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import load
+from sk_metaembed import load, make_table_pipeline
 
 from .command import main
 
-pytest.importorskip("skrub")
 TABLE = pd.DataFrame({"a": ["x, y", "z; w", None], "b": [1.5, 2.0, -1.0]})
 
 
 SHOWN = """\
 3 rows, 2 columns
-column  kind      missing  distinct  most frequent
-a       category  33.3%    2         x, y | z; w
-b       number    0.0%     3         1.5 | 2.0 | -1.0
+column  kind    missing  distinct  most frequent
+a       name    33.3%    2         x, y | z; w
+b       number  0.0%     3         1.5 | 2.0 | -1.0
 """
 
 
@@ -55,7 +53,9 @@ def constant_pipeline(monkeypatch):
     models = {"classifier": DummyClassifier(), "regressor": DummyRegressor()}
     monkeypatch.setattr(
         "sk_metaembed._command_line._commands._pipeline",
-        lambda sources, options: make_pipeline(models[options.task]),
+        lambda sources, options: make_table_pipeline(
+            options.task, learners=[("constant", models[options.task])]
+        ),
     )
 
 
@@ -94,7 +94,7 @@ def test_the_target_is_classes_or_numbers(
     values, classes, constant_pipeline, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"a": 1, "b": [*values] * 3})
+    table = pd.DataFrame({"b": [*values] * 3}).reset_index(names="a")
     table.to_csv("t.csv", index=False)
     assert main(["fit", "t.csv", "--target", "b"]) == 0
     result = getattr(load("t.skm"), "classes_", None)
@@ -105,7 +105,7 @@ def test_the_target_is_classes_or_numbers(
 
 def test_categories_are_classes(constant_pipeline, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"a": 1, "b": pd.Categorical(["b", "a"] * 3)})
+    table = pd.DataFrame({"a": range(6), "b": pd.Categorical(["b", "a"] * 3)})
     table.to_parquet("t.parquet")
     assert main(["fit", "t.parquet", "--target", "b"]) == 0
     assert load("t.skm").classes_.tolist() == ["a", "b"]

@@ -10,8 +10,6 @@ from sk_metaembed._command_line._read_table import find_separator, read_table
 
 from .command import main
 
-pytest.importorskip("skrub")
-
 
 @pytest.mark.parametrize(
     ("text", "separator"),

@@ -217,29 +217,23 @@ def table_of_rows():
     )
 
 
-@pytest.mark.filterwarnings("ignore:TextMetaEncoder. out-of-fold predictions of")
 def test_tables():
-    pytest.importorskip("skrub")
     from sk_metaembed import make_table_pipeline
 
     X = table_of_rows()
     pipeline = make_table_pipeline(LogisticRegression(), random_state=0)
-    pipeline.set_params(table__high_cardinality__cv=2)
     found = compare_sources(pipeline, X, Y % 2, cv=CV, random_state=0)
-    assert found.names == [
-        "without texts",
-        "texts by words",
-        "texts by chars",
-        "everything",
-    ]
+    assert found.names == ["without strings", "everything"]
     assert found.metric == "roc_auc"
     table = found.frame().set_index("sources")
-    assert table.score["everything"] > 0.95 > 0.7 > table.score["without texts"]
+    assert table.score["everything"] > 0.95 > 0.7 > table.score["without strings"]
     for k, (train, test) in enumerate(CV.split(X, Y % 2)):
         model = pipeline.fit(X.iloc[train], Y[train] % 2)
         expected = (model.predict(X.iloc[test]) == Y[test] % 2).mean()
         right = found.predictions[test] == Y[test] % 2
         assert right.mean() == expected, k
+        probabilities = model.predict_proba(X.iloc[test])
+        np.testing.assert_allclose(found.probabilities[test], probabilities)
     for other in (TEXTS, pl.from_pandas(X).lazy(), pa.table({"a": [1]})):
         with pytest.raises(TypeError, match="must be a pandas or polars DataFrame"):
             compare_sources(pipeline, other, Y)

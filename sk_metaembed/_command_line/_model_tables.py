@@ -1,0 +1,70 @@
+"""Tables about a fitted pipeline: its columns, its learners, and its reliability."""
+
+import numpy as np
+import pandas as pd
+
+SCORES = {
+    True: "accuracy on rows that were not used for fitting",
+    False: "R² on rows that were not used for fitting",
+}
+_N_GROUPS = 5
+
+
+def columns_frame(encoder):
+    """Return a DataFrame with a row per column of a fitted TableEncoder."""
+    rows = [
+        {
+            "column": column.name,
+            "kind": column.kind,
+            "encoded by": ", ".join(column.encodings) or "not used",
+            "features": column.n_features,
+            "distinct": column.n_distinct,
+            "missing": column.n_missing,
+            "r2": column.r2,
+        }
+        for column in encoder.columns_
+    ]
+    return pd.DataFrame(rows).astype({"r2": float})
+
+
+def learners_frame(model):
+    """Return a DataFrame with a row per learner of a table's model, and their sum."""
+    return pd.DataFrame(
+        {
+            "learner": [*model.scores_],
+            "weight": [model.weights_.get(name, np.nan) for name in model.scores_],
+            "score": [*model.scores_.values()],
+        }
+    )
+
+
+def reliability_frame(y, predictions, probabilities, classes):
+    """Return a DataFrame that compares predictions with what occurred, by group.
+
+    Rows are sorted by the probability of the second of two classes, by that of the
+    predicted class if there are more, or by the predicted number, and split into groups
+    of equal size.
+
+    Parameters
+    ----------
+    y, predictions : ndarray of shape (n_rows,)
+    probabilities : ndarray of shape (n_rows, n_classes), or None for numbers
+    classes : ndarray of shape (n_classes,), or None for numbers
+    """
+    if probabilities is None:
+        predicted, actual = predictions.astype(float), y.astype(float)
+    elif len(classes) == 2:
+        predicted, actual = probabilities[:, 1], y == classes[1]
+    else:
+        predicted, actual = probabilities.max(axis=1), y == predictions
+    order = np.argsort(predicted, kind="stable")
+    groups = [rows for rows in np.array_split(order, _N_GROUPS) if len(rows)]
+    return pd.DataFrame(
+        {
+            "rows": [len(rows) for rows in groups],
+            "from": [predicted[rows].min() for rows in groups],
+            "to": [predicted[rows].max() for rows in groups],
+            "predicted": [predicted[rows].mean() for rows in groups],
+            "actual": [actual[rows].mean() for rows in groups],
+        }
+    )

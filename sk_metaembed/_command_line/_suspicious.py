@@ -1,0 +1,97 @@
+"""What is suspicious in a table: leaks of the target, keys, copies."""
+
+import numpy as np
+from sklearn.model_selection import cross_val_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from .._core._messages import plural
+from ..tables._table_encoder import plain_features
+
+_LEAK_R2 = 0.98
+_AS_GOOD = 0.01  # below the score of all columns
+_CLEARLY = 0.5  # of the way from the score of a constant to 1
+_MOST_ROWS = 5000
+_FOLDS = 3
+_FEWEST_ROWS = 30
+_ASK = "Leave it out by --drop if it is not known at the time of a prediction."
+_OF_KIND = {
+    "key": "has another value in each row, as an identifier. Leave it out by --drop or "
+    "--id, unless its order means something",
+    "constant": "has one value, and is not used",
+    "empty": "has no values, and is not used",
+    "duplicate": "equals an earlier column, and is not used",
+}
+
+
+def find_suspicious(pipeline, X, y):
+    """Return sentences about a fitted pipeline and its training table."""
+    encoder, model = pipeline["table"], pipeline["model"]
+    alone = _scores_alone(encoder, X, y, hasattr(model, "classes_"))
+    best = model.scores_["sum"]
+    found = []
+    for column in encoder.columns_:
+        name = repr(column.name)
+        if column.kind in _OF_KIND:
+            found.append(f"Column {name} {_OF_KIND[column.kind]}.")
+        if column.r2 is not None and column.r2 > _LEAK_R2:
+            found.append(
+                f"Column {name} almost determines the target: its strings explain "
+                f"{column.r2:.1%} of the variance. {_ASK}"
+            )
+        elif alone.get(column.name, -np.inf) >= best - _AS_GOOD:
+            found.append(
+                f"Column {name} alone predicts as well as all columns: its score is "
+                f"{alone[column.name]:.3f}, that of all {best:.3f}. {_ASK}"
+            )
+    return found + _copies(X, y)
+
+
+def _scores_alone(encoder, X, y, is_classifier):
+    """Return the scores of a tree on each column of numbers, dates or categories.
+
+    Only scores far above that of a constant are returned. Strings that are encoded by
+    n-grams have a score of their own, `r2`.
+    """
+    if len(X) < _FEWEST_ROWS:
+        return {}
+    rows = np.random.default_rng(0).permutation(len(X))[:_MOST_ROWS]
+    X, y = X.iloc[rows], y[rows]
+    chance, kind = 0.0, DecisionTreeRegressor
+    if is_classifier:
+        counts = np.unique(y, return_counts=True)[1]
+        if counts.max() < _FOLDS:
+            return {}
+        chance, kind = counts.max() / len(y), DecisionTreeClassifier
+    tree = kind(max_leaf_nodes=64, min_samples_leaf=3, random_state=0)
+    folds = _folds(y, is_classifier)
+    scores = {
+        name: cross_val_score(tree, features, y, cv=folds).mean()
+        for name, features in plain_features(encoder, X).items()
+    }
+    is_single = sum(column.n_features > 0 for column in encoder.columns_) == 1
+    least = _LEAK_R2 if is_single else chance + _CLEARLY * (1 - chance)
+    return {name: score for name, score in scores.items() if score >= least}
+
+
+def _folds(y, is_classifier):
+    """Return folds, stratified if all classes have a row in each."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    is_frequent = is_classifier and np.unique(y, return_counts=True)[1].min() >= _FOLDS
+    return (StratifiedKFold if is_frequent else KFold)(_FOLDS)
+
+
+def _copies(X, y):
+    """Return a sentence if rows are equal in all columns."""
+    texts = X.astype(str).set_axis(range(X.shape[1]), axis=1)
+    n_copied = int(texts.duplicated(keep=False).sum())
+    if not n_copied:
+        return []
+    n_equal = int(texts.assign(target=y).duplicated(keep=False).sum())
+    text = f"{plural(n_copied, 'row')} of {len(X):,} have the same values as another"
+    if n_equal < n_copied:
+        text += f", {n_copied - n_equal:,} of them with other targets only"
+    return [
+        f"{text}. If they are copies, remove them: scores are too good when one copy "
+        "is used for fitting and another for scoring."
+    ]

@@ -1,0 +1,167 @@
+"""Encode one column of a table by what it contains."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .._core._messages import short_repr
+from ._column_kinds import (
+    column_kind,
+    float_names,
+    read_floats,
+    read_texts,
+    unread_cells,
+)
+
+_MAX_ONE_HOT = 40  # values of a category with an indicator each
+_STRINGS = ("category", "name", "code", "text", "url", "list")
+_N_EXAMPLES = 3
+
+
+class Column(NamedTuple):
+    """How a column of a table is encoded, an entry of `TableEncoder.columns_`.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "number", "date", "category" (few values, or values that repeat), "name" (short
+        strings), "code" (strings with numbers inside), "text" (prose), "list", "url",
+        "key" (distinct in each row, such as a counter), "constant", "empty" or
+        "duplicate".
+    encodings : tuple of str
+        What is made of it; empty if the column is not used.
+    n_features : int
+        Number of columns in the output.
+    n_distinct, n_missing : int
+        Of the training rows.
+    r2 : float or None
+        How much of the target's variance a ridge regression on the strings explains,
+        out of fold.
+    """
+
+    name: str
+    kind: str
+    encodings: tuple[str, ...]
+    n_features: int
+    n_distinct: int
+    n_missing: int
+    r2: float | None
+
+    @property
+    def is_embedded(self):
+        """Whether n-grams or sources encode the strings, rather than indicators."""
+        return "ngrams" in self.encodings or "sources" in self.encodings
+
+
+class ColumnEncoder(BaseEstimator):
+    """Encode the cells of a column as numbers.
+
+    Not public. The cells are an output of `read_cells`.
+
+    Parameters
+    ----------
+    name : str
+    strings : StringFeatures
+        For strings.
+    ngrams : bool
+        Whether to encode strings that have many values by n-grams.
+    sources : TextMetaEncoder or None
+        For strings that have many values, in addition.
+    is_duplicate : bool
+        Whether an earlier column has the same cells; it has no features then.
+    """
+
+    def __init__(self, name, strings, ngrams, sources, is_duplicate):
+        self.name = name
+        self.strings = strings
+        self.ngrams = ngrams
+        self.sources = sources
+        self.is_duplicate = is_duplicate
+
+    def fit_transform(self, cells, targets, folds, weights):
+        """Decide the kind, fit, and return the features of the training rows."""
+        self.kind_ = kind = column_kind(cells, self.name)
+        self.strings_ = self.sources_ = None
+        if self.is_duplicate:
+            return np.zeros((len(cells), 0), dtype=np.float32)
+        is_string = kind.kind in _STRINGS
+        is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
+        parts, texts = [read_floats(cells, kind)], read_texts(cells, kind)
+        if is_listed or kind.strays or (is_string and self.ngrams):
+            self.strings_ = clone(self.strings)
+            self.strings_.set_params(one_hot=is_listed or not is_string)
+            parts.append(self.strings_.fit_transform(texts, targets, folds, weights))
+        if self.sources is not None and is_string and not is_listed:
+            self.sources_ = clone(self.sources)
+            parts.append(self.sources_.fit_transform(texts.tolist()))
+        return _as_float32(parts)
+
+    def transform(self, cells):
+        """Return the features of cells, float32."""
+        if self.is_duplicate:
+            return np.zeros((len(cells), 0), dtype=np.float32)
+        self.warn_of_unread(cells)
+        parts = [read_floats(cells, self.kind_)]
+        if self.strings_ is not None or self.sources_ is not None:
+            texts = read_texts(cells, self.kind_)
+        if self.strings_ is not None:
+            parts.append(self.strings_.transform(texts))
+        if self.sources_ is not None:
+            parts.append(self.sources_.transform(texts.tolist()))
+        return _as_float32(parts)
+
+    def warn_of_unread(self, cells):
+        """Issue a warning if values are not of the kind of the column."""
+        unread = unread_cells(cells, self.kind_)
+        if unread.any():
+            distinct = list(dict.fromkeys(cells[unread].tolist()))[:_N_EXAMPLES]
+            warnings.warn(
+                f"column {self.name!r} was a {self.kind_.kind} in fit; "
+                f"{np.count_nonzero(unread):,} of {len(cells):,} values are none and "
+                f"count as missing: {', '.join(map(short_repr, distinct))}.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def feature_names(self, target_names):
+        """Return the names of the features."""
+        if self.is_duplicate:
+            return []
+        names = [*float_names(self.kind_)]
+        if self.strings_ is not None:
+            names += self.strings_.feature_names(target_names)
+        if self.sources_ is not None:
+            names += self.sources_.get_feature_names_out().tolist()
+        return [f"{self.name}__{name}" if name else self.name for name in names]
+
+    def describe(self, n_features):
+        """Return the `Column`."""
+        kind = self.kind_
+        encodings = []
+        if float_names(kind):
+            encodings.append("numbers" if kind.numbers else kind.kind)
+        if self.strings_ is not None:
+            is_listed = self.strings_.one_hot
+            encodings.append("indicators" if is_listed else "ngrams")
+            if self.strings_.r2_ is not None:
+                encodings.append("predictions")
+        if self.sources_ is not None:
+            encodings.append("sources")
+        return Column(
+            self.name,
+            "duplicate" if self.is_duplicate else kind.kind,
+            () if self.is_duplicate else tuple(encodings),
+            n_features,
+            kind.n_distinct,
+            kind.n_missing,
+            None if self.strings_ is None else self.strings_.r2_,
+        )
+
+
+def _as_float32(parts):
+    """Return arrays side by side; numbers too large for float32 are its largest."""
+    largest = np.finfo(np.float32).max
+    return np.clip(np.hstack(parts), -largest, largest).astype(np.float32)

@@ -1,0 +1,228 @@
+"""The learners of a table's model, each with predictions of rows it has not seen."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import validate_data
+
+from .._core._sample_weights import weight_params
+from ..meta._stacked_decisions import PerLabel, decisions
+from ..meta._stacked_models import fit_models
+
+_ROUNDS = 100
+_TREES = 100
+_MOST_ROWS = 20_000  # of a tree of `trees`
+_SQUASH = 3.0  # standard deviations, above which numbers are compressed
+_LEAST_SPREAD = 1e-6  # relative; smaller ones are noise of float32
+
+
+class Learned(NamedTuple):
+    """A learner, fitted.
+
+    Attributes
+    ----------
+    models : list of estimator
+        Their mean decision values are those of the learner.
+    decisions : ndarray of shape (n_rows, n_columns)
+        Of rows by models that have not seen them, relative to the target's center.
+    is_held_out : ndarray of bool, shape (n_rows,)
+    """
+
+    models: list
+    decisions: np.ndarray
+    is_held_out: np.ndarray
+
+
+def boosting(target, random_state):
+    """Return gradient boosting for a target."""
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+    )
+
+    kind = HistGradientBoostingClassifier
+    if target.kind == "numbers":
+        kind = HistGradientBoostingRegressor
+    # Without a penalty, classes of few rows make the leaves' values diverge.
+    return kind(
+        max_iter=_ROUNDS,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=random_state,
+    )
+
+
+class DenseScaler(TransformerMixin, BaseEstimator):
+    """Numbers as linear models need them: complete, scaled, without outliers.
+
+    Not public. Missing values become the median, with an indicator. Standardized
+    numbers z become ``z / sqrt(1 + (z / 3)**2)``.
+
+    Parameters
+    ----------
+    unit_rows : bool, default=False
+        Whether to scale the rows to unit length on average.
+    """
+
+    def __init__(self, unit_rows=False):
+        self.unit_rows = unit_rows
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn medians, means and scales."""
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        absent = np.isnan(X)
+        self.is_absent_, empty = absent.any(axis=0), absent.all(axis=0)
+        self.median_ = np.zeros(X.shape[1])
+        self.median_[~empty] = np.nanmedian(X[:, ~empty], axis=0)
+        filled = np.where(absent, self.median_, X)
+        self.mean_, spread = filled.mean(axis=0), filled.std(axis=0)
+        is_noise = spread <= _LEAST_SPREAD * np.abs(self.mean_)
+        self.scale_ = np.where(is_noise, np.inf, spread)
+        return self
+
+    def transform(self, X):
+        """Return float64 of shape (n_rows, n_features + n_with_missing)."""
+        X = validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=0,
+            reset=False,
+        )
+        absent = np.isnan(X)
+        z = (np.where(absent, self.median_, X) - self.mean_) / self.scale_
+        z /= np.sqrt(1 + np.square(z / _SQUASH))
+        out = np.hstack([z, absent[:, self.is_absent_]])
+        return out / np.sqrt(out.shape[1]) if self.unit_rows else out
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the features, and ``name__missing`` of indicators."""
+        names = getattr(self, "feature_names_in_", input_features)
+        if names is None:
+            names = [f"x{j}" for j in range(self.n_features_in_)]
+        absent = [f"{name}__missing" for name in np.asarray(names)[self.is_absent_]]
+        return np.array([*names, *absent], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class Trees(BaseEstimator):
+    """Extremely randomized trees of the columns of a target.
+
+    Not public. Classes are regressed on as indicators, so that the means of leaves are
+    probabilities, and `decide` returns their log odds.
+
+    Parameters
+    ----------
+    random_state : int
+    """
+
+    def __init__(self, random_state):
+        self.random_state = random_state
+
+    def fit(self, X, target, sample_weight=None):
+        """Fit the trees, and predict each row by those that have not drawn it."""
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        self.kind_, self.is_exclusive_ = target.kind, target.is_exclusive
+        is_number = target.kind == "numbers"
+        self.forest_ = ExtraTreesRegressor(
+            _TREES,
+            min_samples_leaf=2,  # as accurate as 1, and half as large
+            bootstrap=True,
+            oob_score=_no_score,
+            max_samples=min(len(X), _MOST_ROWS),
+            max_features=0.5 if is_number else "sqrt",
+            random_state=self.random_state,
+        )
+        columns, self.center_, self.scale_ = target.columns, target.center, 1.0
+        if is_number:  # splits should not depend on the units of several columns
+            spread = columns.std(axis=0)
+            self.scale_ = np.where(spread > 0, spread, 1.0)
+            columns = columns / self.scale_
+        columns = columns[:, 0] if columns.shape[1] == 1 else columns
+        with warnings.catch_warnings():
+            # Rows that all trees have drawn are not held out.
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB")
+            self.forest_.fit(X, columns, sample_weight)
+        held_out = self.forest_.oob_prediction_.reshape(len(X), -1)
+        # Files need neither the predictions of the rows nor a function.
+        del self.forest_.oob_prediction_
+        self.forest_.oob_score = False
+        return self._as_decisions(held_out)
+
+    def decide(self, X):
+        """Return predictions or log odds, (n_rows, n_columns)."""
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        trees = self.forest_.estimators_
+        # ExtraTreesRegressor.predict takes ten times as long for one row.
+        total = np.zeros((len(X), trees[0].n_outputs_))
+        for tree in trees:
+            total += tree.tree_.predict(X).reshape(total.shape)
+        return self._as_decisions(total / len(trees))
+
+    def _as_decisions(self, values):
+        if self.kind_ == "numbers":
+            return values * self.scale_ + self.center_
+        rare = 0.5 / _TREES  # half a tree more for each class
+        if self.is_exclusive_:
+            return np.log(values + rare)
+        return np.log((values + rare) / (1 - values + rare))
+
+
+def _no_score(y, predicted):
+    """Return 0; the scores of all learners are computed in one place."""
+    return 0.0
+
+
+def fit_linear(X, target, folds, sample_weight):
+    """Return a `Learned` linear model, its penalty chosen by held-out rows."""
+    scaler = DenseScaler(unit_rows=True)
+    rows = {"linear": {"row": scaler.fit_transform(X)}}
+    fitted = fit_models({"linear": None}, rows, target, folds, sample_weight, None)
+    linear = fitted["linear"]
+    model = Pipeline([("scaler", scaler), ("model", linear.model)])
+    return Learned([model], linear.decisions, folds.held_out)
+
+
+def fit_trees(X, target, sample_weight, random_state):
+    """Return `Learned` trees."""
+    trees = Trees(random_state)
+    values = trees.fit(X, target, sample_weight)
+    is_held_out = np.isfinite(values).all(axis=1)
+    values = np.where(is_held_out[:, None], values, 0.0)
+    return Learned([trees], values - target.center, is_held_out)
+
+
+def fit_on_folds(estimator, X, target, folds, sample_weight):
+    """Return a `Learned` estimator: one model per fold, without its rows."""
+    y = target.y
+    if target.kind == "labels":
+        estimator = PerLabel(estimator)
+    elif y.ndim == 2:
+        estimator = MultiOutputRegressor(estimator)
+    models, out = [], np.zeros(target.columns.shape)
+    for train, test in folds.folds or [(np.arange(len(X)), [])]:
+        params = {}
+        if sample_weight is not None:
+            params = weight_params(estimator, sample_weight[train])
+        part = X[train]
+        part[:, np.isnan(part).all(axis=0)] = 0  # refused by boosting
+        model = clone(estimator).fit(part, y[train], **params)
+        models.append(model)
+        if len(test):
+            out[test] = decide(model, X[test]) - target.center
+    return Learned(models, out, folds.held_out)
+
+
+def decide(model, X):
+    """Return the decision values of a model of a learner, (n_rows, n_columns)."""
+    return model.decide(X) if isinstance(model, Trees) else decisions(model, X)

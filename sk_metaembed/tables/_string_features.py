@@ -1,0 +1,167 @@
+"""Numbers for a column of strings: indicators, or n-grams reduced and regressed."""
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+from sklearn.base import BaseEstimator
+
+from ._ridge import fit_ridge
+
+_PENALTIES = (0.3, 1.0, 3.0, 10.0)
+_MAX_FEATURES = 20_000  # of words, and of characters
+_LEAST_R2 = 2.0  # times the number of rows
+
+
+class StringFeatures(BaseEstimator):
+    """Encode the strings of one column as numbers.
+
+    Not public. Few values are encoded as indicators. Others are encoded by the leading
+    singular vectors of their character n-grams, the logarithm of the number of training
+    rows with the same string and, if there is a target, the predictions of a ridge
+    regression on the TF-IDF of words and characters, out of fold for the training rows.
+
+    Parameters
+    ----------
+    one_hot : bool
+        Whether the values are encoded as indicators.
+    n_components : int
+        Number of singular vectors.
+    random_state : int
+
+    Attributes
+    ----------
+    values_ : ndarray of str objects
+        The distinct strings of the training rows, sorted.
+    r2_ : float or None
+        Coefficient of determination of the regression out of fold.
+    """
+
+    def __init__(self, one_hot, n_components, random_state):
+        self.one_hot = one_hot
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit_transform(self, texts, targets, folds, weights):
+        """Fit, and return the features of the training rows, float32.
+
+        Parameters
+        ----------
+        texts : ndarray of str objects, shape (n_rows,)
+        targets : ndarray of shape (n_rows, n_targets), or None
+        folds : ndarray of int, shape (n_rows,), or None
+            The fold that holds out each row.
+        weights : ndarray of shape (n_rows,)
+        """
+        self.values_, codes = np.unique(texts, return_inverse=True)
+        self.log_counts_ = np.log(np.bincount(codes))
+        self.coef_ = self.intercept_ = self.r2_ = None
+        if self.one_hot:
+            self.values_ = self.values_[self.values_ != ""]
+            return self._indicators(texts)
+        words, characters = self._learn_ngrams()
+        parts = [self._learn_components(characters)[codes]]
+        parts.append(self.log_counts_[codes, None])
+        if targets is not None:
+            X = csr_array(hstack([words, characters], format="csr"))
+            fit = fit_ridge(X, codes, targets, folds, weights, _PENALTIES)
+            self.r2_ = fit.r2
+            # Predictions of noise are negatively correlated with the target of the
+            # row that is held out, from which a model would learn the opposite.
+            if fit.r2 > _LEAST_R2 / len(texts):
+                self.coef_, self.intercept_ = fit.coef, fit.intercept
+                parts.append(fit.out_of_fold)
+        return np.hstack(parts, dtype=np.float32, casting="unsafe")
+
+    def transform(self, texts):
+        """Return the features, float32 of shape (n_rows, n_features)."""
+        if self.one_hot:
+            return self._indicators(texts)
+        distinct, codes = np.unique(texts, return_inverse=True)
+        words, characters = (_tfidf(each, distinct) for each in self.ngrams_)
+        places, known = self._places(distinct)
+        counts = np.where(known, self.log_counts_[places], 0.0)
+        parts = [characters @ self.components_.T, counts[:, None]]
+        if self.coef_ is not None:
+            of_words, of_characters = np.split(self.coef_, [words.shape[1]])
+            predicted = words @ of_words + characters @ of_characters
+            parts.append(predicted + self.intercept_)
+        return np.hstack(parts, dtype=np.float32, casting="unsafe")[codes]
+
+    def feature_names(self, target_names):
+        """Return the names of the features, given those of the columns of targets."""
+        if self.one_hot:
+            return self.values_.tolist()
+        names = [f"chars__{i}" for i in range(len(self.components_))]
+        names.append("log_count")
+        if self.coef_ is not None:
+            names += [f"predicted{name}" for name in target_names]
+        return names
+
+    def _indicators(self, texts):
+        places, known = self._places(texts)
+        out = np.zeros((len(texts), len(self.values_)), dtype=np.float32)
+        out[np.flatnonzero(known), places[known]] = 1
+        return out
+
+    def _places(self, texts):
+        """Return the place of each text among the values, and whether it is one."""
+        places = np.searchsorted(self.values_, texts)
+        places = np.minimum(places, max(len(self.values_) - 1, 0))
+        if not len(self.values_):
+            return places, np.zeros(len(texts), dtype=bool)
+        return places, self.values_[places] == texts
+
+    def _learn_ngrams(self):
+        """Fit the vectorizers; return the TF-IDF of the values, of words and chars."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        options = {"sublinear_tf": True, "max_features": _MAX_FEATURES}
+        vectorizers = (
+            TfidfVectorizer(
+                token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), **options
+            ),
+            TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), **options),
+        )
+        ngrams, out = [], []
+        for vectorizer in vectorizers:
+            try:
+                out.append(vectorizer.fit_transform(self.values_))
+            except ValueError:  # no string has an n-gram
+                vectorizer = None
+                out.append(csr_array((len(self.values_), 0)))
+            ngrams.append(vectorizer)
+        self.ngrams_ = ngrams
+        return out
+
+    def _learn_components(self, characters):
+        """Learn the singular vectors; return the values' coordinates."""
+        from sklearn.utils.extmath import randomized_svd
+
+        n_components = min(self.n_components, *(n - 1 for n in characters.shape))
+        if n_components < 1:
+            self.components_ = np.zeros((0, characters.shape[1]))
+        else:
+            self.components_ = randomized_svd(
+                characters, n_components, n_iter=2, random_state=self.random_state
+            )[2]
+        return characters @ self.components_.T
+
+
+def _tfidf(vectorizer, texts):
+    """Return what a fitted vectorizer does, without its checks, which dominate one row.
+
+    Without a vectorizer there are no columns.
+    """
+    if vectorizer is None:
+        return csr_array((len(texts), 0))
+    analyze, places = vectorizer.build_analyzer(), vectorizer.vocabulary_
+    indices, ends = [], [0]
+    for text in texts:
+        indices += [places[gram] for gram in analyze(text) if gram in places]
+        ends.append(len(indices))
+    shape = len(texts), len(places)
+    out = csr_array((np.ones(len(indices)), indices, ends), shape=shape)
+    out.sum_duplicates()
+    out.data = (1 + np.log(out.data)) * vectorizer.idf_[out.indices]
+    rows = np.repeat(np.arange(len(texts)), np.diff(out.indptr))
+    out.data /= np.sqrt(np.bincount(rows, np.square(out.data), len(texts)))[rows]
+    return out

@@ -1,0 +1,407 @@
+"""TableEncoder: encode the columns of a table as numbers, each by what it contains."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._core._checked_parameters import CheckedParametersMixin
+from .._core._decorators import fit_context, rollback_on_error
+from .._core._sklearn import (
+    Interval,
+    StrOptions,
+    _BaseComposition,
+    _check_sample_weight,
+)
+from ..sequences._columns import record_names
+from ._column_encoder import ColumnEncoder
+from ._column_kinds import find_duplicates
+from ._string_features import StringFeatures
+from ._table_reader import Table
+from ._targets import fold_numbers, read_targets
+from ._text_meta_encoder import TextMetaEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+_FEWEST_ROWS = 30  # for predictions out of fold
+_NGRAMS = "ngrams"
+
+
+class TableEncoder(CheckedParametersMixin, TransformerMixin, _BaseComposition):
+    r"""Encode the columns of a table as numbers, each by what it contains.
+
+    The kind of each column is decided from the training rows: numbers, also those
+    written as "1,299", "12,5" or "8GB", dates in any usual format, categories, names,
+    codes with numbers inside such as "Core i5 2.5GHz", texts, lists. `columns_` shows
+    the decisions. Strings with many distinct values are encoded by their character
+    n-grams, the numbers inside them, how often they occur, and the predictions of a
+    ridge regression on their words and characters. Missing values stay NaN.
+
+    Parameters
+    ----------
+    sources : list of sources or of (str, source) pairs, default=None
+        Sources of vectors of strings, in addition to n-grams, as for
+        `EmbeddingUnion`. Without names they are named after their classes.
+    active : str or sequence of str, default=None
+        Names of the sources to use, among "ngrams" and those of `sources`. None uses
+        all. Without any, strings with many values are left out, except for the
+        numbers inside them. It can be searched over.
+    n_components : int, default=10
+        Number of dimensions to keep of n-grams, and of each source.
+    target_type : {"auto", "continuous"}, default="auto"
+        Type of y. "auto" decides as scikit-learn's `type_of_target` does: integers are
+        classes. "continuous" takes any y as numbers.
+    n_jobs : int, default=None
+        Number of columns that are fitted in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the randomized SVD.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        For each column of the table: `name`, `kind`, `encodings`, `n_features` in the
+        output, `n_distinct` and `n_missing` values, and `r2`, the share of the
+        target's variance that the strings explain out of fold.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str objects, shape (n_features_in_,)
+        Names of the columns, if all are str.
+
+    Raises
+    ------
+    TypeError
+        If a cell is neither a number, a date, a str, a list of str, nor missing.
+    ValueError
+        If columns are not those of fit, or two have the same name.
+
+    Warns
+    -----
+    UserWarning
+        If a few cells of a column are unlike the others, and become missing values.
+
+    See Also
+    --------
+    make_table_pipeline : Adds a model.
+    TextMetaEncoder : Encodes columns of texts by several sources.
+
+    Notes
+    -----
+    Columns are found by name, in any order; further columns are ignored.
+
+    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
+    scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by regressions
+    that were not fitted on it. A Pipeline calls ``fit_transform``, as intended. Without
+    y, and below 30 rows, there are no predictions.
+
+    For a string with the TF-IDF features x (words, pairs of words, characters), the
+    prediction is :math:`\bar y + x^\top w`, where w minimizes :math:`\sum_i (\bar y +
+    x_i^\top w - y_i)^2 + \alpha \|w\|^2`, and :math:`\alpha` has the least error out of
+    fold.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sk_metaembed import TableEncoder
+    >>> table = pd.DataFrame({
+    ...     "price": ["$1,299", "$899", None, "$950"],
+    ...     "size": ["S", "M", "M", "S"],
+    ...     "sold": ["2024-01-31", "2024-02-01", "2024-02-01", "2024-03-15"],
+    ... })
+    >>> encoder = TableEncoder().set_output(transform="pandas").fit(table)
+    >>> [(column.name, column.kind) for column in encoder.columns_]
+    [('price', 'number'), ('size', 'category'), ('sold', 'date')]
+    >>> encoder.transform(table)[["price", "size__S"]].iloc[0].tolist()
+    [1299.0, 1.0]
+    """
+
+    _parameter_constraints: dict = {
+        "sources": [list, tuple, None],
+        "active": [str, "array-like", None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "target_type": [StrOptions({"auto", "continuous"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        sources: Sequence[Any] | None = None,
+        *,
+        active: str | Sequence[str] | None = None,
+        n_components: int = 10,
+        target_type: Literal["auto", "continuous"] = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.sources = sources
+        self.active = active
+        self.n_components = n_components
+        self.target_type = target_type
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with those of named sources.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the sources and their parameters, as
+            ``name__parameter``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        return self._get_params("_named_sources", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, sources or parameters of sources.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name, such as ``minilm__layers``.
+
+        Returns
+        -------
+        TableEncoder
+            The estimator itself.
+        """
+        return self._set_params("_named_sources", **params)
+
+    @property
+    def source_names(self) -> list[str]:
+        """Names of all sources, active or not: "ngrams" and those given."""
+        return [_NGRAMS, *(name for name, _ in self._named_sources)]
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Decide the kinds of the columns, and fit their encodings.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (n_rows, n_columns) or list of rows
+            The table.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), default=None
+            Classes or numbers, for the predictions of strings.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row in the predictions.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group are in one fold.
+
+        Returns
+        -------
+        TableEncoder
+            The fitted transformer.
+        """
+        self.fit_transform(X, y, sample_weight, groups)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit_transform(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> NDArray[np.float32]:
+        """Fit the encodings and encode the training rows, predictions out of fold.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (n_rows, n_columns) or list of rows
+            As for `fit`.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), default=None
+            As for `fit`.
+        sample_weight : array-like of shape (n_rows,), default=None
+            As for `fit`.
+        groups : array-like of shape (n_rows,), default=None
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_features_out)
+            With the columns of `get_feature_names_out`.
+        """
+        table = Table(X)
+        table.check_names()
+        n_rows = len(table)
+        for n, what in ((n_rows, "sample"), (len(table.names), "feature")):
+            if not n:
+                raise ValueError(
+                    f"Found array with 0 {what}(s) (shape=({n_rows}, "
+                    f"{len(table.names)})) while a minimum of 1 is required."
+                )
+        rng = check_random_state(self.random_state)
+        targets, self._target_names = read_targets(y, n_rows, self.target_type)
+        weights = np.ones(n_rows)
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, weights, dtype=np.float64, ensure_non_negative=True
+            )
+        if n_rows < _FEWEST_ROWS:
+            targets = None
+        target = targets, fold_numbers(targets, groups, n_rows, rng), weights
+        seed = int(rng.randint(2**31 - 1))
+        cells = table.columns()
+        repeats = find_duplicates(cells)
+        results = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit)(self._column(name, seed, j in repeats), values, *target)
+            for j, (name, values) in enumerate(zip(table.names, cells, strict=True))
+        )
+        self._encoders, outputs = zip(*results, strict=True)
+        self._is_named = table.is_named
+        self.n_features_in_ = len(table.names)
+        record_names(self, X)
+        self.columns_ = [
+            encoder.describe(output.shape[1]) for encoder, output in results
+        ]
+        out = np.hstack(outputs)
+        if not out.shape[1]:
+            kinds = [f"{column.name!r} is {column.kind}" for column in self.columns_]
+            raise ValueError(
+                f"no column of X differs between rows: {', '.join(kinds[:5])}"
+                f"{', ...' if len(kinds) > 5 else ''}. Pass columns to learn from."
+            )
+        return out
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Encode a table.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (n_rows, n_columns) or list of rows
+            With the columns seen in `fit`, in any order if they have names.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_features_out)
+            With the columns of `get_feature_names_out`.
+        """
+        check_is_fitted(self)
+        table = Table(X)
+        names = [column.name for column in self.columns_]
+        if not len(table) and not table.names:  # no rows say nothing of columns
+            return np.zeros((0, len(self.get_feature_names_out())), dtype=np.float32)
+        table.check_names()
+        if not self._is_named:
+            table.is_named = False
+        return np.hstack(
+            [
+                encoder.transform(cells)
+                for encoder, cells in zip(
+                    self._encoders, table.columns(names), strict=True
+                )
+            ]
+        )
+
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return a name for each column of the output.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The names of fit are used.
+
+        Returns
+        -------
+        ndarray of str objects
+            The name of the column, and ``column__part`` where it has several: values
+            of categories, parts of dates, units of numbers inside strings.
+        """
+        check_is_fitted(self)
+        names = []
+        for encoder in self._encoders:
+            names += encoder.feature_names(self._target_names)
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @property
+    def _named_sources(self):
+        return TextMetaEncoder(self.sources)._named_sources
+
+    @_named_sources.setter
+    def _named_sources(self, sources):
+        self.sources = sources
+
+    def _column(self, name, seed, is_duplicate):
+        """Return the unfitted encoder of a column."""
+        active = self._active()
+        others = [each for each in active if each != _NGRAMS]
+        sources = TextMetaEncoder(
+            self.sources,
+            active=others,
+            n_components=self.n_components,
+            random_state=seed,
+        )
+        return ColumnEncoder(
+            name,
+            StringFeatures(False, self.n_components, seed),
+            _NGRAMS in active,
+            sources if others else None,
+            is_duplicate,
+        )
+
+    def _active(self):
+        active = self.source_names if self.active is None else self.active
+        active = [active] if isinstance(active, str) else list(active)
+        unknown = [name for name in active if name not in self.source_names]
+        if unknown:
+            raise ValueError(
+                f"active names {unknown}, which are not among the sources "
+                f"{self.source_names}."
+            )
+        return active
+
+
+def warn_of_unread_values(encoder, X):
+    """Issue the warnings of `transform` without encoding the table."""
+    for each, cells in _encoders_and_cells(encoder, X):
+        each.warn_of_unread(cells)
+
+
+def plain_features(encoder, X):
+    """Return the features by column, without strings that n-grams or sources encode."""
+    each = zip(encoder.columns_, _encoders_and_cells(encoder, X), strict=True)
+    return {
+        column.name: of_column.transform(cells)
+        for column, (of_column, cells) in each
+        if column.n_features and not column.is_embedded
+    }
+
+
+def _encoders_and_cells(encoder, X):
+    names = [column.name for column in encoder.columns_]
+    return zip(encoder._encoders, Table(X).columns(names), strict=True)
+
+
+def _fit(encoder, cells, targets, folds, weights):
+    """Return a fitted encoder and the features of its column."""
+    features = encoder.fit_transform(cells, targets, folds, weights)
+    return encoder, features

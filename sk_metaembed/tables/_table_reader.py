@@ -1,0 +1,111 @@
+"""Columns of tables by name: pandas, polars, Arrow, arrays and lists of rows."""
+
+import numpy as np
+
+from .._core._messages import plural, short_repr
+from ..sequences._columns import refuse_other_rows
+from ._column_kinds import column_kind, find_duplicates, read_cells
+
+_ALLOWED = (
+    "Allowed are a pandas or polars DataFrame, an Arrow table, an array of shape "
+    "(n_rows, n_columns) or a list of rows"
+)
+
+
+class Table:
+    """The columns of a table.
+
+    Parameters
+    ----------
+    X : DataFrame, Arrow table, array of shape (n_rows, n_columns) or list of rows
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the columns; their numbers if there are no names.
+    is_named : bool
+    """
+
+    def __init__(self, X):
+        self._frame, self.is_named = _as_frame(X)
+        self.names = [str(name) for name in self._frame.columns]
+
+    def __len__(self):
+        return self._frame.shape[0]
+
+    def check_names(self):
+        """Raise a ValueError if two columns have the same name."""
+        repeated = [name for name in self.names if self.names.count(name) > 1]
+        if repeated:
+            raise ValueError(
+                f"{plural(len(repeated), 'column')} of the table have the same name, "
+                f"{repeated[0]!r}. Rename them: X.columns = [...]."
+            )
+
+    def columns(self, names=None):
+        """Return the cells of columns by their names, None for all in their order.
+
+        `names` are those of fit. The columns can be in any order; without names, in
+        the order of fit.
+        """
+        order = range(len(self.names)) if names is None else self._places(names)
+        columns = []
+        for j in order:
+            frame = self._frame
+            column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame.to_series(j)
+            columns.append(read_cells(column, self.names[j]))
+        return columns
+
+    def _places(self, names):
+        if not self.is_named:
+            if len(self.names) != len(names):
+                raise ValueError(
+                    f"X has {len(self.names)} features, but it is expecting "
+                    f"{len(names)} features as input, the columns in fit: "
+                    f"{short_repr(names)}."
+                )
+            return range(len(names))
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise ValueError(
+                f"The table lacks the columns {short_repr(missing)}, unlike the table "
+                "in fit. Columns may be in any order."
+            )
+        return [self.names.index(name) for name in names]
+
+
+def find_kinds(X):
+    """Return the kind of each column of a table by its name, as `Column.kind`."""
+    table = Table(X)
+    cells = table.columns()
+    kinds = [column_kind(*each).kind for each in zip(cells, table.names, strict=True)]
+    duplicates = dict.fromkeys(find_duplicates(cells), "duplicate")
+    return {name: duplicates.get(j, kinds[j]) for j, name in enumerate(table.names)}
+
+
+def _as_frame(X):
+    """Return a DataFrame of pandas or polars, and whether X names its columns."""
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
+    refuse_other_rows(X, rows="tables", allowed=_ALLOWED)
+    if hasattr(X, "columns") and hasattr(X, "shape"):
+        is_frame = hasattr(X, "iloc") or hasattr(X, "to_series")
+        return (X if is_frame else X.to_pandas()), True
+    import pandas as pd
+
+    if hasattr(X, "to_frame"):  # a Series
+        return _as_frame(X.to_frame())
+    shape = getattr(X, "shape", ())
+    X = X if shape else list(X)
+    n_dimensions = len(shape) or 2 - any(map(np.isscalar, X))
+    if n_dimensions != 2:
+        raise ValueError(
+            f"Expected 2D array, got {n_dimensions}D array instead: an array of shape "
+            f"{np.shape(X)}. Reshape your data: a single column is "
+            f"X.reshape(-1, 1). {_ALLOWED}."
+        )
+    if shape and X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: pass real and imaginary parts.")
+    # pandas would convert objects, and fails on characters that are not valid.
+    is_number = bool(shape) and X.dtype.kind in "biuf"
+    return pd.DataFrame(X, dtype=None if is_number else object), False

@@ -1,0 +1,55 @@
+"""Targets of the predictions of strings: columns of numbers, and folds of rows."""
+
+import numpy as np
+
+from ..sequences._targets import check_target, is_continuous
+
+_FOLDS = 5
+_MAX_COLUMNS = 10  # the most frequent classes or labels
+
+
+def read_targets(y, n_rows, target_type):
+    """Return y as columns of unit variance, (n_rows, n_targets), and their names.
+
+    Classes have an indicator each, two classes a single one. Only the most frequent of
+    many classes have a column. Returns None and no names if y is None.
+    """
+    if y is None:
+        return None, []
+    is_number = target_type == "continuous"
+    y = check_target(y, n_rows, "numbers" if is_number else "any")
+    if y.ndim == 2 and y.dtype.kind not in "biuf":
+        raise ValueError(
+            "y must have one column of classes, or be an indicator matrix of 0 and 1 "
+            f"with a column per label; got shape {y.shape}. Fit one estimator per "
+            "column for several columns of classes."
+        )
+    if is_number or is_continuous(y) or y.ndim == 2:
+        columns = y.astype(np.float64).reshape(n_rows, -1)
+        names = [""] if y.ndim == 1 else [f"__{j}" for j in range(y.shape[1])]
+    else:
+        classes, codes = np.unique(y, return_inverse=True)
+        shown = np.argsort(-np.bincount(codes), kind="stable")[:_MAX_COLUMNS]
+        shown = [1] if len(classes) == 2 else np.sort(shown)
+        columns = (codes[:, None] == shown).astype(np.float64)
+        names = [f"__{classes[j]}" for j in shown]
+    spread = columns.std(axis=0)
+    return columns / np.where(spread > 0, spread, 1), names
+
+
+def fold_numbers(targets, groups, n_rows, rng):
+    """Return the number of the fold that holds out each row.
+
+    Rows are dealt in the order of their targets, so that each fold has rows of all
+    classes and sizes. Rows of one group are in one fold.
+    """
+    units = np.arange(n_rows)
+    if groups is not None:
+        units = np.unique(groups, return_inverse=True)[1]
+    order = rng.permutation(units.max() + 1)
+    if groups is None and targets is not None:
+        for column in targets.T[:1] if targets.shape[1] == 1 else targets.T:
+            order = order[np.argsort(column[order], kind="stable")]
+    fold_of = np.empty(len(order), dtype=np.int64)
+    fold_of[order] = np.arange(len(order)) % min(_FOLDS, len(order))
+    return fold_of[units]

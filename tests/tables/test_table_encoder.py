@@ -1,0 +1,232 @@
+"""TableEncoder: columns encoded by what they contain."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from sk_metaembed import FunctionEmbedding, TableEncoder
+from sk_metaembed.tables._string_features import StringFeatures, _tfidf
+
+N = 120
+WORDS = ("warm", "dull", "film", "plot", "fine", "cold")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    names = [" ".join(rng.choice(WORDS, 3)) + f" {i}" for i in range(N)]
+    return pd.DataFrame(
+        {
+            "title": names,
+            "price": [f"${1000 + i * i:,}" if i % 7 else None for i in range(N)],
+            "size": rng.choice(["S", "M", "L"], N),
+            "day": pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y"),
+            "disk": [f"{2 ** (i % 4)}GB SSD {i % 5}.5GHz" for i in range(N)],
+            "score": rng.normal(size=N),
+            "same": "x",
+            "void": [None] * N,
+            "copy": names,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def target(table):
+    return table["title"].str.count("warm") + table["score"] / 3
+
+
+def test_columns_are_encoded_by_kind(table, target):
+    encoder = TableEncoder(random_state=0).fit(table, target)
+    kinds = {column.name: column.kind for column in encoder.columns_}
+    assert kinds == {
+        "title": kinds["title"],
+        "price": "number",
+        "size": "category",
+        "day": "date",
+        "disk": kinds["disk"],
+        "score": "number",
+        "same": "constant",
+        "void": "empty",
+        "copy": "duplicate",
+    }
+    out = encoder.transform(table)
+    names = encoder.get_feature_names_out().tolist()
+    assert out.dtype == np.float32 and out.shape == (N, len(names))
+    assert [column.n_features for column in encoder.columns_][-3:] == [0, 0, 0]
+    assert sum(column.n_features for column in encoder.columns_) == len(names)
+    frame = pd.DataFrame(out, columns=names)
+    assert frame["price"][1] == 1001 and np.isnan(frame["price"][0])
+    assert frame[["size__L", "size__M", "size__S"]].sum(axis=1).eq(1).all()
+    assert frame["disk__ghz"].tolist() == [i % 5 + 0.5 for i in range(N)]
+    assert {"title__predicted", "title__log_count"} <= {*names}
+    title = encoder.columns_[0]
+    assert title.is_embedded and title.r2 > 0.3
+    assert (
+        encoder.set_output(transform="pandas")
+        .transform(table)
+        .index.equals(table.index)
+    )
+
+
+def test_predictions_of_training_rows_are_out_of_fold(table):
+    """Of noise they explain nothing, and are not added."""
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=N)
+    encoder = TableEncoder(random_state=0).fit(table[["title"]], noise)
+    assert encoder.columns_[0].r2 < 0.1
+    assert "title__predicted" not in encoder.get_feature_names_out()
+
+
+def test_fit_transform_differs_from_transform_in_predictions_only(table, target):
+    encoder = TableEncoder(random_state=0)
+    out = encoder.fit_transform(table, target)
+    again = encoder.transform(table)
+    learned = np.array(["predicted" in n for n in encoder.get_feature_names_out()])
+    np.testing.assert_allclose(out[:, ~learned], again[:, ~learned], rtol=1e-4)
+    held_out = np.corrcoef(out[:, learned][:, 0], target)[0, 1]
+    seen = np.corrcoef(again[:, learned][:, 0], target)[0, 1]
+    assert 0.5 < held_out < seen
+
+
+def test_a_row_is_encoded_the_same_alone(table, target):
+    encoder = TableEncoder(random_state=0).fit(table, target)
+    alone = np.vstack([encoder.transform(table[i : i + 1]) for i in range(8)])
+    np.testing.assert_allclose(alone, encoder.transform(table[:8]), rtol=1e-5)
+    assert encoder.transform(table[:0]).shape == (0, alone.shape[1])
+
+
+def test_unseen_and_missing_cells(table, target):
+    encoder = TableEncoder(random_state=0).fit(table, target)
+    row = table[:1].astype(object)
+    row.loc[0] = [None] * table.shape[1]
+    names = encoder.get_feature_names_out().tolist()
+    out = pd.Series(encoder.transform(row)[0], names)
+    assert np.isnan(out[["price", "score", "day__month", "disk__ghz"]]).all()
+    assert not out[["size__L", "size__M", "size__S", "title__log_count"]].any()
+    row.loc[0, ["size", "title", "price"]] = ["XL", "warm \N{SNOWMAN}", "no idea"]
+    with pytest.warns(UserWarning, match="'price' was a number in fit; 1 of 1"):
+        out = pd.Series(encoder.transform(row)[0], names)
+    assert not out[["size__L", "size__M", "size__S"]].any()
+    assert out["title__predicted"] > 0.3
+
+
+def test_the_vectorizer_is_applied_as_scikit_learn_does(table):
+    features = StringFeatures(False, 3, 0)
+    features.fit_transform(table["title"].to_numpy(dtype=object), None, None, None)
+    texts = ["warm warm film", "", "Dull PLOT 1", "\N{SNOWMAN}"]
+    for vectorizer in features.ngrams_:
+        np.testing.assert_allclose(
+            _tfidf(vectorizer, texts).toarray(),
+            vectorizer.transform(texts).toarray(),
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "rows", "array"])
+def test_kinds_of_tables(library, table, target):
+    expected = TableEncoder(random_state=0).fit(table, target).transform(table)
+    if library in ("rows", "array"):
+        rows = table.astype(object).where(table.notna(), None).to_numpy()
+        X = rows.tolist() if library == "rows" else rows
+    elif library == "pandas":
+        X = table[table.columns[::-1]]
+    else:
+        module = pytest.importorskip(library)
+        X = (
+            module.Table.from_pandas(table)
+            if library == "pyarrow"
+            else module.from_pandas(table)
+        )
+    encoder = TableEncoder(random_state=0).fit(
+        table if library == "pandas" else X, target
+    )
+    np.testing.assert_allclose(encoder.transform(X), expected, atol=1e-5)
+
+
+def test_names_of_columns_can_be_anything():
+    names = [datetime.date(2020, 1, 1), 7, ("a", "b"), None, 2.5]
+    rows = np.random.default_rng(0).normal(size=(40, 5))
+    frame = pd.DataFrame(rows, columns=pd.Index(names, tupleize_cols=False))
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == [str(name) for name in names]
+    np.testing.assert_allclose(encoder.transform(frame), rows, rtol=1e-6)
+    assert not hasattr(encoder, "feature_names_in_")
+
+
+def test_active_sources(table, target):
+    def lengths(texts):
+        return [[len(text), text.count("w")] for text in texts]
+
+    source = ("lengths", FunctionEmbedding(lengths, level="sequence", as_text=True))
+    encoder = TableEncoder([source], random_state=0)
+    assert encoder.source_names == ["ngrams", "lengths"]
+    names = {
+        active: clone(encoder)
+        .set_params(active=active)
+        .fit(table, target)
+        .get_feature_names_out()
+        .tolist()
+        for active in ("ngrams", "lengths", None, ())
+    }
+    assert not any(name.startswith("title__chars") for name in names[()])
+    assert {"size__S", "price", "disk__ghz"} <= {*names[()]}
+    assert any("lengths" in name for name in names["lengths"])
+    assert not any("log_count" in name for name in names["lengths"])
+    assert {*names[None]} == {*names["ngrams"], *names["lengths"]}
+    with pytest.raises(ValueError, match=r"active names \['other'\], which are not"):
+        encoder.set_params(active="other").fit(table, target)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (
+            pd.DataFrame({"a": [1, 1], "b": [None, None]}),
+            "'a' is constant, 'b' is empt",
+        ),
+        (pd.DataFrame(np.eye(2), columns=["a", "a"]), "have the same name, 'a'"),
+        (pd.DataFrame({"a": []}), "0 sample"),
+        (np.zeros((2, 2, 2)), r"array of shape \(2, 2, 2\)"),
+        ("text", "str"),
+        (pd.DataFrame({"bag": [{"a": 1}, {"b": 2}]}), "'bag'"),
+        (pd.DataFrame({"bag": [np.zeros(2), np.ones(2)]}), "'bag'"),
+    ],
+)
+def test_tables_that_cannot_be_encoded(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        TableEncoder().fit(X)
+
+
+def test_columns_that_differ_from_fit(table, target):
+    encoder = TableEncoder(random_state=0).fit(table, target)
+    with pytest.raises(ValueError, match="lacks the columns .*'size', 'day'"):
+        encoder.transform(table.drop(columns=["day", "size"]))
+    with pytest.raises(ValueError, match="X has 3 features, but it is expecting 9"):
+        encoder.transform(table.to_numpy()[:, :3])
+
+
+def test_few_rows_and_many_columns():
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few = pd.DataFrame({"a": ["x y", "z"], "b": [1.5, 2.5]})
+        assert TableEncoder().fit_transform(few, [0, 1]).shape[0] == 2
+        wide = pd.DataFrame(rng.normal(size=(10, 500)))
+        assert TableEncoder().fit_transform(wide, np.arange(10) % 2).shape == (10, 500)
+
+
+def test_groups_keep_copies_in_one_fold():
+    """The mean target of a name repeats for its copies only."""
+    rng = np.random.default_rng(0)
+    names = [f"{rng.integers(1e9)} {rng.integers(1e9)}" for _ in range(100)]
+    table = pd.DataFrame({"name": names * 2})
+    y = np.tile(rng.normal(size=100), 2)
+    plain = TableEncoder(random_state=0).fit(table, y)
+    grouped = TableEncoder(random_state=0).fit(
+        table, y, groups=np.tile(np.arange(100), 2)
+    )
+    assert plain.columns_[0].r2 > 0.5 > 0.1 > grouped.columns_[0].r2

@@ -1,0 +1,211 @@
+"""TableClassifier and TableRegressor: a sum of learners with weights out of fold."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from sk_metaembed import TableClassifier, TableRegressor
+from sk_metaembed.tables._learners import decide
+
+LEARNERS = ["boosting", "trees", "linear"]
+
+
+def rows(n_rows=300, seed=0):
+    """Return numbers, some missing, of which a product and a sum matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4)).astype(np.float32)
+    value = X[:, 0] + X[:, 1] * X[:, 2]
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, value
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, value = rows()
+    y = np.where(value > 0, "yes", "no")
+    classifier = TableClassifier(random_state=0).fit(X, y)
+    return X, y, value, classifier, TableRegressor(random_state=0).fit(X, value)
+
+
+def test_scores_of_new_rows(fitted):
+    *_, classifier, regressor = fitted
+    X, value = rows(seed=1)
+    assert classifier.score(X, np.where(value > 0, "yes", "no")) > 0.8
+    assert regressor.score(X, value) > 0.6
+    for model in (classifier, regressor):
+        assert [*model.weights_] == [*model.estimators_] == LEARNERS
+        best = max(model.scores_[name] for name in LEARNERS)
+        assert model.scores_["sum"] > best - 0.02
+        assert model.scores_["sum"] == pytest.approx(
+            model.score(X, y_of(model, value)), abs=0.1
+        )
+
+
+def y_of(model, value):
+    return (
+        value if isinstance(model, TableRegressor) else np.where(value > 0, "yes", "no")
+    )
+
+
+def test_the_prediction_is_the_weighted_sum_of_the_learners(fitted):
+    X, _, value, classifier, regressor = fitted
+    total = value.mean()
+    for name, models in regressor.estimators_.items():
+        mean = np.mean([decide(model, X)[:, 0] for model in models], axis=0)
+        total = total + regressor.weights_[name] * (mean - value.mean())
+    np.testing.assert_allclose(regressor.predict(X), total, rtol=1e-6)
+    odds = classifier.decision_function(X)
+    probabilities = classifier.predict_proba(X)
+    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-odds)))
+    np.testing.assert_array_equal(
+        classifier.predict(X), np.where(odds > 0, "yes", "no")
+    )
+
+
+def test_a_row_is_predicted_the_same_alone(fitted):
+    X, *_, classifier, regressor = fitted
+    alone = np.concatenate([regressor.predict(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, regressor.predict(X[:20]), rtol=1e-6)
+    alone = np.vstack([classifier.predict_proba(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, classifier.predict_proba(X[:20]), rtol=1e-6)
+
+
+def test_no_rows(fitted):
+    X, *_, classifier, regressor = fitted
+    assert regressor.predict(X[:0]).shape == (0,)
+    assert classifier.predict_proba(X[:0]).shape == (0, 2)
+
+
+def test_units_of_a_column_of_y_do_not_matter():
+    X, value = rows()
+    y = np.stack([value, np.sin(value)], axis=1)
+    plain = TableRegressor(random_state=0).fit(X, y)
+    scaled = TableRegressor(random_state=0).fit(X, y * [1000, 1])
+    np.testing.assert_allclose(
+        scaled.predict(X)[:, 1], plain.predict(X)[:, 1], atol=0.05
+    )
+
+
+def test_sets_of_labels():
+    X, value = rows()
+    y = np.stack([value > 0, X[:, 3] > 0], axis=1).astype(int)
+    model = TableClassifier(random_state=0).fit(X, y)
+    assert model.predict(X).shape == model.predict_proba(X).shape == y.shape
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("n_odd", [1, 5])
+def test_a_mistyped_label_changes_little_and_is_named(n_odd):
+    X, value = rows(400)
+    y = np.where(value > 0, "in", "out").astype(object)
+    before = TableClassifier(random_state=0).fit(X, y)
+    y[:n_odd] = "In"
+    with pytest.warns(UserWarning, match="y has rare classes: 'In'"):
+        after = TableClassifier(random_state=0).fit(X, y)
+    new, value = rows(seed=1)
+    expected = np.where(value > 0, "in", "out")
+    assert after.score(new, expected) > before.score(new, expected) - 0.04
+    both = np.isin(after.classes_, ["in", "out"])
+    change = after.predict_proba(new)[:, both] - before.predict_proba(new)
+    assert np.abs(change).mean() < 0.08
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 100), n_absent=st.integers(1, 30))
+def test_rows_of_weight_0_are_absent(seed, n_absent):
+    X, value = rows(80, seed)
+    y = (value > 0).astype(int)
+    more = np.vstack([X, X[:n_absent][::-1]])
+    labels = np.concatenate([y, 1 - y[:n_absent]])
+    weights = np.concatenate([np.ones(len(X)), np.zeros(n_absent)])
+    learners = ["trees", "linear"]
+    plain = TableClassifier(learners, random_state=0).fit(X, y, np.ones(len(X)))
+    same = TableClassifier(learners, random_state=0).fit(more, labels, weights)
+    np.testing.assert_allclose(same.predict_proba(X), plain.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes"), [(2, 2), (3, 2), (6, 6), (8, 4), (12, 12)]
+)
+def test_few_rows(n_rows, n_classes):
+    X, value = rows(n_rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TableClassifier(random_state=0).fit(X, np.arange(n_rows) % n_classes)
+        numbers = TableRegressor(random_state=0).fit(X, value)
+    probabilities = model.predict_proba(X)
+    assert probabilities.shape == (n_rows, min(n_rows, n_classes))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert np.isfinite(numbers.predict(X)).all()
+
+
+def test_learners_are_named_or_replaced(fitted):
+    X, y, value, *_ = fitted
+    filled = np.nan_to_num(X)
+    near = KNeighborsRegressor(5)
+    model = TableRegressor(["linear", ("near", near)]).fit(filled, value)
+    assert [*model.weights_] == ["linear", "near"]
+    assert len(model.estimators_["near"]) == 5
+    useless = ("prior", DummyClassifier())
+    model = TableClassifier(["linear", useless], random_state=0).fit(X, y)
+    assert model.scores_["prior"] < 0.6 < model.scores_["linear"]
+    alone = TableClassifier(["linear"], random_state=0).fit(X, y)
+    assert (model.predict(X) == alone.predict(X)).mean() > 0.95
+
+
+@pytest.mark.parametrize(
+    ("learners", "message"),
+    [
+        ([], "learners is empty: at least one"),
+        (["forest"], "learners has 'forest', which is not a learner"),
+        (["linear", "linear"], "two learners named 'linear'"),
+        ([("own", Ridge())], "learner 'own' is not a classifier"),
+        ([LogisticRegression()], "must be names or pairs"),
+    ],
+)
+def test_invalid_learners(learners, message, fitted):
+    with pytest.raises(ValueError, match=message):
+        TableClassifier(learners).fit(*fitted[:2])
+
+
+def test_weights_of_classes_and_rows(fitted):
+    X, y, *_ = fitted
+    shares = [
+        (
+            TableClassifier(class_weight=weight, random_state=0).fit(X, y).predict(X)
+            == "yes"
+        ).mean()
+        for weight in ({"yes": 20.0, "no": 1.0}, {"yes": 1.0, "no": 20.0})
+    ]
+    assert shares[0] > shares[1] + 0.1
+
+
+def test_groups_are_in_one_fold():
+    """Copies of rows in other folds would make nearest neighbors look perfect."""
+    X, _ = rows(60)
+    X, value = np.nan_to_num(X), np.random.default_rng(0).normal(size=60)
+    X, value, groups = (
+        np.concatenate([each, each]) for each in (X, value, np.arange(60))
+    )
+    learners = [("near", KNeighborsRegressor(1))]
+    fit = TableRegressor(learners, random_state=0).fit
+    assert fit(X, value).scores_["near"] > 0.5
+    assert fit(X, value, groups=groups).scores_["near"] < 0
+
+
+def test_n_jobs_does_not_change_the_result(fitted):
+    X, y, value, _, regressor = fitted
+    parallel = TableRegressor(n_jobs=2, random_state=0).fit(X, value)
+    np.testing.assert_allclose(parallel.predict(X), regressor.predict(X), rtol=1e-5)
+
+
+def test_progress_is_shown(capsys, fitted):
+    X, y, *_ = fitted
+    TableClassifier(["linear"], verbose=1).fit(X, y)
+    assert "1/1" in capsys.readouterr().err
