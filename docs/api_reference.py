@@ -123,7 +123,7 @@ ROOMS = {
         {"": ["TokenClassifier", "PairEncoder"]},
     ),
     "tables": (
-        "Tables with text columns",
+        "Tables, and columns of texts",
         {
             "": [
                 "TableEncoder",
