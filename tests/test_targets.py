@@ -9,8 +9,11 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaRegressor,
     FunctionEmbedding,
+    Pooling,
     StackedMetaClassifier,
     StackedMetaRegressor,
+    TableClassifier,
+    TableRegressor,
     TextMetaEncoder,
     make_text_pipeline,
 )
@@ -40,6 +43,7 @@ PREDICTORS = {
         make_pipeline(SOURCE, StackedMetaClassifier()),
         make_pipeline(SOURCE, DynamicMetaClassifier(**NET)),
         make_text_pipeline(),
+        make_pipeline(SOURCE, Pooling(), TableClassifier(["linear"])),
         TextMetaEncoder(cv=2),
         Compared(),
     ],
@@ -47,6 +51,7 @@ PREDICTORS = {
         make_pipeline(SOURCE, StackedMetaRegressor()),
         make_pipeline(SOURCE, DynamicMetaRegressor(**NET)),
         make_text_pipeline("regressor"),
+        make_pipeline(SOURCE, Pooling(), TableRegressor(["linear"])),
         TextMetaEncoder(cv=2, target_type="continuous"),
     ],
 }

@@ -9,6 +9,7 @@ from ..tables._table_encoder import plain_features
 
 _LEAK_R2 = 0.98
 _AS_GOOD = 0.01  # below the score of all columns
+_HIGH = 0.95  # of a tree, whose steps cost a little
 _CLEARLY = 0.5  # of the way from the score of a constant to 1
 _MOST_ROWS = 5000
 _FOLDS = 3
@@ -38,10 +39,10 @@ def find_suspicious(pipeline, X, y):
                 f"Column {name} almost determines the target: its strings explain "
                 f"{column.r2:.1%} of the variance. {_ASK}"
             )
-        elif alone.get(column.name, -np.inf) >= best - _AS_GOOD:
+        elif alone.get(column.name, -np.inf) >= min(best - _AS_GOOD, _HIGH):
             found.append(
-                f"Column {name} alone predicts as well as all columns: its score is "
-                f"{alone[column.name]:.3f}, that of all {best:.3f}. {_ASK}"
+                f"Column {name} alone predicts about as well as all columns: its score "
+                f"is {alone[column.name]:.3f}, that of all {best:.3f}. {_ASK}"
             )
     return found + _copies(X, y)
 

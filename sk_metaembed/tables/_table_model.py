@@ -81,23 +81,26 @@ class _TableModel(CheckedParametersMixin, BaseEstimator):
         """
         from ..meta._stacked_models import fit_weights, make_folds, row_weights
 
-        X = validate_data(self, X, dtype=np.float32, ensure_all_finite="allow-nan")
+        table: NDArray[np.float32] = validate_data(
+            self, X, dtype=np.float32, ensure_all_finite="allow-nan"
+        )
         weights = sample_weight
         if weights is not None:
             weights = _check_sample_weight(
-                weights, X, dtype=np.float64, ensure_non_negative=True
+                weights, table, dtype=np.float64, ensure_non_negative=True
             )
         if weights is not None and not weights.all():
-            y, kept = check_target(y, len(X)), np.flatnonzero(weights)
-            check_consistent_length(y, groups)
+            check_consistent_length(table, groups)
+            kept = np.flatnonzero(weights)
+            y = check_target(y, len(table))[kept]
             groups = None if groups is None else np.asarray(groups)[kept]
-            X, y, weights = X[kept], y[kept], weights[kept]
-        target = self._read_target(y, len(X), weights)
+            table, weights = table[kept], weights[kept]
+        target = self._read_target(y, len(table), weights)
         weights = self._with_class_weights(target, weights)
         rng = check_random_state(self.random_state)
-        n_folds = _FEW_FOLDS if len(X) >= _MANY_ROWS else _FOLDS
+        n_folds = _FEW_FOLDS if len(table) >= _MANY_ROWS else _FOLDS
         folds = make_folds(n_folds, target, groups, None, rng)
-        tasks = self._tasks(X, target, folds, weights, rng)
+        tasks = self._tasks(table, target, folds, weights, rng)
         learned = dict(zip(tasks, self._run(tasks), strict=True))
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
         values = np.stack([each.decisions for each in learned.values()])
