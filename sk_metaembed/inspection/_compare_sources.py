@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
-from .._core._messages import short_repr
+from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._sklearn import _safe_indexing
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
@@ -184,6 +184,8 @@ def compare_sources(
         )
     if scoring is None:
         scoring = default_scoring(target.y, is_number)
+    if scoring == "roc_auc":
+        _check_both_classes(target.y, folds)
     with no_warning_of_rare_classes():  # of the rows of each fold
         return _evaluate(candidates, target.y, folds, scoring, random_state, verbose)
 
@@ -193,6 +195,20 @@ def default_scoring(y, is_number):
     if is_number:
         return "r2"
     return "roc_auc" if len(np.unique(y)) == 2 else "accuracy"
+
+
+def _check_both_classes(y, folds):
+    """Raise a ValueError if the held-out rows of a fold have one class only."""
+    classes, counts = np.unique(y, return_counts=True)
+    for k, (_, test) in enumerate(folds):
+        if (y[test] == y[test[0]]).all():
+            rarest, only = classes.tolist()[counts.argmin()], y[test[:1]].tolist()[0]
+            raise ValueError(
+                'scoring="roc_auc" needs held-out rows of both classes, but those of '
+                f"fold {k} are all {only!r}. Class {rarest!r} has "
+                f"{plural(counts.min(), 'row')}: pass more of them, fewer folds, or "
+                'scoring="accuracy".'
+            )
 
 
 def _evaluate(candidates, y, folds, scoring, random_state, verbose):

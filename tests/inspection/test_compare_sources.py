@@ -303,6 +303,12 @@ def test_plot(display):
         ((SOURCES, TEXTS, Y), {"cv": 1}, ValueError, "at least two folds"),
         ((SOURCES, TEXTS, Y), {"target_type": "x"}, ValueError, "target_type"),
         (
+            (SOURCES, TEXTS, np.arange(N_ROWS) == 3),
+            {},
+            ValueError,
+            "fold 0 are all False. Class True has 1 row: pass more of them, fewer",
+        ),
+        (
             (make_text_pipeline("classifier"), TEXTS, Y),
             {"target_type": "continuous"},
             ValueError,
