@@ -15,6 +15,7 @@ from sk_metaembed import (
     TableClassifier,
     TableRegressor,
     TextMetaEncoder,
+    make_table_pipeline,
     make_text_pipeline,
 )
 from sk_metaembed.inspection import compare_sources
@@ -31,6 +32,16 @@ SOURCE = FunctionEmbedding(length)
 NET = {"projection_dim": 2, "hidden_dims": (), "max_epochs": 1}
 
 
+class Table:
+    """make_table_pipeline on a table of one column, as a predictor."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def fit(self, X, y):
+        make_table_pipeline(self.task).fit(pd.DataFrame({"text": X}), y)
+
+
 class Compared:
     """compare_sources, as a predictor."""
 
@@ -44,6 +55,7 @@ PREDICTORS = {
         make_pipeline(SOURCE, DynamicMetaClassifier(**NET)),
         make_text_pipeline(),
         make_pipeline(SOURCE, Pooling(), TableClassifier(["linear"])),
+        Table("classifier"),
         TextMetaEncoder(cv=2),
         Compared(),
     ],
@@ -52,6 +64,7 @@ PREDICTORS = {
         make_pipeline(SOURCE, DynamicMetaRegressor(**NET)),
         make_text_pipeline("regressor"),
         make_pipeline(SOURCE, Pooling(), TableRegressor(["linear"])),
+        Table("regressor"),
         TextMetaEncoder(cv=2, target_type="continuous"),
     ],
 }
@@ -76,6 +89,7 @@ def refused(kind):
         3,
         [1, "a"] * 8,
         np.array([1, np.inf] * 8),
+        *([["1", "2,5"] * 8] if kind == "numbers" else []),
     ]
 
 

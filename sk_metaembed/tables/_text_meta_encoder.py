@@ -365,7 +365,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
                 "to fit the sources."
             )
         if y is not None:
-            y = check_target(y, len(cells[0]))
+            is_number = self.cv is not None and self.target_type == "continuous"
+            y = check_target(y, len(cells[0]), "numbers" if is_number else "any")
         encoders = [self._choose(column) for column in cells]
         results = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_encoder)(encoder, column, y, method)
