@@ -34,6 +34,7 @@ from ..tables._table_reader import find_kinds
 from . import _data
 from ._model_tables import SCORES, columns_frame, learners_frame
 from ._read_table import READERS, read_table, split_suffix
+from ._read_target import read_target
 from ._report import report_html
 from ._suspicious import find_suspicious
 
@@ -51,7 +52,7 @@ def fit(options):
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
-    options.task, y = _data.read_target(target, options.task)
+    options.task, y = read_target(target, options.task)
     if options.metric:
         _check_metric(options.metric, options.task, y)
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {options.task} of {target.name!r}")
@@ -94,6 +95,8 @@ def predict(options):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
     table = read_table(options.table, options.separator)
     columns = list(model.feature_names_in_)
+    if not len(table) and not table.shape[1]:  # no records, which name the columns
+        table = pd.DataFrame(columns=[*columns, *options.id])
     _data.check_columns(table, columns, options.model)
     ids = list(dict.fromkeys(options.id))
     _data.check_columns(table, ids, "--id")

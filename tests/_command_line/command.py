@@ -5,6 +5,10 @@ import sys
 
 import pytest
 
+from sk_metaembed import make_table_pipeline
+
+from ..tables.check_case import quick_learners
+
 
 def main(arguments):
     """Run ``python -m sk_metaembed`` and return its exit status."""
@@ -13,3 +17,9 @@ def main(arguments):
         with pytest.raises(SystemExit) as ended:
             runpy.run_module("sk_metaembed", run_name="__main__")
     return ended.value.code
+
+
+def quick_pipeline(task="classifier", *arguments, **options):
+    """Return the pipeline with a small tree as its model."""
+    pipeline = make_table_pipeline(task, *arguments, **options)
+    return pipeline.set_params(model__learners=quick_learners(task))

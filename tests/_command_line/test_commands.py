@@ -246,7 +246,7 @@ def test_sources(tmp_path, monkeypatch):
 ERRORS = {
     "fit nothing.csv --target a": "No such file",
     "fit t.csv --target gade": "no column 'gade'. Its columns are 'key', 'remarks'",
-    "fit t.csv --target key --task regressor": "values that are not numbers",
+    "fit t.csv --target key --task regressor": "has 'k0' in row 1, which is",
     "fit t.csv --target grade --sources glowe": "'glowe' is neither minilm, mpnet",
     "fit t.csv --target grade --metric best": "'best' is not a valid scoring value",
     "fit t.csv --target amount --metric roc_auc": "'roc_auc' cannot score predictions",
@@ -257,7 +257,7 @@ ERRORS = {
     "fit na.csv --target b": "without a target (empty, NA, None, null or nan): 2 rows",
     "fit none.csv --target b": "all values of 'b' are missing",
     "fit alone.csv --target b": "No columns are left",
-    "fit inf.csv --target b": "column 'b' has an infinite number in row 3",
+    "fit inf.csv --target b": "column 'b' has inf in row 3, which is not a fin",
     "predict nothing.skm t.csv": "nothing.skm",
     "predict t.csv t.csv": "was not written by sk_metaembed.save",
     "describe no_rows.csv": "has no rows",
