@@ -155,6 +155,8 @@ def _other(cell, row, name):
     if isinstance(cell, list | tuple | np.ndarray):
         if all(isinstance(item, str) for item in cell):
             return tuple(item.strip() for item in cell) or None
+    elif isinstance(cell, datetime.date):  # as in a column of dates
+        return str(np.datetime_as_string(_naive(cell), unit="s"))
     elif not isinstance(cell, _REFUSED) and _has_text(cell):
         is_number = isinstance(cell, Number) and not isinstance(cell, bool)
         return _text(cell) if is_number else str(cell).strip() or None

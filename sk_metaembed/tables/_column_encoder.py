@@ -19,6 +19,9 @@ _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
 _N_EXAMPLES = 3
 
+# Sums of columns remain in the range of float32.
+_LARGEST = 1e30
+
 
 class Column(NamedTuple):
     """How a column of a table is encoded, an entry of `TableEncoder.columns_`.
@@ -162,6 +165,5 @@ class ColumnEncoder(BaseEstimator):
 
 
 def _as_float32(parts):
-    """Return arrays side by side; numbers too large for float32 are its largest."""
-    largest = np.finfo(np.float32).max
-    return np.clip(np.hstack(parts), -largest, largest).astype(np.float32)
+    """Return arrays side by side; huge numbers are clipped."""
+    return np.clip(np.hstack(parts), -_LARGEST, _LARGEST).astype(np.float32)

@@ -1,12 +1,12 @@
-"""Tables that are not frames, and values at the limits of float32."""
+"""Tables that are not frames, and huge values."""
+
+import datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sk_metaembed import TableEncoder
-
-FLOAT32 = np.finfo(np.float32).max
 
 
 @pytest.mark.parametrize("as_rows", [np.array, list])
@@ -24,7 +24,16 @@ def test_rows_alone_are_read_as_in_a_table(as_rows):
         np.testing.assert_array_equal(encoder.transform(rows[i : i + 1])[0], encoded[i])
 
 
-def test_numbers_beyond_float32_are_clipped():
+def test_numbers_that_are_huge_are_clipped():
     values = [1e300, -1e300, 1.0, np.nan] * 3
     encoded = TableEncoder().fit_transform(pd.DataFrame({"a": values}))
-    np.testing.assert_array_equal(encoded[:4, 0], [FLOAT32, -FLOAT32, 1, np.nan])
+    np.testing.assert_array_equal(encoded[:4, 0], np.float32([1e30, -1e30, 1, np.nan]))
+
+
+def test_a_date_among_texts_is_the_same_text_alone():
+    """pandas infers dates from the row of a date."""
+    cells = [datetime.date(2020, 1, 1), "soon", "later"] * 4
+    encoder = TableEncoder().fit(pd.DataFrame({"a": cells}))
+    alone = pd.DataFrame({"a": pd.to_datetime(cells[:1])})
+    batch = encoder.transform(pd.DataFrame({"a": cells}))
+    np.testing.assert_array_equal(encoder.transform(alone), batch[:1])
