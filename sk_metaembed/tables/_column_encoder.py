@@ -149,7 +149,7 @@ class ColumnEncoder(BaseEstimator):
         if self.strings_ is not None:
             is_listed = self.strings_.one_hot
             encodings.append("indicators" if is_listed else "ngrams")
-            if self.strings_.r2_ is not None:
+            if self.strings_.coef_ is not None:
                 encodings.append("predictions")
         if self.sources_ is not None:
             encodings.append("sources")

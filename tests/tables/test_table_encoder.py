@@ -230,3 +230,16 @@ def test_groups_keep_copies_in_one_fold():
         table, y, groups=np.tile(np.arange(100), 2)
     )
     assert plain.columns_[0].r2 > 0.5 > 0.1 > grouped.columns_[0].r2
+
+
+def test_predictions_that_explain_nothing_are_not_listed():
+    rng = np.random.default_rng(0)
+    names = [f"{a}{b} {c}" for a, b, c in rng.choice([*"abcdefgh"], (200, 3))]
+    frame = pd.DataFrame({"name": names})
+    targets = {"noise": rng.normal(size=200), "first": [ord(n[0]) for n in names]}
+    for name, y in targets.items():
+        encoder = TableEncoder(target_type="continuous", random_state=0)
+        (column,) = encoder.fit(frame, y).columns_
+        has_predictions = any("predicted" in n for n in encoder.get_feature_names_out())
+        assert has_predictions == ("predictions" in column.encodings)
+        assert has_predictions == (name == "first")
