@@ -6,9 +6,6 @@ A table contains 19,302 reports of aircraft that hit birds: height, speed, speci
 remarks in free text. This example predicts from a report whether the strike had an
 effect on the flight. It builds a pipeline for the table, shows how each column is
 encoded, measures the gain of each source, and explains predictions by their words.
-
-Result: most of what the model knows about the effect it reads in the remarks. Character
-n-grams and words, which need no download, are better than GloVe or MiniLM alone.
 """
 
 # %%
