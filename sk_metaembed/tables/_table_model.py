@@ -427,7 +427,7 @@ class TableRegressor(RegressorMixin, _TableModel):
     >>> from sk_metaembed import TableRegressor
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> model = TableRegressor(random_state=0).fit(X, 2 * X[:, 0])
-    >>> model.predict([[1.0, 0.0, 0.0]]).round(1).tolist()
+    >>> model.predict([[1.0, 0.0, 0.0]]).round().tolist()
     [2.0]
     """
 
