@@ -28,6 +28,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from skorch.callbacks import LRScheduler
 
 from sk_metaembed import Block, DynamicMetaClassifier, EmbeddingUnion
 
@@ -36,19 +37,23 @@ SETS = {
     "evaluation": ("sst2", "questions", "headlines", "devices", "food", "birds"),
 }
 BASELINES = ("TF-IDF", "best single source", "concatenation")
-FIXED = {"early_stopping": False}
+# An own schedule replaces the decrease of the learning rate.
+CONSTANT = {"callbacks": [LRScheduler("ConstantLR", factor=1)]}
 CANDIDATES = {
+    "default": {},
+    "constant rate": CONSTANT,
     "early stopping": {"early_stopping": True},
     "early stopping, n_iter_no_change 6": {
         "early_stopping": True,
         "n_iter_no_change": 6,
         "train_options": {"lr_factor": 0.5, "lr_patience": 1},
     },
-    "fixed steps": FIXED,
-    "linear head": FIXED | {"hidden_dims": ()},
-    "one hidden layer": FIXED | {"hidden_dims": (256,)},
-    "uniform": FIXED | {"attention": "uniform"},
-    "published mixer": FIXED | {"mixer": "published"},
+    "dropout .5": {"embedding_dropout": 0.5, "head_dropout": 0.5},
+    "batches of 64, rate 2e-3": {"batch_size": 64, "lr": 2e-3},
+    "linear head": {"hidden_dims": ()},
+    "one hidden layer": {"hidden_dims": (256,)},
+    "uniform": {"attention": "uniform"},
+    "published mixer": {"mixer": "published"},
 }
 NETS = {
     "development": CANDIDATES,
@@ -154,8 +159,8 @@ def show(options):
     """Print the scores by set and the differences from the concatenation."""
     data = pd.read_json(options.results, lines=True, dtype={"right": str})
     data = data[data.minilm == options.minilm]
-    labels = ["64", "500", "2,000", "all"]
-    data["size"] = pd.cut(data.rows, [0, 64, 500, 2000, np.inf], labels=labels)
+    labels = ["64", "250", "1,000", "3,000", "all"]
+    data["size"] = pd.cut(data.rows, [0, 64, 250, 1000, 3000, np.inf], labels=labels)
     nets = [name for name in data.method.unique() if name not in BASELINES]
     for size in labels:
         part = data[data["size"] == size]
@@ -177,7 +182,8 @@ def main():
     parser.add_argument("results")
     parser.add_argument("--part", choices=list(SETS), default="development")
     parser.add_argument("--sets", nargs="*")
-    parser.add_argument("--rows", type=int, nargs="*", default=[64, 500, 2000, 6000])
+    sizes = [64, 250, 1000, 3000, 6000]
+    parser.add_argument("--rows", type=int, nargs="*", default=sizes)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--minilm", action="store_true")
     parser.add_argument("--folder", default="features")

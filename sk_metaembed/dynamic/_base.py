@@ -57,6 +57,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
     _parameter_constraints: dict = CONSTRAINTS
     _train_options = TRAIN_OPTIONS  # the keys of `train_options` and their defaults
     _target_kind = "any"  # of `check_target`
+    # Of training without a held-out part; see `benchmarks/dynamic_defaults.py`.
+    _n_steps, _min_epochs = 400, 5
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
     # editors and type checkers read names and defaults from it.
@@ -78,9 +80,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         encoder_dropout: float = 0.0,
         head_dropout: float = 0.2,
         lr: float = 1e-3,
-        batch_size: int = 32,
+        batch_size: int | Literal["auto"] = "auto",
         max_epochs: int | Literal["auto"] = "auto",
-        early_stopping: bool | Literal["auto"] = "auto",
+        early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 3,
         train_options: dict[str, Any] | None = None,
@@ -148,7 +150,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             DataFrame or array), or numbers; for a tagger a list of tags per sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence in the loss and in the held-out score. Sequences of
-            weight 0 are left out.
+            weight 0 are left out, also where their words or classes are counted.
         X_val : EmbeddedSequences or SequencePairs, default=None
             Held-out sequences for early stopping, instead of a part of X and
             regardless of `early_stopping`.
@@ -219,6 +221,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         X = self._read(X, fitted=resumes)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
+        if not weights.all():
+            rows = np.flatnonzero(weights)
+            X, y, weights = X[rows], y[rows], weights[rows]
         tokens, blocks = tokens_and_blocks(X)
         trained = TrainedSources(trainable_pairs(self), tokens)
         if resumes:
@@ -228,6 +233,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             check_dims(dims, trained, self.projection_dim, self.layer_norm)
             self.dims_in_, self._reads_pairs = dims, isinstance(X, SequencePairs)
             self._target = self._make_target(y, classes, weights)
+            if validation is not None:  # a part of the data may lack any class
+                self._target.warn_of_rare(y)
             if self._target.classes is not None:
                 self.classes_ = self._target.classes
             self._random = check_random_state(self.random_state)

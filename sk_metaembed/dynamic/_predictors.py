@@ -131,17 +131,17 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         Dropout on mixed vectors, on the input of recurrent layers, and in the head.
     lr : float, default=1e-3
         Learning rate of Adam.
-    batch_size : int, default=32
+    batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
-        length.
+        length. "auto" is 32, and above 2,500 sequences grows with the square root of
+        their number, up to 256, unless there are trainable sources.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, and 8 at least.
-    early_stopping : bool or "auto", default="auto"
+        Without, it is the number of epochs with about 400 steps, and 5 at least.
+    early_stopping : bool, default=False
         Hold out a part of the data, monitor its accuracy (its loss for numbers and
         label sets), and restore the weights of the best epoch. False trains on all data
-        for `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000
-        sequences or more.
+        for `max_epochs`, while the learning rate falls linearly to 0.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, stratified by class. ``fit`` also accepts
         `X_val`.
@@ -168,7 +168,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
         gives each process of joblib a GPU in turn.
     callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
+        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
     warm_start : bool, default=False
         Start from the weights of the last fit and the state of its optimizer, such as
@@ -407,17 +408,17 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         Dropout on mixed vectors, on the input of recurrent layers, and in the head.
     lr : float, default=1e-3
         Learning rate of Adam.
-    batch_size : int, default=32
+    batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
-        length.
+        length. "auto" is 32, and above 2,500 sequences grows with the square root of
+        their number, up to 256, unless there are trainable sources.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, and 8 at least.
-    early_stopping : bool or "auto", default="auto"
+        Without, it is the number of epochs with about 400 steps, and 5 at least.
+    early_stopping : bool, default=False
         Hold out a part of the data, monitor its accuracy (its loss for numbers and
         label sets), and restore the weights of the best epoch. False trains on all data
-        for `max_epochs` at a constant learning rate. "auto" holds out a part of 5,000
-        sequences or more.
+        for `max_epochs`, while the learning rate falls linearly to 0.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, stratified by class. ``fit`` also accepts
         `X_val`.
@@ -444,7 +445,8 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
         gives each process of joblib a GPU in turn.
     callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
+        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
     warm_start : bool, default=False
         Start from the weights of the last fit and the state of its optimizer, such as

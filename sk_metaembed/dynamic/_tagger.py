@@ -76,17 +76,18 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         the states of the BiLSTM and on hidden layers.
     lr : float, default=1e-3
         Learning rate of Adam.
-    batch_size : int, default=32
+    batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
-        length.
+        length. "auto" is 32, and above 2,500 sequences grows with the square root of
+        their number, up to 256, unless there are trainable sources.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, and 8 at least.
-    early_stopping : bool or "auto", default="auto"
+        Without, it is the number of epochs with about 800 steps, and 15 at least.
+    early_stopping : bool, default=False
         Hold out a part of the sentences, monitor the F1 of its spans if there is a
         `scheme`, otherwise its accuracy, and restore the weights of the best epoch.
-        False trains on all data for `max_epochs` at a constant learning rate. "auto"
-        holds out a part of 5,000 sentences or more.
+        False trains on all data for `max_epochs`, while the learning rate falls
+        linearly to 0.
     validation_fraction : float, default=0.1
         Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.
     n_iter_no_change : int, default=10
@@ -111,7 +112,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
         gives each process of joblib a GPU in turn.
     callbacks : list of skorch callbacks, default=None
-        Additional callbacks, or (name, callback) pairs. scikit-learn's own callbacks
+        Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
+        replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
     warm_start : bool, default=False
         Start from the weights of the last fit and the state of its optimizer, such as
@@ -224,6 +226,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     }
     _parameter_constraints.pop("encoder")
     _train_options = {**TRAIN_OPTIONS, "lr_factor": 0.5, "lr_patience": 3}
+    _n_steps, _min_epochs = 800, 15
 
     def __init__(
         self,
@@ -242,9 +245,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         encoder_dropout: float = 0.0,
         head_dropout: float = 0.5,
         lr: float = 1e-3,
-        batch_size: int = 32,
+        batch_size: int | Literal["auto"] = "auto",
         max_epochs: int | Literal["auto"] = "auto",
-        early_stopping: bool | Literal["auto"] = "auto",
+        early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         train_options: dict[str, Any] | None = None,

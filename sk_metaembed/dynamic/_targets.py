@@ -14,6 +14,7 @@ from ..sequences._targets import (
     is_indicator,
     no_warning_of_rare_classes,
     refuse_amounts,
+    warn_of_rare_classes,
 )
 
 
@@ -74,6 +75,9 @@ class BaseTarget:
         """Return the targets of held-out rows."""
         return self.encode(y, name)
 
+    def warn_of_rare(self, y):
+        """Warn of classes with very few rows, if the target has classes."""
+
     def has_classes(self, classes):
         """Return whether these are the classes, in any order."""
         return np.array_equal(np.unique(classes), self.classes)
@@ -133,6 +137,10 @@ class LabelTarget(BaseTarget):
     def stratify(self, codes):
         """Return the labels."""
         return codes
+
+    def warn_of_rare(self, y):
+        """Warn of classes with very few rows."""
+        warn_of_rare_classes(y)
 
 
 class IndicatorTarget(BaseTarget):
@@ -278,6 +286,11 @@ class ColumnsTarget(BaseTarget):
         )
         combination = combination.reshape(-1)
         return np.where(counts[combination] > 1, combination, -1)
+
+    def warn_of_rare(self, y):
+        """Warn of classes of a column with very few rows."""
+        for j, column in enumerate(y.T):
+            warn_of_rare_classes(own_type(column), f"column {j} of y")
 
 
 def check_columns(y, n_columns, name="y"):

@@ -52,14 +52,14 @@ def rare_classes(labels):
     return classes[is_rare], counts[is_rare]
 
 
-def warn_of_rare_classes(labels):
+def warn_of_rare_classes(labels, name="y"):
     """Warn of the rare classes of labels, (n_rows,), by name, and return them."""
     classes, counts = rare_classes(labels)
     if len(classes):
         warnings.warn(
-            f"y has rare classes: {counted_labels(classes, counts)}. They have too few "
-            "rows to be learned or evaluated reliably. Check for misspelled labels, "
-            "merge the classes with others, or add rows.",
+            f"{name} has rare classes: {counted_labels(classes, counts)}. They have "
+            "too few rows to be learned or evaluated reliably. Check for misspelled "
+            "labels, merge the classes with others, or add rows.",
             UserWarning,
             stacklevel=2,
         )
@@ -82,7 +82,7 @@ def counted_labels(labels, counts, noun="row"):
 def no_warning_of_rare_classes():
     """Suppress the warning in fits on parts of rows that it was issued for."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "y has rare classes", UserWarning)
+        warnings.filterwarnings("ignore", ".*y has rare classes", UserWarning)
         yield
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from skorch.callbacks import Callback, LRScheduler
 
 from sk_metaembed import (
     Block,
@@ -10,12 +10,14 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     EmbeddedSequences,
     TokenSequences,
+    TrainableCharacters,
 )
 from sk_metaembed.dynamic.training._fit import (
+    MAX_BATCH_SIZE,
     MAX_EPOCHS,
-    MIN_EPOCHS,
-    MIN_ROWS_TO_HOLD_OUT,
-    N_STEPS,
+    MIN_BATCH_SIZE,
+    ROWS_OF_SMALL_BATCHES,
+    count_batch_size,
 )
 
 SMALL = {"projection_dim": 8, "hidden_dims": (), "random_state": 0}
@@ -46,7 +48,7 @@ def n_steps(model):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_epochs"),
-    [(1, N_STEPS), pytest.param(2000, MIN_EPOCHS, marks=pytest.mark.slow)],
+    [(1, 400), pytest.param(3000, 5, marks=pytest.mark.slow)],
 )
 def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
     X, y = topics(n_rows)
@@ -56,7 +58,7 @@ def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
 def test_defaults_learn_from_few_rows():
     X, y = topics(600)
     model = DynamicMetaClassifier(random_state=0).fit(X[:64], y[:64])
-    assert n_steps(model) >= 0.9 * N_STEPS
+    assert n_steps(model) >= 0.9 * 400
     assert model.score(X[200:], y[200:]) > 0.9
 
 
@@ -70,18 +72,61 @@ def test_defaults_learn_more_from_few_rows_than_the_published_net(n_rows):
     assert before.score(X[200:], y[200:]) < model.score(X[200:], y[200:]) - 0.1
 
 
-def test_many_rows_stop_early():
-    X, y = topics(MIN_ROWS_TO_HOLD_OUT)
-    model = DynamicMetaClassifier(**SMALL, max_epochs=1).fit(X, y)
-    assert "valid_acc" in model.history_[-1]
-    batches = model.history_[0]["batches"]
-    n_seen = sum(b.get("train_batch_size", 0) for b in batches)
-    assert n_seen == round(0.9 * len(X))
-    one_less = clone(model).fit(X[1:], y[1:])
-    assert "valid_acc" not in one_less.history_[-1]
-    # Rows of weight 0 do not count.
-    weights = np.r_[0.0, np.ones(len(X) - 1)]
-    assert "valid_acc" not in clone(model).fit(X, y, weights).history_[-1]
+class Rates(Callback):
+    """Record the learning rate of each step."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.rates = []
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        self.rates.append(net.optimizer_.param_groups[0]["lr"])
+
+
+def rates_of(model):
+    return dict(model.net_.callbacks_)["Rates"].rates
+
+
+def test_the_learning_rate_falls_linearly_to_zero():
+    X, y = topics(80)
+    options = SMALL | {"lr": 0.01, "batch_size": 20, "callbacks": [Rates()]}
+    model = DynamicMetaClassifier(**options, max_epochs=3).fit(X, y)
+    expected = 0.01 * np.arange(12, 0, -1) / 12
+    np.testing.assert_allclose(rates_of(model), expected)
+    model.set_params(warm_start=True, lr=0.02).fit(X, y)
+    np.testing.assert_allclose(rates_of(model), 2 * expected)
+    # Further training has no end, so its rate is constant.
+    np.testing.assert_allclose(rates_of(model.partial_fit(X, y)), [0.02] * 4)
+
+
+def test_own_schedules_replace_the_linear_one():
+    X, y = topics(80)
+    own = LRScheduler("StepLR", step_size=1, gamma=0.5)
+    options = SMALL | {"lr": 0.01, "batch_size": 40, "max_epochs": 3}
+    model = DynamicMetaClassifier(**options, callbacks=[own, Rates()]).fit(X, y)
+    assert rates_of(model) == [0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025]
+
+
+def test_no_rows_are_held_out_by_default():
+    X, y = topics(200)
+    weights = np.r_[0.0, np.ones(199)]
+    for sample_weight, n_rows in ((None, 200), (weights, 199)):
+        model = DynamicMetaClassifier(**SMALL, max_epochs=1)
+        model.fit(X, y, sample_weight)
+        assert "valid_acc" not in model.history_[-1]
+        batches = model.history_[0]["batches"]
+        assert sum(batch["train_batch_size"] for batch in batches) == n_rows
+
+
+def test_batches_grow_with_the_number_of_rows():
+    model = DynamicMetaClassifier(max_epochs=1, **SMALL).fit(*topics(40))
+    sizes = [count_batch_size(model, n) for n in (1, 2500, 10_000, 40_000, 10**6)]
+    assert sizes == [MIN_BATCH_SIZE, MIN_BATCH_SIZE, 64, 128, MAX_BATCH_SIZE]
+    n = ROWS_OF_SMALL_BATCHES
+    assert count_batch_size(model, n + 1) - count_batch_size(model, n) <= 1
+    assert count_batch_size(model.set_params(batch_size=7), 10**6) == 7
+    model.set_params(batch_size="auto", trainable=TrainableCharacters())
+    model.fit(*topics(40))
+    assert count_batch_size(model, 10**6) == MIN_BATCH_SIZE
 
 
 def test_held_out_data_stop_training_on_few_rows():

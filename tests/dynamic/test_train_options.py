@@ -57,7 +57,7 @@ def test_the_docstring_has_each_option_with_its_default(estimator):
 def test_common_parameters_have_common_descriptions():
     own = {"encoder_dim", "embedding_dropout, encoder_dropout, head_dropout"}
     own |= {"hidden_dims", "early_stopping", "validation_fraction", "class_weight"}
-    own |= {"n_iter_no_change", "train_options"}
+    own |= {"n_iter_no_change", "max_epochs", "train_options"}
     assert_docstring_consistency(
         ALL, include_params=True, exclude_params=own, include_attrs=True
     )

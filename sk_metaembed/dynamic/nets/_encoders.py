@@ -102,8 +102,8 @@ class ByteDropout(nn.Module):
         if x.device.type != "cpu":
             return dropout(x, self.rate, self.training)
         dropped = min(round(256 * self.rate), 255)
-        keep = (_random_bytes(x.shape) >= dropped).to(x.dtype)
-        return x * keep.mul_(256 / (256 - dropped))
+        keep = (_random_bytes(x.shape) >= dropped) * (256 / (256 - dropped))
+        return x * keep.to(x.dtype)
 
 
 def _random_bytes(shape):

@@ -68,12 +68,12 @@ class Mixer(nn.Module):
         """Return the mixed vectors of a batch's tokens, and their weights.
 
         Vectors have shape (n_tokens, dim). Weights have shape (n_tokens, n_sources);
-        they are means over the dimensions.
+        they are means over the dimensions. In training they are None.
         """
         sources, known, index = self.project(batch), batch.known, batch.index
         if batch.shares_rows and self.attention != "context":
             mixed, weights = self.mix_rows(sources, torch.stack(known, dim=1))
-            return mixed[index[0]], weights[index[0]]
+            return mixed[index[0]], None if weights is None else weights[index[0]]
         tokens = [v[i] for v, i in zip(sources, index, strict=True)]
         known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
         return self.mix_rows(tokens, known, batch.grid)
@@ -88,20 +88,24 @@ class Mixer(nn.Module):
         return [_normalized(v) for v in projected] if self.layer_norm else projected
 
     def mix_rows(self, sources, known, grid=None):
-        """Return the combined vectors of rows, and the weights (n_rows, n_sources)."""
+        """Return the combined vectors of rows, and the weights (n_rows, n_sources).
+
+        In training, when nothing reads them, the weights are None.
+        """
         dtype = sources[0].dtype
         if self.attention == "uniform":
             weights = known[:, :, None].to(dtype)
         else:
             weights = gate_weights(self.scores(sources, grid), known, self.gate)
             weights = weights.to(dtype)
-        mixed = sum(v * weights[:, i] for i, v in enumerate(sources))
+        first, *others = weights.unbind(1)
+        mixed = sources[0] * first
+        for vectors, own in zip(sources[1:], others, strict=True):
+            mixed = torch.addcmul(mixed, vectors, own)
         if self.attention == "task":
             mixed = self.gamma * mixed
         mixed = torch.relu(mixed) if self.activation == "relu" else mixed
-        # Taking the only weight is free, the mean of it is not.
-        mean = weights[:, :, 0] if weights.shape[2] == 1 else weights.mean(dim=2)
-        return mixed, mean
+        return mixed, None if self.training else weights.mean(dim=2)
 
     def scores(self, sources, grid):
         """Return the scores of each source, (n_rows, n_sources, n_weights)."""
@@ -166,7 +170,9 @@ class Standardization(nn.Module):
 
     def forward(self, vectors, known):
         """Return standardized rows, zeros where the source does not know the word."""
-        return ((vectors - self.mean) * self.factor).masked_fill(~known[:, None], 0)
+        # In place: this is most of the memory that a step on static vectors writes.
+        centered = (vectors - self.mean).mul_(self.factor)
+        return centered.masked_fill_(~known[:, None], 0)
 
 
 def gate_weights(scores, known, gate):

@@ -439,6 +439,12 @@ class SequenceDataset(Dataset):
         return replace(batch, weights=send(self.weights[rows])), send(self.target[rows])
 
 
+def count_batches(n_rows, batch_size):
+    """Return the number of batches of training rows."""
+    # A remainder of one sequence would be a noisy step: it joins the others.
+    return max(1, round(n_rows / batch_size))
+
+
 class BucketLoader:
     """Batches of sequences of similar length.
 
@@ -468,8 +474,7 @@ class BucketLoader:
     def _shuffled(self):
         rows = self.rng.permutation(self.dataset.rows)
         rows = rows[np.argsort(self.dataset.data.lengths[rows], kind="stable")]
-        # A remainder of one sequence would be a noisy step: it joins the others.
-        n_batches = max(1, round(len(rows) / self.batch_size))
+        n_batches = count_batches(len(rows), self.batch_size)
         batches = np.array_split(rows, n_batches)
         return [batches[i] for i in self.rng.permutation(n_batches)]
 

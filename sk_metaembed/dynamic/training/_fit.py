@@ -28,12 +28,13 @@ from ..._training._device import resolve_device
 from ..._training._net_state import restored_on_error
 from ..._training._random import local_generators, swap_default_generators
 from .._parameters import NETWORK
-from ._data import BucketLoader, SequenceData, SequenceDataset
+from ._data import BucketLoader, SequenceData, SequenceDataset, count_batches
 
-# Chosen on the development sets of `benchmarks/dynamic_defaults.py`. The accuracy on a
-# tenth of fewer rows says little about an epoch, and the net misses the tenth.
-MIN_ROWS_TO_HOLD_OUT = 5000
-N_STEPS, MIN_EPOCHS, MAX_EPOCHS = 400, 8, 100
+# Chosen on development parts by `benchmarks/dynamic_defaults.py`.
+MAX_EPOCHS = 100
+MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
+# Above so many rows, the size of batches grows with the square root of their number.
+ROWS_OF_SMALL_BATCHES = 2500
 
 # Parameters that may differ when training continues, and that a saved net keeps.
 SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
@@ -74,15 +75,19 @@ def train(model, net, y, data, held_out=None, *, is_partial=False):
 
 def _train(model, net, device, y, data, held_out, is_partial):
     train_set, valid_set = _data_set(model, device, *data), None
-    n_rows, epochs = len(train_set), 1
     if held_out is not None:
         valid_set = _data_set(model, device, *held_out)
-    elif not is_partial:
+    elif model.early_stopping and not is_partial:
         train_set, valid_set = _split(model, train_set, data[1])
+    epochs, n_steps = 1, None
     if not is_partial:
-        epochs = _count_epochs(model, n_rows, stops_early=valid_set is not None)
+        epochs = _count_epochs(model, len(train_set), valid_set is not None)
+    if not is_partial and valid_set is None:
+        batch_size = count_batch_size(model, len(train_set))
+        n_steps = epochs * count_batches(len(train_set), batch_size)
     with reported_fit(model, data[0], y, epochs) as tasks:
-        model.net_ = _train_net(model, net, train_set, valid_set, epochs, tasks)
+        sets = train_set, valid_set
+        model.net_ = _train_net(model, net, *sets, epochs, n_steps, tasks)
         model.history_ = model.net_.history
         model.n_iter_ = len(model.history_)
 
@@ -101,42 +106,64 @@ def _data_set(model, device, X, codes, weights):
 def _split(model, whole, codes):
     """Return the part to train on, and the held-out part or None.
 
-    Labels are kept in proportion if each part has room for every label.
+    Labels are kept in proportion if each part has room for every label. Labels of one
+    row are trained on.
     """
-    n_rows, stops_early = len(whole), model.early_stopping
-    if stops_early == "auto":
-        stops_early = n_rows >= MIN_ROWS_TO_HOLD_OUT
-    if not stops_early or n_rows < 2:
-        return whole, None
-    size = min(max(1, round(model.validation_fraction * n_rows)), n_rows - 1)
+    rows, alone = whole.rows, whole.rows[:0]
     labels = model._target.stratify(codes)
     if labels is not None:
-        labels = labels[whole.rows]
-        _, counts = np.unique(labels, return_counts=True)
-        room = min(size, n_rows - size)
-        labels = labels if counts.min() > 1 and room >= len(counts) else None
-    parts = train_test_split(
-        whole.rows, test_size=size, stratify=labels, random_state=model._random
+        labels = labels[rows]
+        _, label, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        is_alone = counts[label] == 1
+        if is_alone.all():
+            labels = None
+        else:
+            alone, rows, labels = rows[is_alone], rows[~is_alone], labels[~is_alone]
+    n_rows = len(rows)
+    if n_rows < 2:
+        return whole, None
+    size = min(max(1, round(model.validation_fraction * n_rows)), n_rows - 1)
+    if labels is not None and min(size, n_rows - size) < len(np.unique(labels)):
+        labels = None
+    train, held_out = train_test_split(
+        rows, test_size=size, stratify=labels, random_state=model._random
     )
-    return [replace(whole, rows=rows) for rows in parts]
+    parts = np.concatenate([train, alone]), held_out
+    return [replace(whole, rows=part) for part in parts]
 
 
-def _count_epochs(model, n_rows, *, stops_early):
+def _count_epochs(model, n_rows, stops_early):
     """Return the maximum number of epochs."""
     if model.max_epochs != "auto":
         return model.max_epochs
     if stops_early:
         return MAX_EPOCHS
     # Few rows have few batches.
-    steps = max(n_rows / model.batch_size, 1)  # per epoch, approximately
-    return max(MIN_EPOCHS, math.ceil(N_STEPS / steps))
+    steps = count_batches(n_rows, count_batch_size(model, n_rows))
+    return max(model._min_epochs, math.ceil(model._n_steps / steps))
 
 
-def _train_net(model, net, train_set, valid_set, epochs, tasks):
+def count_batch_size(model, n_rows):
+    """Return the number of sequences per step of training.
+
+    Large batches take less time per sequence, because they look up and project each
+    distinct word once, but few sequences need many steps. A trainable source may need
+    much memory per sequence.
+    """
+    if model.batch_size != "auto":
+        return model.batch_size
+    if len(model._trained):
+        return MIN_BATCH_SIZE
+    size = MIN_BATCH_SIZE * math.sqrt(n_rows / ROWS_OF_SMALL_BATCHES)
+    return round(min(max(size, MIN_BATCH_SIZE), MAX_BATCH_SIZE))
+
+
+def _train_net(model, net, train_set, valid_set, epochs, n_steps, tasks):
     """Train a net, or a new one if it is None, and return it."""
     seed, device = model._draw_seed(), train_set.data.device
     monitor = None if valid_set is None else model._target.monitor
-    new = make_net(model, device, monitor, seed)
+    batch_size = count_batch_size(model, len(train_set))
+    new = make_net(model, device, batch_size, monitor, n_steps, seed)
     with local_generators(seed):
         if net is None:
             net = new
@@ -164,15 +191,18 @@ def _free(callbacks):
             callback.lr_scheduler_ = None
 
 
-def make_net(model, device, monitor=None, seed=None):
+def make_net(model, device, batch_size=1, monitor=None, n_steps=None, seed=None):
     """Return a net for an estimator; nothing is initialized yet.
 
     Parameters
     ----------
     model : BaseDynamicMeta
     device : torch.device
+    batch_size : int
     monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
         What early stopping and the learning rate follow; None without held-out part.
+    n_steps : int or None
+        Number of steps in which the learning rate falls to 0; None if it does not.
     seed : int
         Shuffles the batches.
 
@@ -203,7 +233,7 @@ def make_net(model, device, monitor=None, seed=None):
             for i, opened in enumerate(model._trained.opened)
         ],
         lr=model.lr,
-        batch_size=model.batch_size,
+        batch_size=batch_size,
         mix_penalty=model.mix_penalty,
         autocast=options["dtype"] == "bfloat16",
         iterator_train=BucketLoader,
@@ -211,15 +241,18 @@ def make_net(model, device, monitor=None, seed=None):
         iterator_train__rng=np.random.RandomState(seed),
         iterator_valid=BucketLoader,
         train_split=None,
-        callbacks=_callbacks(model, options, monitor, score),
+        callbacks=_callbacks(model, options, monitor, score, n_steps),
         device=str(device),
         verbose=model.verbose,
     )
 
 
-def _callbacks(model, options, monitor, score):
+def _callbacks(model, options, monitor, score, n_steps):
     """Return the (name, skorch callback) pairs of a net, with the user's."""
     callbacks = [("diverged", StopWhenDiverged())]
+    own = cloned_callbacks(model.callbacks)
+    if n_steps is not None and not any(map(_is_schedule, own)):
+        callbacks += [("decay", LinearDecay(n_steps))]
     if options["gradient_clip"] is not None:
         callbacks += [("clip", GradientNormClipping(options["gradient_clip"]))]
     higher = monitor not in (None, "valid_loss")
@@ -227,7 +260,7 @@ def _callbacks(model, options, monitor, score):
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
         callbacks += [(monitor, HeldOutScore(monitor, *score))]
     # Before early stopping, which cuts the last epoch short for what follows it.
-    callbacks += cloned_callbacks(model.callbacks)
+    callbacks += own
     if monitor is not None:
         plateau = LRScheduler(
             torch.optim.lr_scheduler.ReduceLROnPlateau,
@@ -245,6 +278,12 @@ def _callbacks(model, options, monitor, score):
         )
         callbacks += [("plateau", plateau), ("stop", stop)]
     return callbacks
+
+
+def _is_schedule(callback):
+    """Return whether a callback, or (name, callback) pair, sets learning rates."""
+    callback = callback[1] if isinstance(callback, tuple) else callback
+    return isinstance(callback, LRScheduler)
 
 
 _TRAIN_CONSTRAINTS = {
@@ -400,6 +439,38 @@ def _read_losses(history, name):
         losses = torch.stack([batch[name] for batch in batches]).tolist()
         for batch, loss in zip(batches, losses, strict=True):
             batch[name] = loss
+
+
+class LinearDecay(Callback):
+    """Decrease the learning rates linearly to 0 over a number of steps.
+
+    Parameters
+    ----------
+    n_steps : int
+    """
+
+    def __init__(self, n_steps):
+        self.n_steps = n_steps
+
+    def on_train_begin(self, net, **kwargs):
+        """Read the initial learning rates; those of trainable sources differ."""
+        self.step_ = 0
+        self.rates_ = [group["lr"] for group in net.optimizer_.param_groups]
+
+    def on_batch_begin(self, net, training=False, **kwargs):
+        """Set the learning rates of a step."""
+        if training:
+            left = max(0.0, 1 - self.step_ / self.n_steps)
+            for group, rate in zip(
+                net.optimizer_.param_groups, self.rates_, strict=True
+            ):
+                group["lr"] = rate * left
+            self.step_ += 1
+
+    def on_train_end(self, net, **kwargs):
+        """Restore the learning rates."""
+        for group, rate in zip(net.optimizer_.param_groups, self.rates_, strict=True):
+            group["lr"] = rate
 
 
 class StopWhenDiverged(Callback):

@@ -1,0 +1,110 @@
+"""Rows of weight 0 are absent rows, and a rare class changes other rows by little."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    TrainableCharacters,
+)
+from sk_metaembed.dynamic.training._fit import _split
+
+from .test_schedule import topics
+
+SMALL = {
+    "projection_dim": 4,
+    "encoder_dim": 4,
+    "lr": 0.02,
+    "max_epochs": 2,
+    "random_state": 0,
+}
+KINDS = (
+    DynamicMetaClassifier,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    DynamicMetaEmbedding,
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_weight_0_is_absent(embedded, labels, kind):
+    kept = np.arange(60) % 4 > 0
+    y = np.where(kept, labels, "absent")  # a class of weight 0 too
+    if kind is DynamicMetaRegressor:
+        y = np.where(kept, np.arange(60.0), 1e6)
+    elif kind is DynamicMetaTagger:
+        y = [
+            ["A" if t > "w2" else "B" for t in row] if keep else ["C"] * len(row)
+            for row, keep in zip(embedded.tokens, kept, strict=True)
+        ]
+    options = SMALL | {"early_stopping": True, "trainable": TrainableCharacters()}
+    weighted = kind(**options).fit(embedded, y, kept.astype(float))
+    y = [row for row, keep in zip(y, kept, strict=True) if keep]
+    without = kind(**options).fit(embedded[kept], y)
+    if kind is DynamicMetaEmbedding:
+        one, other = (
+            model.transform(embedded).blocks[0].values for model in (weighted, without)
+        )
+        np.testing.assert_array_equal(one, other)
+    else:
+        assert list(weighted.predict(embedded)) == list(without.predict(embedded))
+    if kind is DynamicMetaClassifier:
+        assert list(weighted.classes_) == ["high", "low"]
+    losses = [list(model.history_[:, "train_loss"]) for model in (weighted, without)]
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("n_rare", [1, 5])
+def test_a_rare_class_changes_other_predictions_by_little(early_stopping, n_rare):
+    X, y = topics(400, n_classes=2)
+    y = np.array(["in", "out"])[y]
+    options = SMALL | {"projection_dim": 8, "hidden_dims": (), "max_epochs": 5}
+    model = DynamicMetaClassifier(early_stopping=early_stopping, **options)
+    expected = model.fit(X[:200], y[:200]).predict(X[200:])
+    typo = y.copy()
+    typo[:n_rare] = "In"
+    with pytest.warns(UserWarning, match="y has rare classes: 'In'"):
+        model.fit(X[:200], typo[:200])
+    assert (model.predict(X[200:]) == expected).mean() > 0.9
+    assert model.score(X[200:], y[200:]) > 0.9
+
+
+def test_rare_classes_of_columns_are_named():
+    X, y = topics(80, n_classes=2)
+    y = np.array([*zip(y.astype(str), "ab" * 40, strict=True)], dtype=object)
+    y[0, 1] = "typo"
+    with pytest.warns(UserWarning, match="column 1 of y has rare classes: 'typo'"):
+        DynamicMetaClassifier(**SMALL).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DynamicMetaClassifier(**SMALL).partial_fit(X, y)
+
+
+def test_the_held_out_part_is_stratified_beside_a_single_row():
+    X, y = topics(101, n_classes=2)
+    y = np.array(["a", "b"])[y]
+    y[-1] = "single"
+    options = SMALL | {"early_stopping": True, "validation_fraction": 0.2}
+    with pytest.warns(UserWarning, match="rare"):
+        model = DynamicMetaClassifier(**options).fit(X, y)
+
+    class Whole:
+        rows = np.arange(101)
+
+    codes, model._random = model._target.encode(y), np.random.RandomState(0)
+    parts = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "sk_metaembed.dynamic.training._fit.replace",
+            lambda whole, rows: parts.append(rows),
+        )
+        _split(model, Whole, codes)
+    train, held_out = parts
+    assert 100 in train and np.array_equal(np.sort([*train, *held_out]), Whole.rows)
+    assert np.bincount(codes[held_out]).tolist() == [10, 10]
