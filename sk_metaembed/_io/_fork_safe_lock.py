@@ -2,37 +2,27 @@
 
 import os
 import threading
-from contextlib import suppress
 from weakref import WeakSet
 
-_locks: WeakSet["ForkSafeLock"] = WeakSet()
+_locks: WeakSet = WeakSet()
 
 
-class ForkSafeLock:
-    """A reentrant lock, a context manager, that is free in a forked child.
+def fork_safe_lock():
+    """Return an RLock that is free in a forked child, unless the fork was within it.
 
     A thread of the parent may hold a lock at the fork. It does not exist in the child,
-    where a plain lock would never be released.
+    where a plain lock would never be released. This is the lock itself and not a class
+    around it: Ctrl-C can interrupt a ``__exit__`` written in Python before it releases.
     """
-
-    def __init__(self):
-        self._reset()
-        _locks.add(self)
-
-    def _reset(self):
-        self._lock = threading.RLock()
-
-    def __enter__(self):
-        self._lock.acquire()
-
-    def __exit__(self, *error):
-        with suppress(RuntimeError):  # this thread forked while it held the lock
-            self._lock.release()
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
 
 
 def _reset_after_fork():
     for lock in list(_locks):
-        lock._reset()
+        if not lock._is_owned():  # by the thread that forked, which exists
+            lock._at_fork_reinit()
 
 
 if hasattr(os, "register_at_fork"):

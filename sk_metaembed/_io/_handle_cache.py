@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from weakref import WeakSet, WeakValueDictionary
 
-from ._fork_safe_lock import ForkSafeLock
+from ._fork_safe_lock import fork_safe_lock
 
 _caches: WeakSet["HandleCache"] = WeakSet()
 
@@ -16,7 +16,7 @@ class HandleCache:
     """
 
     def __init__(self, maxsize):
-        self._lock = ForkSafeLock()  # never held while a handle is created
+        self._lock = fork_safe_lock()  # never held while a handle is created
         self._maxsize = maxsize
         self.clear()
         _caches.add(self)
@@ -31,7 +31,7 @@ class HandleCache:
             handle = self.find(key)
             if handle is not None:
                 return handle
-            creating = self._creating.setdefault(key, ForkSafeLock())
+            creating = self._creating.setdefault(key, fork_safe_lock())
         with creating:
             handle = self.find(key)  # another thread may have created it meanwhile
             try:

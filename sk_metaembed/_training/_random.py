@@ -18,10 +18,10 @@ from contextvars import ContextVar
 
 import torch
 
-from .._io._fork_safe_lock import ForkSafeLock
+from .._io._fork_safe_lock import fork_safe_lock
 
 _current = ContextVar("current", default=None)
-_lock = ForkSafeLock()
+_lock = fork_safe_lock()
 
 
 class Generators:

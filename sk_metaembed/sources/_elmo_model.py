@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from .._io._fork_safe_lock import ForkSafeLock
+from .._io._fork_safe_lock import fork_safe_lock
 from .._io._handle_cache import HandleCache
 from ..elmo._characters import N_MARKS
 from ..elmo._options import read_options
@@ -63,7 +63,7 @@ class ElmoModel:
                 "dtype": spec.dtype,
             }
         )
-        self.lock = ForkSafeLock()
+        self.lock = fork_safe_lock()
         self._network = None
 
     @property

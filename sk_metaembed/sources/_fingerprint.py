@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._io._fork_safe_lock import ForkSafeLock
+from .._io._fork_safe_lock import fork_safe_lock
 
-_lock = ForkSafeLock()
+_lock = fork_safe_lock()
 _digests: dict[tuple[object, ...], str] = {}
 
 

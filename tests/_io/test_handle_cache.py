@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import sk_metaembed
-from sk_metaembed._io._fork_safe_lock import ForkSafeLock
+from sk_metaembed._io._fork_safe_lock import fork_safe_lock
 from sk_metaembed._io._handle_cache import HandleCache, drop_unused_handles
 
 
@@ -129,7 +129,7 @@ def test_a_fork_while_a_thread_opens_a_handle():
 @needs_fork
 @forks
 def test_a_child_inherits_no_held_lock():
-    lock = ForkSafeLock()
+    lock = fork_safe_lock()
     held, release = threading.Event(), threading.Event()
 
     def hold():
@@ -156,7 +156,7 @@ def test_a_child_inherits_no_held_lock():
 @needs_fork
 @forks
 def test_a_fork_within_the_lock_leaves_it():
-    lock = ForkSafeLock()
+    lock = fork_safe_lock()
 
     def fork_within():
         with lock:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from ..._io._fork_safe_lock import ForkSafeLock
+from ..._io._fork_safe_lock import fork_safe_lock
 from ..._io._handle_cache import HandleCache
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from .._folder_kind import hint_of_folder
@@ -43,7 +43,7 @@ _EXPECTED = (
     "tokenizer_config.json; vocab.txt or similar)"
 )
 
-_lock = ForkSafeLock()
+_lock = fork_safe_lock()
 _handles = HandleCache(maxsize=2)
 _loaded: WeakValueDictionary[tuple, "LoadedModel"] = WeakValueDictionary()
 
@@ -65,7 +65,7 @@ class _Handle:
 
     def __init__(self, tokenizer, config):
         # Held while tokenizer or network run: neither is thread-safe.
-        self.lock = ForkSafeLock()
+        self.lock = fork_safe_lock()
         self.tokenizer, self.config = tokenizer, config
         self._aligners = {}
         check_size(tokenizer, config)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import torch
 
-from ..._io._fork_safe_lock import ForkSafeLock
+from ..._io._fork_safe_lock import fork_safe_lock
 from ._model import shared_model
 
 _MIN_SPEEDUP = 1.2
@@ -13,7 +13,7 @@ _MIN_COSINE = 0.999
 _TRIAL_SHAPE = (4, 32)  # sequences and pieces per sequence
 _N_ROUNDS = 3
 
-_lock = ForkSafeLock()
+_lock = fork_safe_lock()
 _chosen: dict[tuple, str] = {}
 
 
