@@ -106,7 +106,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         their number, up to 256, unless there are trainable sources.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 400 steps, and 5 at least.
+        Without, it is the number of epochs with about 400 steps, or 16 per class if
+        that is more, and 5 at least.
     early_stopping : bool, default=False
         Hold out a part of the data, monitor its accuracy (its loss for numbers and
         label sets), and restore the weights of the best epoch. False trains on all data

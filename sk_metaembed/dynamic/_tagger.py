@@ -82,7 +82,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         their number, up to 256, unless there are trainable sources.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
-        Without, it is the number of epochs with about 800 steps, and 15 at least.
+        Without, it is the number of epochs with about 800 steps, or 16 per class if
+        that is more, and 15 at least.
     early_stopping : bool, default=False
         Hold out a part of the sentences, monitor the F1 of its spans if there is a
         `scheme`, otherwise its accuracy, and restore the weights of the best epoch.

@@ -55,6 +55,12 @@ def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
     assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == n_epochs
 
 
+@pytest.mark.slow
+def test_many_classes_have_more_steps():
+    X, y = topics(120, n_classes=40)
+    assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == 160  # 4 steps each
+
+
 def test_defaults_learn_from_few_rows():
     X, y = topics(600)
     model = DynamicMetaClassifier(random_state=0).fit(X[:64], y[:64])

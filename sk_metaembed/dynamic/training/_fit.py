@@ -31,7 +31,7 @@ from .._parameters import NETWORK
 from ._data import BucketLoader, SequenceData, SequenceDataset, count_batches
 
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
-MAX_EPOCHS = 100
+MAX_EPOCHS, STEPS_PER_OUTPUT = 100, 16
 MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
 # Above so many rows, the size of batches grows with the square root of their number.
 ROWS_OF_SMALL_BATCHES = 2500
@@ -138,9 +138,11 @@ def _count_epochs(model, n_rows, stops_early):
         return model.max_epochs
     if stops_early:
         return MAX_EPOCHS
-    # Few rows have few batches.
-    steps = count_batches(n_rows, count_batch_size(model, n_rows))
-    return max(model._min_epochs, math.ceil(model._n_steps / steps))
+    # Few rows have few batches, and each of many classes occurs in few of them.
+    n_outputs = int(np.max(model._target.n_outputs))
+    n_steps = max(model._n_steps, STEPS_PER_OUTPUT * n_outputs)
+    per_epoch = count_batches(n_rows, count_batch_size(model, n_rows))
+    return max(model._min_epochs, math.ceil(n_steps / per_epoch))
 
 
 def count_batch_size(model, n_rows):
