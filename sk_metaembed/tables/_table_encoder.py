@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._messages import plural
 from .._core._sklearn import (
     Interval,
     StrOptions,
@@ -277,8 +278,9 @@ class TableEncoder(CheckedParametersMixin, TransformerMixin, _BaseComposition):
         if not out.shape[1]:
             kinds = [f"{column.name!r} is {column.kind}" for column in self.columns_]
             raise ValueError(
-                f"no column of X differs between rows: {', '.join(kinds[:5])}"
-                f"{', ...' if len(kinds) > 5 else ''}. Pass columns to learn from."
+                f"no column of X differs between its {plural(n_rows, 'sample')}: "
+                f"{', '.join(kinds[:5])}{', ...' if len(kinds) > 5 else ''}. Pass "
+                "columns to learn from."
             )
         return out
 
