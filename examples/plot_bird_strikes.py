@@ -9,7 +9,7 @@ encoded, measures the gain of each source, and explains predictions by their wor
 """
 
 # %%
-# 4,000 reports are drawn, so that the page runs in a minute or two; a quarter of them
+# 2,400 reports are drawn, so that the page runs in a minute or two; a quarter of them
 # is held out until the end. One strike in ten had an effect. Remarks are written after
 # the event and may mention the effect, so the task is to classify reports, not to
 # predict events.
@@ -19,7 +19,7 @@ from sk_metaembed.datasets import load_birds
 
 birds = load_birds()
 X, _, y, _ = train_test_split(
-    birds.data, birds.target, train_size=4000, stratify=birds.target, random_state=1
+    birds.data, birds.target, train_size=2400, stratify=birds.target, random_state=1
 )
 X, X_test, y, y_test = train_test_split(X, y, stratify=y, random_state=1)
 columns = ["height", "speed", "phase_of_flt", "species", "remarks"]
