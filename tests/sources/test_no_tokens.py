@@ -19,7 +19,7 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=repr)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: type(source).__name__)
 def test_texts_without_words_are_named(source):
     expected = (
         r"found no tokens in 2 sequences\. The texts have no words, such as "
@@ -39,7 +39,9 @@ def test_symbols_can_be_tokens():
     assert texts.fit(EMOJI).transform(EMOJI).blocks[0].known.all()
 
 
-@pytest.mark.parametrize("source", SOURCES[:2], ids=repr)
+@pytest.mark.parametrize(
+    "source", SOURCES[:2], ids=lambda source: type(source).__name__
+)
 def test_a_corpus_named_by_a_str_needs_a_path(source):
     with pytest.raises(TypeError, match=r"'corpus.txt'\. .* pathlib.Path\(\.\.\.\)"):
         source.fit("corpus.txt")
