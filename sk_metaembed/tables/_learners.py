@@ -5,13 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.multioutput import MultiOutputRegressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 from .._core._sample_weights import weight_params
 from ..meta._stacked_decisions import PerLabel, decisions
-from ..meta._stacked_models import fit_models
 
 _ROUNDS = 100
 _TREES = 100
@@ -185,6 +182,10 @@ def _no_score(y, predicted):
 
 def fit_linear(X, target, folds, sample_weight):
     """Return a `Learned` linear model, its penalty chosen by held-out rows."""
+    from sklearn.pipeline import Pipeline
+
+    from ..meta._stacked_models import fit_models
+
     scaler = DenseScaler(unit_rows=True)
     rows = {"linear": {"row": scaler.fit_transform(X)}}
     fitted = fit_models({"linear": None}, rows, target, folds, sample_weight, None)
@@ -208,6 +209,8 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
     if target.kind == "labels":
         estimator = PerLabel(estimator)
     elif y.ndim == 2:
+        from sklearn.multioutput import MultiOutputRegressor
+
         estimator = MultiOutputRegressor(estimator)
     models, out = [], np.zeros(target.columns.shape)
     for train, test in folds.folds or [(np.arange(len(X)), [])]:

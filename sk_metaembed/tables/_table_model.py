@@ -14,7 +14,6 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.parallel import Parallel, delayed
@@ -482,6 +481,8 @@ def _call(task, n_jobs):
 
 def _score(target, rows, sample_weight, decisions):
     """Return the accuracy or the coefficient of determination of some rows."""
+    from sklearn.metrics import accuracy_score, r2_score
+
     if np.count_nonzero(rows) < 2:
         return float("nan")
     weights = None if sample_weight is None else sample_weight[rows]

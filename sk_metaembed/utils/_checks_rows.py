@@ -1,5 +1,7 @@
 """Checks that outputs depend on their own row alone and are finite."""
 
+import warnings
+
 import numpy as np
 
 from ..sequences import EmbeddedSequences, TokenSequences
@@ -21,7 +23,11 @@ from ._checks_data import (
 
 def _fitted_forms(estimator):
     for form, X in input_forms(estimator).items():
-        yield form, X, fitted(estimator, X)
+        with warnings.catch_warnings():
+            # Options for words have no effect on vectors of sequences.
+            warnings.filterwarnings("ignore", ".*will have no effect", UserWarning)
+            step = fitted(estimator, X)
+        yield form, X, step
 
 
 def check_row_alone(estimator):
