@@ -165,9 +165,10 @@ def run_news():
 def run_birds():
     """Run the example of bird strikes; save its figure and the explained texts."""
     example = Path(__file__).with_name("plot_bird_strikes.py")
-    explanation = runpy.run_path(str(example))["explanation"]
-    plt.gcf().savefig(OUTPUT / "bird_sources.png", dpi=110)
-    explanation.to_html(OUTPUT / "bird_words.html")
+    results = runpy.run_path(str(example))
+    figure = results["comparison"].plot().figure_
+    figure.savefig(OUTPUT / "bird_sources.png", dpi=110)
+    results["explanation"].to_html(OUTPUT / "bird_words.html")
     print(f"Gain of each source: {OUTPUT / 'bird_sources.png'}")
     print(f"Contribution of each word: {OUTPUT / 'bird_words.html'}")
 
