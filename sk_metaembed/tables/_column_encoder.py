@@ -106,8 +106,7 @@ class ColumnEncoder(BaseEstimator):
         """Return the features of cells, float32."""
         if self.is_duplicate:
             return np.zeros((len(cells), 0), dtype=np.float32)
-        self.warn_of_unread(cells)
-        parts = [read_floats(cells, self.kind_)]
+        parts = [self.read_floats(cells)]
         if self.strings_ is not None or self.sources_ is not None:
             texts = read_texts(cells, self.kind_)
         if self.strings_ is not None:
@@ -116,9 +115,10 @@ class ColumnEncoder(BaseEstimator):
             parts.append(self.sources_.transform(texts.tolist()))
         return _as_float32(parts)
 
-    def warn_of_unread(self, cells):
-        """Issue a warning if values are not of the kind of the column."""
-        unread = unread_cells(cells, self.kind_)
+    def read_floats(self, cells):
+        """Return the numbers of cells, with a warning if some are of another kind."""
+        floats = read_floats(cells, self.kind_)
+        unread = unread_cells(cells, floats, self.kind_)
         if unread.any():
             distinct = list(dict.fromkeys(cells[unread].tolist()))[:_N_EXAMPLES]
             warnings.warn(
@@ -128,6 +128,7 @@ class ColumnEncoder(BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
+        return floats
 
     def feature_names(self, target_names):
         """Return the names of the features."""

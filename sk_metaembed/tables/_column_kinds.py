@@ -147,11 +147,14 @@ def read_texts(cells, kind):
     return np.where(texts == None, "", texts)  # noqa: E711
 
 
-def unread_cells(cells, kind):
-    """Return which cells of a column of numbers or dates are neither, nor missing."""
+def unread_cells(cells, floats, kind):
+    """Return which cells of a column of numbers or dates are neither, nor missing.
+
+    `floats` are the output of `read_floats` for these cells.
+    """
     if cells.dtype.kind != "O" or not float_names(kind) or kind.numbers is not None:
         return np.zeros(len(cells), dtype=bool)
-    is_read = np.isfinite(read_floats(cells, kind)).any(axis=1)
+    is_read = np.isfinite(floats).any(axis=1)
     known = {None, "", *kind.strays}
     is_known = [text in known or is_missing(text) for text in _joined(cells)]
     return ~is_read & ~np.array(is_known, dtype=bool)

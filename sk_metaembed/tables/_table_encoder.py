@@ -385,7 +385,7 @@ class TableEncoder(CheckedParametersMixin, TransformerMixin, _BaseComposition):
 def warn_of_unread_values(encoder, X):
     """Issue the warnings of `transform` without encoding the table."""
     for each, cells in _encoders_and_cells(encoder, X):
-        each.warn_of_unread(cells)
+        each.read_floats(cells)
 
 
 def plain_features(encoder, X):
