@@ -12,6 +12,7 @@ from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import Tokenizer
 from ..sources import EmbeddingUnion
 from ._learners import DenseScaler
+from ._named_sources import named_sources
 from ._table_encoder import TableEncoder
 from ._table_model import TableClassifier, TableRegressor
 from ._text_meta_encoder import TextMetaEncoder
@@ -88,8 +89,8 @@ def make_text_pipeline(
         ("tokens", Tokenizer(punctuation=True, missing="empty"))
     ]
     if sources:
-        named = TextMetaEncoder(sources)._named_sources
-        steps.append(("sources", EmbeddingUnion(named, n_jobs=n_jobs)))
+        union = EmbeddingUnion(named_sources(sources), n_jobs=n_jobs)
+        steps.append(("sources", union))
     model = kind(random_state=random_state, n_jobs=n_jobs)
     return Pipeline([*steps, ("model", model)])
 

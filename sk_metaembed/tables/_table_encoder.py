@@ -11,18 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural
 from .._core._sklearn import (
     Interval,
     StrOptions,
-    _BaseComposition,
     _check_sample_weight,
 )
 from ..sequences._columns import record_names
 from ._column_encoder import ColumnEncoder
 from ._column_kinds import find_duplicates
+from ._named_sources import NamedSourcesMixin
 from ._string_features import StringFeatures
 from ._table_reader import Table
 from ._targets import fold_numbers, read_targets
@@ -37,7 +36,7 @@ _FEWEST_ROWS = 30  # for predictions out of fold
 _NGRAMS = "ngrams"
 
 
-class TableEncoder(CheckedParametersMixin, TransformerMixin, _BaseComposition):
+class TableEncoder(TransformerMixin, NamedSourcesMixin):
     r"""Encode the columns of a table as numbers, each by what it contains.
 
     The kind of each column is decided from the training rows: numbers, also those
@@ -149,37 +148,6 @@ class TableEncoder(CheckedParametersMixin, TransformerMixin, _BaseComposition):
         self.target_type = target_type
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with those of named sources.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include the sources and their parameters, as
-            ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        return self._get_params("_named_sources", deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, sources or parameters of sources.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name, such as ``minilm__layers``.
-
-        Returns
-        -------
-        TableEncoder
-            The estimator itself.
-        """
-        return self._set_params("_named_sources", **params)
 
     @property
     def source_names(self) -> list[str]:
@@ -343,14 +311,6 @@ class TableEncoder(CheckedParametersMixin, TransformerMixin, _BaseComposition):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-    @property
-    def _named_sources(self):
-        return TextMetaEncoder(self.sources)._named_sources
-
-    @_named_sources.setter
-    def _named_sources(self, sources):
-        self.sources = sources
 
     def _column(self, name, seed, is_duplicate):
         """Return the unfitted encoder of a column."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
-from .._core._sklearn import HasMethods, Interval, StrOptions, _BaseComposition
+from .._core._sklearn import HasMethods, Interval, StrOptions
 from ..meta import BlockPCA
 from ..pooling import Pooling
 from ..sequences import SequencePairs, Tokenizer
@@ -28,7 +28,8 @@ from ..sequences._columns import (
 from ..sequences._mixins import SequencesInputMixin
 from ..sequences._targets import check_target
 from ..sequences._validation import check_cells
-from ..sources import EmbeddingUnion, LSAEmbedding, make_embedding_union
+from ..sources import EmbeddingUnion, LSAEmbedding
+from ._named_sources import NamedSourcesMixin
 from ._predictions import StackedPredictions
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _CHAR_NGRAMS = {"words": None, "chars": (3, 4)}
 
 
-class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
+class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
     r"""Encode text columns as numbers, for any scikit-learn estimator.
 
     Each text column is embedded by several sources: latent semantic analysis of its
@@ -171,37 +172,6 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         self.cardinality_threshold = cardinality_threshold
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with those of named sources.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include the sources and their parameters, as
-            ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        return self._get_params("_named_sources", deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, sources or parameters of sources.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name, such as ``minilm__layers``.
-
-        Returns
-        -------
-        TextMetaEncoder
-            The estimator itself.
-        """
-        return self._set_params("_named_sources", **params)
 
     @property
     def source_names(self) -> list[str]:
@@ -341,19 +311,6 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, _BaseComposition):
         tags.input_tags.one_d_array = True  # a Series or list is one column
         tags.target_tags.required = self._uses_target()
         return tags
-
-    @property
-    def _named_sources(self):
-        sources = () if self.sources is None else self.sources
-        if not isinstance(sources, list | tuple):
-            return sources  # invalid, as fit says
-        if all(isinstance(source, tuple | list) for source in sources):
-            return list(sources)
-        return make_embedding_union(*sources).sources
-
-    @_named_sources.setter
-    def _named_sources(self, sources):
-        self.sources = sources
 
     def _fit(self, X, y, method):
         """Fit an encoder per column; with "fit_transform", return the output."""
