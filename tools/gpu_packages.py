@@ -24,17 +24,25 @@ except ImportError:
 
 ROOT = Path(__file__).parents[1]
 # Tests that need another one are skipped.
-OPTIONAL = ("transformers", "lora", "elmo", "files")
+OPTIONAL = ("transformers", "lora", "elmo", "subwords")
 PATHS = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
-def is_installed(package):
-    """Return whether this interpreter has a package in a version that suffices."""
+def is_missing(package):
+    """Return whether this interpreter needs a package and has no version that suffices."""
     needed = Requirement(package)
-    try:
-        return needed.specifier.contains(version(needed.name), prereleases=True)
-    except PackageNotFoundError:
+    if needed.marker and not needed.marker.evaluate():
         return False
+    try:
+        return not needed.specifier.contains(version(needed.name), prereleases=True)
+    except PackageNotFoundError:
+        return True
+
+
+def without_marker(package):
+    """Return a requirement as one word, which a shell can pass to pip."""
+    needed = Requirement(package)
+    return f"{needed.name}{needed.specifier}"
 
 
 def packages(optional):
@@ -51,7 +59,7 @@ def packages(optional):
         chosen = list(dict.fromkeys([*named, *pandas]))
     own = project["name"]
     chosen = [package for package in chosen if not package.startswith(own)]
-    return [package for package in chosen if not is_installed(package)]
+    return [without_marker(package) for package in chosen if is_missing(package)]
 
 
 def link(folder):
