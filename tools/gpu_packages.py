@@ -29,7 +29,7 @@ PATHS = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
 def is_missing(package):
-    """Return whether this interpreter needs a package and has no version that suffices."""
+    """Return whether this interpreter needs a package, and no version suffices."""
     needed = Requirement(package)
     if needed.marker and not needed.marker.evaluate():
         return False
