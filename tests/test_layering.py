@@ -22,6 +22,15 @@ ROOMS = {room: set(re.findall(r"`(\w+)`", below)) for room, below in ROWS}
 # What a room may import from. The top imports lazily, by name.
 BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_line"}}
 
+# The floors of `dynamic`, each of which imports from itself and those before it.
+FLOORS = (
+    "_parameters _targets _tag_targets _trainable",  # without torch
+    "_batches",
+    "nets",
+    "training",
+    "_base _embedding _predictors _tagger",
+)
+
 
 def modules():
     """Return the source of each module, by its dotted name below the package."""
@@ -87,6 +96,25 @@ def violations(sources):
     return sorted(set(results))
 
 
+def climbs(sources, room, floors):
+    """Return a sentence for each import of a room's files from a higher floor."""
+    height = {n: i for i, names in enumerate(floors) for n in names.split()}
+    results = []
+    for (name, is_package), source in sources.items():
+        own = name.split(".")[1:2]
+        if not name.startswith(f"{room}.") or not own:
+            continue
+        if own[0] not in height:
+            results.append(f"{name} is on no known floor")
+            continue
+        for target in imports(source, name, is_package):
+            if target.startswith(f"{room}."):
+                other = target.split(".")[1]
+                if height.get(other, 0) > height[own[0]]:
+                    results.append(f"{name} imports {target}")
+    return sorted(set(results))
+
+
 def exported(sources):
     """Return the module of each name that a package's ``__init__`` imports."""
     return {
@@ -120,6 +148,13 @@ def test_imports_go_down_only():
 
 def test_no_modules_import_each_other():
     assert circle(modules()) == []
+
+
+def test_the_floors_of_dynamic_import_down_only():
+    assert climbs(modules(), "dynamic", FLOORS) == []
+    up = "def late():\n    from ..training._fit import train"
+    assert climbs({("dynamic.nets._planted", False): up}, "dynamic", FLOORS)
+    assert climbs({("dynamic._planted", False): ""}, "dynamic", FLOORS)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -22,11 +23,13 @@ from ..sequences._mixins import EmbeddedInputMixin
 from ..sequences._targets import check_target
 from ._parameters import (
     CONSTRAINTS,
+    NETWORK,
     TRAIN_OPTIONS,
     Attention,
     ClassWeight,
     Encoder,
     MixerKind,
+    read_train_options,
 )
 from ._targets import check_classes, label_weights
 from ._trainable import (
@@ -212,12 +215,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
         """Train for all epochs, or for one and without a held-out part."""
-        from .training._fit import read_train_options, train
-
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
         check_sizes(self.encoder_dim, "encoder_dim")
-        read_train_options(self)
+        self._read_train_options()
         X = self._read(X, fitted=resumes)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
@@ -250,8 +251,138 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         data = X, codes, (weights / weights.mean()).astype(np.float32)
         held_out = self._read_validation(*validation) if validation else None
         net = self.net_ if resumes else None
-        train(self, net, y, data, held_out, is_partial=validation is None)
+        self._train(net, y, data, held_out, is_partial=validation is None)
         return self
+
+    def _train(self, previous, y, data, held_out, is_partial):
+        """Train a new net, or continue with the previous one, and set `net_`.
+
+        `data` and `held_out` are tuples of sequences, encoded targets and weights;
+        `held_out` may be None. Callbacks read y.
+        """
+        from .._training._callbacks import reported_fit
+        from .._training._device import resolve_device
+        from ._batches import count_batches
+        from .training._fit import explained_memory_errors, split, train
+
+        # A loaded net stays on its device.
+        device = resolve_device(previous.device if previous else self.device)
+        with explained_memory_errors(self.batch_size), self._restored(previous):
+            train_set, valid_set = self._data_set(*data, device), None
+            if held_out is not None:
+                valid_set = self._data_set(*held_out, device)
+            elif self.early_stopping and not is_partial:
+                labels = self._target.stratify(data[1])
+                options = labels, self.validation_fraction, self._random
+                train_set, valid_set = split(train_set, *options)
+            batch_size = self._count_batch_size(len(train_set))
+            n_batches, n_steps = count_batches(len(train_set), batch_size), None
+            n_epochs = 1 if is_partial else self._count_epochs(n_batches, valid_set)
+            if not is_partial and valid_set is None:
+                n_steps = n_epochs * n_batches
+            monitor = None if valid_set is None else self._target.monitor
+            with reported_fit(self, data[0], y, n_epochs) as tasks:
+                seed = self._draw_seed()
+                net = self._make_net(device, batch_size, seed, monitor, n_steps)
+                sets = train_set, valid_set
+                run = {"n_epochs": n_epochs, "seed": seed, "tasks": tasks}
+                self.net_ = train(net, previous, *sets, **run)
+                self.history_ = self.net_.history
+                self.n_iter_ = len(self.history_)
+
+    def _restored(self, net):
+        """Return a context that restores a net in place if training it fails."""
+        from .._training._net_state import restored_on_error
+
+        if net is None:
+            return nullcontext()
+        return restored_on_error(net, net.iterator_train__rng, self._random)
+
+    def _data_set(self, X, codes, weights, device):
+        """Return the `SequenceDataset` of the rows whose weight is not 0."""
+        from ._batches import SequenceData, SequenceDataset
+
+        return SequenceDataset(
+            SequenceData(X, device, self._trained, self._target.per_token),
+            np.flatnonzero(weights),
+            codes,
+            self._target.loss_weights(weights, codes),
+        )
+
+    def _count_batch_size(self, n_rows):
+        """Return the number of sequences per step of training."""
+        from .training._fit import auto_batch_size
+
+        if self.batch_size != "auto":
+            return self.batch_size
+        return auto_batch_size(n_rows, has_trained=len(self._trained) > 0)
+
+    def _count_epochs(self, n_batches, valid_set):
+        """Return the number of epochs, with a held-out part the largest number."""
+        from .training._fit import MAX_EPOCHS, auto_epochs
+
+        if self.max_epochs != "auto":
+            return self.max_epochs
+        if valid_set is not None:
+            return MAX_EPOCHS
+        least = {"n_steps": self._n_steps, "min_epochs": self._min_epochs}
+        return auto_epochs(n_batches, self._target.n_outputs, **least)
+
+    def _make_net(self, device, batch_size=1, seed=None, monitor=None, n_steps=None):
+        """Return a `SequenceNet` that is not initialized yet.
+
+        `seed` shuffles the batches. `monitor` and `n_steps` are those of
+        `net_callbacks`.
+        """
+        import torch
+
+        from ._batches import BucketLoader
+        from .training._callbacks import net_callbacks
+        from .training._net import SequenceNet
+
+        parts, *score = self._torch_parts()
+        options = self._read_train_options()
+        patience = self.n_iter_no_change
+        network = {
+            "trained": self._trained,
+            "dims": [*self.dims_in_.values(), *self._trained.dims.values()],
+            "n_outputs": self._target.n_outputs,
+            "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
+            "hidden_dims": tuple(self.hidden_dims),
+            **{name: getattr(self, name) for name in NETWORK},
+        }
+        return SequenceNet(
+            **parts,
+            **{f"module__{name}": value for name, value in network.items()},
+            criterion__kind=self._target.loss,
+            optimizer=torch.optim.Adam,
+            optimizer__weight_decay=options["weight_decay"],
+            # One pass over each weight on a CPU, one kernel for all weights on a GPU.
+            optimizer__fused=device.type in ("cpu", "cuda"),
+            optimizer__param_groups=[
+                (f"*trained.{i}.*", {"lr": opened.lr})
+                for i, opened in enumerate(self._trained.opened)
+            ],
+            lr=self.lr,
+            batch_size=batch_size,
+            mix_penalty=self.mix_penalty,
+            autocast=options["dtype"] == "bfloat16",
+            iterator_train=BucketLoader,
+            iterator_train__shuffle=True,
+            iterator_train__rng=np.random.RandomState(seed),
+            iterator_valid=BucketLoader,
+            train_split=None,
+            callbacks=net_callbacks(
+                self.callbacks, options, monitor, score, patience, n_steps
+            ),
+            device=str(device),
+            verbose=self.verbose,
+        )
+
+    def _read_train_options(self):
+        """Return `train_options` with the defaults of the class filled in."""
+        given, defaults = self.train_options, self._train_options
+        return read_train_options(given, defaults, type(self).__name__)
 
     def _read_validation(self, X_val, y_val):
         """Return valid held-out sequences, targets and weights, or None."""
@@ -312,11 +443,29 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             X, dims=dims, reads_tokens=reads_tokens, pairs=self._reads_pairs
         )
 
+    def _data(self, X, *, joins_pairs=True):
+        """Return X as `SequenceData` on the device of the net.
+
+        The rows are pairs if X holds pairs; without `joins_pairs` they are their sides.
+        """
+        check_is_fitted(self, "net_")
+        import torch
+
+        from ._batches import SequenceData
+        from .training._predict import compute_types
+
+        X = self._read(X)
+        if not joins_pairs and isinstance(X, SequencePairs):
+            X = X.sequences
+        device, per_token = torch.device(self.net_.device), self._target.per_token
+        data = SequenceData(X, device, self._trained, per_token)
+        return compute_types(self.net_, data)
+
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
-        from .training._predict import data_for, run
+        from .training._predict import run
 
-        data, net = data_for(self, X), self.net_
+        data, net = self._data(X), self.net_
         n_outputs = int(np.sum(self._target.n_outputs))
         return run(net, data, net.module_.outputs, n_outputs)
 
@@ -344,9 +493,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
             ``token``. For pairs, ``sequence`` is the number of the pair, and a column
             ``side`` is "first" or "second".
         """
-        from .training._predict import attention_frame, data_for
+        from .training._predict import attention_frame
 
-        data = data_for(self, X, joins_pairs=False)
+        data = self._data(X, joins_pairs=False)
         names = self._source_names()
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
 
@@ -423,9 +572,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
 
     def _set_net(self, plain, tensors):
         """Restore the net from the output of `_net_parts`."""
-        from .training._state import net_of
+        from .._training._net_state import available_device
+        from .training._state import restore
 
-        self.net_ = net_of(self, plain, tensors)
+        net = self._make_net(available_device(plain["device"]))
+        restore(net, plain, tensors)
+        self.net_ = net
         self.history_ = self.net_.history
 
     def __sklearn_is_fitted__(self):

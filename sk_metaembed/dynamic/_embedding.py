@@ -517,9 +517,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
         from .training._cross_fit import Vectors
-        from .training._predict import data_for, run, run_mixer
+        from .training._predict import run, run_mixer
 
-        data = data_for(self, X, joins_pairs=False)
+        data = self._data(X, joins_pairs=False)
         module = self.net_.module_
         if self.output == "sequence":
             values = run(self.net_, data, module.encode, module.encoder.dim)

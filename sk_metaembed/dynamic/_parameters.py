@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, get_args
 
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
 Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max", "attention"]
@@ -70,3 +70,35 @@ TRAIN_OPTIONS = {
     "gradient_clip": 5.0,
     "dtype": "float32",
 }
+
+_TRAIN_CONSTRAINTS = {
+    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+    "lr_patience": [Interval(Integral, 0, None, closed="left")],
+    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
+    "dtype": [StrOptions({"float32", "bfloat16"})],
+}
+
+
+def read_train_options(given, defaults, owner):
+    """Return valid train options, with the defaults of an estimator filled in.
+
+    Parameters
+    ----------
+    given : dict or None
+    defaults : dict
+    owner : str
+        The estimator's class, for messages.
+    """
+    options = {**defaults, **(given or {})}
+    unknown = [key for key in options if key not in _TRAIN_CONSTRAINTS]
+    if unknown:
+        raise ValueError(
+            f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
+            f"{sorted(_TRAIN_CONSTRAINTS)}."
+        )
+    # To Python a bool is a number.
+    shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
+    owner = f"{owner}'s train_options"
+    validate_parameter_constraints(_TRAIN_CONSTRAINTS, shown, owner)
+    return options

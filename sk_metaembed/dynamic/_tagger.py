@@ -309,9 +309,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         ndarray of object, shape (n_sequences,)
             Each entry a list of str, one tag per token.
         """
-        from .training._predict import data_for, run
+        from .training._predict import run
 
-        data, net = data_for(self, X), self.net_
+        data, net = self._data(X), self.net_
         codes = run(net, data, net.module_.decode, 1, per_token=True)
         codes = codes[:, 0].astype(np.int64)
         return decode_tags(codes, self.classes_, data.offsets)
@@ -330,9 +330,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             One array per sentence; rows sum to 1. With a CRF, and with a scheme, they
             are marginals over all tag sequences, by the forward-backward algorithm.
         """
-        from .training._predict import data_for, run
+        from .training._predict import run
 
-        data, net = data_for(self, X), self.net_
+        data, net = self._data(X), self.net_
         function, n_tags = net.module_.probabilities, len(self.classes_)
         shares = run(net, data, function, n_tags, per_token=True)
         return np.split(shares, data.offsets[1:-1]) if len(data) else []

@@ -7,7 +7,7 @@ import torch
 from sk_metaembed import Block, DynamicMetaClassifier, EmbeddedSequences, TokenSequences
 from sk_metaembed._training import _device
 from sk_metaembed._training._device import fits, run_recurrent, send
-from sk_metaembed.dynamic.training import _data
+from sk_metaembed.dynamic import _batches
 
 
 @pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
@@ -56,7 +56,7 @@ def test_tables_that_do_not_fit_are_sent_by_batch(monkeypatch):
     expected = model.fit(X, y).predict_proba(X), model.attention_weights(X)
     only_types = X.select(["types"])
     words = model.fit(only_types, y).attention_weights(only_types)
-    monkeypatch.setattr(_data, "fits", lambda array, device: False)
+    monkeypatch.setattr(_batches, "fits", lambda array, device: False)
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), expected[0])
     assert model.attention_weights(X).equals(expected[1])
     assert model.fit(only_types, y).attention_weights(only_types).equals(words)

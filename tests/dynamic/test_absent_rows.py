@@ -12,7 +12,7 @@ from sk_metaembed import (
     DynamicMetaTagger,
     TrainableCharacters,
 )
-from sk_metaembed.dynamic.training._fit import _split
+from sk_metaembed.dynamic.training._fit import split
 
 from .test_schedule import topics
 
@@ -97,14 +97,13 @@ def test_the_held_out_part_is_stratified_beside_a_single_row():
     class Whole:
         rows = np.arange(101)
 
-    codes, model._random = model._target.encode(y), np.random.RandomState(0)
-    parts = []
+    codes, parts = model._target.encode(y), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "sk_metaembed.dynamic.training._fit.replace",
             lambda whole, rows: parts.append(rows),
         )
-        _split(model, Whole, codes)
+        split(Whole, codes, 0.2, np.random.RandomState(0))
     train, held_out = parts
     assert 100 in train and np.array_equal(np.sort([*train, *held_out]), Whole.rows)
     assert np.bincount(codes[held_out]).tolist() == [10, 10]

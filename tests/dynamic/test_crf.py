@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sk_metaembed.dynamic._batches import Grid
 from sk_metaembed.dynamic.nets._crf import (
     FORBIDDEN,
     Chain,
@@ -13,7 +14,6 @@ from sk_metaembed.dynamic.nets._crf import (
     tag_losses,
     tag_probabilities,
 )
-from sk_metaembed.dynamic.training._data import Grid
 
 LENGTHS = (3, 0, 1, 4, 2, 0)
 

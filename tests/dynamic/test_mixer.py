@@ -11,9 +11,9 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
 )
+from sk_metaembed.dynamic._batches import SequenceData
 from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._network import Mixer
-from sk_metaembed.dynamic.training._data import SequenceData
 
 from .conftest import make_embedded
 from .test_estimators import SMALL

@@ -5,15 +5,15 @@ import pytest
 import torch
 
 from sk_metaembed import DynamicMetaClassifier
-from sk_metaembed.dynamic._parameters import ENCODERS
-from sk_metaembed.dynamic._trainable import TrainedSources
-from sk_metaembed.dynamic.nets._encoders import ByteDropout
-from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
-from sk_metaembed.dynamic.training._data import (
+from sk_metaembed.dynamic._batches import (
     BucketLoader,
     SequenceData,
     SequenceDataset,
 )
+from sk_metaembed.dynamic._parameters import ENCODERS
+from sk_metaembed.dynamic._trainable import TrainedSources
+from sk_metaembed.dynamic.nets._encoders import ByteDropout
+from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
 
 from .conftest import make_embedded
 from .test_estimators import SMALL

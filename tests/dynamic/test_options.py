@@ -21,9 +21,10 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     EmbeddedSequences,
 )
+from sk_metaembed.dynamic import _batches
+from sk_metaembed.dynamic._batches import Grid
 from sk_metaembed.dynamic.nets._encoders import MeanEncoder
 from sk_metaembed.dynamic.training import _fit
-from sk_metaembed.dynamic.training._data import Grid
 
 from .test_estimators import SMALL
 
@@ -298,8 +299,8 @@ def test_a_gpu_without_memory_says_what_to_do(embedded, labels, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     model = DynamicMetaClassifier(encoder="mean", batch_size=7, device="cpu")
-    for place in ("run_epochs", "make_net"):
+    for owner, place in ((_fit, "run_epochs"), (_batches, "SequenceData")):
         with monkeypatch.context() as patch:
-            patch.setattr(_fit, place, full)
-            with pytest.raises(MemoryError, match="batches of about 7 .*smaller batch"):
+            patch.setattr(owner, place, full)
+            with pytest.raises(MemoryError, match="batch_size=7 .*smaller batch"):
                 model.fit(embedded, labels)

@@ -1,5 +1,7 @@
 """Defaults that depend on the number of rows, and the published ones."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from skorch.callbacks import Callback, LRScheduler
@@ -17,7 +19,7 @@ from sk_metaembed.dynamic.training._fit import (
     MAX_EPOCHS,
     MIN_BATCH_SIZE,
     ROWS_OF_SMALL_BATCHES,
-    count_batch_size,
+    auto_batch_size,
 )
 
 SMALL = {"projection_dim": 8, "hidden_dims": (), "random_state": 0}
@@ -124,15 +126,21 @@ def test_no_rows_are_held_out_by_default():
 
 
 def test_batches_grow_with_the_number_of_rows():
-    model = DynamicMetaClassifier(max_epochs=1, **SMALL).fit(*topics(40))
-    sizes = [count_batch_size(model, n) for n in (1, 2500, 10_000, 40_000, 10**6)]
+    count = partial(auto_batch_size, has_trained=False)
+    sizes = [count(n) for n in (1, 2500, 10_000, 40_000, 10**6)]
     assert sizes == [MIN_BATCH_SIZE, MIN_BATCH_SIZE, 64, 128, MAX_BATCH_SIZE]
     n = ROWS_OF_SMALL_BATCHES
-    assert count_batch_size(model, n + 1) - count_batch_size(model, n) <= 1
-    assert count_batch_size(model.set_params(batch_size=7), 10**6) == 7
-    model.set_params(batch_size="auto", trainable=TrainableCharacters())
-    model.fit(*topics(40))
-    assert count_batch_size(model, 10**6) == MIN_BATCH_SIZE
+    assert count(n + 1) - count(n) <= 1
+    assert auto_batch_size(10**6, has_trained=True) == MIN_BATCH_SIZE
+
+
+def test_batch_size_depends_on_parameters_and_trainable_sources():
+    X, y = topics(40)
+    model = DynamicMetaClassifier(max_epochs=1, **SMALL).fit(X, y)
+    assert model._count_batch_size(10**6) == MAX_BATCH_SIZE
+    model.set_params(trainable=TrainableCharacters()).fit(X, y)
+    assert model._count_batch_size(10**6) == model.net_.batch_size == MIN_BATCH_SIZE
+    assert model.set_params(batch_size=7)._count_batch_size(10**6) == 7
 
 
 def test_held_out_data_stop_training_on_few_rows():

@@ -12,8 +12,8 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
-from sk_metaembed.dynamic.training import _fit
-from sk_metaembed.dynamic.training._fit import SequenceNet
+from sk_metaembed.dynamic.training import _net
+from sk_metaembed.dynamic.training._net import SequenceNet
 
 from .conftest import make_embedded
 from .test_estimators import SMALL
@@ -79,7 +79,7 @@ def test_losses_that_are_read_at_the_end_of_an_epoch_are_the_same(monkeypatch):
     X, y = make_embedded(), np.arange(60) % 2
     model = DynamicMetaClassifier(**SMALL)
     expected = model.fit(X, y).history_
-    monkeypatch.setattr(_fit, "_is_asynchronous", lambda device: True)
+    monkeypatch.setattr(_net, "_is_asynchronous", lambda device: True)
     for history in (
         model.fit(X, y).history_,
         pickle.loads(pickle.dumps(model)).history_,

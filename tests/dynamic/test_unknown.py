@@ -12,10 +12,10 @@ from sk_metaembed import (
     Pooling,
     TokenSequences,
 )
+from sk_metaembed.dynamic._batches import SequenceData
 from sk_metaembed.dynamic._parameters import ENCODERS
 from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import make_encoder
-from sk_metaembed.dynamic.training._data import SequenceData
 
 ATTENTIONS = ("task", "word", "context", "uniform")
 POOLS = ("mean", "max", "attention")

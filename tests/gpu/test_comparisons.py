@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoLanguageModel
-from sk_metaembed.dynamic.training._data import SequenceData, SequenceDataset
+from sk_metaembed.dynamic._batches import SequenceData, SequenceDataset
 from sk_metaembed.elmo._bptt import BPTTBatches
 from sk_metaembed.elmo._corpus import RowsCorpus
 

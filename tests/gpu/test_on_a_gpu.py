@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from sk_metaembed import ElmoEmbedding, TransformerEmbedding, load, save
-from sk_metaembed.dynamic.training._fit import SequenceNet
+from sk_metaembed.dynamic.training._net import SequenceNet
 
 from .. import tiny_bert
 from . import cases

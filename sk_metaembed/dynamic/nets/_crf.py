@@ -27,8 +27,8 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
+from .._batches import Grid
 from .._tag_targets import weighted_span_f1
-from ..training._data import Grid
 from ._encoders import BiLSTM, ByteDropout
 from ._network import MixingNet, make_head
 

@@ -11,7 +11,7 @@ vector is :math:`f(\sum_i w_i \odot p_i)`.
 import torch
 from torch import nn
 
-from ..training._predict import PrecomputedTypes
+from .._batches import PrecomputedTypes
 from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 
 _NO_LABEL = -100

@@ -1,1 +1,1 @@
-"""Training of the Dynamic* estimators: batches, fit, prediction."""
+"""Training of the networks, and prediction."""

@@ -2,18 +2,16 @@
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 
-from ...sequences import SequencePairs
 from ...sequences._indexing import span_index
-from ._data import BucketLoader, SequenceData, SequenceDataset
+from .._batches import (
+    BucketLoader,
+    PrecomputedTypes,
+    SequenceDataset,
+)
 
 # Rows of a type table per forward pass.
 _TYPES_PER_BATCH = 16_384
-
-
-class PrecomputedTypes(list):
-    """Pairs (values, known) of a batch that are computed already."""
 
 
 class TypeVectors:
@@ -69,20 +67,6 @@ def _all_types(network, pieces, used, data):
             for table, part in zip(tables, parts, strict=True):
                 table[rows] = part
     return TypeVectors(whole, pieces.known)
-
-
-def data_for(model, X, *, joins_pairs=True):
-    """Return X as `SequenceData` on the device of a fitted estimator's net.
-
-    The rows are pairs if X holds pairs; without `joins_pairs` they are their sides.
-    """
-    check_is_fitted(model, "net_")
-    X = model._read(X)
-    if not joins_pairs and isinstance(X, SequencePairs):
-        X = X.sequences
-    net, per_token = model.net_, model._target.per_token
-    data = SequenceData(X, torch.device(net.device), model._trained, per_token)
-    return compute_types(net, data)
 
 
 def run(net, data, function, dim, *, per_token=False):

@@ -4,12 +4,12 @@ from copy import copy
 
 from torch import nn
 
-from ..._training._net_state import available_device, net_state_dict, restore_net
-from ._fit import SETTINGS, make_net
+from ..._training._net_state import net_state_dict, restore_net
+from ._net import SETTINGS
 
 
 def net_parts(net):
-    """Return a trained net as plain values and tensors, for `net_of`."""
+    """Return a trained net as plain values and tensors, for `restore`."""
     plain, tensors = net_state_dict(net)
     plain["network"] = net.get_params_for("module")
     plain["settings"] = {name: getattr(net, name) for name in SETTINGS}
@@ -18,9 +18,8 @@ def net_parts(net):
     return plain, tensors
 
 
-def net_of(model, plain, tensors):
-    """Return the net of an estimator, from the output of `net_parts`."""
-    net = make_net(model, available_device(plain["device"]))
+def restore(net, plain, tensors):
+    """Restore a net that is not initialized yet, from the output of `net_parts`."""
     # Parameters of the estimator may have changed since fit.
     network = plain["network"]
     vars(net).update({f"module__{name}": value for name, value in network.items()})
@@ -40,7 +39,6 @@ def net_of(model, plain, tensors):
         ignore=tuple(f"module/trained.{i}." for i in files),
     )
     del net.is_loading_
-    return net
 
 
 class _Empty:

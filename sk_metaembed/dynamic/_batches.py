@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from ..._training._device import fits, send
-from ...sequences import SequencePairs
-from ...sequences._block import LEVELS
-from ...sequences._indexing import span_index
-from .._trainable import tokens_and_blocks
+from .._training._device import fits, send
+from ..sequences import SequencePairs
+from ..sequences._block import LEVELS
+from ..sequences._indexing import span_index
+from ._trainable import tokens_and_blocks
 
 
 class _Writable:
@@ -134,6 +134,10 @@ class Grid:
         )
 
 
+class PrecomputedTypes(list):
+    """Pairs (values, known) of a batch that are computed already."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """The vectors of some sequences.
@@ -152,7 +156,7 @@ class Batch:
     weights : tensor of float32, shape (n_sequences,) or (n_tokens,), or None
         Weight of each sequence, or of each token for a tagger, in the loss.
     pieces : list
-        The inputs of the networks of trainable sources.
+        The inputs of the networks of trainable sources, or `PrecomputedTypes`.
     pieces_index : list of int64 tensor of shape (n_tokens,)
         The row of each token in the outputs of these networks.
     """

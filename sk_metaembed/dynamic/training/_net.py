@@ -1,0 +1,172 @@
+"""The skorch net of the Dynamic* estimators."""
+
+from contextlib import nullcontext
+
+import torch
+from skorch import NeuralNet
+
+from ..._training._random import swap_default_generators
+
+# Parameters that may differ when training continues, and that a saved net keeps.
+SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
+
+
+class SequenceNet(NeuralNet):
+    """A skorch net whose batches are `Batch` objects and may run in bfloat16.
+
+    Parameters
+    ----------
+    autocast : bool
+        Whether matrix products are computed in bfloat16; weights stay float32.
+    mix_penalty : float
+        Factor of the squared norm of the scalar mix's scores in the training loss.
+    """
+
+    is_loading_ = False  # whether the state of the optimizer is loaded next
+
+    def __init__(self, *args, autocast=False, mix_penalty=0.0, **kwargs):
+        self.autocast = autocast
+        self.mix_penalty = mix_penalty
+        super().__init__(*args, **kwargs)
+
+    def initialize_optimizer(self, triggered_directly=None):
+        """Create the optimizer, or stand in for that of a loaded net until training."""
+        if not self.is_loading_:
+            return super().initialize_optimizer()
+        self.optimizer_ = SavedOptimizer()
+        return self
+
+    def resume(self, new):
+        """Continue training with the parameters of a new net."""
+        network = self.get_params_for("module")
+        for name, requested in new.get_params_for("module").items():
+            if network[name] != requested:
+                raise ValueError(
+                    f"Training continues with the net of the last fit, whose {name} is "
+                    f"{network[name]!r}, but {requested!r} is requested. Reset it, use "
+                    "warm_start=False, or fit a clone."
+                )
+        if isinstance(self.optimizer_, SavedOptimizer):
+            state = self.optimizer_.state_dict()
+            super().initialize_optimizer()
+            self.optimizer_.load_state_dict(state)
+        # Also resets the learning rate, which the last fit may have reduced.
+        self.set_params(
+            optimizer__weight_decay=new.optimizer__weight_decay,
+            **{name: getattr(new, name) for name in SETTINGS},
+        )
+        own = [each["lr"] for _, each in new.optimizer__param_groups]
+        for group, lr in zip(self.optimizer_.param_groups, own, strict=False):
+            group["lr"] = lr
+        self.callbacks = new.callbacks
+        self.initialize_callbacks()
+
+    def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
+        """Run an epoch, and read the losses at its end if they are on a GPU.
+
+        Reading one after each step would stop the GPU while the next batch is made.
+        Until then, `history` has tensors.
+        """
+        if iterator is None or not _is_asynchronous(self.device):
+            arguments = iterator, training, prefix, step_fn
+            return super().run_single_epoch(*arguments, **fit_params)
+        n_batches, record = 0, self.history.record_batch
+        try:
+            for n_batches, batch in enumerate(iterator, start=1):  # noqa: B007
+                self.notify("on_batch_begin", batch=batch, training=training)
+                step = step_fn(batch, **fit_params)
+                record(f"{prefix}_loss", step["loss"].detach())
+                rows = batch[0] if isinstance(batch, tuple | list) else batch
+                record(f"{prefix}_batch_size", len(rows))
+                self.notify("on_batch_end", batch=batch, training=training, **step)
+        finally:
+            _read_losses(self.history, f"{prefix}_loss")
+        self.history.record(f"{prefix}_batch_count", n_batches)
+
+    def notify(self, method_name, **cb_kwargs):
+        """Call the callbacks."""
+        if method_name == "on_train_end" and not self.history:
+            # skorch has swallowed Ctrl-C, and callbacks look for an epoch.
+            raise KeyboardInterrupt
+        super().notify(method_name, **cb_kwargs)
+
+    def infer(self, x, **fit_params):
+        """Return the module's outputs for a batch."""
+        module, flag = self.module_, "takes_generator"
+        own = all(getattr(source, flag, False) for source in module.trained)
+        draws = module.training and not own  # from the default generators
+        swapped = swap_default_generators(self.device) if draws else nullcontext()
+        with swapped, self.computing():
+            return module(x, **fit_params)
+
+    def computing(self):
+        """Return the context in which the module computes."""
+        return torch.autocast(
+            torch.device(self.device).type,
+            dtype=torch.bfloat16,
+            enabled=self.autocast,
+        )
+
+    def get_all_learnable_params(self):
+        """Yield names and parameters that require gradients."""
+        for name, parameter in super().get_all_learnable_params():
+            if parameter.requires_grad:
+                yield name, parameter
+
+    def get_loss(self, y_pred, y_true, X=None, training=False):
+        """Return the loss; all tensors are on the device already."""
+        loss = self.criterion_(y_pred, y_true, X.weights)
+        if training and self.mix_penalty:
+            loss = loss + self.mix_penalty * self.module_.mixer.penalty()
+        return loss
+
+    def map_batches(self, function, batches):
+        """Yield ``(rows, function(batch) as an array)``, without gradients."""
+        self.module_.eval()
+        with torch.inference_mode(), self.computing():
+            for batch in batches:
+                yield batch.rows, function(batch).float().cpu().numpy()
+
+
+def _is_asynchronous(device):
+    return torch.device(device).type == "cuda"
+
+
+def _read_losses(history, name):
+    """Replace the tensors of an epoch's losses by numbers, with one transfer."""
+    batches = [batch for batch in history[-1]["batches"] if name in batch]
+    if batches:
+        losses = torch.stack([batch[name] for batch in batches]).tolist()
+        for batch, loss in zip(batches, losses, strict=True):
+            batch[name] = loss
+
+
+class SavedOptimizer(torch.optim.Optimizer):
+    """The state of an optimizer that is created when training continues.
+
+    Creating an optimizer imports torch's compiler, which takes longer than loading a
+    small net for prediction.
+
+    Parameters
+    ----------
+    state : dict, default=None
+        Output of the ``state_dict`` of an optimizer; None if it is loaded later.
+    """
+
+    def __init__(self, state=None):  # without the constructor of the base
+        if state is not None:
+            self.load_state_dict(state)
+
+    def __reduce__(self):
+        return SavedOptimizer, (self._state_dict,)
+
+    def __repr__(self):
+        return "SavedOptimizer()"
+
+    def state_dict(self):
+        """Return the state."""
+        return self._state_dict
+
+    def load_state_dict(self, state_dict):
+        """Replace the state."""
+        self._state_dict, self.param_groups = state_dict, state_dict["param_groups"]
