@@ -1,13 +1,14 @@
 """The private names of scikit-learn that this package uses, for all its versions.
 
-Nothing else imports a private name, so that a new version of scikit-learn changes one
-module.
+Nothing else imports a private name of scikit-learn, so that a new version of it changes
+one module. Here they have no underscore: other rooms may import them.
 """
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils import _safe_indexing
-from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
+from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -18,36 +19,39 @@ from sklearn.utils._param_validation import (
     make_constraint,
     validate_parameter_constraints,
 )
-from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
-from sklearn.utils._user_interface import _print_elapsed_time
-from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils._set_output import (
+    _auto_wrap_is_configured as auto_wrap_is_configured,
+)
+from sklearn.utils._set_output import _get_output_config as get_output_config
+from sklearn.utils._user_interface import _print_elapsed_time as print_elapsed_time
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 
 from ._messages import short_repr
 
 try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock
+    from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
 except ModuleNotFoundError:  # before 1.7
-    from sklearn.utils._estimator_html_repr import _VisualBlock
+    from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ModuleNotFoundError:  # before 1.9
 
     class NoContext:
-        """The context of a fit without callbacks: no task begins, none asks to stop."""
+        """The context of a fit without callbacks: reports nothing, and never stops."""
 
         def subcontext(self, **_):
-            """Return the context of a part."""
+            """Return the context of a subtask."""
             return self
 
         def call_on_fit_task_begin(self, **_):
-            """Call nothing."""
+            """Do nothing."""
 
         def call_on_fit_task_end(self, **_):
-            """Call nothing; return that training goes on."""
+            """Return that no callback requested to stop."""
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Takes no callbacks, which scikit-learn has from 1.9 on."""
+        """Support for no callbacks: scikit-learn has them from 1.9 on."""
 
         def _init_callback_context(self, **_):
             return NoContext()
@@ -57,7 +61,7 @@ except ModuleNotFoundError:  # before 1.9
         return method
 
 
-def _check_sample_weight(
+def check_sample_weight(
     sample_weight, X, *, dtype=np.float64, ensure_non_negative=False
 ):
     """Return weights, one per row of X, or raise a ValueError that names the row.
@@ -98,6 +102,7 @@ def _check_sample_weight(
 
 
 __all__ = [
+    "BaseComposition",
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
@@ -105,17 +110,16 @@ __all__ = [
     "Options",
     "RealNotInt",
     "StrOptions",
-    "_BaseComposition",
-    "_VisualBlock",
-    "_auto_wrap_is_configured",
-    "_check_sample_weight",
+    "VisualBlock",
     "_fit_context",
-    "_get_output_config",
-    "_print_elapsed_time",
-    "_raise_for_params",
-    "_routing_enabled",
-    "_safe_indexing",
+    "auto_wrap_is_configured",
+    "check_sample_weight",
+    "get_output_config",
     "make_constraint",
+    "print_elapsed_time",
+    "raise_for_params",
+    "routing_enabled",
+    "safe_indexing",
     "validate_parameter_constraints",
     "with_callbacks",
 ]

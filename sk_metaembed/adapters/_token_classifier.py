@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._sample_weights import weight_params
-from .._core._sklearn import HasMethods, Interval, StrOptions, _check_sample_weight
+from .._core._sklearn import HasMethods, Interval, StrOptions, check_sample_weight
 from ..sequences._mixins import (
     EmbeddedInputMixin,
     TaggerMixin,
@@ -167,7 +167,7 @@ class TokenClassifier(
             check_scheme(tags, self.scheme)
         positions, fit_params = np.arange(tags.n_tokens), {}
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X)
+            weights = check_sample_weight(sample_weight, X)
             weights = np.repeat(weights, X.tokens.lengths)
             positions = np.flatnonzero(weights)
             fit_params = weight_params(self.estimator, weights[positions])

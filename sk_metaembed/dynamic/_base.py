@@ -13,10 +13,10 @@ from .._core._checked_parameters import is_integer
 from .._core._decorators import rollback_on_error, with_callbacks
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import (
+    BaseComposition,
     CallbackSupportMixin,
-    _BaseComposition,
-    _check_sample_weight,
-    _VisualBlock,
+    VisualBlock,
+    check_sample_weight,
 )
 from ..sequences import SequencePairs
 from ..sequences._mixins import EmbeddedInputMixin
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition):
+class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition):
     """Train a mixer of sources, an encoder and a head on y.
 
     A subclass has ``_make_target(y, classes, weights)``, and an ``__init__`` of its own
@@ -588,11 +588,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, _BaseComposition
         pairs = self.trainable
         if pairs is None:
             name, details = type(self).__name__, str(self)
-            return _VisualBlock("single", self, names=name, name_details=details)
+            return VisualBlock("single", self, names=name, name_details=details)
         if not isinstance(pairs, list | tuple):
             pairs = [(f"trainable: {type(pairs).__name__}", pairs)]
         names, sources = zip(*pairs, strict=True)
-        return _VisualBlock("parallel", sources, names=names)
+        return VisualBlock("parallel", sources, names=names)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -609,7 +609,7 @@ def checked_weights(sample_weight, X):
             "Found array with 0 sample(s): at least one sequence is needed to learn "
             "from."
         )
-    return _check_sample_weight(
+    return check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import rollback_on_error
 from .._core._named_errors import errors_of_input
-from .._core._sklearn import StrOptions, _routing_enabled
+from .._core._sklearn import StrOptions, routing_enabled
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta, checked_weights
 from ._parameters import (
@@ -443,7 +443,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """Return training and held-out rows of each fold."""
         from .training._cross_fit import fold_rows
 
-        if _routing_enabled():
+        if routing_enabled():
             routed = process_routing(self, "fit_transform", **split_params)
             split_params = routed.splitter.split
         target = any_target(y)

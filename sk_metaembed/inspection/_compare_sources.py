@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from .._core._arrays import normalize_rows
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
-from .._core._sklearn import _safe_indexing
+from .._core._sklearn import safe_indexing
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._stacked import equal_rows
 from ..meta._stacked_models import make_folds
@@ -291,7 +291,7 @@ def _drops(model, X, y, scorer, seed):
     """
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(len(X))[:_IMPORTANCE_ROWS])
-    X, y = _safe_indexing(X, rows), y[rows]
+    X, y = safe_indexing(X, rows), y[rows]
     score = scorer(model, X, y)
     return {
         name: score - scorer(model, _shuffled(X, name, rng.permutation(len(X))), y)

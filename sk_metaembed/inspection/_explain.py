@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._named_errors import names_errors
-from .._core._sklearn import _safe_indexing
+from .._core._sklearn import safe_indexing
 from ..sequences import Block, EmbeddedSequences
 from ..sequences._pipeline_steps import replace_steps, unwrap_fitted
 from ._explain_linear import Contributions, Outputs, exact_contributions, source_of
@@ -311,11 +311,11 @@ def _without_columns(X, background, outputs):
     is_frame = hasattr(X, "columns")
     names = list(X.columns) if is_frame else range(np.shape(X)[1])
     others = np.tile(np.arange(len(background)), len(X))
-    repeated = _safe_indexing(X, np.repeat(np.arange(len(X)), len(background)))
+    repeated = safe_indexing(X, np.repeat(np.arange(len(X)), len(background)))
     values = {}
     for name in names:
         column = background[name] if is_frame else np.asarray(background)[:, name]
-        replaced = with_column(repeated, name, _safe_indexing(column, others))
+        replaced = with_column(repeated, name, safe_indexing(column, others))
         means = outputs(replaced).reshape(len(X), len(background), -1)
         values[name] = means.mean(axis=1)
     return values

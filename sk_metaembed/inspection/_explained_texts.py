@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from .._core._messages import short_repr
-from .._core._sklearn import _safe_indexing
+from .._core._sklearn import safe_indexing
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
@@ -177,7 +177,7 @@ class _Strings:
         rows, texts = zip(*variants, strict=True)
         if self.column is None:
             return list(texts)
-        return with_column(_safe_indexing(self.X, list(rows)), self.column, list(texts))
+        return with_column(safe_indexing(self.X, list(rows)), self.column, list(texts))
 
 
 def _drop(text, start, end):

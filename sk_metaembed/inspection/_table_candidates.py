@@ -2,7 +2,7 @@
 
 from sklearn.base import clone
 
-from .._core._sklearn import _safe_indexing
+from .._core._sklearn import safe_indexing
 
 
 class TableCandidates:
@@ -35,7 +35,7 @@ class TableCandidates:
 
     def parts(self, train, test, y):
         """Yield (model, training rows, test rows, seconds spent) of each candidate."""
-        rows, held_out = (_safe_indexing(self.X, part) for part in (train, test))
+        rows, held_out = (safe_indexing(self.X, part) for part in (train, test))
         for active in self._active.values():
             model = clone(self._pipeline)
             model[0].set_params(active=active)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import inverse_norms, normalize_rows, pair_features
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
-from .._core._sklearn import HasMethods, _check_sample_weight
+from .._core._sklearn import HasMethods, check_sample_weight
 from ..pooling import Pooling
 from ..pooling._sequence_blocks import sequence_blocks
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
@@ -222,7 +222,7 @@ class _BaseStacked(
         self._sequences(X, fitted=False)
         rows, folds = np.arange(len(X)), None
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             rows = np.flatnonzero(sample_weight)

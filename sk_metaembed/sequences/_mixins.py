@@ -15,9 +15,9 @@ from sklearn.base import TransformerMixin
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._sklearn import (
     StrOptions,
-    _auto_wrap_is_configured,
-    _check_sample_weight,
-    _get_output_config,
+    auto_wrap_is_configured,
+    check_sample_weight,
+    get_output_config,
 )
 from ._embedded_sequences import EmbeddedSequences
 from ._indexing import Rows
@@ -147,9 +147,9 @@ def _with_input_index(method):
 
 
 def _outputs_pandas(step):
-    if not _auto_wrap_is_configured(step):
+    if not auto_wrap_is_configured(step):
         return False
-    return _get_output_config("transform", step)["dense"] == "pandas"
+    return get_output_config("transform", step)["dense"] == "pandas"
 
 
 class EmbeddedInputMixin(SequencesInputMixin):
@@ -312,7 +312,7 @@ class TaggerMixin:
         predicted = read_tags(self.predict(X), tokens, name="the prediction")
         if tokens.n_tokens == 0:
             return 1.0
-        weights = _check_sample_weight(sample_weight, tokens, dtype=np.float64)
+        weights = check_sample_weight(sample_weight, tokens, dtype=np.float64)
         weights = np.repeat(weights, tokens.lengths)
         hits = true.types[true.codes] == predicted.types[predicted.codes]
         return float(hits @ weights / weights.sum()) if weights.any() else 1.0

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._sklearn import _safe_indexing
+from .._core._sklearn import safe_indexing
 from ._embedded_sequences import EmbeddedSequences
 from ._mixins import EmbeddedInputMixin, SequencesOutputMixin
 from ._token_sequences import TokenSequences
@@ -21,7 +21,7 @@ class Columns(NamedTuple):
 
     def transform(self, X):
         X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-        return _safe_indexing(X, self.columns, axis=1)
+        return safe_indexing(X, self.columns, axis=1)
 
 
 class Route(NamedTuple):

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._core._arrays import inverse_norms, normalize_rows, row_product
 from .._core._named_errors import errors_of_input
-from .._core._sklearn import HasMethods, Interval, _safe_indexing
+from .._core._sklearn import HasMethods, Interval, safe_indexing
 from ..sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
 from ..sequences._ngrams import Ngrams, learn_ngrams, ngram_weights
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
@@ -281,7 +281,7 @@ class DistilledEmbedding(BaseEmbedding):
             raise no_tokens_error(len(tokens), tokens.texts)
         n_rows, tokens = len(tokens), tokens[filled]
         if y is not None and len(filled) < n_rows:
-            y = _safe_indexing(y, filled)
+            y = safe_indexing(y, filled)
         teacher = clone(self.teacher).fit(tokens, y)
         self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
         parts = [tokens]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from .._core._sklearn import HasMethods, _safe_indexing
+from .._core._sklearn import HasMethods, safe_indexing
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._sentences import nonempty_texts
@@ -118,7 +118,7 @@ class EstimatorEmbedding(BaseEmbedding):
         if not len(filled):
             raise no_tokens_error(len(tokens), tokens.texts)
         if y is not None and len(filled) < len(tokens):
-            y = _safe_indexing(y, filled)
+            y = safe_indexing(y, filled)
         self.estimator_ = self._call(clone(self.estimator).fit, data, y)
         self._dim = None
 

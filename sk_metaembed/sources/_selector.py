@@ -29,8 +29,8 @@ from .._core._sklearn import (
     Interval,
     RealNotInt,
     StrOptions,
-    _raise_for_params,
-    _routing_enabled,
+    raise_for_params,
+    routing_enabled,
 )
 from ..sequences._mixins import (
     EmbeddedInputMixin,
@@ -248,14 +248,14 @@ class SourceSelector(
         estimator instance
             The fitted selector.
         """
-        _raise_for_params(params, self, "fit")
+        raise_for_params(params, self, "fit")
         check_embedded(X)
         self._check_target(y)
         whole = self.by == "source"
         group = {b: b.partition("__")[0] if whole else b for b in X.names}
         names = np.array(list(dict.fromkeys(group.values())), dtype=object)
         n_steps = self._number_of_steps(names)
-        if _routing_enabled():
+        if routing_enabled():
             # Validation only: cross_val_score does the routing.
             process_routing(self, "fit", **params)
 

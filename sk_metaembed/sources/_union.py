@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
-from .._core._sklearn import _BaseComposition, _print_elapsed_time, _VisualBlock
+from .._core._sklearn import BaseComposition, VisualBlock, print_elapsed_time
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
@@ -123,7 +123,7 @@ def _check_same_tokens(name, source, embedded, tokens):
         )
 
 
-class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
+class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, BaseComposition):
     """Embed the same token sequences with several sources.
 
     The input is split into tokens once, every source embeds these tokens, and the
@@ -415,13 +415,13 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, _BaseComposition):
             inactive = active is not None and name not in active and not dropped
             names.append(f"{name}: not active" if inactive else name)
             sources.append(fitted.get(name, source))
-        return _VisualBlock("parallel", sources, names=names)
+        return VisualBlock("parallel", sources, names=names)
 
 
 def _fit_source(name, source, tokens, y, message, embeds):
     """Fit a source; return it and, if `embeds`, the vectors of the tokens."""
     with (
-        _print_elapsed_time("EmbeddingUnion", message),
+        print_elapsed_time("EmbeddingUnion", message),
         _explain_token_errors(name, source),
     ):
         if embeds and hasattr(source, "fit_transform"):

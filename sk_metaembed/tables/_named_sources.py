@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from .._core._checked_parameters import CheckedParametersMixin
-from .._core._sklearn import _BaseComposition
+from .._core._sklearn import BaseComposition
 from ..sources import make_embedding_union
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def named_sources(sources: Sequence[Any] | None) -> Any:
     return make_embedding_union(*sources).sources
 
 
-class NamedSourcesMixin(CheckedParametersMixin, _BaseComposition):
+class NamedSourcesMixin(CheckedParametersMixin, BaseComposition):
     """Get and set the parameters of named `sources`."""
 
     sources: Sequence[Any] | None

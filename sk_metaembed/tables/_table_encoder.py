@@ -16,7 +16,7 @@ from .._core._messages import plural
 from .._core._sklearn import (
     Interval,
     StrOptions,
-    _check_sample_weight,
+    check_sample_weight,
 )
 from ..sequences._columns import record_names
 from ._column_encoder import ColumnEncoder
@@ -222,7 +222,7 @@ class TableEncoder(TransformerMixin, NamedSourcesMixin):
         targets, self._target_names = read_targets(y, n_rows, self.target_type)
         weights = np.ones(n_rows)
         if sample_weight is not None:
-            weights = _check_sample_weight(
+            weights = check_sample_weight(
                 sample_weight, weights, dtype=np.float64, ensure_non_negative=True
             )
         if n_rows < _FEWEST_ROWS:

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._sklearn import _check_sample_weight
+from .._core._sklearn import check_sample_weight
 from ..meta._stacked_targets import expected, predicted, read_classes, read_numbers
 from ..sequences._targets import check_target
 
@@ -85,7 +85,7 @@ class _TableModel(CheckedParametersMixin, BaseEstimator):
         )
         weights = sample_weight
         if weights is not None:
-            weights = _check_sample_weight(
+            weights = check_sample_weight(
                 weights, table, dtype=np.float64, ensure_non_negative=True
             )
         if weights is not None and not weights.all():

@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from sk_metaembed._core._sklearn import _check_sample_weight
+from sk_metaembed._core._sklearn import check_sample_weight
 
 
 @pytest.mark.parametrize(
     ("weights", "expected"), [(None, [1, 1]), (2, [2, 2]), ([1, 0], [1, 0])]
 )
 def test_weights(weights, expected):
-    result = _check_sample_weight(weights, [0, 0], ensure_non_negative=True)
+    result = check_sample_weight(weights, [0, 0], ensure_non_negative=True)
     assert result.tolist() == expected
     assert result.dtype == np.float64
 
 
 def test_the_weights_are_a_copy():
     weights = np.ones(2)
-    _check_sample_weight(weights, [0, 0])[0] = 5
+    check_sample_weight(weights, [0, 0])[0] = 5
     assert weights.tolist() == [1, 1]
 
 
@@ -34,6 +34,6 @@ def test_the_weights_are_a_copy():
 )
 def test_invalid_weights(weights, message):
     with pytest.raises(ValueError, match=message):
-        _check_sample_weight(weights, [0, 0], ensure_non_negative=True)
+        check_sample_weight(weights, [0, 0], ensure_non_negative=True)
     if "-2.5" in message:
-        _check_sample_weight(weights, [0, 0])
+        check_sample_weight(weights, [0, 0])
