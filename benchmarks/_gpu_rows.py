@@ -361,9 +361,9 @@ def _elmo_files(sizes):
         import h5py  # noqa: F401
     except ImportError as error:
         raise Skipped("needs h5py") from error
-    from sk_metaembed.elmo._model_files import write_model
-    from sk_metaembed.elmo._options import ElmoOptions
-    from sk_metaembed.elmo._weight_files import weight_shapes
+    from sk_metaembed.sources.elmo._options import ElmoOptions
+    from sk_metaembed.sources.elmo._weight_files import weight_shapes
+    from sk_metaembed.sources.elmo.language_model._model_files import write_model
 
     dim, cells = sizes.elmo
     widths = enumerate((32, 32, 64, 128, 256, 512, 1024), start=1)

@@ -25,10 +25,10 @@ import torch
 import torch.nn.functional as F
 
 from sk_metaembed import ElmoEmbedding, TokenSequences
-from sk_metaembed.elmo import _network
-from sk_metaembed.elmo._model_files import write_model
-from sk_metaembed.elmo._options import ElmoOptions
-from sk_metaembed.elmo._weight_files import cell_key, weight_shapes
+from sk_metaembed.sources.elmo import _network
+from sk_metaembed.sources.elmo._options import ElmoOptions
+from sk_metaembed.sources.elmo._weight_files import cell_key, weight_shapes
+from sk_metaembed.sources.elmo.language_model._model_files import write_model
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 SIZES = {"original": (4096, 512, 2), "small": (1024, 128, 1)}

@@ -42,10 +42,6 @@ SEEN = {
 with atheris.instrument_imports(**SEEN):
     import sk_metaembed._training._checkpoint_file as state_file
     import sk_metaembed.datasets._conll as conll
-    import sk_metaembed.elmo._language_model
-    import sk_metaembed.elmo._model_files
-    import sk_metaembed.elmo._options as options_file
-    import sk_metaembed.elmo._weight_files as weights_file
     import sk_metaembed.persistence._archive as archive
     import sk_metaembed.persistence._load as saved_file
     import sk_metaembed.persistence._save as saving
@@ -53,6 +49,10 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.pooling
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
     import sk_metaembed.sources.cache._sqlite as cache_store
+    import sk_metaembed.sources.elmo._options as options_file
+    import sk_metaembed.sources.elmo._weight_files as weights_file
+    import sk_metaembed.sources.elmo.language_model._language_model
+    import sk_metaembed.sources.elmo.language_model._model_files
     import sk_metaembed.vectors._convert as convert
     import sk_metaembed.vectors._kernels_numba
     import sk_metaembed.vectors._store_files as store_files
@@ -229,7 +229,7 @@ def hdf5_seeds():
 
 
 def language_model_files():
-    model = sk_metaembed.elmo._language_model.ElmoLanguageModel(
+    model = sk_metaembed.sources.elmo.language_model._language_model.ElmoLanguageModel(
         architecture=HDF5, max_epochs=1, device="cpu"
     )
     model.fit([["a", "b"]] * 4).save(WORK)

@@ -57,6 +57,7 @@ ROOMS = {
                 "DistilledEmbedding",
             ],
             "Text vectors learned from labels": ["ContrastiveEmbedding"],
+            "A language model for ELMo": ["ElmoLanguageModel"],
             "Functions and estimators": ["FunctionEmbedding", "EstimatorEmbedding"],
             "Trained with a Dynamic* estimator": [
                 "TrainableTransformer",
@@ -74,7 +75,6 @@ ROOMS = {
             "For custom sources": ["BaseEmbedding", "BaseWordEmbedding"],
         },
     ),
-    "elmo": ("Training an ELMo language model", {"": ["ElmoLanguageModel"]}),
     "meta": (
         "Meta-embeddings",
         {

@@ -3,7 +3,6 @@
 from . import adapters as adapters
 from . import datasets as datasets
 from . import dynamic as dynamic
-from . import elmo as elmo
 from . import inspection as inspection
 from . import meta as meta
 from . import metrics as metrics
@@ -22,7 +21,6 @@ from .dynamic import DynamicMetaClassifier as DynamicMetaClassifier
 from .dynamic import DynamicMetaEmbedding as DynamicMetaEmbedding
 from .dynamic import DynamicMetaRegressor as DynamicMetaRegressor
 from .dynamic import DynamicMetaTagger as DynamicMetaTagger
-from .elmo import ElmoLanguageModel as ElmoLanguageModel
 from .meta import AutoencodedMetaEmbedding as AutoencodedMetaEmbedding
 from .meta import AverageMetaEmbedding as AverageMetaEmbedding
 from .meta import BlockPCA as BlockPCA
@@ -51,6 +49,7 @@ from .sources import BytePairEmbedding as BytePairEmbedding
 from .sources import ContrastiveEmbedding as ContrastiveEmbedding
 from .sources import DistilledEmbedding as DistilledEmbedding
 from .sources import ElmoEmbedding as ElmoEmbedding
+from .sources import ElmoLanguageModel as ElmoLanguageModel
 from .sources import EmbeddingCache as EmbeddingCache
 from .sources import EmbeddingUnion as EmbeddingUnion
 from .sources import EstimatorEmbedding as EstimatorEmbedding

@@ -44,7 +44,7 @@ if method := os.environ.get("SK_METAEMBED_TEST_START"):
 # gensim has no wheel for Python 3.14.
 NO_GENSIM = importlib.util.find_spec("gensim") is None
 OF_GENSIM = [
-    "sources/test_word2vec.py",
+    "sources/words/test_word2vec.py",
     "vectors/test_export.py",
     "vectors/test_formats.py",
     "vectors/test_malicious_files.py",

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from sk_metaembed.elmo._model_files import write_model
-from sk_metaembed.elmo._options import ElmoOptions
-from sk_metaembed.elmo._weight_files import weight_shapes
+from sk_metaembed.sources.elmo._options import ElmoOptions
+from sk_metaembed.sources.elmo._weight_files import weight_shapes
+from sk_metaembed.sources.elmo.language_model._model_files import write_model
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="sk_metaembed-tiny-elmo-")
 OPTIONS = ElmoOptions(

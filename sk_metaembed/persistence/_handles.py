@@ -18,7 +18,7 @@ from ._errors import SavedFileError
 # Modules that open each kind of handle.
 HANDLES = {
     "vectors": "sk_metaembed.vectors._word_vectors",
-    "elmo": "sk_metaembed.sources._elmo_model",
+    "elmo": "sk_metaembed.sources.elmo._model",
     "static": "sk_metaembed.sources.static_subword._model",
     "transformer": "sk_metaembed.sources.transformer._model",
     "loaded": "sk_metaembed.sources.transformer._model",

@@ -2,30 +2,32 @@
 
 from .._core._public_module import set_public_module
 from ._base import BaseEmbedding, Preprocessing
-from ._byte_pair_embedding import BytePairEmbedding
-from ._byte_pairs import BytePairs
-from ._contextual_to_static import contextual_to_static
-from ._distilled import DistilledEmbedding, Student
-from ._elmo import ElmoEmbedding
-from ._elmo_model import ElmoOutputSpec
 from ._estimator import EstimatorEmbedding
-from ._fasttext import FastTextEmbedding, NgramVectors
 from ._function import FunctionEmbedding
-from ._lsa import LSAEmbedding
 from ._make_embedding import make_embedding
-from ._pretrained import PretrainedEmbedding
 from ._selector import SourceSelector
 from ._source_subsets import source_subsets
-from ._trainable_characters import CharacterSpec, TrainableCharacters
 from ._union import EmbeddingUnion, make_embedding_union
-from ._word2vec import Word2VecEmbedding
-from ._word_base import BaseWordEmbedding, OOVPolicy
 from .cache._embedding_cache import EmbeddingCache
+from .elmo._embedding import ElmoEmbedding
+from .elmo._model import ElmoOutputSpec
+from .elmo._options import ElmoOptions
+from .elmo.language_model._language_model import ElmoLanguageModel
 from .static_subword._embedding import StaticSubwordEmbedding
-from .transformer._contrastive import ContrastiveEmbedding
+from .students._contextual_to_static import contextual_to_static
+from .students._contrastive import ContrastiveEmbedding
+from .students._distilled import DistilledEmbedding, Student
+from .trainable._trainable_characters import CharacterSpec, TrainableCharacters
+from .trainable._trainable_transformer import TrainableTransformer, TransformerSpec
 from .transformer._embedding import TransformerEmbedding
 from .transformer._forward import OutputSpec
-from .transformer._trainable_transformer import TrainableTransformer, TransformerSpec
+from .words._base import BaseWordEmbedding, OOVPolicy
+from .words._byte_pair_embedding import BytePairEmbedding
+from .words._byte_pairs import BytePairs
+from .words._fasttext import FastTextEmbedding, NgramVectors
+from .words._lsa import LSAEmbedding
+from .words._pretrained import PretrainedEmbedding
+from .words._word2vec import Word2VecEmbedding
 
 __all__ = [
     "BaseEmbedding",
@@ -34,6 +36,7 @@ __all__ = [
     "ContrastiveEmbedding",
     "DistilledEmbedding",
     "ElmoEmbedding",
+    "ElmoLanguageModel",
     "EmbeddingCache",
     "EmbeddingUnion",
     "EstimatorEmbedding",
@@ -61,6 +64,7 @@ set_public_module(
     CharacterSpec,
     TransformerSpec,
     OutputSpec,
+    ElmoOptions,
     ElmoOutputSpec,
     Preprocessing,
     Student,

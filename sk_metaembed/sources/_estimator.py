@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._core._sklearn import HasMethods, safe_indexing
 from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
-from ._sentences import nonempty_texts
+from .contextual._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
 

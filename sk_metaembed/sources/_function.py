@@ -15,8 +15,8 @@ from ..sequences import Block
 from ..vectors._cache import exclusive_lock
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._fingerprint import fingerprint_of
-from ._sentences import OriginalText, distinct_sentences, nonempty_texts
 from .cache._sentence_cache import SentenceCache
+from .contextual._sentences import OriginalText, distinct_sentences, nonempty_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

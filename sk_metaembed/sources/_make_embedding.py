@@ -9,9 +9,9 @@ from .._core._named_errors import names_errors
 from ..vectors import WordVectors
 from ._folder_kind import source_of_folder
 from ._hub import download, looks_like_path
-from ._pretrained import PretrainedEmbedding
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._embedding import TransformerEmbedding
+from .words._pretrained import PretrainedEmbedding
 
 if TYPE_CHECKING:
     from ._base import BaseEmbedding

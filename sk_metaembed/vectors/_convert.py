@@ -13,7 +13,7 @@ import numpy as np
 from .._core._checked_parameters import is_integer
 from ._cache import cache_root, digest_file, publish
 from ._detect_format import SourceStream, detect
-from ._gensim import append_arrays
+from ._keyed_vectors import append_arrays
 from ._read_fasttext import read_fasttext
 from ._read_word2vec import read_binary, read_text
 from ._store_files import VERSION, StoreWriter, map_arrays, read_meta

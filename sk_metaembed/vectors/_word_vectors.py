@@ -17,7 +17,7 @@ from .._core._immutable import Immutable
 from .._io._handle_cache import HandleCache
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
-from ._gensim import check_keyed_vectors, ngram_table, to_keyed_vectors
+from ._keyed_vectors import check_keyed_vectors, ngram_table, to_keyed_vectors
 from ._store_files import (
     META,
     check_content,

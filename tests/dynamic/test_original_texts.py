@@ -14,7 +14,7 @@ from sk_metaembed import (
 )
 
 from .. import tiny_bert
-from ..sources.test_original_texts import LONG, TEXTS, cased_tokenizer
+from ..sources.contextual.test_original_texts import LONG, TEXTS, cased_tokenizer
 from .test_trainable import OPTIONS
 
 OPTIONS = OPTIONS | {"early_stopping": False}

@@ -24,7 +24,7 @@ from sk_metaembed import TrainableTransformer as Tuned
 
 from .. import tiny_bert
 from ..rounding import assert_close
-from ..sources.test_transformer_families import FAMILIES, network
+from ..sources.transformer.test_families import FAMILIES, network
 
 OPTIONS = {
     "encoder": "mean",

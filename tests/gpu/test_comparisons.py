@@ -8,10 +8,10 @@ import torch
 
 from sk_metaembed import ElmoLanguageModel
 from sk_metaembed.dynamic._batches import SequenceData, SequenceDataset
-from sk_metaembed.elmo._bptt import BPTTBatches
-from sk_metaembed.elmo._corpus import RowsCorpus
+from sk_metaembed.sources.elmo.language_model._bptt import BPTTBatches
+from sk_metaembed.sources.elmo.language_model._corpus import RowsCorpus
 
-from ..elmo.grammar import SMALL
+from ..sources.elmo.language_model.grammar import SMALL
 from . import cases
 from .cases import CASES
 from .compare import differences

@@ -33,7 +33,7 @@ def test_every_release_has_its_files(fitted):
     newest = {path.stem for path in SAVED if path.parent.name == versions[0]}
     assert newest == {*fitted}
     rooms = {name.partition("-")[0] for name in fitted}
-    assert rooms >= {"adapters", "dynamic", "elmo", "meta", "pooling", "sources"}
+    assert rooms >= {"adapters", "dynamic", "meta", "pooling", "sources"}
     assert all(path.stat().st_size < 130_000 for path in DATA.glob("*/*"))
 
 

@@ -93,7 +93,9 @@ def test_every_public_estimator_is_on_the_list():
     assert len(steps) > 30
     assert all(_trusted.is_estimator(t.__module__, t.__name__) for t in steps)
     assert not _trusted.is_estimator("sk_metaembed.persistence", "Net")
-    assert not _trusted.is_estimator("sk_metaembed.sources._pretrained", "Pooling")
+    assert not _trusted.is_estimator(
+        "sk_metaembed.sources.words._pretrained", "Pooling"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(_trusted.FUNCTIONS))

@@ -93,7 +93,7 @@ def estimators():
         "meta-autoencoded": (autoencoded.fit(embedded), embedded),
         "dynamic": (net.fit(embedded, LABELS), embedded),
         "pooling": (Pooling(("mean", "max"), weights="sif").fit(embedded), embedded),
-        "elmo": (model.fit(ROWS), ROWS),
+        "sources-elmo": (model.fit(ROWS), ROWS),
         "adapters-pairs": (pairs.fit(PAIRS), PAIRS),
         "tables": (encoder.fit(TEXTS * 4, LABELS * 4), TEXTS),
         "trees": (trees.fit(SPLIT, LABELS * 4), SPLIT),

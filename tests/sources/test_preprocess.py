@@ -75,7 +75,7 @@ def test_chunks_change_nothing(kind, monkeypatch):
 
 
 def test_statistics_come_from_frequent_words_only(monkeypatch):
-    monkeypatch.setattr("sk_metaembed.sources._word_base.FREQUENT", 10)
+    monkeypatch.setattr("sk_metaembed.sources.words._base.FREQUENT", 10)
     expected = VALUES - VALUES[:10].mean(axis=0)
     changed = preprocessed("center", VALUES, "frequent")
     np.testing.assert_allclose(changed, expected, atol=1e-5)

@@ -10,7 +10,7 @@ import random
 import numpy as np
 
 from ..._core._messages import short_repr
-from .._sentences import SentenceRows, at_level, distinct_sentences, text_of
+from ..contextual._sentences import SentenceRows, at_level, distinct_sentences, text_of
 from ._sentence_cache import round_entry
 
 _TRANSFER_BYTES = 2**25  # vectors read or written in one transaction, at most
@@ -67,7 +67,7 @@ def sentence_blocks(
     --------
     >>> import tempfile
     >>> from sk_metaembed import Tokenizer
-    >>> from sk_metaembed.sources._sentences import Layer
+    >>> from sk_metaembed.sources.contextual._sentences import Layer
     >>> from sk_metaembed.sources.cache._sentence_cache import SentenceCache
     >>> def lengths(sentences):
     ...     print(sentences)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._sentences import OriginalText
+from ..contextual._sentences import OriginalText
 from ._sqlite import CacheStore, check_directory, is_corruption, set_aside
 
 DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}

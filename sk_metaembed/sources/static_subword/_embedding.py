@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ..._core._sklearn import Interval, StrOptions
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
-from .._byte_pairs import import_tokenizers
+from ..words._byte_pairs import import_tokenizers
 from ._model import StaticSpec, shared_model
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._sentences import OriginalText, overlapping, text_of
+from ..contextual._sentences import OriginalText, overlapping, text_of
 
 _PROBES = ("a", "the", "1", ".")
 _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # show whether spaces are lost

@@ -14,9 +14,9 @@ from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
-from .._sentences import distinct_sentences, distinct_texts, token_bar
 from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
+from ..contextual._sentences import distinct_sentences, distinct_texts, token_bar
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_encoder import is_encoder, loaded_encoder

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._batching import BatchRunner
-from .._sentences import Layer, text_of
+from ..contextual._batching import BatchRunner
+from ..contextual._sentences import Layer, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
 _MAX_GROWTH = 11  # NFKC expands a byte of UTF-8 to at most this many

@@ -1,0 +1,1 @@
+"""What contextual sources share: distinct sentences, batches and their runner."""

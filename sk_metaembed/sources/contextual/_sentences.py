@@ -1,0 +1,277 @@
+"""The distinct sentences of token sequences, and the rows that their vectors fill.
+
+A contextual source reads token lists, or original texts if they are known.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._io._temp_memmap import memmap_zeros
+from ...sequences import Block
+
+
+@dataclass(frozen=True)
+class OriginalText:
+    """A text before tokenization, and the spans of its tokens.
+
+    Its length is the number of tokens, or of whitespace-separated words if only vectors
+    of the whole text are needed.
+
+    Parameters
+    ----------
+    text : str
+    span_bytes : bytes, default=None
+        Spans of the tokens, int32 (n_tokens, 2), -1 for tokens that are not in the
+        text. None if no token vectors are needed.
+    """
+
+    text: str
+    span_bytes: bytes | None = None
+
+    @cached_property
+    def spans(self):
+        """Spans of the tokens, int32 (n_tokens, 2); empty without `span_bytes`."""
+        return np.frombuffer(self.span_bytes or b"", dtype=np.int32).reshape(-1, 2)
+
+    def __len__(self):
+        if self.span_bytes is None:
+            return len(self.text.split())
+        return len(self.spans)
+
+
+def at_level(sentence, level):
+    """Return the part of a sentence on which its vectors at a level depend."""
+    if level == "sequence" and isinstance(sentence, OriginalText):
+        return OriginalText(sentence.text)
+    return sentence
+
+
+def distinct_sentences(tokens, *, merge_equal=True):
+    """Return the sequences of each distinct sentence, and the sentences.
+
+    Sentences are non-empty tuples of str in first-seen order. Without `merge_equal`,
+    equal ones are separate.
+    """
+    groups = equal_sequences(tokens, merge_equal=merge_equal)
+    first = [sequences[0] for sequences in groups]
+    sentences = [tuple(s) for s in tokens[first].to_list()] if first else []
+    return groups, sentences
+
+
+def equal_sequences(tokens, *, merge_equal=True):
+    """Return the rows of each distinct sequence that is not empty, in first-seen order.
+
+    Without `merge_equal`, equal sequences are separate.
+    """
+    groups = {}
+    for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
+        if stop > start:
+            key = tokens.codes[start:stop].tobytes() if merge_equal else i
+            groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def distinct_texts(tokens, *, per_token, per_text, merge_equal=True):
+    """Return the sequences of each distinct text, and the texts.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+        With original texts.
+    per_token, per_text : bool
+        Whether vectors of tokens, and of whole texts, are needed.
+    merge_equal : bool, default=True
+        Whether equal texts are returned once.
+
+    Returns
+    -------
+    groups : list of list of int
+        The sequences of each text.
+    sentences : list of OriginalText
+        In first-seen order, without empty ones: texts without tokens or, if `per_text`,
+        texts of whitespace only.
+    """
+    groups = {}
+    for i, (start, stop) in enumerate(pairwise(tokens.offsets.tolist())):
+        text = tokens.texts[i]
+        if stop > start or (per_text and text.strip()):
+            codes = tokens.codes[start:stop].tobytes() if per_token else b""
+            groups.setdefault((text, codes) if merge_equal else i, []).append(i)
+    first = tokens[[sequences[0] for sequences in groups.values()]]
+    if not per_token:
+        return list(groups.values()), [OriginalText(text) for text in first.texts]
+    spans = first.spans()
+    sentences = [
+        OriginalText(text, spans[start:stop].tobytes())
+        for text, (start, stop) in zip(
+            first.texts, pairwise(first.offsets.tolist()), strict=True
+        )
+    ]
+    return list(groups.values()), sentences
+
+
+def text_of(sentence):
+    """Return the text of an OriginalText, or words joined by spaces."""
+    return sentence.text if isinstance(sentence, OriginalText) else " ".join(sentence)
+
+
+def nonempty_texts(tokens):
+    """Return the rows of texts that are not only whitespace, and these texts.
+
+    Without original texts, the rows that have tokens, and the tokens joined by spaces.
+    """
+    if tokens.texts is None:
+        rows = np.flatnonzero(tokens.lengths)
+        return rows, [" ".join(words) for words in tokens[rows]]
+    rows = np.flatnonzero([text.strip() != "" for text in tokens.texts])
+    return rows, tokens.texts[rows].tolist()
+
+
+def overlapping(spans, pieces):
+    """Return which pieces of a text overlap which tokens, token by token.
+
+    Parameters
+    ----------
+    spans : ndarray of int, shape (n_tokens, 2)
+        Negative for tokens that are not in the text.
+    pieces : ndarray of int, shape (n_pieces, 2)
+        In text order.
+
+    Returns
+    -------
+    pieces, tokens : ndarray of int64, shape (n_overlaps,)
+
+    Examples
+    --------
+    >>> spans, pieces = np.array([[0, 3], [3, 5]]), np.array([[0, 2], [2, 4], [4, 5]])
+    >>> [indices.tolist() for indices in overlapping(spans, pieces)]
+    [[0, 1, 1, 2], [0, 0, 1, 1]]
+    """
+    nonempty = np.flatnonzero(pieces[:, 1] > pieces[:, 0])
+    starts, ends = pieces[nonempty].T
+    first = np.searchsorted(np.maximum.accumulate(ends), spans[:, 0], "right")
+    last = np.searchsorted(starts, spans[:, 1], "left")
+    sizes = np.where(spans[:, 0] < 0, 0, np.maximum(last - first, 0))
+    tokens = np.repeat(np.arange(len(spans)), sizes)
+    at = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
+    inside = (starts[at] < spans[tokens, 1]) & (ends[at] > spans[tokens, 0])
+    return nonempty[at[inside]], tokens[inside]
+
+
+class Layer(NamedTuple):
+    """A kind of vector that a source returns for each sentence.
+
+    Parameters
+    ----------
+    name : str
+        Part of the key in the cache: a layer must always have the same name.
+    dim : int
+        Length of a vector.
+    level : {"token", "sequence"}, default="token"
+        Whether there is one vector per token or one per sentence.
+    """
+
+    name: str
+    dim: int
+    level: str = "token"
+
+
+class SentenceRows:
+    """The distinct sentences of a container, and the rows that their vectors fill.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+    layers : sequence of Layer
+        The kinds of vectors to store.
+    merge_equal : bool, default=True
+        Whether equal sentences are one.
+    memory_limit : int, default=None
+        Number of bytes above which token-level vectors are stored in temporary files.
+    reader : callable, default=distinct_sentences
+        From tokens to `groups` and `sentences`.
+
+    Attributes
+    ----------
+    groups : list of list of int
+        The sequences of each sentence.
+    sentences : list of tuple of str, or of OriginalText
+        Without empty ones.
+    sizes : ndarray of int, shape (n_sentences,)
+        Their numbers of tokens.
+    bytes_per_token : int
+        Size of the vectors of all layers.
+    results : list of (values, known)
+        One per layer; rows that were not filled are zeros and not known.
+    """
+
+    def __init__(
+        self,
+        tokens,
+        layers,
+        *,
+        merge_equal=True,
+        memory_limit=None,
+        reader=distinct_sentences,
+    ):
+        self.layers = list(layers)
+        self._offsets = tokens.offsets
+        self.groups, self.sentences = reader(tokens, merge_equal=merge_equal)
+        self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
+        self.bytes_per_token = 4 * sum(layer.dim for layer in layers)
+        dim = sum(layer.dim for layer in self.layers if layer.level == "token")
+        size = 4 * dim * tokens.n_tokens
+        spills = memory_limit is not None and size > memory_limit
+        self.results = [self._empty(layer, tokens, spills) for layer in self.layers]
+
+    def _empty(self, layer, tokens, spills):
+        n_rows = len(tokens) if layer.level == "sequence" else len(tokens.codes)
+        shape = n_rows, layer.dim
+        if spills and layer.level == "token":
+            values = memmap_zeros(shape, np.float32, "Token-level vectors")
+        else:
+            values = np.zeros(shape, np.float32)
+        return values, np.zeros(n_rows, bool)
+
+    def blocks(self):
+        """Return one Block per layer."""
+        return [
+            Block._adopt(layer.name, values, layer.level, known)
+            for layer, (values, known) in zip(self.layers, self.results, strict=True)
+        ]
+
+    def fits(self, number, pair, layer):
+        """Return whether values and known have the shapes of a sentence's layer."""
+        size = () if layer.level == "sequence" else (len(self.sentences[number]),)
+        values, known = pair
+        return np.shape(values) == (*size, layer.dim) and np.shape(known) == size
+
+    def scatter(self, number, entry):
+        """Write a sentence's (values, known) per layer to all rows where it occurs."""
+        for layer, (values, known), (out, mask) in zip(
+            self.layers, entry, self.results, strict=True
+        ):
+            for i in self.groups[number]:
+                rows = i
+                if layer.level == "token":
+                    rows = slice(self._offsets[i], self._offsets[i + 1])
+                out[rows], mask[rows] = values, known
+
+
+def token_bar(source, tokens, reader=distinct_sentences):
+    """Return a progress bar over the tokens of distinct sentences.
+
+    With a cache it has no total, because some sentences may be cached.
+    """
+    from tqdm import tqdm
+
+    total = None
+    if source.verbose and source.cache is None:
+        _, sentences = reader(tokens)
+        total = sum(map(len, sentences))
+    name = type(source).__name__
+    return tqdm(total=total, desc=name, unit=" tokens", disable=not source.verbose)

@@ -1,0 +1,422 @@
+"""ElmoEmbedding: ELMo as a source, layer by layer or mixed."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..._core._decorators import fit_context, rollback_on_error
+from ..._core._sklearn import Interval, StrOptions
+from ..._training._device import resolve_device
+from ...sequences import Block, TokenSequences, check_tokens
+from ...sequences._validation import count_missing
+from .._base import (
+    BaseEmbedding,
+    Preprocess,
+    shares_known,
+    used_types,
+)
+from .._fingerprint import fingerprint_of
+from ..cache._sentence_blocks import sentence_blocks
+from ..cache._sentence_cache import open_cache
+from ..contextual._sentences import Layer, SentenceRows, distinct_sentences, token_bar
+from ._character_ids import count_truncated
+from ._model import (
+    ElmoForward,
+    ElmoSpec,
+    make_output_spec,
+    shared_elmo,
+)
+from ._texts import TextSplitter, align_words, texts_with_words
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..._core._typing import StrPath, Texts
+
+# Part of every cache key; increase it when the same options give other vectors.
+_VERSION = 1
+
+
+class ElmoEmbedding(BaseEmbedding):
+    """Embed with ELMo's bidirectional language model, from published weights.
+
+    Reads the files of AllenNLP and bilm-tf and returns the same vectors without either
+    library. Words are read character by character, so every word is known;
+    context-independent vectors are computed once per distinct word. Equal sentences are
+    computed once, in batches without padding. With `cache`, results are shared by all
+    folds, candidates, processes and runs.
+
+    Parameters
+    ----------
+    options : str or path-like
+        Path or URL of options.json.
+    weights : str or path-like
+        Path or URL of the HDF5 file. A URL is downloaded once; append ``#sha256=`` and
+        the checksum to reject any other file.
+    output : str, default="layers"
+        "layers" returns one block per layer, to be combined or mixed by
+        `DynamicMetaEmbedding`: "layer0", the words without context, and one per LSTM
+        layer. The outputs of the TensorFlow Hub module are available by its names:
+        "word_emb", the words without context; "lstm_outputs1" and "lstm_outputs2";
+        "elmo", the mix of all layers; "default", its mean over the sequence.
+    mix_weights : array-like of shape (n_layers + 1,), default=None
+        For "elmo" and "default": weights of the layers before a softmax. None for equal
+        shares; ``np.log(shares)`` for given ones.
+    gamma : float, default=1.0
+        Factor of the mix.
+    layer_norm : bool, default=False
+        Normalize each token's vector to mean 0 and variance 1 in each layer before
+        mixing.
+    stateful : bool, default=False
+        Start row i from the LSTM state in which row i of the previous call ended, as
+        the original implementations do from batch to batch. Vectors then depend on
+        previous calls; see Notes.
+    device : str, default="auto"
+        "cpu", "cuda" or another torch device; "auto" uses a GPU if there is one.
+    dtype : {"float32", "float16", "bfloat16"}, default="float32"
+        Precision of matrix products. Vectors are always float32.
+    batch_tokens : int, default=None
+        Tokens per batch. None uses 8192 on a CPU and 65536 elsewhere.
+    cache : path-like, default=None
+        Directory that stores vectors for other folds, candidates, processes and runs.
+        See `EmbeddingCache`.
+    cache_dtype : {"float32", "float16"}, default="float32"
+        Type of stored vectors. float16 halves the size and rounds the vectors.
+    memory_limit : int, default=None
+        Number of bytes of token-level vectors per call above which they are kept in
+        memory-mapped temporary files. None for no limit.
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
+        Preprocessing of the vectors, learned from the known rows of the training data.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
+    verbose : int, default=0
+        Show a progress bar.
+
+    Attributes
+    ----------
+    n_layers_ : int
+        Number of LSTM layers of the model.
+    projection_dim_ : int
+        Dimension of each direction. Blocks have twice that dimension, "word_emb" once.
+    n_truncated_words_ : int
+        Number of distinct training words, as ELMo splits them, that are longer than the
+        model reads.
+    layer_weights_ : dict of str to float
+        Weight of each layer in "elmo" and "default"; they sum to 1.
+    fingerprint_ : str
+        Fingerprint of weights and options; the key of the cache.
+    coverage_ : dict
+        Shares of ``"types"`` and ``"tokens"`` that are known: 1, unless a callable
+        `tokenizer` created tokens that are not in the text.
+    dims_ : dict of str to int
+        Dimension of each block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data passed to `fit`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist or cannot be downloaded.
+    ValueError
+        If a file is corrupt, options and weights do not match, or `output` is unknown;
+        the message names the file and the key.
+    ImportError
+        If h5py is not installed.
+
+    See Also
+    --------
+    ElmoLanguageModel : Trains or fine-tunes such a model.
+    TransformerEmbedding : BERT and similar models.
+    DynamicMetaEmbedding : Learns ELMo's scalar mix with ``attention="task"``.
+    contextual_to_static : Mean vectors of a contextual source over a corpus.
+
+    Notes
+    -----
+    Texts are split at whitespace, as in the original module; case is kept. A
+    `TokenSequences` with original texts, from a `Tokenizer` or in an `EmbeddingUnion`,
+    is read as ELMo was trained: the original text with its case, and each punctuation
+    mark as a word. A token gets the mean of the words that overlap its characters,
+    usually one; "default" is the mean over all words of the text. "layer0" and
+    "word_emb" are then at the token level. Token lists are read as they are: for a
+    model that was trained on other tokens, pass ``tokens.to_list()``.
+
+    The mix is ``gamma * sum_k softmax(mix_weights)_k h_k`` over the layers ``h_k``,
+    where ``h_0`` is the word vector concatenated with itself.
+
+    AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence has
+    different vectors the second time, and published vectors are reproduced by one order
+    of batches only. Here no state is carried, unless ``stateful=True``: then each call
+    of `transform` is a batch, the number of carried rows is that of the longest batch
+    so far, and `reset_states` and `fit` discard the states.
+
+    Words are truncated to 48 bytes of UTF-8, as in training. Lone surrogates, which
+    UTF-8 cannot encode, are omitted.
+
+    References
+    ----------
+    .. [1] Peters, Neumann, Iyyer, Gardner, Clark, Lee and Zettlemoyer (2018). Deep
+       contextualized word representations. NAACL.
+
+    Examples
+    --------
+    A very small model with random weights:
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sk_metaembed import ElmoEmbedding
+    >>> from sk_metaembed.sources.elmo._options import ElmoOptions
+    >>> from sk_metaembed.sources.elmo._weight_files import weight_shapes
+    >>> from sk_metaembed.sources.elmo.language_model._model_files import write_model
+    >>> options = ElmoOptions(
+    ...     projection_dim=4, cell_dim=6, n_layers=2, cell_clip=3, proj_clip=3,
+    ...     skip_connections=True, char_dim=2, max_characters=50,
+    ...     filters=((1, 3), (2, 5)), n_highway=1, activation="relu",
+    ... )
+    >>> shapes, rng = weight_shapes(options).items(), np.random.default_rng(0)
+    >>> weights = {name: rng.normal(size=shape) for name, shape in shapes}
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> source = ElmoEmbedding(*write_model(folder.name, options, weights))
+    >>> embedded = source.fit_transform(["the bank of the river", "a bank"])
+    >>> [(block.name, block.level, block.values.shape) for block in embedded.blocks]
+    [('layer0', 'type', (5, 8)), ('layer1', 'token', (7, 8)),
+     ('layer2', 'token', (7, 8))]
+    >>> source.set_params(output="default").fit_transform(["the bank"]).blocks
+    (Block('default', level='sequence', shape=(1, 8), known=100.0%),)
+
+    With ``stateful=True``, a call starts from the states of the previous one:
+
+    >>> stateful = source.set_params(stateful=True).fit(["a bank"])
+    >>> first, second = stateful.transform(["a bank"]), stateful.transform(["a bank"])
+    >>> first == second, first == stateful.reset_states().transform(["a bank"])
+    (False, True)
+    >>> folder.cleanup()
+    """
+
+    _parameter_constraints: dict = {
+        "options": [str, os.PathLike],
+        "weights": [str, os.PathLike],
+        "output": [str],
+        "mix_weights": ["array-like", None],
+        "gamma": [Interval(Real, None, None, closed="neither")],
+        "layer_norm": ["boolean"],
+        "stateful": ["boolean"],
+        "device": [str],
+        "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
+        "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
+        "cache": [str, os.PathLike, None],
+        "cache_dtype": [StrOptions({"float32", "float16"})],
+        "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        options: StrPath,
+        weights: StrPath,
+        *,
+        output: str = "layers",
+        mix_weights: ArrayLike | None = None,
+        gamma: float = 1.0,
+        layer_norm: bool = False,
+        stateful: bool = False,
+        device: str = "auto",
+        dtype: Literal["float32", "float16", "bfloat16"] = "float32",
+        batch_tokens: int | None = None,
+        cache: StrPath | None = None,
+        cache_dtype: Literal["float32", "float16"] = "float32",
+        memory_limit: int | None = None,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        verbose: int = 0,
+    ) -> None:
+        self.options = options
+        self.weights = weights
+        self.output = output
+        self.mix_weights = mix_weights
+        self.gamma = gamma
+        self.layer_norm = layer_norm
+        self.stateful = stateful
+        self.device = device
+        self.dtype = dtype
+        self.batch_tokens = batch_tokens
+        self.cache = cache
+        self.cache_dtype = cache_dtype
+        self.memory_limit = memory_limit
+        self.preprocess = preprocess
+        self.missing = missing
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit(self, X: Texts, y: object = None) -> Self:
+        """Open the model; without `preprocess`, no vectors are computed.
+
+        The model itself is not trained; `ElmoLanguageModel` does that. A process reads
+        the same files once, for all candidates of a search.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists
+            Texts are split at whitespace.
+        y : ignored
+            Nothing is learned from labels.
+
+        Returns
+        -------
+        ElmoEmbedding
+            The fitted source.
+        """
+        tokens = self._read(X)
+        if self.preprocess is None:
+            aligned = align_words(tokens, TextSplitter())
+            self._fit_model(aligned.words)
+            self._preprocessings = {}
+            self.coverage_ = shares_known(tokens, aligned.rows >= 0)
+            dim = self.projection_dim_
+            dim = dim if self.output == "word_emb" else 2 * dim
+            self.dims_ = dict.fromkeys(self._output_spec.block_names, dim)
+        else:
+            self._learn(tokens, y)
+        self.reset_states()
+        self.n_missing_ = count_missing(tokens)
+        return self
+
+    def reset_states(self) -> Self:
+        """Discard the states of ``stateful=True``; the next call starts from zeros.
+
+        Returns
+        -------
+        ElmoEmbedding
+            The source itself.
+        """
+        check_is_fitted(self)
+        self._states = None
+        return self
+
+    def _read(self, X):
+        tokens = check_tokens(X, split=_split_at_spaces, missing=self.missing)
+        return used_types(tokens)
+
+    def _fit_vectors(self, tokens, y):
+        self._fit_model(align_words(tokens, TextSplitter()).words)
+
+    def _fit_model(self, words):
+        """Open the model and resolve the options; `words` are those of the data."""
+        if self.stateful and self.cache is not None:
+            raise ValueError(
+                "with stateful=True the vectors of a sentence depend on the rows "
+                "before it and cannot be cached. Use cache=None."
+            )
+        paths = map(os.fspath, (self.options, self.weights))
+        device = str(resolve_device(self.device))
+        model = self._model = shared_elmo(ElmoSpec(*paths, device, self.dtype))
+        options = model.options
+        self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
+        self.n_truncated_words_ = count_truncated(words, options.max_characters)
+        self._output_spec = make_output_spec(
+            self.output, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
+        )
+        names = (f"layer{k}" for k in range(self.n_layers_ + 1))
+        self.layer_weights_ = dict(zip(names, self._output_spec.shares, strict=True))
+        self.fingerprint_ = fingerprint_of(
+            {"version": _VERSION, "model": model.fingerprint}
+        )
+        self._states = None
+
+    def _load_network(self):
+        """Load the network of a fitted source before its first use."""
+        if self.cache is None and hasattr(self, "_model"):
+            self._model.network  # noqa: B018
+
+    def _embed(self, tokens):
+        model, split, spec = self._model, TextSplitter(), self._output_spec
+        on_cpu = model.device_type == "cpu"
+        budget = self.batch_tokens or (8192 if on_cpu else 65_536)
+        layers = spec.cache_layers(2 * self.projection_dim_)
+        reader = _reader(tokens, layers, split)
+        blocks = []
+        opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
+        with opened as cache, token_bar(self, tokens, reader) as bar:
+            most_rows = 128 if on_cpu else 512
+            compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
+            if spec.has_words:
+                blocks.append(self._words(cache, tokens, compute, split))
+            if layers and self.stateful:
+                blocks += self._stateful_blocks(tokens, layers, compute, reader)
+            elif layers:
+                blocks += sentence_blocks(
+                    cache,
+                    tokens,
+                    layers,
+                    compute,
+                    slice_tokens=2 * budget,
+                    memory_limit=self.memory_limit,
+                    reader=reader,
+                )
+        names = spec.block_names
+        return [block.rename(name) for block, name in zip(blocks, names, strict=True)]
+
+    def _words(self, cache, tokens, compute, split):
+        """Return the block of words, cached as sentences of one word."""
+        aligned = align_words(tokens, split)
+        ends = np.arange(len(aligned.words) + 1)
+        codes = ends[:-1].astype(np.int32)
+        single_words = TokenSequences._trusted(aligned.words, codes, ends)
+        layers = [Layer("word", self.projection_dim_)]
+        (block,) = sentence_blocks(cache, single_words, layers, compute.words)
+        table = block.values
+        if self._output_spec.output == "layers":  # both directions begin with the words
+            table = np.tile(table, (1, 2))
+        if tokens.texts is None:
+            return Block._adopt("word", table, "type", block.known)
+        means = [table[list(group)].mean(axis=0) for group in aligned.groups]
+        # A table must not be empty, so a row of zeros serves texts without words.
+        table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
+        return Block._of_table("word", table, aligned.rows, "token")
+
+    def _stateful_blocks(self, tokens, layers, compute, reader):
+        """Return the blocks, computed from the states of the previous call."""
+        if self._states is None or len(tokens) > self._states.shape[2]:
+            o = self._model.options
+            shape = o.n_layers, 2, len(tokens), o.projection_dim + o.cell_dim
+            states = np.zeros(shape, np.float32)
+            if self._states is not None:
+                states[:, :, : self._states.shape[2]] = self._states
+            self._states = states
+        sentence_rows = SentenceRows(
+            tokens,
+            layers,
+            merge_equal=False,
+            memory_limit=self.memory_limit,
+            reader=reader,
+        )
+        rows = np.array([row for (row,) in sentence_rows.groups], dtype=np.int64)
+        states = self._states[:, :, rows]
+        for i, entry in enumerate(compute(sentence_rows.sentences, states)):
+            sentence_rows.scatter(i, entry)
+        self._states[:, :, rows] = states
+        return sentence_rows.blocks()
+
+
+def _split_at_spaces(texts):
+    return TokenSequences.from_lists([text.split() for text in texts])
+
+
+def _reader(tokens, layers, split):
+    """Return the function from tokens to the distinct sentences to embed."""
+    if tokens.texts is None:
+        return distinct_sentences
+    levels = {layer.level for layer in layers}
+    return partial(
+        texts_with_words,
+        split=split,
+        per_token="token" in levels,
+        per_text="sequence" in levels,
+    )

@@ -1,0 +1,222 @@
+"""Corpora of a language model, and its vocabulary.
+
+A corpus is read once per epoch: from memory, from files line by line, or from an
+iterable. Only its distinct words are kept.
+"""
+
+import os
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from ...._io._text_lines import read_lines
+from ....sequences import TokenSequences, check_tokens
+from ....sequences._validation import refuse_dataset
+
+_BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
+
+
+def read_corpus(X):
+    """Return the RowsCorpus or StreamCorpus of the X passed to `fit`.
+
+    The ``rows(rng)`` of each yields lists of str: in order, or shuffled by a Generator.
+
+    >>> corpus = read_corpus([["the", "end"]])
+    >>> list(corpus.rows())
+    [['the', 'end']]
+    """
+    if isinstance(X, os.PathLike):
+        return StreamCorpus(Lines(text_files(Path(X))))
+    refuse_text(X)
+    if is_stream(X):
+        return StreamCorpus(X)
+    return RowsCorpus(check_tokens(X, split=_split_whitespace))
+
+
+def refuse_text(X):
+    """Raise a TypeError for a single text or a file that is named by a str."""
+    if isinstance(X, str):
+        raise TypeError(
+            f"X must not be a single str; got {X[:60]!r}. Pass a text in a "
+            "list, [text], and a file or folder as a path, pathlib.Path(...)."
+        )
+
+
+def _split_whitespace(texts):
+    """Return texts as `ElmoEmbedding` splits them."""
+    return TokenSequences.from_lists([text.split() for text in texts])
+
+
+class RowsCorpus:
+    """Rows in memory, as TokenSequences.
+
+    Attributes
+    ----------
+    count : CorpusCount or None
+        None for a corpus of `read_corpus`.
+    """
+
+    count = None
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+
+    def rows(self, rng=None):
+        """Yield the words of each row."""
+        n_rows = len(self.tokens)
+        for i in range(n_rows) if rng is None else rng.permutation(n_rows):
+            yield self.tokens[i]
+
+
+class Lines:
+    """Lines of UTF-8 files that are not empty, to iterate over repeatedly."""
+
+    def __init__(self, files):
+        self._files = files
+
+    def __iter__(self):
+        lines = chain.from_iterable(map(read_lines, self._files))
+        return filter(str.strip, lines)
+
+
+class StreamCorpus:
+    """Rows of an iterable that can be iterated over repeatedly.
+
+    Attributes
+    ----------
+    count : CorpusCount or None
+        None for a corpus of `read_corpus`.
+    """
+
+    count = None
+
+    def __init__(self, iterable):
+        self._iterable = iterable
+
+    def rows(self, rng=None):
+        """Yield the words of each row."""
+        rows = self._rows()
+        return rows if rng is None else shuffle_buffer(rows, rng)
+
+    def _rows(self):
+        for i, row in enumerate(self._iterable):
+            words = row.split() if isinstance(row, str) else row
+            is_row = isinstance(words, list | tuple)
+            if not is_row or not all(isinstance(word, str) for word in words):
+                raise TypeError(
+                    f"each row must be a str or a list of str; row {i} "
+                    f"of the stream is {row!r:.60}."
+                )
+            yield list(words)
+
+
+def shuffle_buffer(rows, rng, size=_BUFFER_SIZE):
+    """Yield rows in random order, drawing each from a buffer of `size` rows."""
+    buffer = []
+    for row in rows:
+        if len(buffer) < size:
+            buffer.append(row)
+            continue
+        k = rng.integers(size)
+        buffer[k], row = row, buffer[k]
+        yield row
+    for k in rng.permutation(len(buffer)):
+        yield buffer[k]
+
+
+def is_stream(X):
+    """Return whether X is an iterable to iterate over repeatedly, not a collection."""
+    if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
+        return False
+    refuse_dataset(X)
+    is_collection = hasattr(X, "__len__") or hasattr(X, "__array__")
+    return not is_collection and not isinstance(X, Iterator)
+
+
+def text_files(path):
+    """Return a text file as a list, or those in a folder."""
+    path = path.expanduser()
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*.txt") if p.is_file())
+        if not files:
+            raise FileNotFoundError(
+                f"the folder {path} contains no *.txt files. Pass a folder "
+                "of plain text, one sequence per line, or the path of one file."
+            )
+        return files
+    if not path.is_file():
+        raise FileNotFoundError(f"no file or folder {str(path)!r}.")
+    return [path]
+
+
+UNKNOWN = "<UNK>"
+SPECIAL = ("<S>", "</S>", UNKNOWN)
+
+
+class CorpusCount(NamedTuple):
+    """Counts of one pass over a corpus.
+
+    The checksum depends on the words, the rows and their order.
+    """
+
+    words: Counter
+    n_rows: int
+    n_words: int
+    checksum: int = 0
+
+
+def read_training_corpus(X, min_distinct=2):
+    """Return the corpus of X with its count, or raise if it has too few words."""
+    corpus = read_counted_corpus(X)
+    count = corpus.count
+    if count.n_words == 0:
+        raise ValueError(
+            f"the corpus is empty: it has {count.n_rows} rows (samples) and "
+            "no words. At least one row must have words."
+        )
+    if len(count.words) < min_distinct:
+        raise ValueError(
+            f"the corpus has only one distinct word, "
+            f"{next(iter(count.words))!r}, in {count.n_rows} rows (n_samples = "
+            f"{count.n_rows}). At least two different words are required."
+        )
+    return corpus
+
+
+def read_counted_corpus(X):
+    """Return the corpus of X with its count."""
+    corpus = read_corpus(X)
+    words, n_rows, checksum = Counter(), 0, 0
+    for row in corpus.rows():
+        words.update(row)
+        n_rows += 1
+        # No text contains these two control characters; in lists they are rare enough.
+        joined = "\x1f".join([*row, "\x1e"]).encode("utf-8", "surrogatepass")
+        checksum = zlib.crc32(joined, checksum)
+    corpus.count = CorpusCount(words, n_rows, words.total(), checksum)
+    return corpus
+
+
+def make_vocabulary(count, min_count):
+    """Return the words of a softmax: those of `SPECIAL`, then words by frequency.
+
+    >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
+    >>> make_vocabulary(count, 2)
+    ['<S>', '</S>', '<UNK>', 'a', 'b', 'r']
+    """
+    # vocab.txt has one word per line.
+    usable = {
+        w: n for w, n in count.words.items() if w not in SPECIAL and "\n" not in w
+    }
+    frequent = [word for word, n in usable.items() if n >= min_count]
+    if not frequent:
+        raise ValueError(
+            "no word of the corpus can be predicted. The most frequent word occurs "
+            f"{max([0, *usable.values()])} times, and min_count={min_count}; words "
+            f"with a line break and the marks {SPECIAL} do not count. Use a smaller "
+            "min_count, or another corpus."
+        )
+    return [*SPECIAL, *sorted(frequent, key=lambda word: (-usable[word], word))]

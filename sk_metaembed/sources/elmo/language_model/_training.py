@@ -1,0 +1,217 @@
+"""Train an ElmoLanguageModel, evaluate it, and convert its net to plain tensors."""
+
+import math
+from numbers import Integral
+from pathlib import Path
+
+import numpy as np
+import torch
+from skorch.callbacks import GradientNormClipping
+
+from ...._training._callbacks import (
+    StopOnRequest,
+    cloned_callbacks,
+    reported_fit,
+    run_epochs,
+)
+from ...._training._device import resolve_device
+from ...._training._net_state import available_device, net_state_dict, restore_net
+from ...._training._random import local_generators, swap_default_generators
+from ._bptt import NO_TARGET, BPTTBatches
+from ._corpus import RowsCorpus
+from ._net import (
+    LanguageModule,
+    LanguageNet,
+    LRSchedule,
+    RecordPerplexity,
+    WriteCheckpoints,
+    check_finite,
+    read_matching_checkpoint,
+)
+
+_MAX_GRADIENT_NORM = 1.0
+_EVAL_STEPS = 64  # steps per batch outside training
+# Parameters that may differ between an interrupted fit and the fit that resumes it.
+_NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "callbacks")
+
+
+def new_net(model, saved):
+    """Return an untrained net, with the weights of a SavedModel if there is one.
+
+    The model has its vocabulary and options.
+    """
+    softmax = model.softmax if saved is None else saved.softmax_kind or model.softmax
+    network = {"dropout": model.dropout, "softmax": softmax}
+    low = model.dtype == "bfloat16"
+    net = make_net(model, network, bfloat16=low, device=resolve_device(model.device))
+    with local_generators(_draw_seed(model)), swap_default_generators("cpu"):
+        net.initialize()
+        if saved is not None:
+            saved.load_into(net.module_)
+    return net
+
+
+def make_net(model, network, *, bfloat16, device):
+    """Return a net that is not initialized; `network` are further module parameters."""
+    return LanguageNet(
+        LanguageModule,
+        module__options=model.options_,
+        module__n_words=len(model.vocabulary_),
+        **{f"module__{name}": value for name, value in network.items()},
+        criterion=torch.nn.Identity,
+        optimizer=torch.optim.Adam,
+        optimizer__fused=device.type == "cuda",  # one kernel for all weights
+        lr=model.lr,
+        iterator_train=_pass_through,
+        iterator_valid=_pass_through,
+        train_split=None,
+        device=str(device),
+        bfloat16=bfloat16,
+        verbose=model.verbose,
+    )
+
+
+def _pass_through(dataset, **kwargs):
+    return dataset  # BPTTBatches yields batches; skorch need not collate
+
+
+def _draw_seed(model):
+    return int(model._random.randint(np.iinfo(np.int32).max))
+
+
+def fit_identity(model, corpora, saved):
+    """Return the texts that identify a fit in its checkpoint, by name.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+    corpora : tuple of corpus and corpus or None
+    saved : SavedModel or None
+        The initial model.
+    """
+    params = model.get_params()
+    if not isinstance(model.random_state, Integral):
+        del params["random_state"]
+    identity = {k: repr(v) for k, v in params.items() if k not in _NOT_IN_IDENTITY}
+    identity["corpus"] = str([corpus and corpus.count.checksum for corpus in corpora])
+    if saved is not None:
+        identity["initial model"] = str(saved.checksum)
+    return identity
+
+
+def train(model, net, data, corpora, epochs, *, identity=None, is_constant=False):
+    """Train a net for a number of epochs, and set the model's fitted attributes.
+
+    Parameters
+    ----------
+    model : ElmoLanguageModel
+    net : LanguageNet
+    data : tuple of X and y
+        As passed to the model, for callbacks.
+    corpora : tuple of corpus and corpus or None
+        For training and for validation, with counts.
+    epochs : int
+    identity : dict, default=None
+        Identifies the fit in the model's checkpoint; None trains without a checkpoint.
+    is_constant : bool
+        Whether the learning rate is constant.
+    """
+    (X, y), count, seed = data, corpora[0].count, _draw_seed(model)
+    if isinstance(corpora[0], RowsCorpus):
+        X = corpora[0].tokens  # an iterator is exhausted by now
+    y = () if y is None else y  # None would not be scored
+    with reported_fit(model, X, y, epochs) as tasks:
+        _train_net(model, net, corpora, seed, epochs, identity, is_constant, tasks)
+        known = {*model.vocabulary_}
+        n_known = sum(n for word, n in count.words.items() if word in known)
+        model.n_words_, model.coverage_ = count.n_words, n_known / count.n_words
+        model.net_, model.history_, model.n_iter_ = net, net.history, len(net.history)
+
+
+def _train_net(model, net, corpora, seed, epochs, identity, is_constant, tasks):
+    """Train a net; `tasks` is the FitTaskReporter."""
+    file = state = None
+    if identity is not None:
+        file = Path(model.checkpoint)
+        state = read_matching_checkpoint(file, identity, net.device)
+        seed = seed if state is None else state["seed"]
+    count = corpora[0].count
+    sizes = min(model.batch_size, count.n_rows), model.n_steps
+    train_set = _batches(model, net, corpora[0], *sizes, seed)
+    valid_set = corpora[1] and _batches(model, net, corpora[1], *sizes)
+    n_steps = epochs * ((count.n_words + count.n_rows) // math.prod(sizes) + 1)
+    rates = LRSchedule(model.lr, None if is_constant else n_steps)
+    recorder, clipping = RecordPerplexity(), GradientNormClipping(_MAX_GRADIENT_NORM)
+    callbacks = [rates, recorder, clipping]
+    with local_generators(seed):
+        if file is not None:
+            writer = WriteCheckpoints(file, identity, seed, recorder, rates)
+            callbacks.append(writer)
+        if state is not None:
+            writer.restore(net, state)
+            train_set.epoch, train_set.skip = state["n_epochs"], state["n_batches"]
+            epochs -= state["n_epochs"]
+        # The user's run after all that record state: one of them may end the process.
+        callbacks += [*cloned_callbacks(model.callbacks), tasks]
+        if epochs > 0:
+            _run(net, train_set, valid_set, epochs, callbacks, StopOnRequest(tasks))
+    if recorder.best_weights is not None:
+        net.module_.load_state_dict(recorder.best_weights)
+    check_finite(net)
+
+
+def _batches(model, net, corpus, batch_size, n_steps, seed=None):
+    """Return the batches of a corpus, shuffled if there is a seed."""
+    sizes = model.options_.max_characters, batch_size, n_steps
+    device = torch.device(net.device)
+    return BPTTBatches(corpus, model.vocabulary_, *sizes, device, seed)
+
+
+def _run(net, train_set, valid_set, epochs, callbacks, stop):
+    """Train with callbacks, or (name, callback) pairs, for this run only."""
+    named = [c if isinstance(c, tuple) else (type(c).__name__, c) for c in callbacks]
+    for _, callback in named:
+        callback.initialize()
+    # The log is printed once all values are recorded, and before training stops.
+    *own, log = net.callbacks_
+    try:
+        callbacks = [*own, *named, log, ("stop", stop)]
+        run_epochs(net, callbacks, train_set, valid_set, epochs)
+    finally:
+        net.carried_ = None
+
+
+def row_losses(model, corpus, batch_size):
+    """Return summed losses, (2, n_rows), and numbers of targets, (n_rows,), of rows."""
+    net = model.net_
+    # Losses forward and backward, and numbers of targets.
+    sums, n_rows, states = np.zeros((3, 0)), 0, None
+    net.module_.eval()
+    with torch.no_grad():
+        for batch, _ in _batches(model, net, corpus, batch_size, _EVAL_STEPS):
+            losses, states = net.losses(batch, states)
+            rows = batch.rows[batch.targets[0] != NO_TARGET].cpu().numpy()
+            n_rows = max(n_rows, rows.max() + 1)
+            if n_rows > sums.shape[1]:
+                sums = np.pad(sums, ((0, 0), (0, n_rows)))
+            counted = torch.cat([losses.double(), torch.ones_like(losses[:1])])
+            np.add.at(sums.T, rows, counted.cpu().numpy().T)
+    return sums[:2, :n_rows], sums[2, :n_rows]
+
+
+def net_parts(model):
+    """Return the trained net of a model as plain values and tensors, for `net_of`."""
+    net = model.net_
+    plain, tensors = net_state_dict(net)
+    # Not of the model, whose parameters may have changed since fit.
+    network = {"dropout": net.module__dropout, "softmax": net.module__softmax}
+    return {**plain, "network": network, "bfloat16": bool(net.bfloat16)}, tensors
+
+
+def net_of(model, plain, tensors):
+    """Return the net of a model, restored from the output of `net_parts`."""
+    device, low = available_device(plain["device"]), plain["bfloat16"]
+    net = make_net(model, plain["network"], bfloat16=low, device=device)
+    module = net.get_params_for("module")
+    restore_net(net, lambda: LanguageModule(**module), plain, tensors)
+    return net

@@ -1,0 +1,1 @@
+"""Sources and vectors that are trained with another encoder as the teacher."""

@@ -1,0 +1,272 @@
+"""ContrastiveEmbedding: a sentence encoder trained on pairs of labeled texts."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..._core._sklearn import Interval
+from ..._training._device import resolve_device
+from ...sequences import Block
+from ...sequences._targets import check_target, class_codes, warn_of_rare_classes
+from .._base import BaseEmbedding, Preprocess
+from ..contextual._sentences import equal_sequences
+from ..trainable._trainable_transformer import SentencePieces, TransformerSpec
+from ..transformer._embedding import TransformerEmbedding, open_model
+from ..transformer._model_parameter import ModelParameterMixin
+from ..transformer._model_pickle import is_pair
+
+if TYPE_CHECKING:
+    from ..._core._typing import RandomState, StrPath
+
+_TOL = 0.005  # training stops if the mean loss of the last steps is smaller
+
+
+class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
+    r"""Fine-tune a sentence encoder on few labels by a contrastive loss.
+
+    `fit` trains all layers of a transformer such that the vectors of texts of the same
+    class have similar directions, and those of different classes orthogonal ones. The
+    trained encoder is a source with one vector per text; use it before a classifier
+    such as logistic regression. It is suitable for about 8 labels per class, which are
+    too few for a classifier on the vectors of a frozen encoder. With many labels, use
+    `TrainableTransformer`, which trains the encoder together with its classifier.
+
+    Parameters
+    ----------
+    model : str, path-like or (model, tokenizer)
+        A sentence encoder, as for `TransformerEmbedding`. Its weights are copied, not
+        changed.
+    n_steps : int, default=80
+        Maximum number of training steps. Training stops earlier once the classes are
+        separated: when the mean loss of five steps is below 0.005.
+    lr : float, default=5e-5
+        Learning rate of Adam.
+    batch_size : int, default=64
+        Number of texts per step, with equally many of each class. With fewer training
+        texts, each step uses all.
+    max_length : int, default=128
+        Maximum number of pieces of a text in training. Vectors are those of whole
+        texts.
+    device : str, default="auto"
+        "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one. A
+        loaded model is trained on its own device.
+    random_state : int, RandomState instance or None, default=None
+        Selects the texts of each step.
+    preprocess : str or None, default="unit"
+        Preprocessing of the vectors, learned from the training fold: "unit", "center",
+        "unit-center-unit", "all-but-the-top", or None.
+    missing : {"raise", "empty"}, default="raise"
+        Whether missing rows (None, NaN, null) raise an error or are empty sequences. A
+        TokenSequences is used as it is.
+
+    Attributes
+    ----------
+    encoder_ : TransformerEmbedding
+        The fitted source with the trained encoder. Its parameter `model` is the trained
+        model and the tokenizer.
+    losses_ : ndarray of float64, shape (n_steps,)
+        Loss of each training step.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coverage_ : dict
+        Share of the training fold's ``"types"`` and ``"tokens"`` that are known.
+    dims_ : dict of str to int
+        Dimension of the block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data of `fit`.
+
+    Raises
+    ------
+    ValueError
+        If y is not one column of classes, or texts of fewer than two classes have
+        pieces, or training diverges.
+    FileNotFoundError
+        If the model or its tokenizer is missing.
+    ImportError
+        If transformers is not installed.
+
+    See Also
+    --------
+    TransformerEmbedding : The same vectors of a frozen encoder.
+    TrainableTransformer : Trains the transformer jointly with a network that predicts.
+    StackedMetaClassifier : Combines it with other sources by cross-validation.
+
+    Notes
+    -----
+    Let :math:`u_i` be the mean of the last layer over the pieces of text i, or the
+    vector of its classification token if the encoder uses it, scaled to unit length. A
+    step minimizes the mean squared error of the cosines of all pairs,
+
+    .. math::
+        \frac{1}{2 |S|} \sum_{(i, j) \in S} (1 - u_i^\top u_j)^2 +
+        \frac{1}{2 |D|} \sum_{(i, j) \in D} (u_i^\top u_j)^2
+
+    where S are the pairs of a batch with equal labels and D those with different
+    labels. Copies of a text with the same label count once. This is the loss of SetFit
+    [1]_, which draws pairs of texts and encodes both texts of each pair; here, a step
+    encodes each text once and uses all pairs. The input table of pieces is not trained,
+    because few of its rows occur in the texts and Adam would spend half of its time on
+    it. The dropout of the encoder is switched off.
+
+    The vectors of the training texts are optimistic, because the encoder has learned
+    their labels. To choose parameters of the next step, or to combine it with other
+    models, cross-validate the whole pipeline, as GridSearchCV and the parameter
+    ``models`` of `StackedMetaClassifier` do. In a union before a stack, this source
+    would get all the weight.
+
+    Pickles and files contain the trained weights.
+
+    References
+    ----------
+    .. [1] L. Tunstall, N. Reimers, U. E. S. Jo, L. Bates, D. Korat, M. Wasserblat and
+       O. Pereg (2022). Efficient few-shot learning without prompts.
+       https://arxiv.org/abs/2209.11055
+
+    Examples
+    --------
+    A tiny BERT with random weights:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from transformers import BertConfig, BertModel, BertTokenizer
+    >>> from sk_metaembed import ContrastiveEmbedding, Pooling
+    >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] good bad film plot".split()
+    >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+    >>> size = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    >>> model = BertModel(BertConfig(vocab_size=len(words), **size))
+    >>> source = ContrastiveEmbedding((model, tokenizer), lr=1e-2, random_state=0)
+    >>> clf = make_pipeline(source, Pooling(), LogisticRegression())
+    >>> clf.fit(["good film", "bad film", "good", "bad"], [1, 0, 1, 0])
+    Pipeline(...)
+    >>> clf.predict(["good plot", "bad plot"]).shape
+    (2,)
+    """
+
+    _parameter_constraints: dict = {
+        "model": [str, os.PathLike, tuple, list],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 4, None, closed="left")],
+        "max_length": [Interval(Integral, 1, None, closed="left")],
+        "device": [str],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        model: StrPath | tuple[Any, Any],
+        *,
+        n_steps: int = 80,
+        lr: float = 5e-5,
+        batch_size: int = 64,
+        max_length: int = 128,
+        device: str = "auto",
+        random_state: RandomState = None,
+        preprocess: Preprocess | None = "unit",
+        missing: Literal["raise", "empty"] = "raise",
+    ) -> None:
+        self.model = model
+        self.n_steps = n_steps
+        self.lr = lr
+        self.batch_size = batch_size
+        self.max_length = max_length
+        self.device = device
+        self.random_state = random_state
+        self.preprocess = preprocess
+        self.missing = missing
+
+    def _learn(self, tokens, y):
+        labels, pooling = self._read_labels(y, len(tokens)), self._pooling()
+        trained = self._train(tokens, labels, pooling)
+        self.encoder_ = TransformerEmbedding(
+            trained, preprocess=self.preprocess, **pooling
+        )
+        block = self._named(self.encoder_.fit_transform(tokens))
+        self.coverage_ = self.encoder_.coverage_
+        self.dims_ = {block.name: block.dim}
+        self._preprocessings: dict = {}  # by the encoder
+        return [block]
+
+    def _pooling(self):
+        """Return the output that is trained, and the prompt: those of the encoder."""
+        model = open_model(TransformerEmbedding(self.model))
+        if not model.has_modules:
+            return {"output": "mean"}
+        modules = model.modules
+        output = "cls" if tuple(modules.pooling["modes"]) == ("cls",) else "mean"
+        prompt = modules.prompts.get(modules.default_prompt)
+        return {"output": output, "prompt": prompt}
+
+    def _train(self, tokens, labels, pooling):
+        """Set `losses_` and return the pair of trained model and tokenizer."""
+        from ._contrastive_training import train_contrastively
+
+        frozen = TransformerEmbedding(self.model, device=self.device, **pooling)
+        frozen._fit_vectors(tokens, None)
+        limit = min(self.max_length, frozen.max_length_ or self.max_length)
+        pieces = SentencePieces(frozen, tokens, limit, truncate=True)
+        rows = _without_copies(tokens, labels, pieces.known["sequence"])
+        if len(np.unique(labels[rows])) < 2:
+            raise ValueError(
+                "texts of at least 2 classes must have pieces, "
+                f"but {np.count_nonzero(~pieces.known['sequence'])} of "
+                f"{len(tokens)} texts have none."
+            )
+        device = (
+            self.model[0].device if is_pair(self.model) else resolve_device(self.device)
+        )
+        module = TransformerSpec(frozen, "all", "full", 0, self.lr).network().to(device)
+        losses = train_contrastively(
+            module,
+            pieces,
+            rows,
+            labels[rows],
+            n_steps=self.n_steps,
+            lr=self.lr,
+            batch_size=self.batch_size,
+            tol=_TOL,
+            rng=check_random_state(self.random_state),
+        )
+        self.losses_ = np.array(losses)
+        return module.network, frozen._model.tokenizer
+
+    def _read_labels(self, y, n_rows):
+        """Set `classes_` and return the number of each row's class."""
+        y = check_target(y, n_rows, "classes")
+        if y.ndim == 2:
+            raise ValueError(
+                f"y must be one column of classes; got shape {y.shape}. Use one "
+                "ContrastiveEmbedding per column."
+            )
+        self.classes_, labels = class_codes(y)
+        warn_of_rare_classes(y)
+        return labels
+
+    def _embed(self, tokens):
+        return self._named(self.encoder_._embed_tokens(tokens))
+
+    def _named(self, embedded):
+        """Return the encoder's block under the name of this source."""
+        [block] = embedded.blocks
+        return Block._adopt(self.block_name, block.values, "sequence", block.known)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _without_copies(tokens, labels, known):
+    """Return the first row of each text and label, (n_rows,), of the known ones."""
+    text_of = np.arange(len(tokens))
+    for group in equal_sequences(tokens):
+        text_of[group] = group[0]
+    first = {}
+    for row in np.flatnonzero(known):
+        first.setdefault((text_of[row], labels[row]), row)
+    return np.sort(np.fromiter(first.values(), dtype=np.int64))

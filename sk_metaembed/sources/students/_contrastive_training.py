@@ -1,0 +1,121 @@
+"""Contrastive training of a sentence encoder: pair loss, balanced batches and loop.
+
+This module imports torch, so only functions that train may import it.
+"""
+
+from functools import partial
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from ..._training._device import send
+from ..transformer._network import input_table
+
+_LAST = 5  # steps whose mean loss is compared with the threshold
+
+
+def pair_loss(vectors, labels):
+    """Return the mean squared error of cosines, over the pairs of a batch.
+
+    Parameters
+    ----------
+    vectors : tensor of shape (n, dim)
+    labels : tensor of shape (n,)
+        The cosine of equal labels should be 1, that of others 0. Both kinds of pairs
+        have half of the weight; if there is only one kind, it has all.
+    """
+    unit = normalize(vectors, dim=1)
+    first, second = torch.triu_indices(len(unit), len(unit), 1, device=unit.device)
+    cosines = (unit @ unit.T)[first, second]
+    same = labels[first] == labels[second]
+    errors = (cosines - same.to(cosines.dtype)).square()
+    kinds = [errors[kind] for kind in (same, ~same) if kind.any()]
+    return torch.stack([kind.mean() for kind in kinds]).mean()
+
+
+def balanced_batches(labels, batch_size, rng):
+    """Yield places of rows without end: all, or equally many of each class.
+
+    Classes that do not fit with two rows each take turns. Each class yields all its
+    rows before it repeats one.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+    batch_size : int
+        At least 4.
+    rng : RandomState
+    """
+    if len(labels) <= batch_size:
+        while True:
+            yield np.arange(len(labels))
+    members = [_shuffled(np.flatnonzero(labels == c), rng) for c in np.unique(labels)]
+    classes = _shuffled(np.arange(len(members)), rng)
+    n_classes = min(len(members), max(batch_size // 2, 2))
+    n_rows = batch_size // n_classes
+    while True:
+        chosen = set()
+        while len(chosen) < n_classes:  # a new order may begin with one that is chosen
+            chosen.add(next(classes))
+        rows = [next(members[c]) for c in sorted(chosen) for _ in range(n_rows)]
+        yield np.unique(rows)
+
+
+def _shuffled(values, rng):
+    while True:
+        yield from rng.permutation(values).tolist()
+
+
+def train_contrastively(
+    module, pieces, rows, labels, *, n_steps, lr, batch_size, tol, rng
+):
+    """Train a `TrainableModule` in place, and return the loss of each step.
+
+    Parameters
+    ----------
+    module : TrainableModule
+        Has one output at the sequence level, and is on its device.
+    pieces : SentencePieces
+    rows : ndarray of int, shape (n,)
+        Sequences with pieces.
+    labels : ndarray of int, shape (n,)
+        Their classes.
+    n_steps : int
+    lr : float
+    batch_size : int
+    tol : float
+        Training stops once the mean loss of the last steps is below it.
+    rng : RandomState
+    """
+    device = next(module.parameters()).device
+    # Half of a small model's weights, few of which occur in the texts.
+    table = input_table(module.network)
+    if table is not None:
+        table.requires_grad_(False)
+    weights = list(module.trained_parameters().values())
+    optimizer = torch.optim.Adam(weights, lr=lr)
+    batches = balanced_batches(labels, batch_size, rng)
+    losses = []
+    module.eval()  # with dropout, as many steps separate the classes less
+    with torch.enable_grad():
+        while len(losses) < n_steps and not _converged(losses, tol):
+            places = next(batches)
+            inputs = pieces.batch(rows[places], partial(send, device=device))
+            [(vectors, _)] = module(inputs)
+            loss = pair_loss(vectors, send(labels[places], device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            if not np.isfinite(losses[-1]):
+                raise ValueError(
+                    f"ContrastiveEmbedding: the loss of step {len(losses)} is "
+                    f"{losses[-1]}. Use a smaller lr than {lr}."
+                )
+    module.requires_grad_(False)
+    return losses
+
+
+def _converged(losses, tol):
+    return len(losses) >= _LAST and np.mean(losses[-_LAST:]) < tol

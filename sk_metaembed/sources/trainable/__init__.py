@@ -1,0 +1,1 @@
+"""Sources that are trained with the network of a Dynamic* estimator."""

@@ -1,0 +1,357 @@
+"""TrainableCharacters: word vectors from characters, trained on labels."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..._core._checked_parameters import CheckedParametersMixin, is_integer
+from ..._core._sklearn import Interval
+from ...sequences import TokenSequences
+from ...sequences._split import canonical_words
+from .._base import used_types
+from ..elmo._character_ids import PADDING, character_ids, count_truncated
+from ..words._byte_pairs import BytePairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_GROUP_SIZE = 256  # words of similar length that the network reads at a time
+_POSITIVE = Interval(Integral, 1, None, closed="left")
+
+
+def original_words(tokens):
+    """Return distinct words as the texts spell them (NFC), and the word of each token.
+
+    Tokens that are not in the text keep their case. Without original texts,
+    words are the types and the codes are None.
+    """
+    if tokens.texts is None:
+        return canonical_words(map(str, tokens.types)), None
+    words = tokens.types[tokens.codes].tolist()
+    texts = tokens.texts[tokens.segment_ids()]
+    for i, (start, end) in enumerate(tokens.spans().tolist()):
+        if start >= 0:
+            words[i] = texts[i][start:end]
+    distinct = TokenSequences.from_lists([canonical_words(words)])
+    return distinct.types.tolist(), distinct.codes
+
+
+class CharacterBatch(NamedTuple):
+    """The characters or byte pairs of some words, in groups of similar length."""
+
+    ids: list  # of tensors (n_words, longest), padded
+    lengths: list  # of tensors (n_words,)
+    positions: object  # (n_words,) of each word in the concatenated groups
+    known: object  # (n_words,) which words have characters
+
+
+class CharacterSpec:
+    """Specification of a character network: small, picklable, without weights.
+
+    Parameters
+    ----------
+    tokens : TokenSequences
+        The training data.
+    char_dim : int
+    filters : tuple of (int, int)
+    dropout : float
+    max_chars : int
+    lowercase : bool
+    vocab_size : int or None
+        Maximum number of byte pairs; None for characters.
+    lr : float
+
+    Attributes
+    ----------
+    dims, levels : dict of str to int, dict of str to str
+        Dimension and level of the vectors.
+    byte_pairs : BytePairs or None
+        Learned from the training data.
+    unseen : ndarray of bool, shape (padding + 1,)
+        Characters or byte pairs that do not occur in the training data.
+    n_truncated_words : int
+        Number of distinct training words longer than `max_chars`.
+    """
+
+    byte_pairs = None
+
+    def __init__(
+        self,
+        tokens,
+        char_dim,
+        filters,
+        dropout,
+        max_chars,
+        lowercase,
+        vocab_size,
+        lr,
+    ):
+        self.char_dim, self.filters, self.dropout = char_dim, filters, dropout
+        self.max_chars, self.lowercase = max_chars, lowercase
+        self.vocab_size, self.lr = vocab_size, lr
+        dim = sum(number for _, number in filters)
+        self.dims, self.levels = {"char": dim}, {"char": "type"}
+        tokens = used_types(tokens)
+        words, codes = self._words(tokens)
+        if vocab_size is not None:
+            codes = tokens.codes if codes is None else codes
+            counts = np.bincount(codes, minlength=len(words))
+            self.byte_pairs = BytePairs.learn(words, counts, vocab_size)
+        self.n_truncated_words = self._count_truncated(words)
+        self.unseen = np.ones(self.padding + 1, dtype=bool)
+        self.unseen[self._ids(words)[0]] = False
+
+    @property
+    def padding(self):
+        """Id of the padding, after those of characters or byte pairs, and marks."""
+        return PADDING if self.byte_pairs is None else len(self.byte_pairs) + 2
+
+    def network(self):
+        """Return a new network, a torch Module that takes a `CharacterBatch`."""
+        from ._character_network import CharacterNetwork
+
+        return CharacterNetwork(self)
+
+    def pieces(self, tokens):
+        """Return the `WordCharacters` of the words of sequences."""
+        words, codes = self._words(tokens)
+        return WordCharacters(*self._ids(words), codes)
+
+    def resume(self, before):
+        """Take over what the specification of an earlier fold has learned from it."""
+        self.byte_pairs, self.unseen = before.byte_pairs, before.unseen
+
+    def _ids(self, words):
+        """Return ids and lengths as `character_ids` does."""
+        if self.byte_pairs is None:
+            return character_ids(words, self.max_chars + 2)
+        return self.byte_pairs.ids(words, self.max_chars)
+
+    def _count_truncated(self, words):
+        if self.byte_pairs is None:
+            return count_truncated(words, self.max_chars + 2)
+        return int((self.byte_pairs.split(words).lengths > self.max_chars).sum())
+
+    def _words(self, tokens):
+        words, codes = original_words(tokens)
+        return [word.lower() for word in words] if self.lowercase else words, codes
+
+    def __eq__(self, other):
+        return isinstance(other, CharacterSpec) and self._key == other._key
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _key(self):
+        """Options that determine the network's architecture."""
+        network = self.char_dim, self.filters, self.dropout
+        return *network, self.max_chars, self.lowercase, self.vocab_size
+
+    def __repr__(self):
+        return (
+            f"TrainableCharacters(char_dim={self.char_dim}, "
+            f"filters={self.filters}, dropout={self.dropout}, "
+            f"max_chars={self.max_chars}, lowercase={self.lowercase}, "
+            f"vocab_size={self.vocab_size})"
+        )
+
+
+class WordCharacters:
+    """The characters, or byte pairs, of distinct words.
+
+    Parameters
+    ----------
+    ids : ndarray of int, shape (n_words, n_chars)
+        With a mark before and after each word, padded.
+    lengths : ndarray of int, shape (n_words,)
+        Including the marks.
+    codes : ndarray of int, default=None
+        The word of each token, if words are not the types of the tokens.
+
+    Attributes
+    ----------
+    codes : ndarray of int or None
+    known : dict of str to ndarray of bool
+        Which words have characters.
+    """
+
+    def __init__(self, ids, lengths, codes=None):
+        self.codes, self._lengths = codes, lengths
+        longest = int(lengths.max(initial=2))
+        self._ids = ids[:, :longest].astype(np.min_scalar_type(ids.max(initial=0)))
+        self.known = {"type": self._lengths > 2}
+
+    def batch(self, types, send):
+        """Return the `CharacterBatch` of types; `send` puts an array on the device."""
+        lengths = self._lengths[types]
+        order = np.argsort(lengths, kind="stable")
+        positions = np.empty(len(types), dtype=np.int64)
+        positions[order] = np.arange(len(types))
+        groups = [order[i : i + _GROUP_SIZE] for i in range(0, len(order), _GROUP_SIZE)]
+        return CharacterBatch(
+            [send(self._padded_ids(types[group], lengths[group])) for group in groups],
+            [send(lengths[group]) for group in groups],
+            send(positions),
+            send(lengths > 2),
+        )
+
+    def _padded_ids(self, types, lengths):
+        return self._ids[types, : lengths.max()].astype(np.int64)
+
+
+class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
+    """Learn word vectors from characters, jointly with the estimator that uses them.
+
+    For the parameter `trainable` of the ``Dynamic*`` estimators. The spelling of a
+    word, such as its capitals, digits, prefixes and suffixes, helps with words that
+    pretrained vectors do not cover: names, hashtags, inflected forms, identifiers. It
+    matters most for named entity recognition. A vector depends on the word alone, so it
+    is computed once per distinct word of a batch, and is mixed like that of any other
+    source. Words are read as the original texts spell them, with their case, however a
+    `Tokenizer` normalized them for other sources; token lists are read as they are.
+
+    Parameters
+    ----------
+    char_dim : int, default=30
+        Dimension of a character vector.
+    filters : sequence of (int, int), default=((2, 30), (3, 30), (4, 30))
+        Width and number of the convolutional filters over neighboring characters, of
+        which the maximum over the word is taken [1]_. The dimension of the word vectors
+        is the sum of the numbers.
+    dropout : float, default=0.25
+        Dropout of the character vectors.
+    max_chars : int, default=50
+        Maximum length of a word in bytes (one per English letter). Longer words are
+        truncated; ``trained_[name].n_truncated_words`` counts them.
+    lowercase : bool, default=False
+        Read words in lower case, ignoring capitals.
+    vocab_size : int, default=None
+        Read words as byte pairs in place of characters, at most this many distinct
+        ones, learned from the training data as `BytePairEmbedding` does. `char_dim`,
+        `filters` and `max_chars` are then those of byte pairs.
+    lr : float, default=1e-3
+        Adam's learning rate for these weights.
+
+    Raises
+    ------
+    ValueError
+        If `filters` is empty or is not a sequence of widths and numbers.
+
+    See Also
+    --------
+    FastTextEmbedding, BytePairEmbedding : Subword vectors trained without labels.
+    ElmoEmbedding : Characters and context, pretrained without labels.
+    TrainableTransformer : A transformer as a trained source.
+
+    Notes
+    -----
+    A word is read as its UTF-8 bytes between two boundary marks, as in ELMo, so no word
+    is out of vocabulary. A byte that does not occur in the training data has a zero
+    vector. An empty word is unknown. With `vocab_size`, a word is read as its byte
+    pairs; those that do not occur in the training data have zero vectors, and a word
+    of unseen characters is unknown. Both kinds in a list, mixed with vectors of words,
+    are the three levels of hierarchical meta-embeddings [2]_, with convolutions in
+    place of their transformers over a word's pieces.
+
+    Filters are centered on each character and padded with zeros beyond the marks.
+    Padding is excluded from maxima and states, so a word has the same vector alone and
+    in any batch.
+
+    References
+    ----------
+    .. [1] X. Ma, E. Hovy (2016). End-to-end sequence labeling via bi-directional
+       LSTM-CNNs-CRF. ACL.
+    .. [2] G. I. Winata, Z. Lin, J. Shin, Z. Liu, P. Fung (2019). Hierarchical
+       meta-embeddings for code-switching named entity recognition. EMNLP.
+
+    Examples
+    --------
+    Verb forms are recognized by their suffix, also for unseen words:
+
+    >>> from sk_metaembed import TrainableCharacters, DynamicMetaClassifier
+    >>> ends = ["ing", "ed"] * 20
+    >>> X = [f"{stem}{end}" for stem, end in zip("bcdfghjklmnpqrstvwxz" * 2, ends)]
+    >>> clf = DynamicMetaClassifier(
+    ...     trainable=TrainableCharacters(char_dim=8, filters=((3, 8),), lr=0.02),
+    ...     projection_dim=8,
+    ...     encoder="mean",
+    ...     hidden_dims=(),
+    ...     lr=0.02,
+    ...     early_stopping=False,
+    ...     max_epochs=30,
+    ...     random_state=0,
+    ... )
+    >>> clf.fit(X, ends).predict(["walking", "jumped"]).tolist()
+    ['ing', 'ed']
+    """
+
+    _parameter_constraints: dict = {
+        "char_dim": [_POSITIVE],
+        "filters": [tuple, list],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "max_chars": [_POSITIVE],
+        "lowercase": ["boolean"],
+        "vocab_size": [_POSITIVE, None],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        char_dim: int = 30,
+        *,
+        filters: Sequence[tuple[int, int]] = ((2, 30), (3, 30), (4, 30)),
+        dropout: float = 0.25,
+        max_chars: int = 50,
+        lowercase: bool = False,
+        vocab_size: int | None = None,
+        lr: float = 1e-3,
+    ) -> None:
+        self.char_dim = char_dim
+        self.filters = filters
+        self.dropout = dropout
+        self.max_chars = max_chars
+        self.lowercase = lowercase
+        self.vocab_size = vocab_size
+        self.lr = lr
+
+    def prepare(self, tokens: TokenSequences) -> CharacterSpec:
+        """Return the specification of the network that an estimator trains.
+
+        The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by
+        the estimator's `random_state`.
+
+        Parameters
+        ----------
+        tokens : TokenSequences
+            The training data.
+
+        Returns
+        -------
+        CharacterSpec
+            With the dimension and level of the vectors, the network and its input.
+        """
+        self._validate_params()
+        params = self.get_params(deep=False)
+        params["filters"] = _checked_filters(self.filters)
+        return CharacterSpec(tokens, **params)
+
+
+def _checked_filters(filters):
+    """Return the filters as a tuple of pairs of int."""
+    for pair in filters:
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+        if not is_pair or not all(is_integer(n) and n >= 1 for n in pair):
+            raise ValueError(
+                "TrainableCharacters: filters must be pairs of a width and a number, "
+                f"integers of at least 1, such as (3, 30); got {pair!r}."
+            )
+    if not len(filters):
+        raise ValueError(
+            "TrainableCharacters: filters is empty. Pass at least one pair of a width "
+            "and a number, such as ((3, 30),)."
+        )
+    return tuple((int(width), int(number)) for width, number in filters)

@@ -1,0 +1,316 @@
+"""TrainableTransformer: a transformer trained together with a Dynamic* estimator.
+
+Its method `prepare` returns a `TransformerSpec`, from which the estimator makes the
+network, a `TrainableModule`, and the `SentencePieces` of the training data, whose
+method `batch` returns the input of the network.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from ..._core._checked_parameters import CheckedParametersMixin
+from ..._core._sklearn import Interval, StrOptions
+from .._base import used_types
+from ..transformer._embedding import TransformerEmbedding
+from ..transformer._forward import PooledPieces, pooled_pieces, windows_of
+
+if TYPE_CHECKING:
+    from ...sequences import TokenSequences
+
+_SENTENCES_PER_STEP = 1024
+
+
+class PieceBatch(NamedTuple):
+    """The input of a network for a batch of sentences, with tensors in `pooled`."""
+
+    ids: list  # one array per window
+    types: list | None  # the same
+    pooled: PooledPieces
+    n_rows: int  # of words or texts, including those without a piece
+
+
+class SentencePieces:
+    """The windows of all sentences.
+
+    Parameters
+    ----------
+    source : TransformerEmbedding
+        With its model and options resolved.
+    tokens : TokenSequences
+    limit : int or None
+        Maximum number of pieces per window.
+    truncate : bool
+        Whether longer sentences are cut.
+    """
+
+    def __init__(self, source, tokens, limit, truncate):
+        aligner, lock = source._model.aligner(source.prompt_), source._model.lock
+        self._output, self._frame = source._spec.output, aligner.frame
+        self._lengths = tokens.lengths
+        self._windows = [[] for _ in range(len(tokens))]
+        reader, as_text = source._reader(tokens), self._output != "words"
+        for start in range(0, len(tokens), _SENTENCES_PER_STEP):
+            part = tokens[start : start + _SENTENCES_PER_STEP]
+            groups, sentences = reader(part, merge_equal=False)
+            with lock:
+                encoded = aligner.encode(sentences, as_text=as_text)
+            for (i,), pieces in zip(groups, encoded, strict=True):
+                self._windows[start + i] = windows_of(
+                    start + i, pieces, self._frame, limit, truncate=truncate
+                )
+        self.known = {
+            "token": np.zeros(tokens.n_tokens, dtype=bool),
+            "sequence": np.array([len(part) > 0 for part in self._windows], dtype=bool),
+        }
+        for first, windows in zip(tokens.offsets, self._windows, strict=False):
+            for window in windows:
+                self.known["token"][first + window.words] = True
+
+    def batch(self, rows, send):
+        """Return the `PieceBatch` of some sentences.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+        send : callable
+            Converts an array to a tensor on the device.
+        """
+        lengths = self._lengths[rows]
+        firsts, n_rows = np.arange(len(rows)), len(rows)
+        if self._output == "words":
+            firsts, n_rows = np.cumsum(lengths) - lengths, int(lengths.sum())
+        firsts = firsts.repeat([len(self._windows[i]) for i in rows])
+        windows = [window for i in rows for window in self._windows[i]]
+        pooled = pooled_pieces(windows, firsts, self._output, self._frame.cls)
+        pooled = PooledPieces(*(send(part.astype(np.int64)) for part in pooled))
+        types = [w.types for w in windows] if self._frame.typed else None
+        return PieceBatch([w.ids for w in windows], types, pooled, n_rows)
+
+
+class TransformerSpec:
+    """How a transformer is trained; has no weights, and can be pickled.
+
+    Parameters
+    ----------
+    source : TransformerEmbedding
+        With its model and options resolved.
+    n_layers : int or "all"
+    method : {"full", "lora"}
+    rank : int
+    lr : float
+
+    Attributes
+    ----------
+    dims : dict of str to int
+        Dimension of the vectors of each layer and output, by its name.
+    levels : dict of str to str
+        "token" or "sequence", by the same names.
+    """
+
+    def __init__(self, source, n_layers, method, rank, lr):
+        self.source = source
+        self.n_layers, self.method, self.rank, self.lr = n_layers, method, rank, lr
+        self.dims = {block.name: block.dim for block in source._spec.blocks}
+        self.levels = {block.name: block.level for block in source._spec.blocks}
+
+    def network(self):
+        """Return a new network, a torch Module that is called with a `PieceBatch`."""
+        from ._trainable_module import TrainableModule
+
+        return TrainableModule(self)
+
+    def pieces(self, tokens):
+        """Return the SentencePieces of sequences, from which batches are made."""
+        source = self.source
+        source._report_long(tokens)
+        return SentencePieces(source, tokens, source.max_length_, source._truncate)
+
+    def __eq__(self, other):
+        return isinstance(other, TransformerSpec) and self._key == other._key
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _key(self):
+        """The options that determine the network; not the learning rate."""
+        rank = self.rank if self.method == "lora" else None
+        options = self.n_layers, self.method, rank
+        return self.source.fingerprint_, self.source._spec, *options
+
+    def __repr__(self):
+        return (
+            f"TrainableTransformer({self.source!r}, n_layers={self.n_layers!r}, "
+            f"method={self.method!r}, rank={self.rank})"
+        )
+
+
+_METHODS = ("full", "lora")
+
+
+class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
+    """Fine-tune a transformer jointly with a dynamic meta-embedding.
+
+    For the parameter `trainable` of the ``Dynamic*`` estimators, such as
+    `DynamicMetaClassifier`: the transformer is trained with the estimator, as one of
+    several sources or as the only one. Use it if there are enough labels to train a
+    network of millions of weights, and the task differs from what it was pretrained on.
+    A frozen `TransformerEmbedding` computes each sentence once; this class computes it
+    in every epoch.
+
+    Parameters
+    ----------
+    source : TransformerEmbedding
+        The model and its vectors: layers, pooling of pieces, windows.
+    n_layers : int or "all", default="all"
+        Number of layers to train, counted down from the highest layer in `source`;
+        "all" also trains the input table. Fewer layers train faster and forget less.
+    method : {"full", "lora"}, default="full"
+        "full" trains the weights themselves. "lora" freezes them and trains low-rank
+        additions to the linear maps of these layers [1]_, with ``peft``.
+    rank : int, default=8
+        Rank of the additions. Ignored with "full".
+    lr : float, default=None
+        Learning rate of these weights, usually far below that of the mixer. None for
+        5e-5, or 1e-3 with "lora".
+
+    Raises
+    ------
+    TypeError
+        If `source` is not a TransformerEmbedding.
+    ValueError
+        If `source` has options that cannot be trained (``static=True``, `preprocess`),
+        or the model has fewer layers.
+    ImportError
+        If `method` is "lora" and peft is not installed.
+
+    See Also
+    --------
+    TransformerEmbedding : The same source with frozen weights.
+
+    Notes
+    -----
+    The transformer reads the original texts, if X has them, like
+    `TransformerEmbedding`.
+
+    Each fit trains a copy with float32 weights, on the device and with the ``dtype`` of
+    the estimator; the parameters `device`, `dtype` and `cache` of `source` have no
+    effect. The dropout of the model is active during training.
+
+    A pickle of the fitted estimator contains the trained weights, and the state of the
+    optimizer for further training, which is twice as large;
+    ``net_.trim_for_prediction()`` removes the latter. Other weights are read from the
+    model's folder.
+    ``trained_[name].save(folder)`` writes the whole model in the format of
+    transformers, for `TransformerEmbedding` and other libraries.
+
+    An estimator calls one method of a trainable source, ``prepare(tokens)``, so other
+    networks can be trained in the same way: see `sk_metaembed.dynamic`.
+
+    References
+    ----------
+    .. [1] E. Hu et al. (2022). LoRA: Low-rank adaptation of large language models.
+       ICLR.
+
+    Examples
+    --------
+    A tiny BERT with random weights, trained with its classifier:
+
+    >>> from transformers import BertConfig, BertModel, BertTokenizer
+    >>> from sk_metaembed import (
+    ...     DynamicMetaClassifier, TrainableTransformer, TransformerEmbedding
+    ... )
+    >>> words = "[PAD] [UNK] [CLS] [SEP] [MASK] good bad film".split()
+    >>> tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(words)})
+    >>> size = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    >>> model = BertModel(BertConfig(vocab_size=len(words), **size))
+    >>> source = TransformerEmbedding((model, tokenizer))
+    >>> clf = DynamicMetaClassifier(
+    ...     trainable=TrainableTransformer(source, n_layers=1, lr=1e-3),
+    ...     projection_dim=8,
+    ...     encoder="mean",
+    ...     max_epochs=2,
+    ... )
+    >>> clf.fit(["good film", "bad film"] * 10, [1, 0] * 10).predict(["good"]).shape
+    (1,)
+    >>> clf.set_params(trainable__n_layers="all").trainable.n_layers
+    'all'
+    """
+
+    _parameter_constraints: dict = {
+        "source": [TransformerEmbedding],
+        "n_layers": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "method": [StrOptions(set(_METHODS))],
+        "rank": [Interval(Integral, 1, None, closed="left")],
+        "lr": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        source: TransformerEmbedding,
+        *,
+        n_layers: int | Literal["all"] = "all",
+        method: Literal["full", "lora"] = "full",
+        rank: int = 8,
+        lr: float | None = None,
+    ) -> None:
+        self.source = source
+        self.n_layers = n_layers
+        self.method = method
+        self.rank = rank
+        self.lr = lr
+
+    def prepare(self, tokens: TokenSequences) -> TransformerSpec:
+        """Return the specification by which an estimator trains the source.
+
+        The ``Dynamic*`` estimators call this method in `fit` with the training texts.
+        The source is cloned, and its weights are read when training begins.
+
+        Parameters
+        ----------
+        tokens : TokenSequences
+            The training fold.
+
+        Returns
+        -------
+        TransformerSpec
+            With the names, dimensions and levels of its vectors, the pieces of
+            sequences and the network.
+        """
+        if not isinstance(self.source, TransformerEmbedding):
+            raise TypeError(
+                "TrainableTransformer: source must be a TransformerEmbedding; got "
+                f"{type(self.source).__name__}. Other sources cannot be trained on "
+                "labels: put them in the EmbeddingUnion before the estimator."
+            )
+        self._validate_params()
+        source = clone(self.source)
+        if source.output == "auto":  # modules behind the transformer are not trained
+            source.set_params(output="words")
+        source._validate_params()
+        _check_source(source)
+        tokens = used_types(tokens)
+        source._fit_vectors(tokens, None)
+        source._readable_types(tokens)  # warns
+        lr = {"full": 5e-5, "lora": 1e-3}[self.method] if self.lr is None else self.lr
+        return TransformerSpec(source, self.n_layers, self.method, self.rank, lr)
+
+
+def _check_source(source):
+    reason = None
+    if source.static:
+        reason = "static=True: the input table is not a separate layer here"
+    elif source.preprocess is not None:
+        reason = f"preprocess={source.preprocess!r}: the vectors change during training"
+    elif source.output == "sentence":
+        reason = "output='sentence': only hidden states are trained, such as the 'mean'"
+    if reason:
+        raise ValueError(
+            f"TrainableTransformer: the source has {reason}. Remove it here, and put a "
+            "second, frozen TransformerEmbedding with it in the EmbeddingUnion before "
+            "the estimator."
+        )

@@ -1,0 +1,276 @@
+"""Base class of sources with one vector per word, and out-of-vocabulary policies."""
+
+from hashlib import blake2b
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from ..._core._arrays import is_immutable
+from ..._core._sklearn import StrOptions
+from ...sequences import Block, EmbeddedSequences
+from ...sequences._split import canonical, prepare_texts
+from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
+
+OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]
+_SHOWN = 5  # unknown words in an error message
+
+
+def random_vectors(words, dim, scale):
+    """Return vectors seeded by the words' hashes, float32 (n_words, dim).
+
+    Entry j of a word is uniform in +-scale * sqrt(3), so `scale` is the root mean
+    square. It is taken from the j-th state of a SplitMix64 generator seeded by the
+    word's 64-bit BLAKE2b digest, so it is the same in every process.
+    """
+    digests = b"".join(
+        blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for word in words
+    )
+    seeds = np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+    steps = np.arange(1, dim + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    state = seeds[:, None] + steps
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    uniform = ((state ^ (state >> np.uint64(31))) >> np.uint64(40)) / float(1 << 24)
+    return ((2.0 * uniform - 1.0) * (scale * np.sqrt(3.0))).astype(np.float32)
+
+
+class OOVPolicy:
+    """Fill the rows of out-of-vocabulary words.
+
+    Parameters
+    ----------
+    policy : {"zero", "mean", "random", "subword", "error"}
+    vocabulary : ndarray of shape (n_words, dim), default=None
+        Preprocessed vectors that the mean or the scale is learned from. Used by "mean"
+        and "random" only.
+    """
+
+    def __init__(self, policy, vocabulary=None):
+        self.policy = policy
+        self.mean = self.scale = None
+        if policy == "mean":
+            self.mean = row_mean(vocabulary[:FREQUENT])
+        if policy == "random":
+            squares = row_mean(vocabulary[:FREQUENT], lambda v: v.astype("f8") ** 2)
+            self.scale = float(np.sqrt(squares.mean())) if len(squares) else 0.0
+
+    @property
+    def fills(self):
+        """Whether unknown rows get a nonzero vector here."""
+        return self.policy in ("mean", "random")
+
+    def fill(self, words, values, known):
+        """Fill unknown rows of `values` in place; return the mask of known rows."""
+        missing = ~known
+        if self.policy == "mean":
+            values[missing] = self.mean
+        elif self.policy == "random":
+            values[missing] = random_vectors(
+                words[missing], values.shape[1], self.scale
+            )
+        return known | self.fills
+
+
+def check_all_known(tokens, known):
+    """Raise a ValueError that names the first unknown tokens and their positions."""
+    unknown_types = np.flatnonzero(~known)
+    if not len(unknown_types):
+        return
+    positions = np.flatnonzero(~known[tokens.codes])
+    _, first = np.unique(tokens.codes[positions], return_index=True)
+    positions = positions[np.sort(first)][:_SHOWN]
+    rows = np.searchsorted(tokens.offsets, positions, side="right") - 1
+    shown = ", ".join(
+        f"{tokens.types[tokens.codes[position]]!r} (row {row}, token "
+        f"{position - tokens.offsets[row]})"
+        for position, row in zip(positions, rows, strict=True)
+    )
+    more = ", ..." if len(unknown_types) > len(positions) else ""
+    raise ValueError(
+        f"no vector for {len(unknown_types)} of {len(known)} distinct "
+        f'tokens: {shown}{more}. With oov="error" every token must be known: remove '
+        'these tokens, or use another policy, for example oov="zero".'
+    )
+
+
+class Lookup(NamedTuple):
+    """Where the vector of each type comes from: a row of the table, or its parts."""
+
+    rows: np.ndarray  # (n_types,) table rows, -1 where absent
+    known: np.ndarray  # (n_types,) bool
+    composed: np.ndarray | None  # vectors of absent types, with oov="subword"
+
+
+class BaseWordEmbedding(BaseEmbedding):
+    """Base class for sources with a table of one vector per word.
+
+    A subclass implements:
+
+    ``_table()``
+        Returns the vectors, of shape (n_words, dim), the most frequent words first.
+    ``_find(words)``
+        Returns the table row of each word, int of shape (n,), -1 if it is absent.
+        Absent words are looked up again in NFC and in NFD.
+    ``_fit_vectors(tokens, y)``
+        Learns or opens the table. The words of `tokens` are in NFC, the form of split
+        texts.
+    ``_compose(words)``
+        Returns vectors composed of the words' parts and a bool array of which are
+        known, for ``oov="subword"``. Optional.
+
+    The base class looks up each distinct word once and applies the parameters `oov` and
+    `preprocess` if the subclass has them. Vectors are read only where they are needed;
+    `fit` reads at most the first 100,000 rows. The output is one block at level "type".
+    A word is known if it is in the table or is composed of known parts.
+
+    Attributes
+    ----------
+    coverage_ : dict
+        Share of the training data that is known: ``"types"`` of its distinct tokens,
+        ``"tokens"`` of all tokens.
+    dims_ : dict of str to int
+        Dimension of the block, by block name.
+
+    See Also
+    --------
+    BaseEmbedding : Base class for all sources.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_metaembed.sources import BaseWordEmbedding
+    >>> class LetterEmbedding(BaseWordEmbedding):
+    ...     '''Lower-case letters as one-hot vectors.'''
+    ...
+    ...     def _table(self):
+    ...         return np.eye(26, dtype=np.float32)
+    ...
+    ...     def _find(self, words):
+    ...         rows = [ord(w) - 97 if len(w) == 1 else -1 for w in words]
+    ...         return np.array([row if 0 <= row < 26 else -1 for row in rows])
+    >>> source = LetterEmbedding().fit([["a", "b", "no"], ["b"]])
+    >>> source.transform([["c"]])[0].argmax()
+    np.int64(2)
+    >>> source.coverage_["tokens"]
+    0.75
+    """
+
+    _common_constraints: dict = {
+        **BaseEmbedding._common_constraints,
+        "oov": [StrOptions(set(get_args(OOV)))],
+    }
+
+    def _table(self):
+        """Return the vectors of all words, (n_words, dim)."""
+        raise NotImplementedError(f"{type(self).__name__} must define _table().")
+
+    def _find(self, words):
+        """Return the table row of each word, (n,) int, -1 if absent."""
+        raise NotImplementedError(f"{type(self).__name__} must define _find(words).")
+
+    def _compose(self, words):
+        """Return vectors composed of the words' parts, and which are known."""
+        raise ValueError(
+            'oov="subword" requires subword vectors, which '
+            "this source does not have. Use vectors in fastText's .bin format, "
+            'FastTextEmbedding, or another policy, for example oov="zero".'
+        )
+
+    def _learn(self, tokens, y):
+        self._fit_vectors(canonical(tokens), y)
+        return self._fit_lookup(tokens)
+
+    def _fit_lookup(self, tokens):
+        """Learn what depends on the table, and return the Lookup of the tokens."""
+        policy = getattr(self, "oov", "zero")
+        if policy == "subword":
+            self._compose(tokens.types[:0])  # raises if there are no subword vectors
+        lookup = self._compute(tokens)
+        frequent = self._table()[:FREQUENT]
+        self._preprocessing = self._learn_preprocessing(frequent)
+        if policy in ("mean", "random"):
+            frequent = self._preprocessing.apply(frequent)
+        self._oov_policy = OOVPolicy(policy, frequent)
+        self.coverage_ = shares_known(tokens, lookup.known[tokens.codes])
+        self.dims_ = {self.block_name: self._table().shape[1]}
+        return lookup
+
+    def _learn_preprocessing(self, frequent):
+        return fit_preprocessing(getattr(self, "preprocess", None), frequent)
+
+    def _compute(self, tokens):
+        rows = self._find_rows(tokens.types)
+        known, composed = rows >= 0, None
+        policy = getattr(self, "oov", "zero")
+        if policy == "error":
+            check_all_known(tokens, known)
+        if policy == "subword" and not known.all():
+            composed, known[rows < 0] = self._compose(_words(tokens.types[rows < 0]))
+        return Lookup(rows, known, composed)
+
+    def _find_rows(self, words):
+        """Return the row of each word in any Unicode form, -1 if absent."""
+        rows = self._find(words)
+        n_words = len(self._table())
+        rows = _checked_rows(rows, words, n_words)
+        for form in ("NFC", "NFD"):
+            places = [i for i in np.flatnonzero(rows < 0) if not words[i].isascii()]
+            if places:
+                respelled = _words(words[places], form)
+                rows[places] = _checked_rows(self._find(respelled), respelled, n_words)
+        return rows
+
+    def _finish(self, tokens, lookup):
+        table = self._table()
+        if self._returns_table_rows(table, lookup):
+            block = Block._of_table(self.block_name, table, lookup.rows, "type")
+            return EmbeddedSequences(tokens, [block])
+        # mode="clip" reads row 0 for absent words and is several times faster than the
+        # default on a memory-mapped table.
+        values = np.take(table, lookup.rows, axis=0, mode="clip")
+        if lookup.composed is not None:
+            values[lookup.rows < 0] = lookup.composed
+        if self._preprocessing.kind is not None:
+            values = self._preprocessing.apply(values, out=values)
+        known = lookup.known
+        if not known.all():
+            values[~known] = 0
+            known = self._oov_policy.fill(tokens.types, values, known)
+        block = Block._adopt(self.block_name, values, "type", known)
+        return EmbeddedSequences(tokens, [block])
+
+    def _returns_table_rows(self, table, lookup):
+        """Return whether the output is made of unchanged rows of an immutable table."""
+        return (
+            is_immutable(table)
+            and table.dtype in (np.float32, np.float16)
+            and lookup.composed is None
+            and self._preprocessing.kind is None
+            and (lookup.known.all() or not self._oov_policy.fills)
+        )
+
+
+def _words(words, form="NFC"):
+    """Return words in a Unicode form, (n,) of object."""
+    words = prepare_texts(words, lowercase=False, normalize=form)
+    return np.fromiter(words, object, len(words))
+
+
+def _checked_rows(rows, words, n_words):
+    """Return a copy of the result of `_find`, in which compiled code trusts."""
+    rows = np.array(rows)
+    if not rows.size:  # an empty list is an array of floats
+        rows = rows.astype(np.int64)
+    if rows.shape != words.shape or rows.dtype.kind not in "iu":
+        raise TypeError(
+            f"_find must return the table row of each of {len(words)} "
+            f"words, -1 where absent; got an array of shape {rows.shape} and dtype "
+            f"{rows.dtype}."
+        )
+    if rows.size and rows.max() >= n_words:
+        raise ValueError(
+            f"_find must return rows of the table, below {n_words}, and -1 where "
+            f"absent; got {rows.max()} for {words[rows.argmax()]!r}."
+        )
+    return rows

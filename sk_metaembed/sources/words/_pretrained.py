@@ -1,0 +1,315 @@
+"""PretrainedEmbedding: word vectors from a file, a store, gensim or a model name."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from functools import partial
+from numbers import Integral
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..._core._gensim import import_gensim
+from ..._core._sklearn import Interval, StrOptions
+from ...sequences import EmbeddedSequences
+from ...sequences._late import LateBlock, LateRows
+from ...vectors import WordVectors
+from ...vectors._word_index import find_respelled
+from .._base import Preprocess
+from .._folder_kind import hint_of_folder
+from ._base import OOV, BaseWordEmbedding
+
+if TYPE_CHECKING:
+    from ..._core._typing import StrPath, SupportsKeyToIndex
+
+_GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
+# Fitted preprocessing, by store and kind.
+_PREPROCESSINGS: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
+
+_LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
+_N_UNKNOWN = 1000  # most frequent unknown words to examine
+_SHOWN = 5
+
+
+def resolve_path(path):
+    """Return an existing path as it is, else the file of a gensim-downloader model."""
+    expanded = os.path.expanduser(path)
+    if os.path.exists(expanded):
+        return expanded
+    if os.path.basename(path) != path or "." in path:
+        raise FileNotFoundError(
+            f"No such file: {path!r} (in {os.getcwd()!r}). Pass the path of a vector "
+            "file or store, or the name of a gensim-downloader model, such as "
+            '"glove-wiki-gigaword-50".'
+        )
+    import_gensim(f"The model {path!r}, which is not a file in {os.getcwd()!r},")
+    from gensim import downloader
+
+    file = os.path.join(downloader.BASE_DIR, path, f"{path}.gz")
+    if os.path.exists(file):
+        return file
+    try:
+        models = sorted(downloader.info()["models"])
+        if path in models:
+            return downloader.load(path, return_path=True)
+    except Exception as error:  # gensim and urllib raise many kinds
+        raise FileNotFoundError(
+            f"{path!r} is not a file (in {os.getcwd()!r}), and gensim-downloader could "
+            f"not be queried for a model of that name ({error}). Without network "
+            f"access, download {path}.gz from the releases of {_GENSIM_DATA} on "
+            f"another machine, and pass its path or save it as {file}."
+        ) from error
+    raise FileNotFoundError(
+        f"{path!r} is neither a file (in {os.getcwd()!r}) nor a model of "
+        f"gensim-downloader, which has {models}."
+    )
+
+
+def warn_low_coverage(tokens, known, store):
+    """Warn that a store knows almost none of the tokens, and what to check."""
+    counts = np.where(known, 0, tokens.type_counts())
+    most = np.argsort(-counts, kind="stable")[:_N_UNKNOWN]
+    unknown = [str(tokens.types[i]) for i in most if counts[i]]
+    share = known[tokens.codes].mean()
+    warnings.warn(
+        f"PretrainedEmbedding: only {share:.1%} of the {tokens.n_tokens:,} training "
+        f"tokens are in {store!r}. {_cause(unknown, store)}",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def _cause(unknown, store):
+    """Return what to check, given the most frequent unknown words."""
+    shown = [word[:40] for word in unknown[:_SHOWN]]
+    if sum(len(word.split()) > 1 for word in unknown) > len(unknown) / 2:
+        return (
+            f"Tokens such as {shown} contain spaces: they are texts, not words. Pass "
+            "texts as str, or split them into lists of words."
+        )
+    rows = np.unique(np.linspace(0, len(store) - 1, _SHOWN).astype(np.int64))
+    return (
+        f"The store has words such as {store._packed.take(rows).to_list()}, and the "
+        f"texts have words such as {shown}. Check that both are in the same language, "
+        "case and form, with the same prefixes, and tokenized in the same way."
+    )
+
+
+def find_words(store, words, case_fallback):
+    """Return the row of each word, (n,) of object, in a store: int32, -1 if absent."""
+    rows = store.lookup(words)
+    absent = np.flatnonzero(rows < 0)
+    if len(absent):
+        missing = words[absent].tolist()
+        options = {"case_fallback": case_fallback}
+        rows[absent] = find_respelled(missing, store.lookup, **options)
+    return rows
+
+
+class PretrainedEmbedding(BaseWordEmbedding):
+    r"""Embed words with pretrained vectors.
+
+    Vectors are memory-mapped and read only where they are needed, so the candidates and
+    workers of a grid search share one copy. Each distinct word is looked up once.
+
+    Parameters
+    ----------
+    vectors : str, path-like, WordVectors or gensim KeyedVectors
+        A path to any file that `WordVectors.open` reads, an open store, or vectors in
+        memory. A name such as "glove-wiki-gigaword-50" is looked up in
+        `gensim.downloader` if there is no such file. Prefer a path or a WordVectors:
+        scikit-learn copies KeyedVectors, and fit writes them to the cache once.
+    oov : {"zero", "mean", "random", "subword", "error"}, default="zero"
+        Vector of a word that is not in the store, after `case_fallback`:
+
+        - "zero": zeros;
+        - "mean": the mean of the frequent words;
+        - "random": seeded by the word's hash, the same in every process, with the
+          scale of the frequent words;
+        - "subword": the mean of its n-gram vectors if the store has any (fastText's
+          .bin); zeros if the word is too short to have one;
+        - "error": an error that names the word.
+
+        A word with zeros is unknown and later steps skip it. A mean, random or n-gram
+        vector makes the word known and is used like any other.
+    case_fallback : bool, default=True
+        Look up a word in lower case if it is not in the store. Words with accents are
+        always looked up in both Unicode forms, NFC and NFD.
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
+        Preprocessing of the vectors, learned from the first 100,000 words of the store
+        (files list the most frequent words first).
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
+    limit : int, default=None
+        Maximum number of rows to use, from the first.
+    dtype : {"float32", "float16"}, default=None
+        Type of the vectors. None means float32, or the type of an open store.
+    cache_dir : str or path-like, default=None
+        Directory for converted files, see `WordVectors.open`.
+    verbose : int, default=0
+        Show a progress bar while converting.
+
+    Attributes
+    ----------
+    vectors_ : WordVectors
+        The open store.
+    coverage_ : dict
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known. Words
+        with a vector from ``oov="mean"`` or ``"random"`` do not count.
+    dims_ : dict of str to int
+        Dimension of the block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data passed to `fit`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If `vectors` is neither a file nor the name of a model that can be downloaded.
+    TypeError
+        If `vectors` has another type.
+
+    Warns
+    -----
+    UserWarning
+        If fewer than 5 % of the training data's tokens are known, with words
+        of both.
+
+    See Also
+    --------
+    WordVectors : The store of vectors.
+    Word2VecEmbedding : Trains vectors on the training data.
+
+    Notes
+    -----
+    All-but-the-top subtracts the mean and the projections on the first
+    ``D = max(1, dim // 100)`` principal components [1]_.
+
+    References
+    ----------
+    .. [1] Mu and Viswanath (2018). All-but-the-top: simple and effective
+       postprocessing for word representations. ICLR.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sk_metaembed import PretrainedEmbedding
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "tiny.txt")
+    >>> _ = file.write_text("tea 0.5 1\ncoffee 2 -1\n")
+    >>> source = PretrainedEmbedding(file, cache_dir=folder.name)
+    >>> source.fit_transform([["Tea", "and", "coffee"]])[0]
+    array([[ 0.5,  1. ],
+           [ 0. ,  0. ],
+           [ 2. , -1. ]], dtype=float32)
+    >>> round(source.coverage_["types"], 2)
+    0.67
+    >>> folder.cleanup()
+    """
+
+    _parameter_constraints: dict = {
+        "vectors": "no_validation",
+        "case_fallback": ["boolean"],
+        "limit": [Interval(Integral, 1, None, closed="left"), None],
+        "dtype": [StrOptions({"float32", "float16"}), None],
+        "cache_dir": [str, os.PathLike, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        vectors: StrPath | WordVectors | SupportsKeyToIndex,
+        *,
+        oov: OOV = "zero",
+        case_fallback: bool = True,
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        limit: int | None = None,
+        dtype: Literal["float32", "float16"] | None = None,
+        cache_dir: StrPath | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.vectors = vectors
+        self.oov = oov
+        self.case_fallback = case_fallback
+        self.preprocess = preprocess
+        self.missing = missing
+        self.limit = limit
+        self.dtype = dtype
+        self.cache_dir = cache_dir
+        self.verbose = verbose
+
+    def _fit_vectors(self, tokens, y):
+        store = self.vectors
+        if isinstance(store, str | os.PathLike):
+            path = resolve_path(os.fspath(store))
+            hint = hint_of_folder(path, "PretrainedEmbedding")
+            if hint:
+                raise ValueError(f"{path} has no vectors.{hint}")
+            self.vectors_ = self._open(path)
+            return
+        if not isinstance(store, WordVectors):
+            if not hasattr(store, "index_to_key"):
+                raise TypeError(
+                    "vectors must be a path, a WordVectors, gensim KeyedVectors (a "
+                    "model's attribute wv) or the name of a gensim-downloader model; "
+                    f"got {type(store).__name__}. For words and a matrix, use "
+                    "WordVectors.from_arrays(words, matrix)."
+                )
+            store = WordVectors.from_keyed_vectors(store, cache_dir=self.cache_dir)
+        n_rows, dtype = self.limit or len(store), self.dtype or store.dtype.name
+        same = n_rows >= len(store) and dtype == store.dtype.name
+        self.vectors_ = store if same else self._open(store.path)
+
+    def _fit_lookup(self, tokens):
+        lookup = super()._fit_lookup(tokens)
+        if tokens.n_tokens and self.coverage_["tokens"] < _LOW_COVERAGE:
+            warn_low_coverage(tokens, lookup.known, self.vectors_)
+        return lookup
+
+    def _open(self, path):
+        return WordVectors.open(
+            path,
+            limit=self.limit,
+            dtype=self.dtype,
+            cache_dir=self.cache_dir,
+            verbose=self.verbose,
+        )
+
+    def _table(self):
+        return self.vectors_.vectors
+
+    def _learn_preprocessing(self, frequent):
+        # A store is immutable, so a grid search learns from it once.
+        fitted = _PREPROCESSINGS.setdefault(self.vectors_, {})
+        if self.preprocess not in fitted:
+            fitted[self.preprocess] = super()._learn_preprocessing(frequent)
+        return fitted[self.preprocess]
+
+    def _find(self, words):
+        return find_words(self.vectors_, words, self.case_fallback)
+
+    def _embed_tokens(self, tokens):
+        leaves_zeros = self.oov == self._oov_policy.policy == "zero"
+        # Preprocessing each distinct word once is faster than once per chunk of texts.
+        is_plain = leaves_zeros and self._preprocessing.kind is None
+        # A subclass may look words up in another way.
+        own = type(self) is PretrainedEmbedding
+        if tokens._is_split or not (is_plain and own):
+            return super()._embed_tokens(tokens)
+        store, options = self.vectors_, {"case_fallback": self.case_fallback}
+        late = LateRows(
+            tokens,
+            store.vectors,
+            partial(find_words, store, **options),
+            partial(store._find_spans, **options),
+        )
+        return EmbeddedSequences(tokens, [LateBlock.of_texts(self.block_name, late)])
+
+    def _compose(self, words):
+        if not self.vectors_.has_subwords:
+            return super()._compose(words)
+        values = self.vectors_.subword_vectors(words)
+        return values, values.any(axis=1)

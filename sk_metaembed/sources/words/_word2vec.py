@@ -1,0 +1,292 @@
+"""Word2VecEmbedding: word2vec trained on the training data."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal, Self, cast
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+
+from ..._core._decorators import fit_context, rollback_on_error
+from ..._core._gensim import import_gensim
+from ..._core._sklearn import Interval, Options
+from .._base import Preprocess, no_tokens_error
+from ._base import OOV, BaseWordEmbedding
+from ._gensim_corpus import (
+    Sentences,
+    TokenStream,
+    is_corpus,
+    progress_callbacks,
+    types_with_counts,
+)
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from ..._core._typing import RandomState, Texts
+
+_FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
+
+
+def _at_least(low, kind=Integral):
+    return Interval(kind, low, None, closed="left")
+
+
+class Word2VecEmbedding(BaseWordEmbedding):
+    """Train word2vec vectors on the training data with gensim.
+
+    Use it for domains without published vectors, and for tokens that are not words:
+    logs, item ids, amino acids. In cross-validation, each fold trains its own vectors,
+    so nothing leaks from the test fold.
+
+    Parameters
+    ----------
+    vector_size : int, default=100
+        Dimension of the vectors.
+    window : int, default=5
+        Maximum distance between a word and the word it predicts.
+    min_count : int, default=5
+        Words with fewer occurrences in the training data are unknown.
+    epochs : int, default=5
+        Number of passes over the training data.
+    sg : bool, default=False
+        Use skip-gram if True, else continuous bag of words (CBOW).
+    hs : bool, default=False
+        Train with hierarchical softmax.
+    negative : int, default=5
+        Number of noise words per target word, 0 for no negative sampling.
+    ns_exponent : float, default=0.75
+        Exponent of the word frequencies that noise words are sampled by.
+    cbow_mean : bool, default=True
+        Average the context vectors instead of adding them (CBOW only).
+    alpha, min_alpha : float, default=0.025, 0.0001
+        Initial and final learning rate.
+    sample : float, default=0.001
+        Frequency above which words are randomly downsampled, 0 for no downsampling.
+    oov : {"zero", "mean", "random", "error"}, default="zero"
+        Vector of a word without a trained vector: zeros, the mean of the vocabulary, a
+        random vector seeded by the word's hash, or an error that names the word. A word
+        with zeros is unknown and later steps skip it; a mean or random vector is used
+        like a trained one.
+    preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
+        Preprocessing of the vectors, learned from the 100,000 most frequent words.
+    missing : {"raise", "empty"}, default="raise"
+        What to do with missing rows (None, NaN, null): raise an error, or treat them as
+        empty sequences. A TokenSequences is used as it is.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the initial vectors, of downsampling and of noise words.
+    n_jobs : int, default=None
+        Number of training threads. Results are reproducible with one only.
+    verbose : int, default=0
+        Show a progress bar over the epochs.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        Row of each word in `vectors_`, the most frequent word first.
+    vectors_ : ndarray of float32, shape (n_words, vector_size)
+        Trained vectors before `preprocess`. The training state (output weights, counts)
+        is discarded.
+    coverage_ : dict
+        Share of the training data's ``"types"`` and ``"tokens"`` that are known.
+    dims_ : dict of str to int
+        Dimension of the block, by block name.
+    n_missing_ : int
+        Number of missing rows in the data passed to `fit`.
+
+    Raises
+    ------
+    ValueError
+        If no word occurs `min_count` times.
+
+    See Also
+    --------
+    FastTextEmbedding : Also embeds words that are not in the training data.
+    sk_metaembed.scale.TextStream : A corpus larger than memory to train on.
+
+    References
+    ----------
+    Mikolov, Sutskever, Chen, Corrado and Dean (2013). Distributed representations of
+    words and phrases and their compositionality. NeurIPS.
+
+    Examples
+    --------
+    >>> from sk_metaembed import Word2VecEmbedding
+    >>> logs = [["login", "view", "buy"], ["login", "view", "logout"]] * 5
+    >>> source = Word2VecEmbedding(vector_size=4, random_state=0).fit(logs)
+    >>> source.transform([["login", "unseen"]])
+    EmbeddedSequences(1 sequences, 2 tokens, 2 types; word2vec: type 4d)
+    >>> sorted(source.vocabulary_)
+    ['buy', 'login', 'logout', 'view']
+    """
+
+    _parameter_constraints: dict = {
+        "vector_size": [_at_least(1)],
+        "window": [_at_least(1)],
+        "min_count": [_at_least(1)],
+        "epochs": [_at_least(1)],
+        "sg": _FLAG,
+        "hs": _FLAG,
+        "negative": [_at_least(0)],
+        "ns_exponent": [Real],
+        "cbow_mean": _FLAG,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "min_alpha": [_at_least(0, Real)],
+        "sample": [_at_least(0, Real)],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        vector_size: int = 100,
+        *,
+        window: int = 5,
+        min_count: int = 5,
+        epochs: int = 5,
+        sg: bool = False,
+        hs: bool = False,
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        cbow_mean: bool = True,
+        alpha: float = 0.025,
+        min_alpha: float = 0.0001,
+        sample: float = 1e-3,
+        oov: OOV = "zero",
+        preprocess: Preprocess | None = None,
+        missing: Literal["raise", "empty"] = "raise",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.vector_size = vector_size
+        self.window = window
+        self.min_count = min_count
+        self.epochs = epochs
+        self.sg = sg
+        self.hs = hs
+        self.negative = negative
+        self.ns_exponent = ns_exponent
+        self.cbow_mean = cbow_mean
+        self.alpha = alpha
+        self.min_alpha = min_alpha
+        self.sample = sample
+        self.oov = oov
+        self.preprocess = preprocess
+        self.missing = missing
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit_vectors(self, tokens, y):
+        self._train({"corpus_iterable": Sentences([tokens])}, tokens)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @rollback_on_error
+    def fit(self, X: Texts | PathLike[str], y: object = None) -> Self:
+        """Train on the training data, or on a corpus larger than memory.
+
+        With one job, the same `random_state` gives the same vectors. With several
+        threads, the order of updates varies and results are not reproducible.
+
+        Parameters
+        ----------
+        X : TokenSequences, texts or token lists; a stream of them; or a path
+            A stream is an iterable that can be read repeatedly and is not a collection,
+            such as `TextStream`. It is read once to count words and once per epoch. A
+            path (`pathlib.Path`) names a UTF-8 text file with one sequence per line, or
+            a folder with such .txt files. The result is the same as for a list of the
+            same rows. A generator is read into memory.
+        y : ignored
+            Nothing is learned from labels.
+
+        Returns
+        -------
+        estimator instance
+            The fitted source.
+        """
+        if not is_corpus(X):
+            return super().fit(cast("Texts", X), y)
+        stream = TokenStream(X, self.missing)
+        corpus = {"corpus_iterable": Sentences(stream)}
+        # With several threads, it is faster if gensim reads the file itself.
+        if effective_n_jobs(self.n_jobs) > 1 and stream.corpus_file is not None:
+            corpus = {"corpus_file": stream.corpus_file}
+        tokens, n = types_with_counts(self._train(corpus, stream=stream))
+        known = self._fit_lookup(tokens).known
+        shares = np.average(known, weights=n)
+        self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
+        self.n_missing_ = stream.n_missing
+        return self
+
+    def _train(self, corpus, tokens=None, stream=None):
+        """Train on a corpus of tokens or of a stream, and return its word counts."""
+        if not self.hs and not self.negative:
+            raise ValueError(
+                "with hs=False and negative=0 there is no training objective. Set "
+                "negative=5 or hs=True."
+            )
+        model = self._make_model(**self._options())
+        model.build_vocab(**corpus, keep_raw_vocab=True)
+        if stream is None:
+            n_rows = len(tokens)
+        else:
+            n_rows, sizes = stream.n_rows, (stream.n_rows, stream.n_tokens)
+            stream.check(*sizes)
+        texts = None if tokens is None else tokens.texts
+        self._check_vocabulary(model, n_rows or model.corpus_count, texts)
+        model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=self.epochs,
+            callbacks=progress_callbacks(self),
+        )
+        if stream is not None:
+            stream.check(*sizes)
+        self._store(model)
+        return model.raw_vocab
+
+    def _store(self, model):
+        self.vocabulary_ = dict(model.wv.key_to_index)
+        self.vectors_ = model.wv.vectors
+
+    def _table(self):
+        return self.vectors_
+
+    def _find(self, words):
+        rows = map(self.vocabulary_.get, words.tolist(), repeat(-1))
+        return np.fromiter(rows, np.int64, count=len(words))
+
+    def _options(self):
+        names = set(Word2VecEmbedding._parameter_constraints)
+        ignored = {"oov", "preprocess", "missing", "random_state", "n_jobs", "verbose"}
+        options = {name: getattr(self, name) for name in names - ignored}
+        for flag in ("sg", "hs", "cbow_mean"):
+            options[flag] = int(options[flag])
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return {
+            **options,
+            "seed": int(seed),
+            "workers": effective_n_jobs(self.n_jobs),
+        }
+
+    def _check_vocabulary(self, model, n_rows, texts):
+        """Raise a ValueError if there is no word to train on."""
+        n_tokens, counts = model.corpus_total_words, model.raw_vocab
+        if not n_tokens:
+            raise no_tokens_error(n_rows, texts)
+        if not len(model.wv):
+            raise ValueError(
+                f"no word is left to train on. The {n_rows} training sequences have "
+                f"{n_tokens} tokens, {len(counts)} of them distinct; the most frequent "
+                f"occurs {max(counts.values())} times, but min_count={self.min_count}. "
+                "Lower min_count, or fit on more data."
+            )
+
+    def _make_model(self, **options):
+        return import_gensim("Word2VecEmbedding").models.Word2Vec(**options)

@@ -1,0 +1,135 @@
+"""Helpers of the tests of the sentence cache, and the code of other processes."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+
+from sk_metaembed import FunctionEmbedding, TokenSequences
+from sk_metaembed.sources.cache._sentence_blocks import sentence_blocks
+from sk_metaembed.sources.cache._sentence_cache import SentenceCache
+from sk_metaembed.sources.contextual._sentences import Layer
+
+if os.name == "posix":  # each process is as clean as a spawned one, and starts at once
+    CLEAN = multiprocessing.get_context("forkserver")
+    CLEAN.set_forkserver_preload(["sk_metaembed.sources"])
+else:
+    CLEAN = multiprocessing.get_context("spawn")
+
+LAYERS = [Layer("0", 3), Layer("pooled", 2, "sequence")]
+
+
+def vectors(words, dim=3):
+    """Return vectors that depend on the whole sentence."""
+    whole = sum(map(hash_of, words))
+    return np.array(
+        [[hash_of(w) + k, *[whole] * (dim - 1)] for k, w in enumerate(words)],
+        dtype=np.float32,
+    )
+
+
+def hash_of(word):
+    return sum(word.encode()) % 97
+
+
+class Source:
+    """Embeds sentences and records them."""
+
+    def __init__(self):
+        self.computed = []
+
+    def __call__(self, sentences):
+        for words in sentences:
+            self.computed.append(words)
+            known = np.array([word != "?" for word in words])
+            yield ((vectors(words), known), (vectors(words).sum(axis=0)[:2], True))
+
+
+SENTENCES = [["to", "be"], [], ["or", "?"], ["to", "be"], ["not"]]
+TOKENS = TokenSequences.from_lists(SENTENCES)
+
+
+def embed(cache, tokens, source, layers=LAYERS, **kwargs):
+    """Return (values, known) per layer."""
+    blocks = sentence_blocks(cache, tokens, layers, source, **kwargs)
+    return [(block.values, block.known) for block in blocks]
+
+
+def run(cache, tokens=TOKENS, **kwargs):
+    source = Source()
+    return embed(cache, tokens, source, **kwargs), source.computed
+
+
+def numbered(n, start=0):
+    return [(f"sentence {i}",) for i in range(start, start + n)]
+
+
+def entry(i, dim=300):
+    return np.full((1, dim), i, np.float32), np.array([True])
+
+
+def fill(cache, n, start=0, dim=300):
+    keys = cache.keys(numbered(n, start), 0)
+    cache.put_many(keys, [entry(start + i, dim) for i in range(n)])
+    return keys
+
+
+def equal(a, b):
+    for (values, known), (others, others_known) in zip(a, b, strict=True):
+        np.testing.assert_array_equal(values, others)
+        np.testing.assert_array_equal(known, others_known)
+
+
+def write_for_ever(directory, number, pipe):
+    cache = SentenceCache(directory, "m")
+    for i in range(10**6):
+        fill(cache, 8, start=number * 10**6 + 8 * i)
+        pipe.send(i)
+
+
+def fork_while_locked(directory):
+    """A thread of the parent holds the lock, which no thread of the child releases."""
+    cache = SentenceCache(directory, "m")
+    before = fill(cache, 10)
+    locked, done = threading.Event(), threading.Event()
+
+    def hold():
+        with cache._store._lock:
+            locked.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold, daemon=True)
+    thread.start()
+    locked.wait()
+    connection = cache._store._connection
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        ours = fill(cache, 10, start=10)
+        own = cache._store._connection is not connection
+        os._exit(0 if own and all(cache.get_many(before + ours)) else 1)
+    status = os.waitpid(child, 0)[1]
+    done.set()  # before any failure: this process ends when its threads have ended
+    thread.join()
+    assert status == 0
+    assert all(cache.get_many(cache.keys(numbered(20), 0)))
+
+
+def fit_and_record(directory, start, pipe):
+    called = []
+
+    def lengths(words):
+        called.extend(words)
+        return [[len(word)] for word in words]
+
+    lengths.cache_key = "lengths"
+    words = " ".join(f"w{i}" for i in range(60))
+    source = FunctionEmbedding(lengths, cache=directory, batch_size=5, dim=1)
+    start.wait(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source.fit([words])
+    pipe.send(called)

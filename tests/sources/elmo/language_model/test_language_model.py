@@ -1,0 +1,328 @@
+"""ElmoLanguageModel: training, saving, and resuming."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from skorch.callbacks import Callback
+
+from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
+
+from .grammar import SMALL, sentences
+
+
+def weights_of(model):
+    return {k: v.clone() for k, v in model.net_.module_.state_dict().items()}
+
+
+def assert_same_weights(one, other):
+    one, other = weights_of(one), weights_of(other)
+    assert one.keys() == other.keys()
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name]), name
+
+
+@pytest.fixture(scope="module")
+def trained():
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 6})
+    return model.fit(sentences(80), X_val=sentences(20, seed=1))
+
+
+@pytest.fixture(scope="module")
+def saved(trained, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    trained.save(folder)
+    return folder
+
+
+def test_it_learns_the_grammar(trained):
+    # Of seven predictions two have choices, three and four: 12 ** (1 / 7) is 1.43.
+    held_out = sentences(50, seed=2)
+    assert trained.perplexity(held_out) < 2.0 < trained.perplexity([["on", "on"]])
+    recorded = [epoch["valid_perplexity"] for epoch in trained.history_]
+    assert min(recorded) < recorded[0] / 2
+    assert trained.n_iter_ == len(recorded) == 6
+    assert trained.vocabulary_[:4] == ["<S>", "</S>", "<UNK>", "the"]
+    assert trained.coverage_ == 1.0
+    assert trained.n_words_ == 480
+
+
+def test_perplexity_of_rows_and_directions(trained):
+    rows = [*sentences(7, seed=3), ["the"], [], ["unheard", "of", "cat"]]
+    forward, backward, both = (
+        np.log(trained.perplexity(rows, d)) for d in ("forward", "backward", "both")
+    )
+    assert both == pytest.approx((forward + backward) / 2)
+    assert trained.score(rows) == -trained.perplexity(rows)
+    likelihoods = trained.score_samples(rows)
+    n_words = sum(map(len, rows)) + len(rows)
+    assert -likelihoods.sum() / n_words == pytest.approx(both)
+    alone = [trained.score_samples([row])[0] for row in rows]
+    np.testing.assert_allclose(likelihoods, alone, rtol=1e-5)
+    texts = [" ".join(row) for row in rows]
+    np.testing.assert_allclose(trained.score_samples(texts), likelihoods, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("softmax", "dtype"), [("adaptive", "bfloat16"), ("full", "bfloat16")]
+)
+def test_every_softmax_and_precision_learns(softmax, dtype):
+    model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype)
+    model.fit(sentences(60))
+    assert model.perplexity(sentences(20, seed=1)) < 6
+    same = clone(model).fit(sentences(60))
+    assert_same_weights(model, same)
+    # Probabilities sum to one.
+    n_words = len(model.vocabulary_)
+    vector = torch.randn(1, 6, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        module = model.net_.module_.softmax
+        losses = module(vector.expand(n_words, 6), torch.arange(n_words))
+    assert torch.exp(-losses).sum().item() == pytest.approx(1, rel=1e-5)
+
+
+def test_saved_model_embeds_and_loads(trained, saved):
+    rows = sentences(5, seed=4)
+    files = saved / "options.json", saved / "weights.hdf5"
+    block = ElmoEmbedding(*files).fit_transform(rows).blocks[-1]
+    assert block.values.shape == (30, 12)
+    again = ElmoLanguageModel.load(saved)
+    assert again.options_ == trained.options_
+    assert again.perplexity(rows) == pytest.approx(trained.perplexity(rows))
+    copied = pickle.loads(pickle.dumps(trained))
+    assert copied.perplexity(rows) == trained.perplexity(rows)
+
+
+@pytest.mark.parametrize("kind", ["adaptive", "full"])
+def test_fine_tuning_lowers_perplexity_on_the_domain(trained, kind, tmp_path):
+    if kind == "adaptive":
+        trained = ElmoLanguageModel(**SMALL, softmax=kind).fit(sentences(80))
+    trained.save(tmp_path)
+    # The sentences of the domain have other words in the places of those known.
+    domain, held_out = (sentences(40, "on", seed) for seed in (5, 6))
+    before = ElmoLanguageModel.load(tmp_path)
+    tuned = ElmoLanguageModel(tmp_path, **{**SMALL, "max_epochs": 3}).fit(domain)
+    assert tuned.vocabulary_ == before.vocabulary_
+    assert tuned.perplexity(held_out) < 0.7 * before.perplexity(held_out)
+    on = before.partial_fit(domain)
+    assert on.perplexity(held_out) < trained.perplexity(held_out)
+
+
+def test_weights_without_vocabulary_get_one(saved):
+    files = saved / "options.json", saved / "weights.hdf5"
+    with pytest.raises(ValueError, match="no vocabulary"):
+        ElmoLanguageModel.load(files)
+    model = ElmoLanguageModel(files, **SMALL).fit(sentences(20, "lay"))
+    assert "lay" in model.vocabulary_
+    assert model.options_.projection_dim == 6
+
+
+KILLED = """
+    import os, signal, sys
+    from skorch.callbacks import Callback
+    from grammar import SMALL, sentences
+    from sk_metaembed import ElmoLanguageModel
+    from sk_metaembed.sources.elmo.language_model import _net
+
+    _net.CHECKPOINT_EVERY = 4
+
+    class Kill(Callback):
+        n = 0
+        def on_batch_end(self, net, training=False, **kwargs):
+            self.n += training
+            if self.n == {batch}:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    model = ElmoLanguageModel(**SMALL, checkpoint=sys.argv[1], callbacks=[Kill()])
+    model.fit(sentences(30), X_val=sentences(9, seed=1))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+def test_a_killed_fit_resumes_to_the_same_weights(tmp_path):
+    file = tmp_path / "state" / "fit.pt"
+    data = {"X": sentences(30), "X_val": sentences(9, seed=1)}
+    whole = ElmoLanguageModel(**SMALL).fit(**data)
+    n_batches = -(-30 * 7 // 20)
+    script = textwrap.dedent(KILLED.format(batch=n_batches + 10))
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(file)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    actual = torch.load(file, weights_only=True)
+    assert actual["n_epochs"] == 1
+    assert actual["n_batches"] == 8
+    resumed = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
+    assert_same_weights(resumed, whole)
+    for name in ("train_forward", "train_perplexity", "valid_backward"):
+        assert resumed.history_[:, name] == whole.history_[:, name]
+    assert [p.name for p in file.parent.iterdir()] == ["fit.pt"]
+    # What is over is only read.
+    again = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
+    assert_same_weights(again, whole)
+    with pytest.raises(
+        ValueError, match=r"fit\.pt belongs to another fit: its lr is 0\.02"
+    ):
+        ElmoLanguageModel(**{**SMALL, "lr": 0.1}, checkpoint=file).fit(**data)
+    with pytest.raises(ValueError, match="to another fit: its corpus"):
+        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(31))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """Return the checkpoint of a finished fit, and its content."""
+    file = tmp_path_factory.mktemp("state") / "fit.pt"
+    ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(9))
+    return file, file.read_bytes()
+
+
+DAMAGES = [(cut, None) for cut in (0, 16, 300, -16, -1)]
+DAMAGES += [(None, place) for place in (0.0, 0.5, 0.999)]
+
+
+@pytest.mark.parametrize(("cut", "flipped"), DAMAGES)
+def test_a_damaged_checkpoint_is_refused(cut, flipped, checkpoint):
+    file, data = checkpoint
+    data = bytearray(data[:cut])
+    if flipped is not None:
+        data[int(flipped * (len(data) - 1))] ^= 8
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match=r"fit\.pt is not a checkpoint, or it is cor"):
+        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(9))
+
+
+def test_a_checkpoint_stays_if_the_next_cannot_be_written(tmp_path, monkeypatch):
+    rows, file = sentences(20), tmp_path / "fit.pt"
+    whole = ElmoLanguageModel(**SMALL).fit(rows)
+    replace, n_written = os.replace, []
+
+    def full_from_the_second_on(*args):
+        if n_written:
+            raise OSError(28, "No space left on device")
+        n_written.append(replace(*args))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full_from_the_second_on)
+        with pytest.warns(UserWarning, match=r"fit\.pt cannot be written .*No space"):
+            ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
+    assert list(tmp_path.iterdir()) == [file]
+    assert_same_weights(ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows), whole)
+
+
+class Interrupt(Callback):
+    """Simulates a keyboard interrupt in the second epoch."""
+
+    def on_batch_end(self, net, **kwargs):
+        if len(net.history) == 2:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_training():
+    model = ElmoLanguageModel(**SMALL, callbacks=[Interrupt()]).fit(sentences(20))
+    recorded = model.history_[:, "train_perplexity"]
+    assert model.n_iter_ == len(recorded) == 2
+    assert np.isfinite(recorded).all()
+
+
+def test_partial_fit_starts_and_continues():
+    model = ElmoLanguageModel(**SMALL)
+    actual = [
+        model.partial_fit(sentences(40)).perplexity(sentences(9, seed=1))
+        for _ in range(3)
+    ]
+    assert actual == sorted(actual, reverse=True)
+    assert model.n_iter_ == 3
+    assert model.net_.optimizer_.param_groups[0]["lr"] == SMALL["lr"]
+
+
+@pytest.mark.parametrize(
+    ("X", "params", "message"),
+    [
+        ([], {}, "the corpus is empty: it has 0 rows"),
+        ([["a", "a"]], {}, "only one distinct word, 'a', in 1 rows"),
+        ([["a", "b"]], {"min_count": 2}, "The most frequent word occurs 1 times"),
+        (
+            [["a", "b"]],
+            {"architecture": {"filters": ((60, 2),)}},
+            "'filters' parameter of the architecture of ElmoL.* must be pairs",
+        ),
+        ([["a", "b"]], {"architecture": {"cells": 2}}, "no key 'cells'; its keys are"),
+        (
+            [["a", "b"]],
+            {"architecture": {"cell_dim": 0}},
+            "'cell_dim' parameter of the",
+        ),
+        ([["a", "b"]], {"architecture": {"n_layers": True}}, "'n_layers' parameter"),
+        ([["a", "b"]], {"device": "abacus"}, "not a torch device"),
+    ],
+)
+def test_invalid_input_is_refused(X, params, message):
+    with pytest.raises(ValueError, match=message):
+        ElmoLanguageModel(**{**SMALL, **params}).fit(X)
+
+
+def test_perplexity_of_no_rows_is_refused(trained):
+    with pytest.raises(ValueError, match="X has 0 rows; perplexity needs"):
+        trained.perplexity([])
+    with pytest.raises(ValueError, match="direction must be one of"):
+        trained.perplexity([["the"]], "sideways")
+    assert len(trained.score_samples([])) == 0
+    with pytest.raises(ValueError, match="X_val has 0 rows"):
+        ElmoLanguageModel(**SMALL).fit(sentences(3), X_val=[])
+
+
+def test_diverged_training_raises():
+    model = ElmoLanguageModel(**{**SMALL, "lr": 1e30})
+    with pytest.raises(FloatingPointError, match="training diverged in epoch"):
+        model.fit(sentences(20))
+    assert not hasattr(model, "net_")
+
+
+class FailInTraining(Callback):
+    def on_batch_end(self, net, training=False, **kwargs):
+        if len(net.history[-1]["batches"]) > 1:
+            raise RuntimeError
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_failed_training_leaves_the_model_as_it_was(method):
+    rows = sentences(20)
+    model, twin = (ElmoLanguageModel(**SMALL).fit(rows) for _ in range(2))
+    model.set_params(callbacks=[FailInTraining()], min_count=2)
+    with pytest.raises(RuntimeError):
+        getattr(model, method)(rows)
+    model.set_params(callbacks=None)
+    assert_same_weights(model, twin)
+    assert model.vocabulary_ == twin.vocabulary_
+    assert len(model.history_) == model.n_iter_ == twin.n_iter_
+    assert_same_weights(model.partial_fit(rows), twin.partial_fit(rows))
+
+
+def test_a_perplexity_beyond_the_largest_number_is_infinite():
+    model = ElmoLanguageModel(**SMALL).fit(sentences(20))
+    with torch.no_grad():
+        model.net_.module_.softmax.bias[3] += 1e6
+    assert model.perplexity(sentences(5), "forward") == np.inf
+
+
+def test_a_vocabulary_of_other_size_is_refused(saved, tmp_path):
+    for file in saved.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    with open(tmp_path / "vocab.txt", "a", encoding="utf-8") as held:
+        held.write("more\n")
+    with pytest.raises(ValueError, match=r"vocab\.txt has 14 words, but the softmax"):
+        ElmoLanguageModel.load(tmp_path)
+    (tmp_path / "vocab.txt").write_text("a\nb\n", "utf-8")
+    with pytest.raises(ValueError, match="is not a vocabulary"):
+        ElmoLanguageModel.load(tmp_path)

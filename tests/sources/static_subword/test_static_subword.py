@@ -1,0 +1,334 @@
+"""StaticSubwordEmbedding: parity with its models' own libraries, and its files."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from sklearn.base import clone
+from tokenizers.pre_tokenizers import Punctuation
+
+import sk_metaembed
+from sk_metaembed import StaticSubwordEmbedding, Tokenizer
+from sk_metaembed.datasets import wordllama_paths
+from sk_metaembed.sequences import _split
+from sk_metaembed.sources.static_subword import _model
+from sk_metaembed.sources.static_subword._model import PieceTokenizer
+
+from ... import tiny_static
+
+TEXTS = [
+    "The film: a comedy, 1,000 queens!",
+    "",
+    "naïve CAFÉ — “quoted” £5 東京 film",
+    "[CLS] kings [UNK] film[PAD]",
+    "x" * 101 + " film " + "x" * 100,
+    "a\x00b\u200bc\tfilm\r\nfilm\u3000film\ud800 \u0301film",
+    " ",
+    "İstanbul ΣΊΣΥΦΟΣ ǅ 👩\u200d👧 ½ﬁlm ##ing",
+]
+ENCODABLE = [text.encode("utf-8", "replace").decode() for text in TEXTS]
+
+
+def embed(source, texts):
+    return source.fit(["film"]).transform(texts).blocks[0].values
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "python"])
+def compiled(request, monkeypatch):
+    monkeypatch.setattr(_model, "use_compiled", lambda seconds: request.param)
+
+
+def quantized(n_pieces, dtype, seed=0):
+    """Return the tensors of a model with a quantized vocabulary."""
+    rng = np.random.default_rng(seed)
+    return {
+        "table": (20 * rng.normal(size=(7, 5))).astype(dtype),
+        "mapping": rng.integers(0, 7, n_pieces),
+        "weights": rng.random(n_pieces).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize(
+    ("dtype", "limit"), [("float32", 512), ("float16", None), ("int8", 5)]
+)
+def test_model2vec(compiled, tmp_path, dtype, limit):
+    model2vec = pytest.importorskip("model2vec")
+    n_pieces = tiny_static.wordpiece().get_vocab_size()
+    plain = {"table": quantized(n_pieces, dtype)["table"][np.arange(n_pieces) % 7]}
+    for tensors in (plain, quantized(n_pieces, dtype)):
+        config = {"normalize": True, "max_length": limit}
+        tiny_static.save(tmp_path, config=config, **tensors)
+        own = model2vec.StaticModel.from_pretrained(tmp_path)
+        result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
+        tolerance = 2e-3 if dtype == "float16" else 1e-6  # of the dtype it returns
+        np.testing.assert_allclose(result, own.encode(ENCODABLE), atol=tolerance)
+        source = StaticSubwordEmbedding(tmp_path, output="mean", max_length=None, dim=3)
+        small = model2vec.StaticModel.from_pretrained(tmp_path, dimensionality=3)
+        expected = small.encode(ENCODABLE, max_length=None)
+        np.testing.assert_allclose(embed(source, TEXTS), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("make", [tiny_static.unigram, tiny_static.byte_bpe])
+def test_other_tokenizers(compiled, tmp_path, make):
+    model2vec = pytest.importorskip("model2vec")
+    tiny_static.save(tmp_path, make(), config={})
+    own = model2vec.StaticModel.from_pretrained(tmp_path)
+    result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
+    np.testing.assert_allclose(result, own.encode(ENCODABLE), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_sentence_transformers(tmp_path, normalize):
+    # What its EmbeddingBag and F.normalize compute, without importing torch.
+    tokenizer = tiny_static.wordpiece()
+    tokenizer.enable_truncation(4, direction="left")
+    folder = tiny_static.save_sentence_encoder(
+        tmp_path, tokenizer, normalize=normalize, prompt="film: "
+    )
+    table = load_file(folder / "0_StaticEmbedding" / "model.safetensors")
+    table = table["embedding.weight"]
+    result = embed(StaticSubwordEmbedding(folder, output="mean"), TEXTS)
+    for text, row in zip(ENCODABLE, result, strict=True):
+        ids = tokenizer.encode("film: " + text, add_special_tokens=False).ids
+        expected = table[ids].mean(axis=0)
+        if normalize:
+            expected /= np.linalg.norm(expected)
+        np.testing.assert_allclose(row, expected, atol=1e-6)
+
+
+def test_wordllama():
+    wordllama = pytest.importorskip("wordllama")
+    from tokenizers import Tokenizer as Fast
+
+    weights, tokenizer = wordllama_paths()
+    table = load_file(weights)["embedding.weight"]
+    own = wordllama.WordLlamaInference(table, Fast.from_file(tokenizer))
+    source = StaticSubwordEmbedding((weights, tokenizer), output="mean")
+    np.testing.assert_allclose(embed(source, TEXTS), own.embed(ENCODABLE), atol=1e-6)
+    unit = clone(source).set_params(preprocess="unit")
+    expected = own.embed(ENCODABLE[:1], norm=True)
+    np.testing.assert_allclose(embed(unit, TEXTS[:1]), expected, atol=1e-6)
+
+
+TOKENIZERS = {
+    "bert": tiny_static.wordpiece,
+    "cased": lambda: tiny_static.wordpiece(lowercase=False),
+    "accents": lambda: tiny_static.wordpiece(strip_accents=False, clean_text=False),
+}
+CHARACTERS = st.one_of(
+    st.characters(exclude_categories=["Cs"]),
+    st.sampled_from("abc film.,-'[]#  \t\n\r\x00éÉ中\u0301\u200d👩İς\u302e\U0001d165"),
+    st.sampled_from(["[CLS]", "[UNK]", "<unk>", "##ing", "x" * 100, "e\u0301" * 51]),
+)
+TEXT_LISTS = st.lists(
+    st.lists(CHARACTERS, max_size=20).map("".join), min_size=1, max_size=8
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizers(tmp_path_factory):
+    """Return (here, of tokenizers) by name."""
+    pairs = {}
+    for name, make in TOKENIZERS.items():
+        path = tmp_path_factory.mktemp(name) / "tokenizer.json"
+        own = make()
+        own.save(str(path))
+        here = PieceTokenizer(path)
+        assert here._words is not None
+        pairs[name] = here, own
+    return pairs
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=TEXT_LISTS)
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
+    here, own = tokenizers[name]
+    encodings = own.encode_batch_fast(texts, add_special_tokens=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_model, "use_compiled", lambda seconds: True)
+        pieces = here.pieces(texts)
+    bounds = zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
+    assert [pieces.ids[start:end].tolist() for start, end in bounds] == [
+        encoding.ids for encoding in encodings
+    ]
+
+
+@pytest.mark.parametrize("changed", ["added tokens", "pre-tokenizer"])
+def test_other_settings_are_left_to_tokenizers(tmp_path, changed):
+    own = tiny_static.wordpiece()
+    if changed == "added tokens":
+        own.add_tokens(["Film"])  # searched in normalized texts
+    else:
+        own.pre_tokenizer = Punctuation("contiguous")
+    own.save(str(tmp_path / "tokenizer.json"))
+    here = PieceTokenizer(tmp_path / "tokenizer.json")
+    assert here._words is None
+    assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
+
+
+def test_words_are_means_of_pieces():
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic())
+    block = source.fit_transform([["queens", "東", "film", "☃"], ["film"]]).blocks[0]
+    assert (block.level, block.name) == ("type", "staticsubword")
+    assert block.known.tolist() == [True, True, True, False]
+    table = load_file(Path(tiny_static.folder(), "model.safetensors"))["embeddings"]
+    own = tiny_static.wordpiece()
+    expected = table[own.encode("queens").ids].mean(axis=0)
+    np.testing.assert_allclose(block.values[0], expected, rtol=1e-6)
+    assert source.coverage_ == {"types": 0.75, "tokens": 0.8}
+    assert source.dims_ == {"staticsubword": tiny_static.DIM}
+
+
+def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
+    tiny_static.save(tmp_path, tiny_static.byte_bpe(), config={})
+    source = StaticSubwordEmbedding(tmp_path).fit(["film"])
+    ids = tiny_static.byte_bpe().encode(" film").ids
+    expected = load_file(tmp_path / "model.safetensors")["embeddings"][ids].mean(axis=0)
+    result = source.transform([["film"]]).blocks[0].values[0]
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [tiny_static.wordpiece, tiny_static.byte_bpe])
+def test_files_with_defaults_left_out(tmp_path, make):
+    # As in the files of RoBERTa, GPT-2 and MiniLM, of old versions of tokenizers.
+    own = make()
+    own.enable_truncation(3)
+    state = json.loads(own.to_str())
+    del state["model"]["type"], state["truncation"]["direction"]
+    state = {key: value for key, value in state.items() if value not in (None, [])}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(state))
+    here = PieceTokenizer(path)
+    assert here.truncation == (3, False)
+    own.no_truncation()
+    assert here.pieces(["a FILM"]).ids.tolist() == own.encode("a FILM").ids
+
+
+def test_texts_lists_and_missing_rows():
+    options = {"output": "mean", "missing": "empty"}
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), **options)
+    block = source.fit_transform(["Film, queens", None]).blocks[0]
+    assert block.level == "sequence"
+    assert block.known.tolist() == [True, False]
+    assert not block.values[1].any()
+    lists = source.transform([["Film", ",", "queens"]]).blocks[0].values
+    np.testing.assert_allclose(lists[0], block.values[0], rtol=1e-6)
+    whole = Tokenizer(token_pattern=r"[^ ]+").transform(["Film, queens"])
+    assert np.array_equal(source.transform(whole).blocks[0].values[0], block.values[0])
+
+
+def test_whole_texts_are_not_split_into_tokens(monkeypatch):
+    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
+    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(["a"])
+    embedded = source.transform(Tokenizer().transform(TEXTS))
+    assert not embedded.tokens._is_split
+    assert np.array_equal(embedded.blocks[0].values, embed(source, TEXTS))
+
+
+def test_pickles_refer_to_the_files(tmp_path):
+    folder = tiny_static.save(tmp_path / "m", table=np.eye(200, 300, dtype="f4"))
+    source = StaticSubwordEmbedding(folder, output="mean")
+    expected = embed(source, TEXTS)
+    data = pickle.dumps(source)
+    assert len(data) < 5000
+    assert pickle.loads(data)._model is source._model
+    assert clone(source).fit(["a"])._model is source._model
+    tiny_static.save(folder, table=np.ones((200, 300), dtype="f4"))
+    with pytest.raises(ValueError, match="weights, options or tokenizer changed"):
+        pickle.loads(data)
+    assert not np.allclose(embed(clone(source), TEXTS), expected)
+
+
+@pytest.mark.parametrize("kind", ["folder", "nested", "pair"])
+@pytest.mark.parametrize("bundle", [False, True])
+def test_saved_files(tmp_path, kind, bundle):
+    if kind == "nested":
+        model = tiny_static.save_sentence_encoder(tmp_path / "m", normalize=True)
+    else:
+        model = tiny_static.save(tmp_path / "m")
+    if kind == "pair":
+        model = str(model / "model.safetensors"), str(model / "tokenizer.json")
+    source = StaticSubwordEmbedding(model, output="mean")
+    expected = embed(source, TEXTS)
+    path = sk_metaembed.save(source, tmp_path / "s.skm", bundle=bundle)
+    if bundle:
+        (tmp_path / "m").rename(tmp_path / "gone")
+    _model._handles.clear()
+    loaded = sk_metaembed.load(path)
+    assert np.array_equal(loaded.transform(TEXTS).blocks[0].values, expected)
+
+
+def test_a_name_on_the_hub_is_read_from_its_cache(tmp_path, monkeypatch):
+    hub = pytest.importorskip("huggingface_hub")
+    folder = tiny_static.save(tmp_path / "snapshots" / "a1b2")
+    calls = []
+
+    def download(name, *, revision, allow_patterns, local_files_only):
+        calls.append((name, revision))
+        if name == "missing/model":
+            raise OSError("no network")
+        return str(folder)
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    source = StaticSubwordEmbedding("minishlab/potion").fit(["film"])
+    assert source._model.spec.revision == "a1b2"
+    pickle.loads(pickle.dumps(source))
+    assert calls == [("minishlab/potion", None), ("minishlab/potion", "a1b2")]
+    with pytest.raises(FileNotFoundError, match="could not be downloaded.*no network"):
+        StaticSubwordEmbedding("missing/model").fit(["film"])
+
+
+CORRUPT = [
+    ("config.json", '{"max_length": -1}', "max_length=-1; expected a positive int"),
+    ("config.json", "[]", "config.json is corrupt"),
+    ("modules.json", '{"type": "StaticEmbedding"}', "modules.json is corrupt"),
+    ("modules.json", '[{"type": 1}]', "modules.json is corrupt"),
+]
+
+
+def test_errors(tmp_path):
+    folder = tiny_static.save(tmp_path / "m")
+
+    def fails(error, match, model=folder, **options):
+        with pytest.raises(error, match=match):
+            StaticSubwordEmbedding(model, **options).fit(["film"])
+
+    fails(FileNotFoundError, "there is no folder", tmp_path / "none")
+    fails(FileNotFoundError, "Expected model.safetensors", tmp_path)
+    fails(FileNotFoundError, "no file", (folder / "no.safetensors", "tokenizer.json"))
+    fails(TypeError, r"paths \(weights, tokenizer\)", (folder,))
+    fails(ValueError, "dim=7, but .* 6 dimensions", dim=7)
+    for name, content, message in CORRUPT:
+        (folder / name).write_text(content)
+        fails(ValueError, message)
+        (folder / "config.json").write_text("{}")
+    room = "sentence_transformers.models"
+    modules = [
+        {"path": "", "type": f"{room}.Transformer"},
+        {"path": "1", "type": f"{room}.Pooling"},
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    fails(ValueError, r"modules \['Transformer', 'Pooling'\]")
+    (folder / "modules.json").unlink()
+    content = (folder / "tokenizer.json").read_text()
+    (folder / "tokenizer.json").write_text(content[:-100])
+    fails(ValueError, "tokenizer.json is not a readable tokenizer: EOF")
+    (folder / "tokenizer.json").write_text(content)
+    ids = np.arange(tiny_static.wordpiece().get_vocab_size())
+    small = np.ones((5, 4), np.float32)
+    tiny_static.save(folder, table=small)
+    fails(ValueError, "different model")
+    tiny_static.save(folder, table=small, mapping=ids)
+    fails(ValueError, "points beyond the 5 rows")
+    tiny_static.save(folder, table=np.ones((200, 2), "f4"), mapping=ids.astype("f4"))
+    fails(ValueError, "'mapping' has shape .* expected 1 dim")
+    tiny_static.save(folder, table=np.ones((200, 2), bool))
+    fails(ValueError, "unsupported dtype BOOL")
+    (folder / "model.safetensors").write_bytes(b"\xff" * 30)
+    fails(ValueError, "model.safetensors is corrupt")

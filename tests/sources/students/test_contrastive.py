@@ -1,0 +1,174 @@
+"""ContrastiveEmbedding: the loss, the batches, what training changes, and files."""
+
+import pickle
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import sk_metaembed
+from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
+from sk_metaembed.sources.students._contrastive_training import (
+    balanced_batches,
+    pair_loss,
+)
+
+from ... import tiny_bert, tiny_encoder
+from ...tiny_bert import TinyBert
+
+X = [f"a {word} {thing}" for word in ("good", "bad") for thing in ("film", "king")]
+X += [f"{thing} is {word}" for word in ("good", "bad") for thing in ("queen", "film")]
+Y = np.array(["good", "good", "bad", "bad"] * 2)
+LEARNING = {"lr": 1e-2, "random_state": 0}
+
+
+def source(model=None, **params):
+    return ContrastiveEmbedding(model or TinyBert(), **{**LEARNING, **params})
+
+
+def vectors(step, texts=X):
+    return step.transform(texts).blocks[0].values
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return source().fit(X, Y)
+
+
+@pytest.mark.parametrize("mode", ["cls", "mean"])
+def test_pooling_and_prompt_are_those_of_the_encoder(mode, tmp_path):
+    settings = {"prompts": {"query": "good "}, "default_prompt_name": "query"}
+    steps = [tiny_encoder.pooling(mode)]
+    folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
+    step = source(folder, n_steps=1, lr=1e-9).fit(X, Y)
+    frozen = TransformerEmbedding(folder, preprocess="unit").fit(X)
+    np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
+
+
+def test_a_mistyped_label_is_named():
+    y = np.append(np.tile(Y, 3), "god")
+    with pytest.warns(UserWarning, match=r"rare classes: 'god' \(1 row\)"):
+        source(n_steps=1).fit([*X, *X, *X, "a film"], y)
+
+
+def naive_loss(rows, labels):
+    """Return the loss by a loop over the pairs."""
+    errors = {True: [], False: []}
+    for i, (u, a) in enumerate(zip(rows, labels, strict=True)):
+        for v, b in zip(rows[:i], labels[:i], strict=True):
+            cosine = u @ v / np.linalg.norm(u) / np.linalg.norm(v)
+            errors[a == b].append((cosine - (a == b)) ** 2)
+    return np.mean([np.mean(kind) for kind in errors.values() if kind])
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 2, 2, 2], [0, 1, 2, 3, 4, 5], [3] * 6])
+def test_loss_is_the_mean_over_pairs(labels):
+    rows = np.random.default_rng(0).normal(size=(6, 4))
+    loss = pair_loss(torch.tensor(rows), torch.tensor(labels))
+    assert float(loss) == pytest.approx(naive_loss(rows, labels))
+
+
+def test_batches_have_equally_many_rows_of_each_class_and_reach_all():
+    labels = np.repeat([0, 1, 2], [30, 20, 6])
+    batches = list(islice(balanced_batches(labels, 12, np.random.RandomState(0)), 8))
+    counts = np.array([np.bincount(labels[batch]) for batch in batches])
+    assert (counts[:, 1] == 4).all()
+    assert counts.max() == 4
+    assert counts.min() >= 2  # where a class begins again
+    seen = np.bincount(np.concatenate(batches), minlength=len(labels))
+    assert seen.min() >= 1
+    assert seen[:30].max() <= 2
+
+
+def test_copies_count_once():
+    expected = source(n_steps=3).fit(X, Y).losses_
+    copies = source(n_steps=3).fit([*X, *X[:3]], [*Y, *Y[:3]]).losses_
+    np.testing.assert_allclose(copies, expected, rtol=1e-4)
+
+
+def test_training_separates_the_classes(trained):
+    frozen = TransformerEmbedding(TinyBert(), output="mean").fit(X)
+    labels = torch.from_numpy((Y == "good").astype(int))
+    before, after = (
+        float(pair_loss(torch.tensor(vectors(s)), labels)) for s in (frozen, trained)
+    )
+    assert after < before / 2
+    assert len(trained.losses_) <= 80
+    np.testing.assert_array_equal(trained.classes_, ["bad", "good"])
+
+
+def test_new_texts_are_classified():
+    texts = np.array(
+        [
+            f"{a} {word} {thing}"
+            for word in ("good", "bad")
+            for a in ("a", "the")
+            for thing in ("film", "king", "queen", "cafe", "plot")
+        ]
+    )
+    y = np.repeat(["good", "bad"], 10)
+    clf = make_pipeline(source(), Pooling(), LogisticRegression())
+    new = np.arange(20) % 10 >= 8  # "the cafe" and "the plot"
+    assert clf.fit(texts[~new], y[~new]).score(texts[new], y[new]) == 1
+
+
+def test_same_seed_same_vectors_without_global_state():
+    before = torch.get_rng_state()
+    first = vectors(source(n_steps=5, batch_size=4).fit(X, Y))
+    assert torch.equal(torch.get_rng_state(), before)
+    np.testing.assert_array_equal(
+        first, vectors(source(n_steps=5, batch_size=4).fit(X, Y))
+    )
+    other = vectors(source(n_steps=5, batch_size=4, random_state=1).fit(X, Y))
+    assert np.abs(first - other).max() > 1e-3
+
+
+def test_the_given_model_and_the_input_table_do_not_change():
+    model = tiny_bert.network()
+    weights = {name: w.clone() for name, w in model.state_dict().items()}
+    step = source((model, tiny_bert.tokenizer()), n_steps=3).fit(X, Y)
+    assert all(torch.equal(w, weights[name]) for name, w in model.state_dict().items())
+    trained = dict(step.encoder_.model[0].named_parameters())
+    table = "embeddings.word_embeddings.weight"
+    assert torch.equal(trained[table], weights[table])
+    changed = [name for name, w in trained.items() if not torch.equal(w, weights[name])]
+    assert any("layer.0" in name for name in changed)
+    assert any("layer.1" in name for name in changed)
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("bundle", [False, True])
+def test_files_and_pickles_have_the_trained_weights(loaded, bundle, tmp_path):
+    model = (tiny_bert.network(), tiny_bert.tokenizer()) if loaded else TinyBert()
+    step = source(model if loaded else tiny_bert.folder(), n_steps=3).fit(X, Y)
+    expected = vectors(step)
+    np.testing.assert_array_equal(vectors(pickle.loads(pickle.dumps(step))), expected)
+    sk_metaembed.save(step, tmp_path / "step.skm", bundle=bundle)
+    restored = sk_metaembed.load(tmp_path / "step.skm")
+    np.testing.assert_array_equal(vectors(restored), expected)
+    np.testing.assert_array_equal(vectors(clone(restored).fit(X, Y)), expected)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.linspace(0, 1, 8), "has 0.14.* at row 1. Unknown label type: continuous"),
+        (np.eye(8, dtype=int), "one column of classes; got shape \\(8, 8\\)"),
+        ([[0, 2], [1, 3]] * 4, "one column of classes; got shape \\(8, 2\\)"),
+        (["a"] * 8, r"at least 2 classes in y, got 1 class: \['a'\]"),
+        (None, "requires y"),
+        ([0, 1], "8 rows and y 2 labels"),
+    ],
+)
+def test_invalid_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        source().fit(X, y)
+
+
+def test_divergence_is_an_error():
+    with pytest.raises(ValueError, match="loss of step .* is nan"):
+        source(lr=1e30).fit(X, Y)

@@ -1,0 +1,303 @@
+"""Encoders, decoders and encoder-decoders with their tokenizers."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from sk_metaembed import Tokenizer, TransformerEmbedding
+from sk_metaembed.sources.contextual._sentences import OriginalText
+from sk_metaembed.sources.transformer._alignment import Aligner
+
+from ... import tiny_bert
+
+ROWS = [
+    ["the", "film", "was", "plotting", "good", "king"],
+    ["good"],
+    ["queen", "can't", "kings"],
+    [],
+    ["good", "good"],
+]
+SIZE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+DECODER = {**SIZE, "num_key_value_heads": 1, "head_dim": 8}
+GPT2 = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}
+T5 = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+BART = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 16,
+    "decoder_ffn_dim": 16,
+    "max_position_embeddings": 64,
+}
+DISTIL = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 16}
+XLNET = {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 16}
+LOCAL = {"global_attn_every_n_layers": 2, "local_attention": 4}
+PADDED_WITHIN = {"attention_window": [4, 4], "max_position_embeddings": 66}
+
+# The last three mix padding into the vectors beside it, whatever the mask.
+FAMILIES = {
+    "Roberta": {**SIZE, "pad_token_id": 1},
+    "DistilBert": DISTIL,
+    "Albert": {**SIZE, "embedding_size": 8},
+    "ModernBert": {**SIZE, **LOCAL},
+    "XLM": {"emb_dim": 16, "n_layers": 2, "n_heads": 2},
+    "XLNet": XLNET,
+    "Longformer": {**SIZE, **PADDED_WITHIN, "pad_token_id": 1},
+    "GPT2": GPT2,
+    "Llama": SIZE,
+    "Qwen3": DECODER,
+    "Gemma3Text": {**DECODER, "sliding_window": 16},
+    "T5": T5,
+    "Bart": BART,
+    "FNet": SIZE,
+    "ConvBert": {**SIZE, "embedding_size": 16},
+    "Nystromformer": SIZE,
+}
+
+
+def network(family, **size):
+    config = getattr(transformers, f"{family}Config")
+    ids = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = config(vocab_size=len(tiny_bert.VOCABULARY), **ids, **size)
+        module = getattr(transformers, f"{family}Model")(config).eval()
+        for parameter in module.parameters():
+            if parameter.dim() > 1:  # so that layers differ visibly
+                torch.nn.init.normal_(parameter, std=0.3)
+    return module
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_equal_those_of_transformers_alone_and_in_batches(family):
+    model, tokenizer = network(family, **FAMILIES[family]), tiny_bert.tokenizer()
+    source = TransformerEmbedding((model, tokenizer), "all", max_length=40)
+    embedded = source.fit_transform(ROWS)
+    body = model.get_encoder() if model.config.is_encoder_decoder else model
+    taken = inspect.signature(body.forward).parameters
+    for i, row in enumerate(ROWS):
+        if not row:
+            continue
+        batch = tokenizer([row], is_split_into_words=True, return_tensors="pt")
+        words = np.array([-1 if w is None else w for w in batch.word_ids(0)])
+        given = {name: batch[name] for name in batch if name in taken}
+        with torch.no_grad():
+            states = body(**given, output_hidden_states=True).hidden_states
+        assert len(states) == source.n_hidden_states_
+        alone = source.transform([row])
+        for k, state in enumerate(states):
+            state = state[0].numpy()
+            expected = [state[words == w].mean(0) for w in range(len(row))]
+            for other in (embedded[[i]], alone):
+                values = other.block(f"layer{k}").values
+                np.testing.assert_allclose(values, expected, atol=1e-5)
+
+
+def test_invalid_layers_raise():
+    tokenizer = tiny_bert.tokenizer()
+    size = {**SIZE, "word_embed_proj_dim": 8, "ffn_dim": 16}
+    narrow = network("OPT", **size), tokenizer
+    with pytest.raises(ValueError, match="state 2 has dimension 8, .* says 16"):
+        TransformerEmbedding(narrow).fit_transform(ROWS)
+    size = {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8}
+    shrinking = network("Funnel", **size, d_inner=16), tokenizer
+    with pytest.raises(ValueError, match="one vector per piece in each layer"):
+        TransformerEmbedding(shrinking).fit_transform(ROWS)
+
+
+AWKWARD = ["The", "king's", "", "café", "東京", "\u200b", "goodgood"]
+
+
+class Slow:
+    """A tokenizer in Python, of the kind that has no `word_ids`."""
+
+    is_fast = False
+
+    def __init__(self, tokenizer):
+        self._tokenizer = tokenizer
+
+    def __getattr__(self, name):
+        if name in ("_tokenizer", "backend_tokenizer"):
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+    def __len__(self):
+        return len(self._tokenizer)
+
+    def __call__(self, text, text_pair=None, **options):
+        assert "is_split_into_words" not in options
+        return dict(self._tokenizer(text, text_pair, **options))
+
+
+def test_slow_tokenizers_embed_like_fast_ones():
+    network, bert = tiny_bert.network(), tiny_bert.tokenizer()
+    rows = [AWKWARD, ["king"], []]
+    options = {"layers": "all", "static": True, "prompt": "query:"}
+    fast = TransformerEmbedding((network, bert), **options).fit_transform(rows)
+    slow = TransformerEmbedding((network, Slow(bert)), **options).fit_transform(rows)
+    for a, b in zip(fast.blocks, slow.blocks, strict=True):
+        np.testing.assert_array_equal(a.known, b.known)
+        np.testing.assert_allclose(a.values, b.values, atol=1e-5)
+
+
+def test_lone_surrogates_do_not_raise():
+    source = TransformerEmbedding((tiny_bert.network(), tiny_bert.tokenizer()))
+    assert source.fit_transform([["\ud800", "good"]]).blocks[0].known[1]
+
+
+def test_a_tokenizer_without_pieces_raises():
+    class Mute(Slow):
+        def __call__(self, text, text_pair=None, **options):
+            return {"input_ids": [] if isinstance(text, str) else [[] for _ in text]}
+
+    source = TransformerEmbedding((tiny_bert.network(), Mute(tiny_bert.tokenizer())))
+    with pytest.raises(ValueError, match="Mute returns no pieces for any of"):
+        source.fit([["good"]])
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzT1é東."
+
+
+def made(kind, **content):
+    """Return a tokenizer of a class of transformers with this vocabulary."""
+    if transformers.__version__.startswith("4."):
+        pytest.skip("transformers 4 makes its tokenizers from files only")
+    return getattr(transformers, kind)(**content)
+
+
+def byte_level(kind, **options):
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"]
+    names = [*special, *sorted(ByteLevel.alphabet()), "Ġk", "ki", "Ġki"]
+    vocab = {name: i for i, name in enumerate(names)}
+    merges = [("Ġ", "k"), ("k", "i"), ("Ġk", "i")]
+    return made(kind, vocab=vocab, merges=merges, **options)
+
+
+def unigram(kind):
+    special = "<pad> </s> <unk> <s> <cls> <sep> <mask> [CLS] [SEP] [PAD] [UNK] [MASK]"
+    vocab = [(name, 0.0) for name in special.split()]
+    vocab += [("▁", -3.0), ("▁k", -2.0), ("▁king", -1.0), ("ki", -2.5)]
+    vocab += [(letter, -4.0) for letter in LETTERS]
+    return made(kind, vocab=vocab)
+
+
+def spaces_first(kind, n_bytes=256):
+    special = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(n_bytes))]
+    names = [*special, "▁", *LETTERS, "▁k", "ki", "▁ki"]
+    merges = [("▁", "k"), ("k", "i"), ("▁k", "i")]
+    vocab = {name: i for i, name in enumerate(names)}
+    return made(kind, vocab=vocab, merges=merges)
+
+
+def whole_words():
+    """Return a tokenizer of words that does not split texts."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import WordLevel
+
+    names = ["[UNK]", "The", "a", "kin", "New York"]
+    vocab = {name: i for i, name in enumerate(names)}
+    backend = Backend(WordLevel(vocab, unk_token="[UNK]"))
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="[UNK]"
+    )
+
+
+TOKENIZERS = {
+    "T5": lambda: unigram("T5Tokenizer"),
+    "XLM-RoBERTa": lambda: unigram("XLMRobertaTokenizer"),
+    "XLNet": lambda: unigram("XLNetTokenizer"),
+    "Llama": lambda: spaces_first("LlamaTokenizer"),
+    "Gemma": lambda: spaces_first("GemmaTokenizer"),
+    "GPT-2": lambda: byte_level("GPT2Tokenizer"),
+    "RoBERTa": lambda: byte_level("RobertaTokenizer"),
+    "RoBERTa, spaces": lambda: byte_level("RobertaTokenizer", add_prefix_space=True),
+    "ByT5": lambda: transformers.ByT5Tokenizer(),
+}
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_pieces_of_the_text_are_assigned_to_its_words(kind):
+    tokenizer = TOKENIZERS[kind]()
+    words = ["The", "kin", "a", "king", "東", "1", "b"]
+    aligner = Aligner(tokenizer)
+    pieces, spaced = aligner.encode([words, ["", *words, ""]])
+    assert spaced.ids.tolist() == pieces.ids.tolist()
+    assert (spaced.words - 1).tolist() == pieces.words.tolist()
+    whole = tokenizer(" ".join(words))
+    left, right = aligner.frame.left, aligner.frame.right
+    ids = [*(i for i, _ in left), *pieces.ids, *(i for i, _ in right)]
+    assert ids == whole["input_ids"]
+    for i, word in enumerate(words):
+        own = pieces.ids[pieces.at[pieces.words == i]]
+        assert tokenizer.decode(own).strip() == word
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tiny_bert.tokenizer,
+        *(TOKENIZERS[kind] for kind in ("T5", "XLM-RoBERTa", "XLNet", "Llama")),
+        TOKENIZERS["RoBERTa, spaces"],
+        lambda: spaces_first("LlamaTokenizer", n_bytes=0),  # drops characters
+        whole_words,
+    ],
+)
+def test_token_lists_have_the_pieces_of_separate_words(make):
+    tokenizer = make()
+    words = ["The", "", "New York", "\u200b", "東京", "\ue000kin", "\ufdfa", "a", ""]
+    (pieces,) = Aligner(tokenizer).encode([words])
+    options = {"is_split_into_words": True, "add_special_tokens": False}
+    expected = tokenizer([words], **options)
+    assert pieces.ids.tolist() == expected["input_ids"][0]
+    assert pieces.at.tolist() == list(range(len(pieces.ids)))
+    assert pieces.words.tolist() == expected.word_ids(0)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch moves quantisation elsewhere
+def test_a_network_that_rounds_by_the_batch_gets_single_sentences():
+    pair = tiny_bert.network(), tiny_bert.tokenizer()
+    linear = {torch.nn.Linear}
+    int8 = torch.ao.quantization.quantize_dynamic(pair[0], linear, torch.qint8)
+    source = TransformerEmbedding((int8, pair[1]))
+    embedded = source.fit_transform(ROWS)
+    for i, row in enumerate(ROWS):
+        alone = source.transform([row]).blocks[0].values
+        np.testing.assert_array_equal(embedded[[i]].blocks[0].values, alone)
+    again = TransformerEmbedding((int8, pair[1])).fit(ROWS)
+    assert again.fingerprint_ == source.fingerprint_
+    exact = TransformerEmbedding(pair).fit(ROWS)
+    assert exact.fingerprint_ != source.fingerprint_
+    with pytest.raises(TypeError, match="quantized"):
+        pickle.dumps(source)
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_pieces_of_original_texts_are_assigned_to_their_tokens(kind):
+    tokenizer = TOKENIZERS[kind]()
+    aligner = Aligner(tokenizer)
+    text = "The kin. a Tking  東 1.1 é (b)."
+    tokens = Tokenizer().transform([text])
+    places = tokens.spans().tobytes() if aligner.has_offsets else None
+    (pieces,) = aligner.encode([OriginalText(text, places)], as_text=places is None)
+    expected = tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert pieces.ids.tolist() == expected
+    if not aligner.has_offsets:
+        assert len(pieces.words) == 0
+        return
+    assert (np.diff(pieces.words) >= 0).all()
+    assert set(pieces.words.tolist()) == set(range(tokens.n_tokens))

@@ -1,0 +1,497 @@
+"""output="sentence" computes what the files of a sentence encoder say."""
+
+import json
+import pickle
+import shutil
+import warnings
+from fnmatch import fnmatch
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from hypothesis import given, settings, strategies
+from sklearn.base import clone
+from transformers import AutoConfig
+
+from sk_metaembed import (
+    EmbeddingCache,
+    TrainableTransformer,
+    TransformerEmbedding,
+    load,
+    save,
+)
+from sk_metaembed.sources.transformer._network import Network
+
+from ... import tiny_bert
+from ... import tiny_encoder as tiny
+
+TEXTS = ["the film was good", "a plot", "Kings and the queen", "?!", "good " * 9]
+MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
+MEAN = tiny.pooling("mean")
+PROMPTS = {"prompts": {"query": "query: ", "plot": "the plot: "}}
+
+
+def states(folder, text, family="Bert", limit=None, network=None):
+    """Return ids and last hidden states of one text, (n_pieces, dim)."""
+    options = {} if limit is None else {"truncation": True, "max_length": limit}
+    ids = tiny.tokenizer(family)(text, **options)["input_ids"]
+    if network is None:
+        network = tiny.network(family)
+    with torch.no_grad():
+        output = network(input_ids=torch.tensor([ids]))
+    return np.array(ids), output.last_hidden_state[0].numpy().astype(float)
+
+
+def pooled(vectors, mode):
+    """Return the pooling of one text's pieces, as the papers define it."""
+    places = np.arange(1, len(vectors) + 1)[:, None]
+    return {
+        "cls": lambda: vectors[0],
+        "max": lambda: vectors.max(0),
+        "mean": lambda: vectors.mean(0),
+        "mean_sqrt_len_tokens": lambda: vectors.sum(0) / len(vectors) ** 0.5,
+        "weightedmean": lambda: (vectors * places).sum(0) / places.sum(),
+        "lasttoken": lambda: vectors[-1],
+    }[mode]()
+
+
+def embed(folder, texts=TEXTS, **options):
+    return TransformerEmbedding(folder, **options).fit_transform(texts).blocks[0].values
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_each_architecture_and_pooling(tmp_path, family):
+    folder = tiny.save(tmp_path, family, [tiny.pooling(*MODES), tiny.NORMALIZE])
+    network = tiny.network(family)
+    window = getattr(network.config, "sliding_window", None)
+    loaded = AutoConfig.from_pretrained(folder)
+    if getattr(loaded, "sliding_window", None) != window:
+        pytest.skip("this version of transformers loads another window than it saves")
+    source = TransformerEmbedding(folder)
+    block = source.fit_transform(TEXTS).blocks[0]
+    names = block.name, block.level, source.output_
+    assert names == ("sentence", "sequence", "sentence")
+    for text, vector in zip(TEXTS, block.values, strict=True):
+        _, pieces = states(folder, text, family, network=network)
+        expected = np.concatenate([pooled(pieces, mode) for mode in MODES])
+        expected /= np.linalg.norm(expected)
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+        alone = source.transform([text]).blocks[0].values
+        np.testing.assert_allclose(alone, [expected], atol=1e-5)
+
+
+def test_names_of_versions_say_the_same(tmp_path):
+    folder = tiny.save(tmp_path / "new", steps=[tiny.pooling("cls", "mean")])
+    expected = embed(folder)
+    flags = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}
+    options = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": False}
+    old = tiny.save(tmp_path / "old", steps=[("Pooling", {**options, **flags})])
+    np.testing.assert_array_equal(embed(old), expected)
+    modules = json.loads((old / "modules.json").read_text())
+    rooms = ("base.modules.transformer", "sentence_transformer.modules.pooling")
+    for module, room in zip(modules, rooms, strict=True):
+        kind = module["type"].rpartition(".")[2]
+        module["type"] = f"sentence_transformers.{room}.{kind}"
+    (old / "modules.json").write_text(json.dumps(modules))
+    np.testing.assert_array_equal(embed(old), expected)
+    # The first versions had the transformer in a folder of its own.
+    inside = tmp_path / "inside"
+    shutil.copytree(old, inside / "0_Transformer")
+    shutil.move(inside / "0_Transformer" / "1_Pooling", inside)
+    modules[0]["path"] = "0_Transformer"
+    (inside / "0_Transformer" / "modules.json").unlink()
+    (inside / "modules.json").write_text(json.dumps(modules))
+    np.testing.assert_array_equal(embed(inside), expected)
+
+
+def test_dense_layer_norm_and_residuals(tmp_path):
+    steps = [
+        MEAN,
+        tiny.dense(16, 24, "activation.GELU", use_residual=True),
+        tiny.dense(24, 24, "linear.Identity", bias=False, use_residual=True, seed=1),
+        tiny.layer_norm(24),
+        tiny.dense(24, 6, seed=2),
+    ]
+    folder = tiny.save(tmp_path, steps=steps)
+    first, second, norm, last = (weights for _, _, weights in steps[1:])
+    rows = embed(folder)
+    assert rows.shape == (len(TEXTS), 6)
+    for text, vector in zip(TEXTS, rows, strict=True):
+        x = states(folder, text)[1].mean(0)
+        gelu = torch.nn.functional.gelu
+        y = first["linear.weight"] @ x + first["linear.bias"]
+        y = gelu(torch.tensor(y)).numpy() + first["residual.weight"] @ x
+        y = second["linear.weight"] @ y + y
+        y = (y - y.mean()) / np.sqrt(y.var() + 1e-5)
+        y = y * norm["norm.weight"] + norm["norm.bias"]
+        y = np.tanh(last["linear.weight"] @ y + last["linear.bias"])
+        np.testing.assert_allclose(vector, y, atol=1e-5)
+
+
+def test_modules_of_pieces(tmp_path):
+    name, weights = "token_embeddings", tiny.word_weights()
+    steps = [weights, tiny.dense(16, 16, module_input_name=name), MEAN]
+    folder = tiny.save(tmp_path, steps=steps)
+    words, known = weights[1]["vocab"], weights[1]["word_weights"]
+    factor = np.array([known.get(w, known.get(w.lower(), 0.7)) for w in words])
+    dense = steps[1][2]
+    for text, vector in zip(TEXTS, embed(folder), strict=True):
+        ids, pieces = states(folder, text)
+        pieces = pieces * factor[ids][:, None]
+        pieces = np.tanh(pieces @ dense["linear.weight"].T + dense["linear.bias"])
+        expected = pieces.sum(0) / factor[ids].sum()
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
+def test_a_mean_of_layers(tmp_path):
+    folder = tiny.save(tmp_path, steps=[tiny.layer_pooling(), MEAN])
+    weights = tiny.layer_pooling()[2]["layer_weights"]
+    network = tiny.network("Bert")
+    for text, vector in zip(TEXTS, embed(folder), strict=True):
+        ids = torch.tensor([tiny.tokenizer("Bert")(text)["input_ids"]])
+        with torch.no_grad():
+            layers = network(ids, output_hidden_states=True).hidden_states[1:]
+        means = [layer[0].mean(0).numpy() for layer in layers]
+        expected = np.average(means, axis=0, weights=weights)
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
+def test_weights_in_a_pickle_of_tensors(tmp_path):
+    folder = tiny.save(tmp_path, steps=[MEAN, tiny.dense(16, 4)])
+    expected = embed(folder)
+    place = folder / "2_Dense"
+    tensors = {k: torch.from_numpy(w) for k, w in tiny.dense(16, 4)[2].items()}
+    (place / "model.safetensors").unlink()
+    torch.save(tensors, place / "pytorch_model.bin")
+    np.testing.assert_array_equal(embed(folder), expected)
+    torch.save({"linear.weight": Harmful()}, place / "pytorch_model.bin")
+    with pytest.raises(pickle.UnpicklingError, match="[Ww]eights"):
+        embed(folder)
+
+
+class Harmful:
+    def __reduce__(self):
+        return print, ("run",)
+
+
+@pytest.mark.parametrize(
+    ("options", "prompt"),
+    [
+        ({}, "query: "),
+        ({"prompt_name": "plot"}, "the plot: "),
+        ({"prompt": "a king: "}, "a king: "),
+        ({"prompt": ""}, ""),
+    ],
+)
+def test_prompts(tmp_path, options, prompt):
+    saved = {**PROMPTS, "default_prompt_name": "query"}
+    steps = [tiny.pooling("mean", "cls", include_prompt=False)]
+    folder = tiny.save(tmp_path, steps=steps, settings=saved)
+    source = TransformerEmbedding(folder, **options)
+    rows = source.fit_transform(TEXTS).blocks[0].values
+    assert source.prompt_ == prompt
+    n_prompt = len(tiny.tokenizer("Bert")(prompt)["input_ids"]) - 1 if prompt else 0
+    for text, vector in zip(TEXTS, rows, strict=True):
+        _, pieces = states(folder, prompt + text)
+        pieces = pieces[n_prompt:]
+        expected = np.concatenate([pieces.mean(0), pieces[0]])
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
+def test_long_texts_are_cut_and_counted_or_read_in_windows(tmp_path):
+    folder = tiny.save(tmp_path, steps=[MEAN], options={"max_seq_length": 8})
+    texts = ["good film", "the film was good " * 5]
+    source = TransformerEmbedding(folder)
+    with pytest.warns(UserWarning, match="1 of 2 sequences .* 8 pieces: 14 pieces"):
+        rows = source.fit_transform(texts).blocks[0].values
+    assert (source.max_length_, source.n_long_) == (8, 1)
+    for text, vector in zip(texts, rows, strict=True):
+        expected = states(folder, text, limit=8)[1].mean(0)
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        windows = embed(folder, texts, truncate=False)
+    np.testing.assert_array_equal(windows[0], rows[0])
+    pieces = tiny.tokenizer("Bert")(texts[1], add_special_tokens=False)["input_ids"]
+    network, means = tiny.network("Bert"), []
+    for start in (*range(0, len(pieces) - 6, 3), len(pieces) - 6):
+        ids = torch.tensor([[2, *pieces[start : start + 6], 3]])
+        with torch.no_grad():
+            means.append(network(input_ids=ids).last_hidden_state[0].mean(0).numpy())
+    np.testing.assert_allclose(windows[1], np.mean(means, 0), atol=1e-5)
+
+
+def test_dimensions_are_cut_after_the_modules(tmp_path):
+    steps = [MEAN, tiny.NORMALIZE]
+    whole = embed(tiny.save(tmp_path / "a", steps=steps))
+    saved = {"truncate_dim": 6}
+    folder = tiny.save(tmp_path / "b", steps=steps, settings=saved)
+    np.testing.assert_array_equal(embed(folder), whole[:, :6])
+    np.testing.assert_array_equal(embed(folder, truncate_dim=3), whole[:, :3])
+    np.testing.assert_array_equal(embed(folder, truncate_dim=99), whole)
+
+
+def test_text_is_lower_cased_if_the_files_say_so(tmp_path):
+    folder = tiny.save(tmp_path, steps=[MEAN], options={"do_lower_case": True})
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    tokenizer["normalizer"] = None
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    rows = embed(folder, ["GOOD Film", "good film"])
+    np.testing.assert_array_equal(rows[0], rows[1])
+
+
+def test_a_router_selects_by_prompt_name(tmp_path):
+    folder = tiny.save_router(tmp_path)
+    expected = {
+        task: [pooled(states(folder, text, family)[1], mode) for text in TEXTS]
+        for task, family, mode in (
+            ("query", "Bert", "cls"),
+            ("document", "MPNet", "max"),
+        )
+    }
+    np.testing.assert_allclose(embed(folder), expected["document"], atol=1e-5)
+    for task, rows in expected.items():
+        source = TransformerEmbedding(folder, prompt_name=task).fit(TEXTS)
+        again = pickle.loads(pickle.dumps(source))
+        for fitted in (source, again):
+            values = fitted.transform(TEXTS).blocks[0].values
+            np.testing.assert_allclose(values, rows, atol=1e-5)
+    with pytest.raises(ValueError, match=r"prompts are \['document', 'query'\]"):
+        TransformerEmbedding(folder, prompt_name="title").fit(TEXTS)
+    config = json.loads((folder / "router_config.json").read_text())
+    config["parameters"] = {"allow_empty_key": False}
+    (folder / "router_config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="no default. Choose one with prompt_name"):
+        embed(folder)
+
+
+@pytest.mark.parametrize("kind", ["dense", "router"])
+def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch, kind):
+    import huggingface_hub
+
+    origin = tmp_path / "origin"
+    if kind == "router":
+        tiny.save_router(origin)
+    else:
+        tiny.save(origin, steps=[MEAN, tiny.dense(16, 4)])
+    (origin / "onnx").mkdir()
+    (origin / "onnx" / "model.safetensors").write_bytes(b"large")
+    commit = tmp_path / "0123abc"
+
+    def download(name, allow_patterns, ignore_patterns, **options):
+        for path in origin.rglob("*"):
+            file = path.relative_to(origin).as_posix()
+            taken = any(fnmatch(file, pattern) for pattern in allow_patterns)
+            left = any(fnmatch(file, pattern) for pattern in ignore_patterns)
+            if path.is_file() and taken and not left:
+                (commit / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, commit / file)
+        return str(commit)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    source = TransformerEmbedding("somebody/encoder")
+    rows = source.fit_transform(TEXTS).blocks[0].values
+    np.testing.assert_array_equal(rows, embed(origin))
+    assert source._model.spec.revision == "0123abc"
+    assert not (commit / "onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "saved", "message"),
+    [
+        ([("CNN", {}), MEAN], {}, {}, "the module CNN"),
+        ([MEAN, ("LSTM", {})], {}, {}, "the module LSTM"),
+        ([], {}, {}, "0 modules Pooling"),
+        ([MEAN, tiny.word_weights()], {}, {}, "WordWeights with behind Pooling"),
+        ([MEAN, ("Dense", {"activation_function": "os.system"})], {}, {}, "os.system"),
+        ([("Pooling", {"pooling_mode": "median"})], {}, {}, "pooling_mode='median'"),
+        ([MEAN], {"transformer_task": "fill-mask"}, {}, "fill-mask"),
+        ([MEAN], {"query_length": 8}, {}, "query_length=8"),
+        ([MEAN], {"model_args": {"rotary": 1}}, {}, r"model_args=\['rotary'\]"),
+        ([MEAN], {"modality_config": {"image": {}}}, {}, "texts as None"),
+        ([MEAN], {}, {"model_type": "SparseEncoder"}, "the module SparseEncoder"),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(tmp_path, steps, options, saved, message):
+    folder = tiny.save(tmp_path, steps=steps, options=options, settings=saved)
+    with pytest.raises(
+        ValueError, match=rf"{message}.*FunctionEmbedding\(model.encode"
+    ):
+        embed(folder)
+    assert embed(folder, output="words").shape[1] == tiny.DIM
+
+
+def test_a_module_of_another_library_is_refused(tmp_path):
+    folder = tiny.save(tmp_path, steps=[MEAN])
+    text = (folder / "modules.json").read_text()
+    other = text.replace("sentence_transformers.models.Pooling", "custom_st.Pooling")
+    (folder / "modules.json").write_text(other)
+    with pytest.raises(ValueError, match=r"the module custom_st\.Pooling"):
+        embed(folder)
+    (folder / "modules.json").write_text(text.replace("1_Pooling", "../1_Pooling"))
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        embed(folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": 1}, "layers=1 applies to hidden states"),
+        ({"static": True}, "static=True applies"),
+        ({"prompt": "a", "prompt_name": "b"}, "both set"),
+        (
+            {"prompt_name": "title"},
+            r"prompt_name='title'.*prompts are \['plot', 'query'",
+        ),
+        ({"max_length": 3, "prompt": "the film: "}, "no room for text"),
+        ({"output": "words", "truncate_dim": 3}, "truncate_dim applies to"),
+    ],
+)
+def test_options_that_contradict_each_other(tmp_path, options, message):
+    folder = tiny.save(tmp_path, steps=[MEAN], settings=PROMPTS)
+    with pytest.raises(ValueError, match=message):
+        TransformerEmbedding(folder, **{"output": "sentence", **options}).fit(TEXTS)
+
+
+def test_the_default_is_the_files_or_words(tmp_path):
+    folder = tiny.save(tmp_path, steps=[MEAN])
+    for options in ({"layers": "all"}, {"static": True}, {"subword": "max"}):
+        assert TransformerEmbedding(folder, **options).fit(TEXTS).output_ == "words"
+    plain = tiny_bert.folder()
+    assert TransformerEmbedding(plain).fit(TEXTS).output_ == "words"
+    with pytest.raises(ValueError, match=r"modules.json.*does not have"):
+        TransformerEmbedding(plain, output="sentence").fit(TEXTS)
+    tuned = TrainableTransformer(TransformerEmbedding(folder))
+    assert tuned.source.output == "auto"
+
+
+def test_another_output_than_the_files_say_warns_once(tmp_path):
+    folder = tiny.save(tmp_path / "cls", steps=[tiny.pooling("cls")])
+    source = TransformerEmbedding(folder, output="mean")
+    with pytest.warns(UserWarning, match="pooling by cls. Use output='sentence'"):
+        source.fit(TEXTS)
+    steps = [MEAN, tiny.dense(16, 4)]
+    dense = tiny.save(tmp_path / "dense", steps=steps, seed=1)
+    with pytest.warns(UserWarning, match="the module Dense"):
+        TransformerEmbedding(dense, output="mean").fit(TEXTS)
+    alike = tiny.save(tmp_path / "mean", steps=[MEAN, tiny.NORMALIZE], seed=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source.fit(TEXTS)
+        TransformerEmbedding(alike, output="mean").fit(TEXTS)
+
+
+def test_empty_texts_are_unknown_zeros(tmp_path):
+    folder = tiny.save(tmp_path, steps=[tiny.pooling(*MODES), tiny.layer_norm(96)])
+    texts = ["good film", "", "  ", "\x00", "?!"]
+    block = TransformerEmbedding(folder).fit_transform(texts).blocks[0]
+    assert block.known.tolist() == [True, False, False, False, True]
+    assert not block.values[1:4].any()
+
+
+def test_cache_clones_pickles_and_files(tmp_path, monkeypatch):
+    seen = []
+    whole = Network.last_states
+
+    def counting(self, rows, *args, **options):
+        seen.extend(rows)
+        return whole(self, rows, *args, **options)
+
+    monkeypatch.setattr(Network, "last_states", counting)
+    folder = tiny.save(tmp_path / "a", steps=[MEAN, tiny.dense(16, 4)])
+    cache = tmp_path / "cache"
+    source = TransformerEmbedding(folder, cache=cache)
+    first = source.fit_transform(TEXTS)
+    assert len(seen) == EmbeddingCache(cache).info().entries == len(TEXTS)
+    bundle = save(source, tmp_path / "bundle.skm", bundle=True)
+    others = [
+        pickle.loads(pickle.dumps(source)),
+        load(bundle),
+        clone(source).fit(TEXTS),
+    ]
+    for other in others:
+        assert other.transform(TEXTS) == first
+    assert len(seen) == len(TEXTS)
+    for other in others:
+        rows = other.set_params(cache=None).transform(TEXTS).blocks[0].values
+        np.testing.assert_allclose(rows, first.blocks[0].values, atol=1e-6)
+    place = folder / "2_Dense" / "config.json"
+    identity = "torch.nn.modules.linear.Identity"
+    place.write_text(
+        place.read_text().replace("torch.nn.modules.activation.Tanh", identity)
+    )
+    changed = TransformerEmbedding(folder, cache=cache).fit_transform(TEXTS)
+    assert changed != first
+    with pytest.raises(ValueError, match="weights, options or tokenizer changed"):
+        pickle.loads(pickle.dumps(source))
+
+
+class TestAgainstSentenceTransformers:
+    """The same folders through the library itself, where it is installed."""
+
+    @pytest.fixture(autouse=True)
+    def library(self):
+        self.st = pytest.importorskip("sentence_transformers")
+        if transformers.__version__ < "5":
+            pytest.skip("it requires transformers 5")
+
+    def model(self, folder):
+        return self.st.SentenceTransformer(str(folder), device="cpu")
+
+    @pytest.mark.filterwarnings("ignore:TransformerEmbedding.*longer than")
+    def test_random_modules(self, tmp_path):
+        from benchmarks.sentence_parity import random_case
+
+        @settings(max_examples=8, deadline=None, database=None, derandomize=True)
+        @given(strategies.integers(0, 2**32), strategies.sampled_from(["MPNet", "T5"]))
+        def check(seed, family):
+            _, steps, saved, options, encode = random_case(np.random.default_rng(seed))
+            folder = tmp_path / f"{family}-{seed}"
+            tiny.save(folder, family, steps, saved, options)
+            expected = self.model(folder).encode(TEXTS, **encode)
+            # Coordinates of sums over pieces are large.
+            scale = max(1.0, np.abs(expected).max())
+            np.testing.assert_allclose(
+                embed(folder, **encode), expected, atol=1e-5 * scale
+            )
+
+        check()
+
+    def test_a_router(self, tmp_path):
+        folder = tiny.save_router(tmp_path / "router")
+        model = self.model(folder)
+        for task, encode in (
+            ("query", model.encode_query),
+            ("document", model.encode_document),
+        ):
+            expected = encode(TEXTS)
+            for place in (folder, model):
+                rows = embed(place, prompt_name=task)
+                np.testing.assert_allclose(rows, expected, atol=1e-5)
+
+    def test_the_object_is_used_and_saved_by_reference(self, tmp_path):
+        saved = {**PROMPTS, "default_prompt_name": "query"}
+        steps = [tiny.pooling("cls"), tiny.dense(16, 4), tiny.NORMALIZE]
+        folder = tiny.save(tmp_path / "a", "Bert", steps, saved)
+        model = self.model(folder)
+        source = TransformerEmbedding(model, cache=tmp_path / "cache")
+        first = source.fit_transform(TEXTS)
+        np.testing.assert_allclose(
+            first.blocks[0].values, model.encode(TEXTS), atol=1e-5
+        )
+        assert clone(source).model is model
+        again = pickle.loads(pickle.dumps(source))
+        assert again.model == str(folder)
+        path = save(source, tmp_path / "source.skm")
+        for other in (again, load(path)):
+            assert other.transform(TEXTS) == first  # from the cache
+            rows = other.set_params(cache=None).transform(TEXTS).blocks[0].values
+            np.testing.assert_allclose(rows, first.blocks[0].values, atol=1e-6)
+        assert len(path.read_bytes()) < 20_000
+        with torch.no_grad():
+            next(model.parameters()).add_(1)
+        with pytest.raises(TypeError, match="differs from the files"):
+            pickle.dumps(clone(source))
+        with pytest.raises(ValueError, match="weights changed since fit"):
+            source.transform(["another text"])

@@ -1,0 +1,106 @@
+"""A model needs its own tokenizer; words that it cannot read are counted."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer as Backend
+from tokenizers.models import Unigram
+from tokenizers.pre_tokenizers import Metaspace
+from transformers import PreTrainedTokenizerFast
+
+from sk_metaembed import TransformerEmbedding
+from sk_metaembed.sources.transformer._alignment import Aligner, are_readable
+
+from ... import tiny_bert
+from .test_families import Slow
+
+SENTENCES = [["good", "king"], ["the", "film"], ["bad"]]
+
+
+@pytest.mark.parametrize("left", [[], ["tokenizer_config.json"]])
+def test_a_folder_without_a_tokenizer(tmp_path, left):
+    tiny_bert.save(tmp_path)
+    for file in tmp_path.iterdir():
+        if file.name not in ("config.json", "model.safetensors", *left):
+            file.unlink()
+    with pytest.raises(FileNotFoundError, match="has a model but no tokenizer: no tok"):
+        TransformerEmbedding(tmp_path).fit(SENTENCES)
+    tiny_bert.tokenizer().save_pretrained(tmp_path)
+    assert TransformerEmbedding(tmp_path).fit(SENTENCES).coverage_["tokens"] == 1
+
+
+def test_a_folder_whose_tokenizer_cannot_be_built(tmp_path):
+    tiny_bert.network().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    # Its class raises an error of its own where there are no files.
+    (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "mpnet"}))
+    with pytest.raises(FileNotFoundError, match="has a model but no tokenizer"):
+        TransformerEmbedding(tmp_path).fit(SENTENCES)
+
+
+def test_a_vocabulary_with_the_name_that_its_class_states(tmp_path):
+    tiny_bert.network().save_pretrained(tmp_path)
+    vocabulary = "\n".join(tiny_bert.tokenizer().get_vocab())
+    (tmp_path / "prophetnet.tokenizer").write_text(vocabulary, encoding="utf-8")
+    settings = {"tokenizer_class": "ProphetNetTokenizer"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert TransformerEmbedding(tmp_path).fit(SENTENCES).coverage_["tokens"] == 1
+
+
+def test_a_tokenizer_far_smaller_than_the_vocabulary():
+    model = tiny_bert.network(vocab_size=3000), tiny_bert.tokenizer()
+    message = "BertTokenizer(Fast)? has 92 pieces, but the model's vocabulary has 3,000"
+    with pytest.raises(ValueError, match=message):
+        TransformerEmbedding(model).fit(SENTENCES)
+
+
+def foreign():
+    """Return a tokenizer that knows some pieces, and none of the sentences'."""
+    return tiny_bert.bert_tokenizer([*tiny_bert.SPECIAL, "東0", "東1"])
+
+
+@pytest.mark.parametrize("make", [foreign, lambda: Slow(foreign())])
+def test_words_of_the_unknown_piece_are_counted_with_a_warning(make):
+    source = TransformerEmbedding((tiny_bert.network(), make()), static=True)
+    message = (
+        r"5 of 5 tokens of the training fold, such as 'good', 'king', 'the', 'film', "
+        r"'bad', are unknown to (BertTokenizer(Fast)?|Slow)"
+    )
+    with pytest.warns(UserWarning, match=message):
+        contextual, static = source.fit_transform(SENTENCES).blocks
+    assert source.coverage_ == {"types": 0.0, "tokens": 0.0}
+    assert not static.known.any()
+    # In context it has a vector still.
+    assert contextual.known.all()
+
+
+def test_the_mark_of_a_space_does_not_make_a_word_known():
+    vocabulary = [
+        ("<unk>", -9.0),
+        ("\u2581", -3.0),
+        ("\u2581good", -2.0),
+        ("bad", -2.0),
+    ]
+    backend = Backend(Unigram(vocabulary, unk_id=0))
+    backend.pre_tokenizer = Metaspace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+    pieces = Aligner(tokenizer).encode_words(["good", "bad", "film", "badfilm", ""])
+    names = [tokenizer.convert_ids_to_tokens(ids) for ids in pieces]
+    assert names[2] == ["\u2581", "<unk>"]
+    read = are_readable(pieces, tokenizer)
+    np.testing.assert_array_equal(read, [True, True, False, True, False])
+
+
+def test_words_count_as_the_texts_spell_them():
+    words = [*tiny_bert.SPECIAL, "GOOD", "Film"]
+    cased = tiny_bert.bert_tokenizer(words, lowercase=False)
+    source = TransformerEmbedding((tiny_bert.network(), cased))
+    texts = ["", "GOOD Film, bad", "GOOD Film"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source.fit(texts)
+    assert source.coverage_ == {"types": 2 / 3, "tokens": 4 / 5}
+    with pytest.warns(UserWarning, match="5 of 5 tokens"):
+        source.fit([text.lower().replace(",", "").split() for text in texts])
