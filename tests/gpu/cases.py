@@ -9,6 +9,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import pytest
+import torch
 from skorch.callbacks import Callback
 
 from sk_metaembed import (
@@ -73,10 +75,14 @@ class FirstStep(Callback):
     """Record the weights around the first step of a fit, its gradients and its loss."""
 
     last = None  # of the last fit: estimators train with copies of their callbacks
+    noise = None  # applied to the initial weights
 
     def on_train_begin(self, net, **kwargs):
         """Record the initial weights."""
         self.gradients_, self.after_, self.loss_ = {}, None, None
+        if FirstStep.noise is not None:
+            for _, weight in net.get_all_learnable_params():
+                FirstStep.noise(weight.detach())
         self.before_ = _weights(net)
         FirstStep.last = self
 
@@ -100,6 +106,34 @@ class FirstStep(Callback):
             result[f"gradient {name}"] = gradient
             result[f"step {name}"] = self.after_[name] - self.before_[name]
         return result
+
+
+def rounding_effects(case, expected, n_repeats=8):
+    """Return how far noise of the size of bfloat16's rounding moves each gradient.
+
+    This is far where large contributions cancel, as in the gradients of biases, and
+    where a unit is so close to the kink of relu that rounding turns it on or off.
+
+    Returns
+    -------
+    dict of str to float
+        The largest norm of the change of each gradient of `expected`, the arrays of the
+        case on the CPU in float32.
+    """
+    generator = torch.Generator().manual_seed(0)
+
+    def noise(weight):
+        weight.mul_(1 + 2**-8 * torch.randn(weight.shape, generator=generator))
+
+    effects = dict.fromkeys((n for n in expected if n.startswith("gradient")), 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FirstStep, "noise", noise)
+        for _ in range(n_repeats if effects else 0):
+            moved = case.compute("cpu", "float32")
+            for name in effects:
+                change = np.linalg.norm(moved[name] - expected[name])
+                effects[name] = max(effects[name], change)
+    return effects
 
 
 def _weights(net):

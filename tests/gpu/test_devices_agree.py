@@ -6,7 +6,7 @@ itself, which tests these tests.
 
 import pytest
 
-from .cases import CASES
+from .cases import CASES, rounding_effects
 from .compare import differences, exact_products
 
 pytestmark = pytest.mark.gpu
@@ -22,4 +22,5 @@ def test_a_device_agrees_with_the_cpu(name, dtype, device):
         # In bfloat16 devices round differently, so the reference is exact.
         expected = case.compute("cpu", "float32")
         actual = case.compute(device, dtype)
-    assert not differences(expected, actual, dtype)
+        effects = rounding_effects(case, expected) if dtype == "bfloat16" else None
+    assert not differences(expected, actual, dtype, effects)
