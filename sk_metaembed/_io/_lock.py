@@ -1,7 +1,7 @@
 """Locks between processes: files that one process at a time has locked."""
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 
 def lock_file(path, *, wait):
@@ -27,3 +27,13 @@ def release_lock(lock):
     with suppress(OSError):
         os.unlink(lock.lock_file)
     lock.release()
+
+
+@contextmanager
+def exclusive_lock(target):
+    """Hold a lock file next to the target, which one process at a time can."""
+    lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
+    try:
+        yield
+    finally:
+        release_lock(lock)

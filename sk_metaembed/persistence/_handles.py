@@ -11,8 +11,9 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 
+from .._io._atomic import cache_home
+from .._io._publish import publish
 from ..vectors import WordVectors
-from ..vectors._cache import cache_root, publish
 from ._errors import SavedFileError
 
 # Modules that open each kind of handle.
@@ -111,6 +112,6 @@ def _unpack(file, prefix):
             with open(path, "xb") as out:
                 file.copy(name, out.write)
 
-    folder = cache_root().parent / "bundles" / key
+    folder = cache_home() / "bundles" / key
     publish(folder, extract)
     return folder

@@ -10,7 +10,7 @@ from ._source_subsets import source_subsets
 from ._union import EmbeddingUnion, make_embedding_union
 from .cache._embedding_cache import EmbeddingCache
 from .elmo._embedding import ElmoEmbedding
-from .elmo._model import ElmoOutputSpec
+from .elmo._forward import ElmoOutputSpec
 from .elmo._options import ElmoOptions
 from .elmo.language_model._language_model import ElmoLanguageModel
 from .static_subword._embedding import StaticSubwordEmbedding

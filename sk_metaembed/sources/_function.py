@@ -11,8 +11,8 @@ import numpy as np
 
 from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
+from .._io._lock import exclusive_lock
 from ..sequences import Block
-from ..vectors._cache import exclusive_lock
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._fingerprint import fingerprint_of
 from .cache._sentence_cache import SentenceCache

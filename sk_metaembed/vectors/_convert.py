@@ -11,12 +11,13 @@ import joblib
 import numpy as np
 
 from .._core._checked_parameters import is_integer
-from ._cache import cache_root, digest_file, publish
+from .._io._publish import publish
+from ._cache import cache_root, digest_file
 from ._detect_format import SourceStream, detect
 from ._keyed_vectors import append_arrays
 from ._read_fasttext import read_fasttext
 from ._read_word2vec import read_binary, read_text
-from ._store_files import VERSION, StoreWriter, map_arrays, read_meta
+from ._store_files import STORE_VERSION, StoreWriter, map_arrays, read_meta
 from ._word_index import pack
 
 _DTYPES = ("float32", "float16")
@@ -43,7 +44,7 @@ class Options:
 
     def key(self, content):
         """Return a digest of the content's digest and of all that shapes the store."""
-        parts = [VERSION, content, self.limit, self.dtype or "float32"]
+        parts = [STORE_VERSION, content, self.limit, self.dtype or "float32"]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
 
 

@@ -14,6 +14,7 @@ import struct
 
 import numpy as np
 
+from .._io._publish import publish
 from ..sequences import EmbeddedSequences, Tokenizer, TokenSequences
 from ..sequences._characters import (
     JOINER,
@@ -29,7 +30,6 @@ from ..sequences._characters import (
 )
 from ..sequences._pipeline_steps import find_step
 from ..sequences._word_lookup import estimator_output
-from ._cache import publish
 
 _FILES = {"config.json", "model.safetensors", "modules.json", "tokenizer.json"}
 _STATIC = "sentence_transformers.models.StaticEmbedding"

@@ -27,7 +27,7 @@ import numpy as np
 from .._core._arrays import infinite_rows
 from ._word_index import MAX_NGRAM, PackedWords, build_index
 
-VERSION = 2
+STORE_VERSION = 2
 META = "meta.json"
 _CHUNK_BYTES = 1 << 24
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
@@ -162,7 +162,7 @@ class StoreWriter:
         for name, array in arrays.items():
             np.save(self.directory / f"{name}.npy", array)
         meta = {
-            "version": VERSION,
+            "version": STORE_VERSION,
             "count": packed.n_words,
             "dim": self._matrix.dim,
             "dtype": self.dtype.name,
@@ -249,11 +249,11 @@ def read_meta(path):
             raise ValueError(f"invalid file name {invalid[0]!r}")
     except (ValueError, KeyError, TypeError) as error:
         raise corrupt_error(path, f"{META} cannot be read ({error})") from error
-    if version != VERSION:
+    if version != STORE_VERSION:
         raise ValueError(
             f"{path}: the store has layout version {version}; this release reads "
-            f"version {VERSION}. Delete the directory and convert the source again; a "
-            "file that bundles the store must be saved again."
+            f"version {STORE_VERSION}. Delete the directory and convert the source "
+            "again; a file that bundles the store must be saved again."
         )
     for name, size in files.items():
         file = os.path.join(path, name)

@@ -24,6 +24,7 @@ from sk_metaembed import (
     load,
     save,
 )
+from sk_metaembed._io import _handle_cache
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 from sk_metaembed.utils.estimator_checks import WORDS
 
@@ -157,12 +158,8 @@ def test_vectors_that_moved_or_changed(tmp_path):
 
 
 def clear_handles():
-    from sk_metaembed.sources import _elmo_model
-    from sk_metaembed.sources.transformer import _model
-    from sk_metaembed.vectors import _word_vectors
-
-    for module in (_word_vectors, _elmo_model, _model):
-        module._handles.clear()
+    for cache in list(_handle_cache._caches):
+        cache.clear()
 
 
 @pytest.mark.parametrize("kind", ["elmo", "transformer"])
@@ -188,7 +185,7 @@ def test_nothing_is_downloaded(tmp_path, monkeypatch):
     structure = json.dumps(forge.nodes_of(parts)).replace(here, json.dumps(place))
     assert place in structure
     monkeypatch.setattr("urllib.request.urlopen", lambda *a, **k: 1 / 0)
-    monkeypatch.setattr("sk_metaembed.vectors._download.urlopen", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("sk_metaembed._io._download.urlopen", lambda *a, **k: 1 / 0)
     path = tmp_path / "url.skm"
     path.write_bytes(forge.zipped(forge.with_nodes(parts, json.loads(structure))))
     refused(path, "is not on this machine")

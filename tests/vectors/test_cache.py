@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from sk_metaembed import WordVectors
-from sk_metaembed._io._lock import lock_file, release_lock
+from sk_metaembed._io._lock import exclusive_lock, lock_file, release_lock
 from sk_metaembed.vectors import _cache, _convert
-from sk_metaembed.vectors._cache import exclusive_lock
 
 
 @pytest.fixture

@@ -26,12 +26,8 @@ from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
 from ..contextual._sentences import Layer, SentenceRows, distinct_sentences, token_bar
 from ._character_ids import count_truncated
-from ._model import (
-    ElmoForward,
-    ElmoSpec,
-    make_output_spec,
-    shared_elmo,
-)
+from ._forward import ElmoForward, make_output_spec
+from ._model import ElmoSpec, shared_elmo
 from ._texts import TextSplitter, align_words, texts_with_words
 
 if TYPE_CHECKING:

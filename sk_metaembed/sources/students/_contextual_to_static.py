@@ -17,7 +17,7 @@ from ..._core._named_errors import names_errors
 from ...sequences import EmbeddedSequences, TokenSequences
 from ...sequences._validation import read_rows
 from ...vectors import WordVectors
-from ..elmo.language_model._corpus import is_stream
+from .._text_streams import is_stream
 
 if TYPE_CHECKING:
     from ..._core._typing import StrPath, SupportsTransform, Texts

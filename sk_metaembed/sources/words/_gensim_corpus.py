@@ -9,7 +9,7 @@ import numpy as np
 from ...sequences import TokenSequences, check_tokens
 from ...sequences._split import canonical
 from ...sequences._validation import count_missing
-from ..elmo.language_model._corpus import Lines, is_stream, refuse_text, text_files
+from .._text_streams import Lines, is_stream, refuse_text, text_files
 
 _ROWS = 4096  # read at a time
 _MAX_LENGTH = 10_000  # gensim silently truncates longer sentences

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...._io._atomic import atomic_path
-from ....vectors._download import local_file
+from ...._io._download import local_file
 from .._options import ElmoOptions, options_to_dict, read_options
 from .._weight_files import (
     array_types,

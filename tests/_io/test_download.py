@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from sk_metaembed.vectors._download import download
+from sk_metaembed._io._download import download
 
 CONTENT = bytes(range(256)) * 400
 OTHER = CONTENT[::-1]
