@@ -29,8 +29,7 @@ from .. import (
 )
 from ..inspection import compare_sources
 from ..persistence._errors import check_parent, file_path
-from ..tables._table_encoder import warn_of_unread_values
-from ..tables._table_reader import find_kinds
+from ..tables._api import find_kinds, warn_of_unread_values
 from . import _data
 from ._model_tables import SCORES, columns_frame, learners_frame
 from ._read_table import READERS, read_table, split_suffix

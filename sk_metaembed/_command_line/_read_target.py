@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from ..tables._column_kinds import column_kind, read_cells, read_floats
+from ..tables._api import column_kind, read_cells, read_floats
 
 _MAX_CLASSES = 20  # a target of more distinct integers is a number
 _LARGEST = 2.0**63  # of integers; floats beyond are amounts

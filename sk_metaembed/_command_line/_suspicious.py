@@ -5,7 +5,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .._core._messages import plural
-from ..tables._table_encoder import plain_features
+from ..tables._api import plain_features
 
 _LEAK_R2 = 0.98
 _AS_GOOD = 0.01  # below the score of all columns

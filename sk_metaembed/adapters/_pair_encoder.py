@@ -11,17 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._frames import check_same_names, column_names, record_names
 from .._core._sklearn import HasMethods
-from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._columns import (
-    check_same_names,
-    column_names,
-    distinct_cells,
-    record_names,
+from ..sequences import (
+    EmbeddedSequences,
+    SequencePairs,
+    SequencesInputMixin,
+    TokenSequences,
 )
-from ..sequences._mixins import MISSING_CONSTRAINT, SequencesInputMixin
-from ..sequences._sequence_pairs import read_pairs, tokens_of
-from ..sequences._validation import count_missing
+from ..sequences._api import (
+    MISSING_CONSTRAINT,
+    count_missing,
+    distinct_cells,
+    read_pairs,
+    tokens_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,16 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._sample_weights import weight_params
 from .._core._sklearn import HasMethods, Interval, StrOptions, check_sample_weight
-from ..sequences._mixins import (
-    EmbeddedInputMixin,
-    TaggerMixin,
+from ..sequences import EmbeddedInputMixin, TaggerMixin, convert_tags
+from ..sequences._api import (
+    SCHEMES,
     block_dims,
     check_embedded,
-)
-from ..sequences._tags import (
-    SCHEMES,
     check_scheme,
-    convert_tags,
     decode_tags,
     read_tags,
 )

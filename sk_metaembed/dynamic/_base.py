@@ -18,9 +18,8 @@ from .._core._sklearn import (
     VisualBlock,
     check_sample_weight,
 )
-from ..sequences import SequencePairs
-from ..sequences._mixins import EmbeddedInputMixin
-from ..sequences._targets import check_target
+from .._core._targets import check_target
+from ..sequences import EmbeddedInputMixin, SequencePairs
 from ._parameters import (
     CONSTRAINTS,
     NETWORK,

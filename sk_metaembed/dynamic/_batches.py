@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from .._core._ragged import span_index
 from .._training._device import fits, send
 from ..sequences import SequencePairs
-from ..sequences._block import LEVELS
-from ..sequences._indexing import span_index
+from ..sequences._api import LEVELS
 from ._trainable import tokens_and_blocks
 
 

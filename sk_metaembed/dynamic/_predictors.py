@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..sequences._targets import check_target
+from .._core._targets import check_target
 from ._base import BaseDynamicMeta
 from ._parameters import Attention
 from ._targets import (

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from .._core._ragged import span_index
 from ..sequences import TokenSequences
-from ..sequences._indexing import span_index
-from ..sequences._tags import (
+from ..sequences._api import (
     allowed_transitions,
     encode_tags,
     tag_classes,

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._sklearn import StrOptions
-from ..sequences import SequencePairs
-from ..sequences._mixins import TaggerMixin
-from ..sequences._tags import SCHEMES, check_scheme, decode_tags, read_tags
+from ..sequences import SequencePairs, TaggerMixin
+from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import TRAIN_OPTIONS, Attention, MixerKind
 from ._tag_targets import TagTarget, allowed_tags

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from .._core._named_errors import errors_of_input
-from ..sequences._targets import (
+from .._core._targets import (
     as_numbers,
     counted_labels,
     is_continuous,

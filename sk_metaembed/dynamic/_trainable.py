@@ -10,8 +10,7 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._mixins import check_embedded
-from ..sequences._sequence_pairs import holds_pairs, read_pairs
+from ..sequences._api import check_embedded, holds_pairs, read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

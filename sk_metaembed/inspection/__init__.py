@@ -1,4 +1,4 @@
-"""Displays of embeddings and of fitted steps, in the form of scikit-learn's."""
+"""Explanations of predictions, comparisons of sources, and displays."""
 
 from .._core._public_module import set_public_module
 from ._attention import attention_weights

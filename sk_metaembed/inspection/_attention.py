@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core._named_errors import names_errors
-from ..sequences._pipeline_steps import find_step
+from .._pipelines import find_step
 
 if TYPE_CHECKING:
     import pandas as pd

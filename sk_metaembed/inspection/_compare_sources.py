@@ -14,21 +14,16 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
+from .._core._frames import is_lazy
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._sklearn import safe_indexing
+from .._core._targets import check_target, is_continuous, no_warning_of_rare_classes
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..meta._stacked import equal_rows
+from ..meta._api import equal_rows, read_classes, read_numbers
 from ..meta._stacked_models import make_folds
-from ..meta._stacked_targets import read_classes, read_numbers
-from ..pooling._sequence_blocks import sequence_blocks
+from ..pooling._api import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, Tokenizer
-from ..sequences._targets import (
-    check_target,
-    is_continuous,
-    no_warning_of_rare_classes,
-)
-from ..sequences._validation import is_lazy
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,

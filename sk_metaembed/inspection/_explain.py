@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._named_errors import names_errors
 from .._core._sklearn import safe_indexing
+from .._pipelines import replace_steps, unwrap_fitted
 from ..sequences import Block, EmbeddedSequences
-from ..sequences._pipeline_steps import replace_steps, unwrap_fitted
 from ._explain_linear import Contributions, Outputs, exact_contributions, source_of
 from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 
-from ..meta._stacked_decisions import refuse_pairs_of_classes
+from .._pipelines import apply_steps, flat_steps
+from ..meta._api import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
-from ..sequences._pipeline_steps import apply_steps
 
 # Maximum difference between an affine model and its linearization, relative to values.
 _TOLERANCE = 1e-4
@@ -81,16 +80,6 @@ class Outputs:
                 f"target={target!r} is not one of the classes {self.classes.tolist()}."
             )
         return np.full(len(values), matches[0])
-
-
-def flat_steps(estimator):
-    """Return the steps that an estimator applies one after another."""
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-    if not isinstance(estimator, Pipeline):
-        return [estimator]
-    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-    return [inner for step in steps for inner in flat_steps(step)]
 
 
 class Contributions(NamedTuple):

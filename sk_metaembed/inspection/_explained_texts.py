@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 
 from .._core._messages import short_repr
 from .._core._sklearn import safe_indexing
+from .._pipelines import flat_steps, replace_steps
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
@@ -24,9 +25,8 @@ from ..sequences import (
     check_texts,
     check_tokens,
 )
-from ..sequences._pipeline_steps import replace_steps
-from ..sequences._validation import fill_missing, read_rows
-from ._explain_linear import Outputs, flat_steps
+from ..sequences._api import fill_missing, read_rows
+from ._explain_linear import Outputs
 
 
 def read_texts(estimator, X, column):

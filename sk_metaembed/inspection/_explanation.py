@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from ..sequences._html import display_word
+from ..sequences._api import display_word
 from ._display import BaseDisplay, draw_bars, draw_legend
 from ._words_html import (
     html_fragment,

@@ -13,8 +13,8 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 from sklearn.metrics.pairwise import cosine_distances
 
+from .._core._frames import is_missing
 from .._core._messages import plural
-from ..sequences._row_errors import is_missing
 from ._display import BaseDisplay, draw_legend
 from ._style import point_style
 from ._token_selection import (

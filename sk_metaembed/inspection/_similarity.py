@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.metrics.pairwise import cosine_similarity
 
-from ..sequences._word_lookup import lookup_vectors
+from .._pipelines import lookup_vectors
 from ._display import BaseDisplay, readable_on
 from ._token_selection import (
     check_count,

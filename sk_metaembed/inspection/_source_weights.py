@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from ..sequences import TokenSequences
-from ..sequences._tags import read_tags
+from ..sequences._api import read_tags
 from ._attention import find_attention_step, weight_columns
 from ._display import BaseDisplay, draw_bars, draw_legend
 

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 
 from .._core._checked_parameters import is_integer
+from .._pipelines import find_embedded
 from ..sequences import EmbeddedSequences
-from ..sequences._pipeline_steps import find_embedded
 from ._style import shorten
 
 _MAX_VECTORS = 1000

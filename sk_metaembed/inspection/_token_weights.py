@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core._named_errors import NamedErrorsMixin
 from ..sequences import TokenSequences
-from ..sequences._html import display_word
+from ..sequences._api import display_word
 from ._attention import (
     dominant_source,
     find_attention_step,

@@ -13,13 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from ..sequences import Block
-from ..sequences._mixins import (
-    EmbeddedInputMixin,
-    SequencesOutputMixin,
-    block_dims,
-    check_embedded,
-)
+from ..sequences import Block, EmbeddedInputMixin, SequencesOutputMixin
+from ..sequences._api import block_dims, check_embedded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
 from .._core._sklearn import Interval
-from ..pooling._sequence_blocks import sequence_blocks
+from ..pooling._api import sequence_blocks
 from ..sequences import Block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import column_signs

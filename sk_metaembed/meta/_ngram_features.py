@@ -6,8 +6,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import pair_features
 from ..sequences import SequencePairs
-from ..sequences._ngrams import learn_ngrams, ngram_weights, word_counts
-from ..sequences._split import prepare_texts
+from ..sequences._api import learn_ngrams, ngram_weights, prepare_texts, word_counts
 
 _MAX_WORDS = 2
 _MAX_FEATURES = 20_000  # of each number of words

@@ -23,16 +23,16 @@ from .._core._arrays import inverse_norms, normalize_rows, pair_features
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, check_sample_weight
+from .._core._targets import check_target
 from ..pooling import Pooling
-from ..pooling._sequence_blocks import sequence_blocks
-from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
-from ..sequences._mixins import (
+from ..pooling._api import sequence_blocks
+from ..sequences import (
+    EmbeddedSequences,
+    SequencePairs,
     SequencesInputMixin,
-    block_dims,
-    check_embedded,
+    TokenSequences,
 )
-from ..sequences._sequence_pairs import tokens_of
-from ..sequences._targets import check_target
+from ..sequences._api import block_dims, check_embedded, tokens_of
 from ._stacked_decisions import decisions
 from ._stacked_targets import expected, predicted, read_classes, read_numbers
 

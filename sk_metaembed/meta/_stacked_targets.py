@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from ..sequences._targets import (
+from .._core._targets import (
     check_target,
     class_codes,
     is_indicator,

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from .._core._arrays import normalize_rows
 from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
-from ..sequences._word_lookup import lookup_vectors
+from .._pipelines import lookup_vectors
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
+from .._pipelines import lookup_known, texts_by_branch
 from ..sequences import check_tokens
-from ..sequences._pipeline_steps import texts_by_branch
-from ..sequences._word_lookup import lookup_known
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -12,7 +12,7 @@ from sklearn.metrics import classification_report, precision_recall_fscore_suppo
 
 from .._core._named_errors import errors_of_input, names_errors
 from ..sequences import EmbeddedSequences, check_tokens
-from ..sequences._tags import check_scheme, read_tags, tags_to_spans
+from ..sequences._api import check_scheme, read_tags, tags_to_spans
 from ._validation import check_option
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
 from .._core._named_errors import names_errors
-from ..sequences._word_lookup import lookup_vectors
+from .._pipelines import lookup_vectors
 from ._validation import check_option, check_scores, check_words
 
 if TYPE_CHECKING:

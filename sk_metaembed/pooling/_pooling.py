@@ -16,12 +16,8 @@ from .._core._checked_parameters import is_real
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
-from ..sequences._mixins import (
-    EmbeddedInputMixin,
-    block_dims,
-    check_embedded,
-)
-from ..sequences._split import canonical, canonical_words
+from ..sequences import EmbeddedInputMixin
+from ..sequences._api import block_dims, canonical, canonical_words, check_embedded
 from ._bags import block_bags, pool_late
 from ._modes import (
     LARGEST_POWER,

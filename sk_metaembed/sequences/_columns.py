@@ -1,58 +1,13 @@
-"""Read tables whose columns contain texts or token lists, and the columns' names."""
+"""Read tables whose columns contain texts or token lists."""
 
 import numpy as np
 
+from .._core._frames import as_list, column_names, read_frame
 from .._core._messages import plural, short_repr
 from ._embedded_sequences import EmbeddedSequences
 from ._row_errors import is_token_list, kind
 from ._token_sequences import TokenSequences
-from ._validation import (
-    as_list,
-    first_present,
-    is_lazy,
-    read_frame,
-    refuse_other_input,
-)
-
-
-def column_names(X):
-    """Return the names of a DataFrame's columns if all of them are str, else None."""
-    if is_lazy(X) or not hasattr(X, "columns"):
-        return None
-    names = list(getattr(X, "column_names", X.columns))
-    return names if all(isinstance(name, str) for name in names) else None
-
-
-def record_names(step, X):
-    """Set a step's `feature_names_in_` to the column names of X, if it has any."""
-    step.__dict__.pop("feature_names_in_", None)
-    names = column_names(X)
-    if names is not None:
-        step.feature_names_in_ = np.array(names, dtype=object)
-
-
-def check_same_names(step, X):
-    """Raise a ValueError if the columns of X have other names than in `fit`."""
-    expected, received = getattr(step, "feature_names_in_", None), column_names(X)
-    if expected is None or received is None:
-        return
-    expected = list(expected)
-    if received != expected:
-        raise ValueError(
-            "The feature names should match those that were passed during fit: "
-            f"the columns {expected}, in this order; got {received}. Select them: "
-            f"X[{expected}]."
-        )
-
-
-def check_names(names):
-    """Raise a ValueError unless there are column names, without duplicates."""
-    names = list(names)
-    if not names or len(set(names)) < len(names):
-        raise ValueError(
-            "at least one column is needed, with distinct names; got "
-            f"{short_repr(names)}. Rename columns that have the same name."
-        )
+from ._validation import first_present, refuse_other_input
 
 
 def refuse_other_rows(X, *, rows, allowed):

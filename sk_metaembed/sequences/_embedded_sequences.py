@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._core._ragged import span_index
 from ._block import LEVELS, Block
 from ._html import embedded_html
-from ._indexing import Rows, span_index
+from ._indexing import Rows
 from ._token_sequences import TokenSequences, padded
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Rows: indexing of containers with a row per sequence; and of ragged arrays."""
+"""Rows: indexing of containers with a row per sequence."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Row = TypeVar("_Row")
-
-_CHUNK = 1 << 16  # bytes gathered at once
 
 
 class Rows(Immutable, Generic[_Row]):
@@ -62,28 +60,3 @@ class Rows(Immutable, Generic[_Row]):
                 "Use an int, a slice, a mask or an array of row numbers."
             )
         return self._take(rows) if rows.ndim else self._row(int(rows))
-
-
-def span_index(offsets, rows):
-    """Return the positions of some rows of a ragged array, and their new offsets."""
-    lengths = np.diff(offsets)[rows]
-    new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    shift = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
-    return np.arange(new_offsets[-1]) + shift, new_offsets
-
-
-def gather_spans(buffer, starts, ends, separator):
-    """Return the bytes of spans, each followed by a separator, and their offsets."""
-    offsets = np.concatenate([[0], np.cumsum(ends - starts + 1)])
-    gathered = np.empty(offsets[-1], dtype=buffer.dtype)
-    # In chunks, because the position of each byte takes 8 bytes.
-    marks = np.searchsorted(offsets, np.arange(0, offsets[-1], _CHUNK))
-    bounds = np.unique([*marks, len(starts)]).tolist()
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
-        begin, end = offsets[first], offsets[last]
-        sizes = np.diff(offsets[first : last + 1])
-        positions = np.repeat(starts[first:last] - offsets[first:last], sizes)
-        positions += np.arange(begin, end)
-        buffer.take(positions, out=gathered[begin:end], mode="clip")
-    gathered[offsets[1:] - 1] = separator
-    return gathered, offsets

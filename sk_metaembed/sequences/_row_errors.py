@@ -1,12 +1,12 @@
 """Error messages for invalid rows of user input, with the remedy."""
 
 import datetime
-import decimal
 import numbers
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .._core._frames import is_missing
 from .._core._messages import short_repr
 
 TEXT, TOKEN_LIST = "a str", "a list of str"
@@ -15,19 +15,6 @@ NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
 _TAG_REMEDY = (
     ', such as "O" or "B-person"; convert numbers to the names that they encode.'
 )
-_SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
-
-
-def is_missing(value):
-    """Return whether a value is None, NaN, ``pd.NA`` or ``pd.NaT``.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    # NaN, of any type of number, differs from itself.
-    return isinstance(value, _SCALARS) and bool(value != value)
 
 
 def is_token_list(row):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._core._frames import pandas_index, read_frame
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from ._columns import refuse_other_rows, row_cells
@@ -14,7 +15,7 @@ from ._html import pairs_html
 from ._indexing import Rows
 from ._row_errors import is_token_list
 from ._token_sequences import RowInfo, TokenSequences
-from ._validation import check_cells, pandas_index, read_frame
+from ._validation import check_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core._ragged import gather_spans
 from .._io._compiled import in_threads
 from ._characters import character_classes
-from ._indexing import gather_spans
 
 # Characters that are split at a time: bounds the memory of encoded copies and gives
 # several threads work.

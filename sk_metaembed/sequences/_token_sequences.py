@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from .._core._arrays import read_only
+from .._core._ragged import span_index
 from ._html import tokens_html
-from ._indexing import Rows, span_index
+from ._indexing import Rows
 from ._row_errors import plain_tokens
 from ._text_spans import text_spans
 

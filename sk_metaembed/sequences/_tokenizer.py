@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._decorators import fit_context
+from .._core._frames import as_list
 from .._core._sklearn import StrOptions
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
@@ -21,7 +22,7 @@ from ._row_errors import is_token_list, plain_tokens
 from ._split import prepare_texts, split_texts, words_splitter
 from ._text_spans import locate_in_order, locate_matches
 from ._token_sequences import TokenSequences
-from ._validation import as_list, check_tokens, count_missing
+from ._validation import check_tokens, count_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .._core._frames import as_list, is_lazy, is_missing, pandas_index, read_frame
 from .._core._messages import short_repr
 from ._embedded_sequences import EmbeddedSequences
 from ._row_errors import (
@@ -21,7 +22,6 @@ from ._row_errors import (
     TEXT,
     TEXT_OR_TOKENS,
     TOKEN_LIST,
-    is_missing,
     is_token_list,
     plain_tokens,
     row_error,
@@ -99,11 +99,6 @@ def refuse_dataset(X):
     raise TypeError(f"X is of type {name}{named}; its rows are dicts. {remedy}.")
 
 
-def is_lazy(X):
-    """Return whether X is a LazyFrame of polars, which has no data yet."""
-    return type(X).__name__ == "LazyFrame"
-
-
 def read_rows(X):
     """Return the rows of any supported collection as a list, unchecked."""
     refuse_other_input(X)
@@ -116,25 +111,6 @@ def read_rows(X):
         received = f"{type(X).__name__} of shape {X.shape}"
         raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
     return as_list(X)
-
-
-def as_list(values):
-    """Return an array, Series or iterable as a list."""
-    if hasattr(values, "to_list"):
-        return values.to_list()
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
-
-
-def read_frame(X):
-    """Return the columns of a DataFrame, Arrow table or 2-D array, as lists."""
-    n_columns = range(X.shape[1])
-    if hasattr(X, "iloc"):
-        return [X.iloc[:, j].tolist() for j in n_columns]
-    if hasattr(X, "to_series"):
-        return [X.to_series(j).to_list() for j in n_columns]
-    if hasattr(X, "column"):
-        return [X.column(j).to_pylist() for j in n_columns]
-    return [np.asarray(X)[:, j].tolist() for j in n_columns]
 
 
 def _check_one_column(X):
@@ -363,12 +339,6 @@ def check_tokens(
     else:
         tokens = TokenSequences.from_lists(rows)
     return tokens._with_row_info(index=pandas_index(X), missing=absent)
-
-
-def pandas_index(X):
-    """Return the index of a pandas Series or DataFrame, None of anything else."""
-    # Lists and tuples have an `index` too: a method.
-    return X.index if hasattr(X, "iloc") else None
 
 
 def count_missing(rows):

@@ -20,11 +20,11 @@ from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import (
     Block,
     EmbeddedSequences,
+    SequencesOutputMixin,
     TokenSequences,
     check_tokens,
 )
-from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
-from ..sequences._validation import count_missing
+from ..sequences._api import MISSING_CONSTRAINT, count_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,17 +32,13 @@ from .._core._sklearn import (
     raise_for_params,
     routing_enabled,
 )
-from ..sequences._mixins import (
-    EmbeddedInputMixin,
-    SequencesOutputMixin,
-    block_dims,
-    check_embedded,
-)
-from ..sequences._targets import (
+from .._core._targets import (
     check_target,
     no_warning_of_rare_classes,
     warn_of_rare_classes,
 )
+from ..sequences import EmbeddedInputMixin, SequencesOutputMixin
+from ..sequences._api import block_dims, check_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

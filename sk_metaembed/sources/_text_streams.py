@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 
 from .._io._text_lines import read_lines
-from ..sequences._validation import refuse_dataset
+from ..sequences._api import refuse_dataset
 
 
 def is_stream(X):

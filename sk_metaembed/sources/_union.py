@@ -19,11 +19,11 @@ from .._core._sklearn import BaseComposition, VisualBlock, print_elapsed_time
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
+    SequencesOutputMixin,
     TokenSequences,
     check_tokens,
 )
-from ..sequences._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
-from ..sequences._validation import count_missing
+from ..sequences._api import MISSING_CONSTRAINT, count_missing
 from ._base import used_types
 from ._estimator import reads_tokens
 

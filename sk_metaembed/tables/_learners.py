@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import validate_data
 
 from .._core._sample_weights import weight_params
-from ..meta._stacked_decisions import PerLabel, decisions
+from ..meta._api import PerLabel, decisions
 
 _ROUNDS = 100
 _TREES = 100

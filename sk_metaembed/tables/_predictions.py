@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core._targets import check_target, is_continuous
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..sequences._mixins import EmbeddedInputMixin
-from ..sequences._targets import check_target, is_continuous
+from ..sequences import EmbeddedInputMixin
 
 # With fewer rows, out-of-fold predictions did not improve the next step or misled it.
 FEWEST_ROWS = 200

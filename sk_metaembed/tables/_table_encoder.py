@@ -12,13 +12,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._frames import record_names
 from .._core._messages import plural
 from .._core._sklearn import (
     Interval,
     StrOptions,
     check_sample_weight,
 )
-from ..sequences._columns import record_names
 from ._column_encoder import ColumnEncoder
 from ._column_kinds import find_duplicates
 from ._named_sources import NamedSourcesMixin

@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import check_sample_weight
-from ..meta._stacked_targets import expected, predicted, read_classes, read_numbers
-from ..sequences._targets import check_target
+from .._core._targets import check_target
+from ..meta._api import expected, predicted, read_classes, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

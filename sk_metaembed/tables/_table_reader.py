@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core._messages import plural, short_repr
-from ..sequences._columns import refuse_other_rows
+from ..sequences._api import refuse_other_rows
 from ._column_kinds import column_kind, find_duplicates, read_cells
 
 _ALLOWED = (

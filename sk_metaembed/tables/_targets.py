@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sequences._targets import check_target, is_continuous
+from .._core._targets import check_target, is_continuous
 
 _FOLDS = 5
 _MAX_COLUMNS = 10  # the most frequent classes or labels

@@ -13,21 +13,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._frames import check_names, check_same_names, record_names
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, Interval, StrOptions
+from .._core._targets import check_target
 from ..meta import BlockPCA
 from ..pooling import Pooling
-from ..sequences import SequencePairs, Tokenizer
-from ..sequences._columns import (
-    check_names,
-    check_same_names,
-    distinct_cells,
-    read_columns,
-    record_names,
-)
-from ..sequences._mixins import SequencesInputMixin
-from ..sequences._targets import check_target
-from ..sequences._validation import check_cells
+from ..sequences import SequencePairs, SequencesInputMixin, Tokenizer
+from ..sequences._api import check_cells, distinct_cells, read_columns
 from ..sources import EmbeddingUnion, LSAEmbedding
 from ._named_sources import NamedSourcesMixin
 from ._predictions import StackedPredictions

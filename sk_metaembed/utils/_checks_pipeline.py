@@ -12,8 +12,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
-from ..sequences._mixins import SequencesInputMixin, SequencesOutputMixin
+from ..sequences import (
+    EmbeddedSequences,
+    SequencePairs,
+    SequencesInputMixin,
+    SequencesOutputMixin,
+    TokenSequences,
+    check_tokens,
+)
 from ._checks_data import (
     as_container,
     as_input,

@@ -15,7 +15,7 @@ import numpy as np
 from .._core._arrays import infinite_rows
 from .._core._named_errors import names_errors
 from .._io._atomic import atomic_path
-from ..sequences._word_lookup import lookup_vectors
+from .._pipelines import lookup_vectors
 from ._convert import store_arrays
 from ._export_model2vec import (
     WORD_START,

@@ -15,6 +15,7 @@ import struct
 import numpy as np
 
 from .._io._publish import publish
+from .._pipelines import estimator_output, find_step
 from ..sequences import EmbeddedSequences, Tokenizer, TokenSequences
 from ..sequences._characters import (
     JOINER,
@@ -28,8 +29,6 @@ from ..sequences._characters import (
     run_rule,
     word_rule,
 )
-from ..sequences._pipeline_steps import find_step
-from ..sequences._word_lookup import estimator_output
 
 _FILES = {"config.json", "model.safetensors", "modules.json", "tokenizer.json"}
 _STATIC = "sentence_transformers.models.StaticEmbedding"

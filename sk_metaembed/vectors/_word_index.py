@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core._ragged import gather_spans
 from .._io._compiled import use_compiled
-from ..sequences._indexing import gather_spans
-from ..sequences._split import prepare_texts
+from ..sequences._api import prepare_texts
 
 MAX_NGRAM = 999  # characters
 _SECONDS = 3e-6  # for a word in Python

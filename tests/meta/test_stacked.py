@@ -34,9 +34,9 @@ from sk_metaembed import (
     StackedMetaRegressor,
     TokenSequences,
 )
+from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._stacked_models import make_folds
 from sk_metaembed.meta._stacked_targets import read_classes
-from sk_metaembed.sequences._targets import no_warning_of_rare_classes
 
 from ..draws import QUICK
 

@@ -22,7 +22,7 @@ from sk_metaembed import (
     Tokenizer,
     TokenSequences,
 )
-from sk_metaembed.sequences._indexing import gather_spans
+from sk_metaembed._core._ragged import gather_spans
 
 ROWS = [["to", "be", "or"], [], ["be", "to"], ["x"], ["or", "or"]]
 

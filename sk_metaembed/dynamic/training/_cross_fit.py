@@ -17,8 +17,8 @@ from skorch.callbacks import (
 )
 
 from ..._core._checked_parameters import is_integer
+from ..._core._ragged import span_index
 from ...sequences import SequencePairs
-from ...sequences._indexing import span_index
 from .._targets import ColumnsTarget
 from .._trainable import tokens_and_blocks
 

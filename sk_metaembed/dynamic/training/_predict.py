@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ...sequences._indexing import span_index
+from ..._core._ragged import span_index
 from .._batches import (
     BucketLoader,
     PrecomputedTypes,

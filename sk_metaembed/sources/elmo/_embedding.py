@@ -14,7 +14,7 @@ from ..._core._decorators import fit_context, rollback_on_error
 from ..._core._sklearn import Interval, StrOptions
 from ..._training._device import resolve_device
 from ...sequences import Block, TokenSequences, check_tokens
-from ...sequences._validation import count_missing
+from ...sequences._api import count_missing
 from .._base import (
     BaseEmbedding,
     Preprocess,

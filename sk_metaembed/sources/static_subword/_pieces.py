@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...sequences._indexing import span_index
+from ..._core._ragged import span_index
 
 
 class Pieces(NamedTuple):

@@ -15,7 +15,7 @@ from sklearn.utils import check_scalar
 
 from ..._core._named_errors import names_errors
 from ...sequences import EmbeddedSequences, TokenSequences
-from ...sequences._validation import read_rows
+from ...sequences._api import read_rows
 from ...vectors import WordVectors
 from .._text_streams import is_stream
 

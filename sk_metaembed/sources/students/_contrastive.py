@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._core._sklearn import Interval
+from ..._core._targets import check_target, class_codes, warn_of_rare_classes
 from ..._training._device import resolve_device
 from ...sequences import Block
-from ...sequences._targets import check_target, class_codes, warn_of_rare_classes
 from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
 from ..trainable._trainable_transformer import SentencePieces, TransformerSpec

@@ -13,7 +13,7 @@ from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._named_errors import errors_of_input
 from ..._core._sklearn import HasMethods, Interval, safe_indexing
 from ...sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
-from ...sequences._ngrams import Ngrams, learn_ngrams, ngram_weights
+from ...sequences._api import Ngrams, learn_ngrams, ngram_weights
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 from .._estimator import as_dense_rows
 from ..contextual._sentences import equal_sequences

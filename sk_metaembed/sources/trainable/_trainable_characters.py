@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from ..._core._checked_parameters import CheckedParametersMixin, is_integer
 from ..._core._sklearn import Interval
 from ...sequences import TokenSequences
-from ...sequences._split import canonical_words
+from ...sequences._api import canonical_words
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
 from ..words._byte_pairs import BytePairs

@@ -8,7 +8,7 @@ import numpy as np
 from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
 from ...sequences import Block, EmbeddedSequences
-from ...sequences._split import canonical, prepare_texts
+from ...sequences._api import canonical, prepare_texts
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]

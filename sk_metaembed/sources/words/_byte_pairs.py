@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...sequences import TokenSequences
-from ...sequences._split import canonical_words
+from ...sequences._api import canonical_words
 
 MARK = "\u2581"  # begins every word, as in sentencepiece
 _LEAST_COUNT = 2  # occurrences of a pair that is merged

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ...sequences import TokenSequences, check_tokens
-from ...sequences._split import canonical
-from ...sequences._validation import count_missing
+from ...sequences._api import canonical, count_missing
 from .._text_streams import Lines, is_stream, refuse_text, text_files
 
 _ROWS = 4096  # read at a time

@@ -11,8 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..._core._sklearn import Interval
 from ...sequences import Block
-from ...sequences._ngrams import word_counts
-from ...sequences._split import canonical_words
+from ...sequences._api import canonical_words, word_counts
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from ..._core._gensim import import_gensim
 from ..._core._sklearn import Interval, StrOptions
 from ...sequences import EmbeddedSequences
-from ...sequences._late import LateBlock, LateRows
+from ...sequences._api import LateBlock, LateRows
 from ...vectors import WordVectors, find_respelled
 from .._base import Preprocess
 from .._folder_kind import hint_of_folder

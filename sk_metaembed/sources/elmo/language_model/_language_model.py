@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...._core._decorators import fit_context, rollback_on_error
 from ...._core._sklearn import CallbackSupportMixin, Interval, StrOptions
-from ....sequences._mixins import SequencesInputMixin
+from ....sequences import SequencesInputMixin
 from .._options import checked_options
 from ._corpus import (
     make_vocabulary,

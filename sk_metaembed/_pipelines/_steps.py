@@ -1,6 +1,5 @@
 """Find a step inside a fitted pipeline, search or ColumnTransformer, and its input."""
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +7,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._sklearn import safe_indexing
-from ._embedded_sequences import EmbeddedSequences
-from ._mixins import EmbeddedInputMixin, SequencesOutputMixin
-from ._token_sequences import TokenSequences
-from ._tokenizer import Tokenizer
+from ..sequences import (
+    EmbeddedInputMixin,
+    EmbeddedSequences,
+    SequencesOutputMixin,
+    Tokenizer,
+    TokenSequences,
+)
 
 
 class Columns(NamedTuple):
@@ -139,7 +141,7 @@ def _one_route(estimator, predicate):
     if routes:
         return routes[0]
     estimator = unwrap_fitted(estimator)
-    steps = [step for _, step in _flat_steps(estimator)]
+    steps = [step for _, step in _named_steps(estimator)]
     return Route("", tuple(steps) or (estimator,))
 
 
@@ -159,7 +161,7 @@ def _is_one_column(X):
 def _routes(estimator, predicate, name="", steps=()):
     """Return a Route for each branch with a step that satisfies the predicate."""
     estimator = unwrap_fitted(estimator)
-    for own_name, step in _flat_steps(estimator) or [("", estimator)]:
+    for own_name, step in _named_steps(estimator) or [("", estimator)]:
         # Branches after a matching step take its output, so they are not searched.
         branches = parallel_branches(step) if not any(map(predicate, steps)) else []
         routes = [
@@ -175,14 +177,14 @@ def _routes(estimator, predicate, name="", steps=()):
     return [Route(name, steps)] if any(map(predicate, steps)) else []
 
 
-def _flat_steps(estimator, name=""):
+def _named_steps(estimator, name=""):
     """Return (name, step) pairs of a Pipeline, and of Pipelines among its steps."""
     pairs = []
     for own_name, step in getattr(estimator, "steps", ()):
         if step is None or isinstance(step, str):
             continue
         full_name, step = _join(name, own_name), unwrap_fitted(step)
-        pairs += _flat_steps(step, full_name) or [(full_name, step)]
+        pairs += _named_steps(step, full_name) or [(full_name, step)]
     return pairs
 
 
@@ -226,43 +228,13 @@ def _join(*names):
     return "__".join(name for name in names if name)
 
 
-# Where fitted estimators keep the steps that they apply.
-_STEPS = (
-    *("best_estimator_", "estimator_", "regressor_", "encoder_", "encoders_"),
-    *("steps", "transformer_list", "transformers_", "transformer_"),
-    *("_pipeline", "_wrapped_transformer"),  # of skrub
-)
+def flat_steps(estimator):
+    """Return the steps that an estimator applies one after another."""
+    from sklearn.pipeline import Pipeline
 
-
-def replace_steps(estimator, function):
-    """Return a fitted estimator with ``function(step)`` in place of each of its steps.
-
-    Estimators around a replaced step are shallow copies; `estimator` is not modified.
-    If the function returns a step itself, the steps inside it are replaced.
-    """
-    new = function(estimator)
-    if new is not estimator:
-        return new
-    own = getattr(estimator, "__dict__", {})
-    parts = {name: own[name] for name in _STEPS if own.get(name) is not None}
-    changes = {name: _replace_part(part, function) for name, part in parts.items()}
-    changes = {name: part for name, part in changes.items() if part is not parts[name]}
-    if changes:
-        new = copy(estimator)
-        vars(new).update(changes)
-    return new
-
-
-def _replace_part(part, function):
-    """Replace steps in an estimator, a dict of them, or (name, step, ...) tuples."""
-    if isinstance(part, dict):
-        new = {name: replace_steps(step, function) for name, step in part.items()}
-        is_same = all(new[name] is step for name, step in part.items())
-    elif isinstance(part, list):
-        new = [
-            (name, replace_steps(step, function), *rest) for name, step, *rest in part
-        ]
-        is_same = all(pair[1] is old[1] for pair, old in zip(new, part, strict=True))
-    else:
-        return replace_steps(part, function)
-    return part if is_same else new
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    return [inner for step in steps for inner in flat_steps(step)]

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from sk_metaembed.sequences._targets import check_target, is_continuous, is_indicator
+from sk_metaembed._core._targets import check_target, is_continuous, is_indicator
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")

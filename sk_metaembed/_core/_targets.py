@@ -12,10 +12,8 @@ from decimal import Decimal
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from .._core._messages import plural, short_repr
-from ._columns import column_names
-from ._row_errors import is_missing
-from ._validation import is_lazy, read_frame
+from ._frames import column_names, is_lazy, is_missing, read_frame
+from ._messages import plural, short_repr
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "

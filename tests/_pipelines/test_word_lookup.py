@@ -9,7 +9,7 @@ from sk_metaembed import (
     TokenSequences,
     WordVectors,
 )
-from sk_metaembed.sequences._word_lookup import lookup_known, lookup_vectors
+from sk_metaembed._pipelines._word_lookup import lookup_known, lookup_vectors
 
 TABLE = {"tea": [1.0, 2.0], "milk": [3.0, 4.0], "nil": [0.0, 0.0]}
 WORDS = ["milk", "gnu", "tea", "milk"]

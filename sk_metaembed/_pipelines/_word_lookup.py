@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from .._core._arrays import infinite_rows
-from ._embedded_sequences import EmbeddedSequences
-from ._pipeline_steps import embedded_by_branch, features_within
-from ._token_sequences import TokenSequences
+from ..sequences import EmbeddedSequences, TokenSequences
+from ._steps import embedded_by_branch, features_within
 
 
 def lookup_vectors(embedding, words):

@@ -1,0 +1,25 @@
+"""Look into fitted pipelines: find steps, replace them, and look up word vectors."""
+
+from ._replacement import replace_steps
+from ._steps import (
+    apply_steps,
+    find_embedded,
+    find_step,
+    flat_steps,
+    texts_by_branch,
+    unwrap_fitted,
+)
+from ._word_lookup import estimator_output, lookup_known, lookup_vectors
+
+__all__ = [
+    "apply_steps",
+    "estimator_output",
+    "find_embedded",
+    "find_step",
+    "flat_steps",
+    "lookup_known",
+    "lookup_vectors",
+    "replace_steps",
+    "texts_by_branch",
+    "unwrap_fitted",
+]

@@ -1,0 +1,63 @@
+"""What other rooms may use of this one, in addition to its public names."""
+
+from ._block import LEVELS
+from ._columns import distinct_cells, read_columns, refuse_other_rows
+from ._html import display_word
+from ._late import LateBlock, LateRows
+from ._mixins import MISSING_CONSTRAINT, block_dims, check_embedded
+from ._ngrams import Ngrams, learn_ngrams, ngram_weights, word_counts
+from ._sequence_pairs import holds_pairs, read_pairs, tokens_of
+from ._split import canonical, canonical_words, prepare_texts
+from ._tags import (
+    SCHEMES,
+    allowed_transitions,
+    check_scheme,
+    decode_tags,
+    encode_tags,
+    read_tags,
+    tag_classes,
+    tags_to_spans,
+)
+from ._validation import (
+    check_cells,
+    count_missing,
+    fill_missing,
+    read_rows,
+    refuse_dataset,
+)
+
+__all__ = [
+    "LEVELS",
+    "MISSING_CONSTRAINT",
+    "SCHEMES",
+    "LateBlock",
+    "LateRows",
+    "Ngrams",
+    "allowed_transitions",
+    "block_dims",
+    "canonical",
+    "canonical_words",
+    "check_cells",
+    "check_embedded",
+    "check_scheme",
+    "count_missing",
+    "decode_tags",
+    "display_word",
+    "distinct_cells",
+    "encode_tags",
+    "fill_missing",
+    "holds_pairs",
+    "learn_ngrams",
+    "ngram_weights",
+    "prepare_texts",
+    "read_columns",
+    "read_pairs",
+    "read_rows",
+    "read_tags",
+    "refuse_dataset",
+    "refuse_other_rows",
+    "tag_classes",
+    "tags_to_spans",
+    "tokens_of",
+    "word_counts",
+]

@@ -1,0 +1,14 @@
+"""What other rooms may use of this one, in addition to its public names."""
+
+from ._column_kinds import column_kind, read_cells, read_floats
+from ._table_encoder import plain_features, warn_of_unread_values
+from ._table_reader import find_kinds
+
+__all__ = [
+    "column_kind",
+    "find_kinds",
+    "plain_features",
+    "read_cells",
+    "read_floats",
+    "warn_of_unread_values",
+]
