@@ -5,8 +5,8 @@ affine function of the pooled vector. This function consists of all steps after 
 pooling. Its slopes are computed from differences of its values, at points at which it
 is then checked to be affine.
 
-The step that pools is recognized by its methods `_pooled` and `_from_pooled`; `Pooling`
-documents them.
+The step that pools is recognized by its methods `word_parts` and `from_pooled`;
+`Pooling` documents them.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from .._pipelines import apply_steps, flat_steps
+from ..meta import ConcatMetaEmbedding
 from ..meta._api import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
 
@@ -99,20 +100,20 @@ def exact_contributions(estimator, X, choose, background=None):
     `choose` returns the column to explain in each row of values (n_texts, n_columns).
     """
     steps = flat_steps(estimator)
-    place = next((i for i, s in enumerate(steps) if hasattr(s, "_pooled")), None)
+    place = next((i for i, s in enumerate(steps) if hasattr(s, "word_parts")), None)
     if place is None or not (hasattr(steps[-1], "coef_") or steps[-1] is steps[place]):
         return None
     before, pool, after = steps[:place], steps[place], steps[place + 1 :]
     embedded = apply_steps(before, X)
     if not isinstance(embedded, EmbeddedSequences):  # pairs
         return None
-    pooled, parts = pool._pooled(embedded)
-    pooled = pooled.astype(np.float64)
+    pooled, parts = pool.word_parts(embedded)
+    pooled = np.asarray(pooled, dtype=np.float64)
     function = _AfterPooling(pool, after, embedded[:1])
     reference = _reference(pool, after, pooled.shape[1])
     if background is not None:
-        mean = pool._pooled(apply_steps(before, background))[0]
-        reference = mean.mean(axis=0, dtype=np.float64)
+        mean = pool.word_parts(apply_steps(before, background))[0]
+        reference = np.mean(mean, axis=0, dtype=np.float64)
     try:
         linear = linearize(function, reference, pooled)
     except ValueError:  # a step rejects some points, so it is not affine
@@ -144,7 +145,7 @@ class _AfterPooling:
         self._like = pool.transform(embedded) if after else None
 
     def __call__(self, pooled):
-        X = self._pool._from_pooled(pooled)
+        X = self._pool.from_pooled(pooled)
         if self._like is None:
             return self._outputs.as_columns(X)
         if hasattr(self._like, "iloc"):
@@ -221,7 +222,7 @@ def _sources_by_dim(before, parts):
     for step in before:
         if hasattr(step, "named_sources_"):
             union = step
-        last = getattr(step, "_concatenated_dims", None)
+        last = step.dims_in_ if isinstance(step, ConcatMetaEmbedding) else None
     names = []
     for block, _ in parts:
         dims = {block.name: block.dim} if last is None else last

@@ -85,11 +85,6 @@ class ConcatMetaEmbedding(WeightedMetaEmbedding):
                 own[rows] = part * np.float32(weight)
         return values, known_to_any(blocks, self.weights_)
 
-    @property
-    def _concatenated_dims(self):
-        """Dimensions of the output that belong to each source, in order."""
-        return self.dims_in_
-
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from ..sequences import Block
+
     Input = EmbeddedSequences | TokenSequences | SequencePairs
 
 _CONCAT = "concat"
@@ -395,10 +397,25 @@ class _BaseStacked(
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
         return np.tensordot([*self.weights_.values()], np.stack(values), 1)
 
-    def _sum_of_columns(self, columns):
-        """Return the predictions that the columns of `transform` make, by model."""
+    def combine(self, columns: ArrayLike) -> NDArray[np.float64]:
+        """Return the weighted sum of the columns of `transform` or `fit_transform`.
+
+        Of the columns of `fit_transform` it is the out-of-fold prediction of the stack.
+
+        Parameters
+        ----------
+        columns : array-like of shape (n_sequences, n_features_out)
+            The predictions of each model.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_columns)
+            Decision values, with one column for two classes, or numbers.
+        """
+        check_is_fitted(self)
+        each = np.split(np.asarray(columns), len(self.weights_), axis=1)
         center = self._target.center
-        return self._sum([each - center for each in columns]) + center
+        return self._sum([values - center for values in each]) + center
 
     def _decide(self, X):
         check_is_fitted(self)
@@ -406,14 +423,30 @@ class _BaseStacked(
 
     # Models that read tokens are not functions of the vectors.
     @available_if(lambda self: len(self._vector_models) == len(self.estimators_))
-    def _pooled(self, X):
-        """Return the pooled vectors of single sequences, as `Pooling._pooled` does.
+    def word_parts(
+        self, X: EmbeddedSequences
+    ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
+        """Return the vectors that the models read, and the weight of each token.
 
-        They have a part per form that a model reads; in the form "row" the factors of
-        the words contain the length of the pooled vector.
+        As `Pooling.word_parts`, for `explain`. Only if all models read vectors of
+        sources: with ``tfidf=False`` and without `models` that read tokens.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks seen in `fit`.
+
+        Returns
+        -------
+        pooled : ndarray of float32, shape (n_sequences, dim)
+            The vectors of each source, in each form that a model reads: scaled to unit
+            length, or not.
+        parts : list of (Block, ndarray of shape (n_tokens,) or None)
+            The block of each vector, and the weight of each token in it, which contains
+            the scale.
         """
         sequences = self._sequences(X)
-        pooled, parts = Pooling().fit(sequences)._pooled(sequences)
+        pooled, parts = Pooling().fit(sequences).word_parts(sequences)
         ends = np.cumsum([*self.dims_in_.values()])[:-1]
         rows = sequences.tokens.segment_ids()
         values, scaled = [], []
@@ -431,11 +464,22 @@ class _BaseStacked(
     def _pooled_forms(self):
         return sorted({self._forms[name] for name in self._vector_models})
 
-    def _from_pooled(self, values):
-        """Return decision values, (n_rows, n_columns), for pooled vectors."""
+    def from_pooled(self, pooled: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the predictions for pooled vectors.
+
+        Parameters
+        ----------
+        pooled : ndarray of shape (n_rows, dim)
+            Vectors such as those of `word_parts`, but any numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            Decision values, with one column for two classes, or numbers.
+        """
         n_forms = len(self._pooled_forms)
         ends = np.cumsum([*self.dims_in_.values()] * n_forms)[:-1]
-        split = np.split(values, ends, axis=1)
+        split = np.split(pooled, ends, axis=1)
         parts, size = {}, len(self.dims_in_)
         for i, form in enumerate(self._pooled_forms):
             own = split[i * size : (i + 1) * size]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..sequences import EmbeddedSequences
+    from ..sequences import Block, EmbeddedSequences
 
 
 def word_probabilities(tokens):
@@ -436,14 +436,29 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         sums[bags.lengths == 0] = 1.0
         return bags._replace(weights=weights, divisors=sums)
 
-    def _pooled(self, X):
-        """Return the output of `transform`, and a pair (block, factors) for each part.
+    def word_parts(
+        self, X: EmbeddedSequences
+    ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
+        """Return the pooled vectors, and the weight of each token in them.
 
-        For explanations. If a part is a sum of token vectors, its factors, (n_tokens,),
-        are the weight of each token in this sum, 0 for unknown tokens; otherwise None.
-        The input of the steps after this one is ``_from_pooled(output)``.
+        With `from_pooled`, this is what `explain` needs for exact contributions of
+        words. Steps of your own can have both methods.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences
+            With the blocks seen in `fit`.
+
+        Returns
+        -------
+        pooled : ndarray of float32, shape (n_sequences, n_features_out)
+            The output of `transform`.
+        parts : list of (Block, ndarray of shape (n_tokens,) or None)
+            For each part of the pooled vectors in order, the block it is pooled from,
+            whose dimension it has. If it is a sum of token vectors, the weight of each
+            token in this sum, 0 for unknown tokens; otherwise None.
         """
-        parts = []
+        parts: list[Any] = []
         for block in X.blocks:
             if block.level == "sequence":
                 parts.append((block, None))
@@ -461,9 +476,20 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
                 parts.append((block, factors))
         return np.asarray(self.transform(X)), parts
 
-    def _from_pooled(self, values):
-        """Return the output of `transform`, given the pooled vectors."""
-        return values
+    def from_pooled(self, pooled: NDArray[Any]) -> NDArray[Any]:
+        """Return the output of this step for pooled vectors.
+
+        Parameters
+        ----------
+        pooled : ndarray of shape (n_rows, n_features_out)
+            Vectors such as those of `word_parts`, but any numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features_out)
+            The same vectors, because pooling is all that this step does.
+        """
+        return pooled
 
 
 def _modes(mode):

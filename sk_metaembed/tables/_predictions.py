@@ -72,8 +72,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         if np.isnan([*stack.scores_.values()]).all():
             return np.zeros((len(X), 0), dtype=np.float32)
         self.stack_ = stack
-        each = np.split(np.asarray(columns), len(stack.weights_), axis=1)
-        return stack._sum_of_columns(each).astype(np.float32)
+        return stack.combine(columns).astype(np.float32)
 
     def transform(self, X):
         """Return predictions by models of all training rows."""

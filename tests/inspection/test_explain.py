@@ -41,6 +41,7 @@ from sk_metaembed import (
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
+from sk_metaembed.sequences import EmbeddedInputMixin
 from tests.sample_steps import Source
 
 rng = np.random.default_rng(0)
@@ -164,6 +165,38 @@ def test_contributions_are_shapley_values_of_masked_words(weights):
     explanation = explain(pipe, [" ".join(words)], target=True)
     assert_close(explanation.words, shapley_values(game, 5))
     assert_close(explanation.base, game(()))
+
+
+class Decay(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
+    """Third-party pooling: each word counts half as much as the word before it."""
+
+    def fit(self, X, y=None):
+        self.dim_ = X.dim
+        return self
+
+    def word_parts(self, X):
+        offsets = X.tokens.offsets[:-1][X.tokens.segment_ids()]
+        decay, rows = 0.5 ** (np.arange(X.tokens.n_tokens) - offsets), []
+        parts = [(b, decay * X.broadcast(b, "token").known) for b in X.blocks]
+        for block, weights in parts:
+            sums = np.zeros((len(X), block.dim))
+            weighted = weights[:, None] * X.broadcast(block, "token").values
+            np.add.at(sums, X.tokens.segment_ids(), weighted)
+            rows.append(sums)
+        return np.hstack(rows), parts
+
+    def from_pooled(self, pooled):
+        return pooled
+
+    def transform(self, X):
+        return self.word_parts(X)[0]
+
+
+def test_third_party_poolings_are_exact():
+    pipe = fitted(Decay(), StandardScaler(), LogisticRegression())
+    explanation = explain(pipe, SHOWN, target=True, method="exact")
+    assert explanation.word_method == explanation.source_method == "exact"
+    assert_sums(explanation, pipe.decision_function(SHOWN))
 
 
 def test_reference_is_the_training_mean_or_the_background():

@@ -142,6 +142,8 @@ def test_predictions_are_those_of_the_weighted_sum(n_classes):
     sums = np.einsum("nmc,m->nc", columns, weights_of(model))
     decisions = model.decision_function(X)
     np.testing.assert_allclose(decisions.reshape(sums.shape), sums, 1e-3, 1e-3)
+    combined = model.combine(model.transform(X))
+    np.testing.assert_allclose(combined, decisions.reshape(sums.shape), 1e-5, 1e-5)
     if n_classes == 2:
         positive = expit(decisions)
         expected = np.stack([1 - positive, positive], axis=1)
@@ -182,6 +184,8 @@ def test_weights_of_numbers_are_in_units_of_the_error_of_the_concatenation():
     y = values(X, "a")[:, 0] + values(X, "b")[:, 0]
     model = StackedMetaRegressor(tfidf=False, cv=5, random_state=0)
     columns = model.fit_transform(X, y)
+    sums = (columns - y.mean()) @ weights_of(model) + y.mean()
+    np.testing.assert_allclose(model.combine(columns)[:, 0], sums, atol=1e-4)
     error = np.square(columns[:, -1] - y).mean()
     usual, weights = np.array([0, 0, 0, 1.0]), weights_of(model)
 
