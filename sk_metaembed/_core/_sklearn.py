@@ -101,6 +101,14 @@ def check_sample_weight(
     return weights
 
 
+def boosted_trees(model):
+    """Return the trees and the first value of a fitted HistGradientBoosting*.
+
+    The trees are a list per iteration, with a tree per column of the sum.
+    """
+    return model._predictors, model._baseline_prediction
+
+
 __all__ = [
     "BaseComposition",
     "CallbackSupportMixin",
@@ -113,6 +121,7 @@ __all__ = [
     "VisualBlock",
     "_fit_context",
     "auto_wrap_is_configured",
+    "boosted_trees",
     "check_sample_weight",
     "get_output_config",
     "make_constraint",

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from .._core._sample_weights import weight_params
 from ..meta._api import PerLabel, decisions
+from ._boosted_rows import boosted_decisions, is_fast
 
 _ROUNDS = 100
 _TREES = 100
@@ -228,4 +229,8 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
 
 def decide(model, X):
     """Return the decision values of a model of a learner, (n_rows, n_columns)."""
-    return model.decide(X) if isinstance(model, Trees) else decisions(model, X)
+    if isinstance(model, Trees):
+        return model.decide(X)
+    return (
+        boosted_decisions(model, X) if is_fast(model, len(X)) else decisions(model, X)
+    )

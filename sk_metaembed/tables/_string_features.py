@@ -31,6 +31,8 @@ class StringFeatures(BaseEstimator):
     ----------
     values_ : ndarray of str objects
         The distinct strings of the training rows, sorted.
+    components_ : ndarray of shape (n_ngrams, n_components)
+        The singular vectors.
     r2_ : float or None
         Coefficient of determination of the regression out of fold.
     """
@@ -79,7 +81,7 @@ class StringFeatures(BaseEstimator):
         words, characters = (_tfidf(each, distinct) for each in self.ngrams_)
         places, known = self._places(distinct)
         counts = np.where(known, self.log_counts_[places], 0.0)
-        parts = [characters @ self.components_.T, counts[:, None]]
+        parts = [characters @ self.components_, counts[:, None]]
         if self.coef_ is not None:
             of_words, of_characters = np.split(self.coef_, [words.shape[1]])
             predicted = words @ of_words + characters @ of_characters
@@ -90,7 +92,7 @@ class StringFeatures(BaseEstimator):
         """Return the names of the features, given those of the columns of targets."""
         if self.one_hot:
             return self.values_.tolist()
-        names = [f"chars__{i}" for i in range(len(self.components_))]
+        names = [f"chars__{i}" for i in range(self.components_.shape[1])]
         names.append("log_count")
         if self.coef_ is not None:
             names += [f"predicted{name}" for name in target_names]
@@ -138,12 +140,14 @@ class StringFeatures(BaseEstimator):
 
         n_components = min(self.n_components, *(n - 1 for n in characters.shape))
         if n_components < 1:
-            self.components_ = np.zeros((0, characters.shape[1]))
+            self.components_ = np.zeros((characters.shape[1], 0))
         else:
-            self.components_ = randomized_svd(
+            vectors = randomized_svd(
                 characters, n_components, n_iter=2, random_state=self.random_state
             )[2]
-        return characters @ self.components_.T
+            # Sparse products copy other layouts, which takes longest for one row.
+            self.components_ = np.ascontiguousarray(vectors.T)
+        return characters @ self.components_
 
 
 def _tfidf(vectorizer, texts):

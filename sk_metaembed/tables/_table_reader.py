@@ -49,9 +49,13 @@ class Table:
         the order of fit.
         """
         order = range(len(self.names)) if names is None else self._places(names)
+        frame = self._frame
+        if hasattr(frame, "iloc") and len(frame) == 1 and _is_mixed(frame):
+            # Two columns take as long as the whole row.
+            cells = frame.iloc[0].tolist()
+            return [read_cells(cells[j : j + 1], self.names[j]) for j in order]
         columns = []
         for j in order:
-            frame = self._frame
             column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame.to_series(j)
             columns.append(read_cells(column, self.names[j]))
         return columns
@@ -72,6 +76,11 @@ class Table:
                 "in fit. Columns may be in any order."
             )
         return [self.names.index(name) for name in names]
+
+
+def _is_mixed(frame):
+    """Return whether pandas returns a row as objects, without converting cells."""
+    return any(dtype.kind == "O" for dtype in frame.dtypes)
 
 
 def find_kinds(X):
