@@ -9,15 +9,14 @@ from sklearn.base import clone
 from skorch.callbacks import Callback
 from skorch.helper import predefined_split
 
+from .._core._fit_tasks import fit_task
+
 
 @contextmanager
 def reported_fit(estimator, X, y, epochs):
     """Report a fit to scikit-learn's callbacks; yield the skorch callback that does."""
-    task = {"estimator": estimator, "X": X, "y": y}
-    context = estimator._init_callback_context(max_subtasks=epochs)
-    context.call_on_fit_task_begin(**task)
-    yield FitTaskReporter(context=context, **task)
-    context.call_on_fit_task_end(**task, reconstruction_attributes=dict)
+    with fit_task(estimator, X, y, epochs) as context:
+        yield FitTaskReporter(estimator, context, X, y)
 
 
 def run_epochs(net, callbacks, train_set, valid_set, epochs):

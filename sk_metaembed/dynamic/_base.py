@@ -123,8 +123,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
     @rollback_on_error
+    @with_callbacks
     def fit(
         self,
         X: Input,
@@ -172,8 +172,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         resumes = self.warm_start and hasattr(self, "net_")
         return self._fit(X, y, sample_weight, resumes, validation=(X_val, y_val))
 
-    @with_callbacks
     @rollback_on_error
+    @with_callbacks
     def partial_fit(
         self,
         X: Input,

@@ -11,10 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._decorators import fit_context, rollback_on_error
+from .._core._decorators import fit_context, rollback_on_error, with_callbacks
+from .._core._fit_tasks import fit_task, part_tasks
 from .._core._frames import record_names
 from .._core._messages import plural
 from .._core._sklearn import (
+    CallbackSupportMixin,
     Interval,
     StrOptions,
     check_sample_weight,
@@ -36,7 +38,7 @@ _FEWEST_ROWS = 30  # for predictions out of fold
 _NGRAMS = "ngrams"
 
 
-class TableEncoder(TransformerMixin, NamedSourcesMixin):
+class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     r"""Encode the columns of a table as numbers, each by what it contains.
 
     The kind of each column is decided from the training rows: numbers, also those
@@ -184,6 +186,7 @@ class TableEncoder(TransformerMixin, NamedSourcesMixin):
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
+    @with_callbacks
     def fit_transform(
         self,
         X: Any,
@@ -231,17 +234,20 @@ class TableEncoder(TransformerMixin, NamedSourcesMixin):
         seed = int(rng.randint(2**31 - 1))
         cells = table.columns()
         repeats = find_duplicates(cells)
-        results = Parallel(n_jobs=self.n_jobs)(
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        found = parallel(
             delayed(_fit)(self._column(name, seed, j in repeats), values, *target)
             for j, (name, values) in enumerate(zip(table.names, cells, strict=True))
         )
-        self._encoders, outputs = zip(*results, strict=True)
-        self._is_named = table.is_named
-        self.n_features_in_ = len(table.names)
-        record_names(self, X)
-        self.columns_ = [
-            encoder.describe(output.shape[1]) for encoder, output in results
-        ]
+        with fit_task(self, X, y, len(cells)) as context:
+            results = [*part_tasks(self, context, table.names, found)]
+            self._encoders, outputs = zip(*results, strict=True)
+            self._is_named = table.is_named
+            self.n_features_in_ = len(table.names)
+            record_names(self, X)
+            self.columns_ = [
+                encoder.describe(output.shape[1]) for encoder, output in results
+            ]
         out = np.hstack(outputs)
         if not out.shape[1]:
             kinds = [f"{column.name!r} is {column.kind}" for column in self.columns_]

@@ -21,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from .._core._checked_parameters import CheckedParametersMixin
-from .._core._decorators import fit_context, rollback_on_error
-from .._core._sklearn import check_sample_weight
+from .._core._decorators import fit_context, rollback_on_error, with_callbacks
+from .._core._fit_tasks import fit_task, part_tasks
+from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_target
 from ..meta._api import expected, predicted, read_classes, read_numbers
 
@@ -37,7 +38,7 @@ _FEW_FOLDS = 3
 _MANY_ROWS = 1500
 
 
-class _TableModel(CheckedParametersMixin, BaseEstimator):
+class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
     """Fit learners and the weights of their sum.
 
     A subclass has ``_read_target(y, n_rows, sample_weight)``.
@@ -52,6 +53,7 @@ class _TableModel(CheckedParametersMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
+    @with_callbacks
     def fit(
         self,
         X: ArrayLike,
@@ -78,7 +80,7 @@ class _TableModel(CheckedParametersMixin, BaseEstimator):
         estimator instance
             The fitted estimator.
         """
-        from ..meta._stacked_models import fit_weights, make_folds, row_weights
+        from ..meta._stacked_models import make_folds
 
         table: NDArray[np.float32] = validate_data(
             self, X, dtype=np.float32, ensure_all_finite="allow-nan"
@@ -100,19 +102,27 @@ class _TableModel(CheckedParametersMixin, BaseEstimator):
         n_folds = _FEW_FOLDS if len(table) >= _MANY_ROWS else _FOLDS
         folds = make_folds(n_folds, target, groups, None, rng)
         tasks = self._tasks(table, target, folds, weights, rng)
-        learned = dict(zip(tasks, self._run(tasks), strict=True))
+        with fit_task(self, table, y, len(tasks)) as context:
+            results = part_tasks(self, context, tasks, self._run(tasks))
+            learned = dict(zip(tasks, results, strict=True))
+            self._weight(learned, target, weights)
+        return self
+
+    def _weight(self, learned, target, sample_weight):
+        """Store the `Learned` learners, their weights and their scores."""
+        from ..meta._stacked_models import fit_weights, row_weights
+
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
         values = np.stack([each.decisions for each in learned.values()])
         usual = np.full(len(learned), 1 / len(learned))
-        rows = held_out * row_weights(target, weights)
+        rows = held_out * row_weights(target, sample_weight)
         found = fit_weights(values, target, rows, usual)
         self.weights_ = dict(zip(learned, found.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
-        score = partial(_score, target, held_out, weights)
+        score = partial(_score, target, held_out, sample_weight)
         self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
         self.scores_["sum"] = score(np.tensordot(found, values, 1))
         self._target = target.first_row()
-        return self
 
     def _tasks(self, X, target, folds, sample_weight, rng):
         """Return a call that fits each learner, by name."""
@@ -163,13 +173,12 @@ class _TableModel(CheckedParametersMixin, BaseEstimator):
         return learner
 
     def _run(self, tasks):
-        """Return the results of calls, in `n_jobs` threads with one core each."""
+        """Return an iterator of results of calls, in `n_jobs` threads of one core."""
         from tqdm import tqdm
 
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         results = parallel(delayed(_call)(task, self.n_jobs) for task in tasks.values())
-        bar = tqdm(results, "learners", len(tasks), disable=not self.verbose)
-        return list(bar)
+        return tqdm(results, "learners", len(tasks), disable=not self.verbose)
 
     def _decide(self, X):
         """Return the weighted sum of decision values, relative to the center."""
@@ -220,7 +229,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
         Number of learners that are fitted in parallel, each by one thread. None fits
         one after the other, with all cores where a learner can use them.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
+        learner is a task.
     random_state : int, RandomState instance or None, default=None
         Determines the folds and the learners.
 
@@ -385,7 +395,8 @@ class TableRegressor(RegressorMixin, _TableModel):
         Number of learners that are fitted in parallel, each by one thread. None fits
         one after the other, with all cores where a learner can use them.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
+        learner is a task.
     random_state : int, RandomState instance or None, default=None
         Determines the folds and the learners.
 

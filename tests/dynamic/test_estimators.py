@@ -206,6 +206,15 @@ def test_a_callback_may_end_training(embedded, labels):
     assert model.predict(embedded).shape == (60,)
 
 
+@pytest.mark.usefixtures("callback")
+def test_callbacks_are_closed_after_an_error(embedded, labels):
+    callback = StopAfter(1, ZeroDivisionError)
+    model = DynamicMetaClassifier(encoder="mean", **SMALL).set_callbacks(callback)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(embedded, labels)
+    assert not callback.is_open and not hasattr(model, "net_")
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

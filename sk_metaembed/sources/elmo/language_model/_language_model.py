@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ...._core._decorators import fit_context, rollback_on_error
+from ...._core._decorators import fit_context, rollback_on_error, with_callbacks
 from ...._core._sklearn import CallbackSupportMixin, Interval, StrOptions
 from ....sequences import SequencesInputMixin
 from .._options import checked_options
@@ -254,6 +254,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
+    @with_callbacks
     def fit(self, X: Corpus, y: object = None, *, X_val: Corpus | None = None) -> Self:
         """Train on a corpus.
 
@@ -299,6 +300,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
+    @with_callbacks
     def partial_fit(self, X: Corpus, y: object = None) -> Self:
         """Train for one more epoch, at a constant learning rate.
 

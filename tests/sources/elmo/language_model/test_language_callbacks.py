@@ -31,10 +31,12 @@ def test_scoring_monitor_scores_each_epoch(kind):
 
 
 def test_a_callback_may_end_training_on_the_best_weights():
-    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 9}).set_callbacks(StopAfter(3))
+    stop = StopAfter(3)
+    model = ElmoLanguageModel(**{**SMALL, "max_epochs": 9}).set_callbacks(stop)
     model.fit(sentences(30), X_val=sentences(9, seed=1))
     recorded = model.history_[:, "valid_perplexity"]
     assert len(recorded) == model.n_iter_ == 3
+    assert not stop.is_open
     assert model.perplexity(sentences(9, seed=1)) == pytest.approx(
         min(recorded), rel=1e-5
     )
