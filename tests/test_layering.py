@@ -39,9 +39,7 @@ GROUND = {"_core", "_io", "_training"}
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",
     "meta._stacked_models": "loads scikit-learn's models, so it is imported in fit",
-    "sequences._characters": "the export to model2vec spells out the rule of words",
     "sources.transformer": "until the room has a door",
-    "persistence._errors": "until the room has a door",
 }
 
 

@@ -27,8 +27,8 @@ from .. import (
     make_table_pipeline,
     save,
 )
+from .._io._paths import check_parent, file_path
 from ..inspection import compare_sources
-from ..persistence._errors import check_parent, file_path
 from ..tables._api import find_kinds, warn_of_unread_values
 from . import _data
 from ._model_tables import SCORES, columns_frame, learners_frame

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .._io._paths import file_path
 from ._archive import SavedFile
-from ._errors import SavedFileError, file_path, reading, untrusted
+from ._errors import SavedFileError, reading, untrusted
 from ._requirements import required_trust
 from ._structure import STRUCTURE, Decoder, has_parameters, read_nodes
 

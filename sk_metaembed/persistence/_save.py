@@ -6,8 +6,8 @@ import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from .._io._paths import check_parent, file_path
 from ._archive import write_saved_file
-from ._errors import check_parent, file_path
 from ._requirements import required_trust
 from ._structure import ARRAYS, STRUCTURE, Encoder, has_parameters
 
