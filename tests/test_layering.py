@@ -34,7 +34,7 @@ FLOORS = (
 
 # Rooms whose private files other rooms may import: collections of small independent
 # files, which one door would load together.
-GROUND = {"_core", "_io", "_training"}
+GROUND = {"_core", "_io", "_kernels", "_training"}
 # Other private modules that a room may import, each with the reason.
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",

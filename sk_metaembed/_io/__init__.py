@@ -1,1 +1,1 @@
-"""Files, caches of open handles and compiled code, for all rooms."""
+"""Files, downloads, locks and caches of open handles, for all rooms."""

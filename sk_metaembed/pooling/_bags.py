@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._io._compiled import in_threads, use_compiled
+from .._kernels._compiled import in_threads, use_compiled
 from . import _kernels_python
 
 _SECONDS_PER_SEQUENCE, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy

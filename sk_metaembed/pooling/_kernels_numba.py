@@ -9,8 +9,8 @@ in any batch, and for type-level and token-level blocks.
 
 import numpy as np
 
-from .._io._numba import cached_njit
-from .._io._row_sums_numba import row_of, sum_rows
+from .._kernels._numba import cached_njit
+from .._kernels._row_sums_numba import row_of, sum_rows
 
 __all__ = ["sum_rows"]  # one of the kernels
 

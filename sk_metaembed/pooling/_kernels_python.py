@@ -6,7 +6,7 @@ same bits. Rows of `out` without a vector stay zero.
 
 import numpy as np
 
-from .._io._row_sums import bags_of, sum_rows, total_of
+from .._kernels._row_sums import bags_of, sum_rows, total_of
 
 __all__ = ["sum_rows"]  # one of the kernels
 

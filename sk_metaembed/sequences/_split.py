@@ -7,7 +7,7 @@ from operator import is_
 
 import numpy as np
 
-from .._io._compiled import use_compiled
+from .._kernels._compiled import use_compiled
 from ._characters import ASCII_WORDS, word_rule
 from ._late import LateTokens
 from ._text_scan import TextScan

@@ -5,8 +5,8 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
-from .._io._bytes_numba import code_point, hash_bytes, same_bytes
-from .._io._numba import cached_njit
+from .._kernels._bytes_numba import code_point, hash_bytes, same_bytes
+from .._kernels._numba import cached_njit
 from ._characters import BOUNDARY
 
 

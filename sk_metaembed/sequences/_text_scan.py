@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._ragged import gather_spans
-from .._io._compiled import in_threads
+from .._kernels._compiled import in_threads
 from ._characters import character_classes
 
 # Characters that are split at a time: bounds the memory of encoded copies and gives

@@ -6,8 +6,8 @@ a Python object.
 
 import numpy as np
 
-from .._io._bytes_numba import hash_bytes, low_bytes, prefetch, same_bytes
-from .._io._numba import cached_njit, inlined_njit
+from .._kernels._bytes_numba import hash_bytes, low_bytes, prefetch, same_bytes
+from .._kernels._numba import cached_njit, inlined_njit
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = np.uint64(2**53)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._ragged import gather_spans
-from .._io._compiled import use_compiled
+from .._kernels._compiled import use_compiled
 from ..sequences._api import prepare_texts
 
 MAX_NGRAM = 999  # characters

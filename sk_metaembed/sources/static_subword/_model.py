@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core._arrays import read_only
-from ..._io._compiled import use_compiled
 from ..._io._handle_cache import HandleCache
-from ..._io._row_sums import sum_rows
+from ..._kernels._compiled import use_compiled
+from ..._kernels._row_sums import sum_rows
 from .._fingerprint import file_digest, fingerprint_of, reopen_model
 from ._model_files import find_files, find_model, read_tensor
 from ._pieces import Pieces
@@ -273,7 +273,7 @@ class StaticModel:
         )
         add = sum_rows
         if use_compiled(seconds):
-            from ..._io._row_sums_numba import sum_rows as add
+            from ..._kernels._row_sums_numba import sum_rows as add
         add(self._table, rows, pieces.offsets, weights, lengths, 0, len(out), out, 0)
 
     def _reference(self):

@@ -10,8 +10,8 @@ NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes 
 
 
 def test_loads_where_no_folder_can_keep_the_code():
-    rooms = "_io._bytes", "sequences._split", "vectors._kernels", "pooling._kernels"
-    names = ", ".join(f"sk_metaembed.{room}_numba" for room in rooms)
+    homes = "_kernels._bytes sequences._split vectors._kernels pooling._kernels"
+    names = ", ".join(f"sk_metaembed.{home}_numba" for home in homes.split())
     script = f"{NO_FOLDER}import {names}"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from sk_metaembed._io import _compiled
-from sk_metaembed._io._compiled import use_compiled
+from sk_metaembed._kernels import _compiled
+from sk_metaembed._kernels._compiled import use_compiled
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""Compiled loops, and whether they are worth loading."""
