@@ -41,7 +41,7 @@ def _check_pairs(sources):
         is_pair = isinstance(pair, tuple | list) and len(pair) == 2
         if not is_pair or not isinstance(pair[0], str):
             raise TypeError(
-                f"EmbeddingUnion: sources must be a list of (name, source) pairs; got "
+                "sources must be a list of (name, source) pairs; got "
                 f"{short_repr(pair)} at index {i}. make_embedding_union(*sources) "
                 "chooses names itself."
             )
@@ -56,20 +56,20 @@ def _check_source(name, source):
         and not get_tags(source).input_tags.string
     ):
         raise TypeError(
-            f"EmbeddingUnion: source {name!r} is a {type(source).__name__}, which "
-            "takes EmbeddedSequences. Add it after the union in the Pipeline."
+            f"source {name!r} is a {type(source).__name__}, which takes "
+            "EmbeddedSequences. Add it after the union in the Pipeline."
         )
     if hasattr(source, "prepare") and not hasattr(source, "transform"):
         kind = type(source).__name__
         raise TypeError(
-            f"EmbeddingUnion: source {name!r} is a {kind}, which is trained with a "
-            "network and not by the union. Remove it here, and pass it to the Dynamic* "
-            "estimator after the union, which mixes it with the sources of the union: "
+            f"source {name!r} is a {kind}, which is trained with a network and not by "
+            "the union. Remove it here, and pass it to the Dynamic* estimator after "
+            "the union, which mixes it with the sources of the union: "
             f"DynamicMetaClassifier(trainable=[({name!r}, {kind}(...))])."
         )
     if not (hasattr(source, "fit") and hasattr(source, "transform")):
         raise TypeError(
-            f"EmbeddingUnion: source {name!r} must have fit and transform, or be "
+            f"source {name!r} must have fit and transform, or be "
             f'"drop"; got {type(source).__name__}: {short_repr(source)}.'
         )
 
@@ -84,8 +84,8 @@ def _explain_token_errors(name, source):
             raise
         kind = type(source).__name__
         raise TypeError(
-            f"EmbeddingUnion: source {name!r}, a {kind}, failed on a TokenSequences: "
-            f"{error}. {_wrapping_advice(kind)}"
+            f"source {name!r}, a {kind}, failed on a TokenSequences: {error}. "
+            f"{_wrapping_advice(kind)}"
         ) from error
 
 
@@ -101,7 +101,7 @@ def _check_same_tokens(name, source, embedded, tokens):
     """Raise an error unless a source returned vectors of its input tokens."""
     if not isinstance(embedded, EmbeddedSequences):
         raise TypeError(
-            f"EmbeddingUnion: source {name!r}, a {type(source).__name__}, must return "
+            f"source {name!r}, a {type(source).__name__}, must return "
             f"EmbeddedSequences; got {type(embedded).__name__}. "
             + (
                 "Add it before the union in the Pipeline."
@@ -117,9 +117,9 @@ def _check_same_tokens(name, source, embedded, tokens):
     )
     if not same:
         raise ValueError(
-            f"EmbeddingUnion: source {name!r} returned vectors of other tokens "
-            f"({result!r}) than its input ({tokens!r}). Sources must not change the "
-            "tokens; tokenize before the union."
+            f"source {name!r} returned vectors of other tokens ({result!r}) than its "
+            f"input ({tokens!r}). Sources must not change the tokens; tokenize before "
+            "the union."
         )
 
 
@@ -356,14 +356,13 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, BaseComposition):
         unknown = [name for name in active if name not in names]
         if unknown:
             raise ValueError(
-                f"EmbeddingUnion: active contains {unknown}, which are not among the "
-                f"sources {names}."
+                f"active contains {unknown}, which are not among the sources {names}."
             )
         used = set(active) - set(dropped)
         sources = [pair for pair in self.sources if pair[0] in used]
         if not sources:
             raise ValueError(
-                f"EmbeddingUnion: no source of {names} is active and not dropped; got "
+                f"no source of {names} is active and not dropped; got "
                 f"active={self.active!r} and dropped {dropped}. Activate at least one."
             )
         return sources

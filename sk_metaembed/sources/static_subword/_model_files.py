@@ -77,8 +77,8 @@ def find_model(spec, *, local_files_only=False):
         return spec._replace(model=folder), folder
     if looks_like_path(spec.model):
         raise FileNotFoundError(
-            f"StaticSubwordEmbedding: there is no folder {spec.model!r}. It should "
-            f"contain {_EXPECTED}; for other files pass (weights, tokenizer)."
+            f"there is no folder {spec.model!r}. It should contain {_EXPECTED}; for "
+            "other files pass (weights, tokenizer)."
         )
     files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
     folder = from_hub(
@@ -106,7 +106,7 @@ def find_files(model):
         weights, tokenizer = (Path(part).expanduser() for part in model)
         for path in (weights, tokenizer):
             if not path.is_file():
-                raise FileNotFoundError(f"StaticSubwordEmbedding: no file {path}.")
+                raise FileNotFoundError(f"no file {path}.")
         return StaticFiles(weights, tokenizer, _table_name(weights))
     folder = Path(model)
     hint = hint_of_folder(folder, "StaticSubwordEmbedding")
@@ -116,9 +116,8 @@ def find_files(model):
     weights = next((path for path in places if path.is_file()), None)
     if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise FileNotFoundError(
-            f"StaticSubwordEmbedding: {folder} is not a static model. Expected "
-            f"{_EXPECTED}. Pass (weights, tokenizer) for files with other names, such "
-            f"as those of WordLlama.{hint}"
+            f"{folder} is not a static model. Expected {_EXPECTED}. Pass (weights, "
+            f"tokenizer) for files with other names, such as those of WordLlama.{hint}"
         )
     table = _table_name(weights, hint)
     settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
@@ -144,8 +143,8 @@ def _static_module(modules, folder, hint):
     kinds = [kind for kind, _ in modules]
     if kinds[0] != "StaticEmbedding" or set(kinds[1:]) - {"Normalize"}:
         raise ValueError(
-            f"StaticSubwordEmbedding: {folder} has the modules {kinds}; only a "
-            f"StaticEmbedding, alone or followed by Normalize, is supported.{hint}"
+            f"{folder} has the modules {kinds}; only a StaticEmbedding, alone or "
+            f"followed by Normalize, is supported.{hint}"
         )
     return modules[0][1]
 
@@ -166,8 +165,8 @@ def _table_name(weights, hint=""):
         if name in names:
             return name
     raise ValueError(
-        f"StaticSubwordEmbedding: {weights} has the tensors {names}, but neither "
-        f"'embeddings' nor 'embedding.weight'.{hint}"
+        f"{weights} has the tensors {names}, but neither 'embeddings' nor "
+        f"'embedding.weight'.{hint}"
     )
 
 

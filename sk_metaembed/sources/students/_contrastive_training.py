@@ -110,8 +110,8 @@ def train_contrastively(
             losses.append(loss.item())
             if not np.isfinite(losses[-1]):
                 raise ValueError(
-                    f"ContrastiveEmbedding: the loss of step {len(losses)} is "
-                    f"{losses[-1]}. Use a smaller lr than {lr}."
+                    f"the loss of step {len(losses)} is {losses[-1]}. Use a smaller lr "
+                    f"than {lr}."
                 )
     module.requires_grad_(False)
     return losses

@@ -216,9 +216,8 @@ def _frame_of(tokenizer):
     start = next(starts, None)
     if start is None:
         raise ValueError(
-            f"TransformerEmbedding: {type(tokenizer).__name__} returns different "
-            "pieces for a text with special tokens than without, so that the pieces of "
-            "a word cannot be found."
+            f"{type(tokenizer).__name__} returns different pieces for a text with "
+            "special tokens than without, so that the pieces of a word cannot be found."
         )
     stop = start + len(inner)
     cls = tokenizer.cls_token_id
@@ -242,9 +241,8 @@ def _probe(tokenizer):
         if inner and not special.intersection(inner):
             return probe, list(inner)
     raise ValueError(
-        f"TransformerEmbedding: {type(tokenizer).__name__} returns no pieces for any "
-        f"of {_PROBES} or of the words of its own vocabulary. Check that it belongs to "
-        "the model."
+        f"{type(tokenizer).__name__} returns no pieces for any of {_PROBES} or of the "
+        "words of its own vocabulary. Check that it belongs to the model."
     )
 
 

@@ -255,9 +255,9 @@ def check_dimensions(states, spec):
     odd = [k for k in spec.layers if states[k].shape[-1] != spec.dim]
     if odd:
         raise ValueError(
-            f"TransformerEmbedding: hidden state {odd[0]} has dimension "
-            f"{states[odd[0]].shape[-1]}, but the model's configuration says "
-            f"{spec.dim}. Only layers of that dimension can be used."
+            f"hidden state {odd[0]} has dimension {states[odd[0]].shape[-1]}, but the "
+            f"model's configuration says {spec.dim}. Only layers of that dimension can "
+            "be used."
         )
 
 
@@ -306,9 +306,9 @@ def _capacity(limit, frame, pieces):
     capacity = limit - n_special - n_prefix
     if capacity < 1:
         raise ValueError(
-            f"TransformerEmbedding: windows of {limit} pieces have no room for text "
-            f"between {n_special} special tokens and {n_prefix} pieces of the prompt. "
-            "Use a larger max_length or a shorter prompt."
+            f"windows of {limit} pieces have no room for text between {n_special} "
+            f"special tokens and {n_prefix} pieces of the prompt. Use a larger "
+            "max_length or a shorter prompt."
         )
     return capacity
 

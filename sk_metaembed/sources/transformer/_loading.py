@@ -102,9 +102,9 @@ def load_network(folder, spec):
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise ValueError(
-            f"TransformerEmbedding: the weights in {folder} miss {len(missing)} of the "
-            f"parameters of {type(module).__name__}, such as {missing[0]!r}, which "
-            "would be random. Check that config.json and the weights belong together."
+            f"the weights in {folder} miss {len(missing)} of the parameters of "
+            f"{type(module).__name__}, such as {missing[0]!r}, which would be random. "
+            "Check that config.json and the weights belong together."
         )
     return module.eval().requires_grad_(False).to(spec.device)
 
@@ -129,7 +129,7 @@ def _named_errors(folder, what):
     except Exception as error:  # the libraries' errors share no base class
         error_class = ImportError if isinstance(error, ImportError) else ValueError
         raise error_class(
-            f"TransformerEmbedding: the {what} of {folder} could not be read: {error}"
+            f"the {what} of {folder} could not be read: {error}"
         ) from error
 
 
@@ -190,7 +190,7 @@ def check_size(tokenizer, config):
         return
     if actual < expected / 2 and expected - actual > _PADDING:
         raise ValueError(
-            f"TransformerEmbedding: {type(tokenizer).__name__} has {actual:,} pieces, "
-            f"but the model's vocabulary has {expected:,}, so this is not the model's "
-            "tokenizer. Load the tokenizer that belongs to the model."
+            f"{type(tokenizer).__name__} has {actual:,} pieces, but the model's "
+            f"vocabulary has {expected:,}, so this is not the model's tokenizer. Load "
+            "the tokenizer that belongs to the model."
         )

@@ -55,8 +55,8 @@ class Network:
         table = input_table(self.module)
         if table is None:
             raise ValueError(
-                f"TransformerEmbedding: {type(self.module).__name__} has no input "
-                "table of pieces, which static=True requires."
+                f"{type(self.module).__name__} has no input table of pieces, which "
+                "static=True requires."
             )
         return table.detach()
 
@@ -104,8 +104,8 @@ class Network:
         state = getattr(output, "last_hidden_state", None)
         if state is None or state.shape[:2] != inside.shape:
             raise ValueError(
-                f"TransformerEmbedding: {type(self.body).__name__} returned no hidden "
-                "state with one vector per piece, which a sentence encoder pools."
+                f"{type(self.body).__name__} returned no hidden state with one vector "
+                "per piece, which a sentence encoder pools."
             )
         states = self._checked(output, inside.shape) if layers else None
         return state, send(inside, self.device), options["input_ids"], states
@@ -207,26 +207,25 @@ class Network:
         highest = ids.max()
         if table is not None and highest >= len(table):
             raise ValueError(
-                f"TransformerEmbedding: the tokenizer returned piece {highest}, but "
-                f"the input table of {type(self.module).__name__} ends at "
-                f"{len(table) - 1}. Check that tokenizer and model belong together."
+                f"the tokenizer returned piece {highest}, but the input table of "
+                f"{type(self.module).__name__} ends at {len(table) - 1}. Check that "
+                "tokenizer and model belong together."
             )
 
     def _checked(self, output, shape):
         states = getattr(output, "hidden_states", None)
         if not states:
             raise ValueError(
-                f"TransformerEmbedding: {type(self.body).__name__} returned no "
-                "hidden states when called with output_hidden_states=True, so it has "
-                "no layers to take vectors from."
+                f"{type(self.body).__name__} returned no hidden states when called "
+                "with output_hidden_states=True, so it has no layers to take vectors "
+                "from."
             )
         odd = [tuple(s.shape) for s in states if s.shape[:2] != shape]
         if odd:
             raise ValueError(
-                f"TransformerEmbedding: {type(self.body).__name__} returned a hidden "
-                f"state of shape {odd[0]} for {shape[0]} sequences of {shape[1]} "
-                "pieces. Only models with one vector per piece in each layer can be "
-                "used."
+                f"{type(self.body).__name__} returned a hidden state of shape {odd[0]} "
+                f"for {shape[0]} sequences of {shape[1]} pieces. Only models with one "
+                "vector per piece in each layer can be used."
             )
         return states
 

@@ -174,9 +174,8 @@ def route_of(routes, options, task):
         default = routes[0]
     if default is None:
         raise ValueError(
-            "TransformerEmbedding: this encoder has a Router with the routes "
-            f"{routes} and no default. Choose one with prompt_name, for example "
-            f"prompt_name={routes[0]!r}."
+            f"this encoder has a Router with the routes {routes} and no default. "
+            f"Choose one with prompt_name, for example prompt_name={routes[0]!r}."
         )
     return default
 
@@ -412,8 +411,8 @@ def read_weights(folder):
         path = Path(folder) / "pytorch_model.bin"
         if not path.is_file():
             raise FileNotFoundError(
-                f"TransformerEmbedding: the module in {folder} has no weights. "
-                "Expected model.safetensors or pytorch_model.bin."
+                f"the module in {folder} has no weights. Expected model.safetensors or "
+                "pytorch_model.bin."
             )
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     return as_arrays(tensors)

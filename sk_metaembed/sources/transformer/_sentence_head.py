@@ -127,8 +127,8 @@ def _weight_words(pieces, values):
     """Scale the vector of each piece by the weight of its id, and sum the weights."""
     if int(pieces.ids.max()) >= len(values):
         raise ValueError(
-            f"TransformerEmbedding: WordWeights has {len(values)} words, but the "
-            f"tokenizer returned piece {int(pieces.ids.max())}."
+            f"WordWeights has {len(values)} words, but the tokenizer returned piece "
+            f"{int(pieces.ids.max())}."
         )
     weights = values[pieces.ids] * pieces.mask
     pieces.states, pieces.total = pieces.states * weights[..., None], weights.sum(1)

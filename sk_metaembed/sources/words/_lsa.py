@@ -197,8 +197,8 @@ def _word_features(char_ngrams):
         1 <= shortest <= longest
     ):
         raise ValueError(
-            "LSAEmbedding: char_ngrams must be two ints, the shortest and the longest "
-            f"n-grams, 1 <= shortest <= longest; got {char_ngrams!r}."
+            "char_ngrams must be two ints, the shortest and the longest n-grams, 1 <= "
+            f"shortest <= longest; got {char_ngrams!r}."
         )
     return CountVectorizer(
         analyzer="char_wb", ngram_range=(shortest, longest), **options
