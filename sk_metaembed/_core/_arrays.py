@@ -24,7 +24,7 @@ def read_only(array):
 
 
 def immutable(array):
-    """Return a read-only array with these values, which nobody else can write to.
+    """Return a read-only array with these values, whose memory is not shared.
 
     It is the array itself if all memory behind it is read-only, such as a file mapped
     for reading, and a copy otherwise.

@@ -33,7 +33,7 @@ _NAMED = 5  # labels in a warning
 def rare_classes(labels):
     """Return the classes of labels, (n_rows,), that are too rare to be evaluated.
 
-    They have at most 10 rows, and at most a tenth of those of the largest class. A
+    They have at most 10 rows, and at most a tenth of the rows of the largest class. A
     loss on held-out rows says nothing about them, but would be dominated by them. None
     are rare unless two other classes remain.
 

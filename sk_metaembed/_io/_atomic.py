@@ -58,7 +58,7 @@ def replace(source, target):
 def atomic_write(target):
     """Yield a binary file that replaces `target` once it is on the disk.
 
-    An OSError, such as that of a full disk, names the target.
+    An OSError, for example because the disk is full, names the target.
     """
     try:
         with atomic_path(target) as part, open(part, "xb") as file:

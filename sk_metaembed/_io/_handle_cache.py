@@ -65,12 +65,12 @@ class HandleCache:
             self._creating = {}
 
     def drop_unused(self):
-        """Drop the handles that nobody uses."""
+        """Drop the handles that are not in use."""
         with self._lock:
             self._recent.clear()
 
 
 def drop_unused_handles():
-    """Drop the handles that nobody uses from all caches, which closes their files."""
+    """Drop unused handles from all caches, which closes their files."""
     for cache in list(_caches):
         cache.drop_unused()

@@ -1,4 +1,4 @@
-"""Training of skorch nets: their epochs, their callbacks, and those of scikit-learn.
+"""Training of skorch nets: epochs, callbacks of skorch, callbacks of scikit-learn.
 
 This module imports skorch and torch, so it must be imported inside functions.
 """

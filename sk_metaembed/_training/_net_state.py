@@ -14,7 +14,7 @@ _PARTS = ("module", "criterion")
 def net_state_dict(net, history=None):
     """Return plain values and tensors, two dicts, for `load_net_state_dict`.
 
-    `history` replaces that of the net.
+    `history` replaces the history of the net.
     """
     history = net.history if history is None else history
     tensors = {}

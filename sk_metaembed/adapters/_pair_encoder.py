@@ -52,7 +52,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         sparse matrix or a DataFrame with one row per text; or to a `TokenSequences` or
         `EmbeddedSequences`. It is cloned before it is fitted.
     features : sequence of str, default=("u", "v", "absdiff", "product")
-        The vector of the first side, that of the second, the absolute value of their
+        The vectors of the first and the second side, the absolute value of their
         difference, and their elementwise product. "absdiff" and "product" alone do not
         depend on the order of the sides, which suits symmetric relations such as
         similarity. Must be the default if the output is SequencePairs, whose features
@@ -300,7 +300,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : ignored
-            The columns are named after those of the encoder.
+            The columns are named after the columns of the encoder.
 
         Returns
         -------

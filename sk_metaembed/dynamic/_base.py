@@ -138,7 +138,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
         Unless `early_stopping` is False or `X_val` is given, a part of the sequences is
         held out to find the best epoch. The net starts from new weights, except with
-        ``warm_start=True``: then it starts from those of the last fit.
+        ``warm_start=True``: then it starts from the weights of the last fit.
 
         Parameters
         ----------
@@ -330,8 +330,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
     def _make_net(self, device, batch_size=1, seed=None, monitor=None, n_steps=None):
         """Return a `SequenceNet` that is not initialized yet.
 
-        `seed` shuffles the batches. `monitor` and `n_steps` are those of
-        `net_callbacks`.
+        `seed` shuffles the batches; `monitor` and `n_steps` are for `net_callbacks`.
         """
         import torch
 
@@ -434,7 +433,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         return check_target(y, len(X), self._target_kind)
 
     def _read(self, X, fitted=True):
-        """Return X as sequences; if `fitted`, check them against those of fit."""
+        """Return X as sequences; if `fitted`, check them against fit."""
         if not fitted:
             return read_input(X, reads_tokens=bool(trainable_pairs(self)))
         reads_tokens, dims = bool(self._trained), self.dims_in_
@@ -529,7 +528,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         return self.net_.module_.mixer.scalar_mix()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with those of the trainable sources.
+        """Return the parameters, and the parameters of the trainable sources.
 
         Parameters
         ----------
@@ -545,7 +544,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         return self._get_params("trainable", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of trainable sources.
+        """Set parameters, also of trainable sources.
 
         A fitted net does not change before the next fit. The name of a named source
         replaces it, as the name of a step does in a Pipeline.

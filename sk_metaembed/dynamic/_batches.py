@@ -204,7 +204,7 @@ class TrainedInput(NamedTuple):
     levels : list of str
         The level of each kind of vectors.
     codes : ndarray of int, shape (n_tokens,)
-        The type of each token: those of the data, or types of the source's own.
+        The type of each token, as in the data or numbered by the source itself.
     """
 
     pieces: object
@@ -248,7 +248,7 @@ class SequenceData:
         levels = {"token"} if per_token else set()
         levels.update([block.level for block in self.blocks], trained.levels)
         self.level = max(levels, key=LEVELS.index)
-        if self.level == "sequence":  # no token is looked at: one position a sequence
+        if self.level == "sequence":  # tokens are not read: one position per sequence
             self.offsets = np.arange(len(self.tokens) + 1)
             self.codes = np.zeros(len(self.tokens), dtype=np.int64)
         else:
@@ -421,7 +421,7 @@ class SequenceDataset(Dataset):
     rows : ndarray of int64
         Those that belong to this part, such as the training part.
     target : ndarray of shape (n_data,) or (n_data, n_outputs), default=None
-        Targets of all rows of `data`; or `TokenRows`, those of their tokens.
+        Targets of all rows of `data`; or `TokenRows`, one target per token.
     weights : ndarray of shape (n_data,), default=None
         Or `TokenRows` too.
     """

@@ -463,7 +463,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
         params = self.get_params(deep=False) | {"cv": None, "warm_start": False}
         fold = clone(type(self)(**params))
-        # Files and logs are those of the net fitted on all rows.
+        # Only the net fitted on all rows writes files and logs.
         fold.callbacks = [
             callback
             for callback in fold.callbacks or []
@@ -565,7 +565,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         return np.asarray(names, dtype=object)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata that `fit` requests, and those of the splitter `cv`.
+        """Return the metadata that `fit` and the splitter `cv` request.
 
         Returns
         -------

@@ -38,7 +38,7 @@ class TagTarget(BaseTarget):
     y : TokenSequences
         The tags.
     classes : array-like of str, default=None
-        All tags; those of y if None.
+        All tags; by default the tags in y.
     loss : {"crf", "softmax"}
         Parameter of `TagLoss`.
     monitor : {"valid_f1", "valid_acc"}
@@ -72,13 +72,13 @@ class TagTarget(BaseTarget):
         return TokenRows(codes, y.offsets)
 
     def weigh(self, class_weight, codes):
-        """Set the weights of tags, and return those of sentences, which are 1."""
+        """Set the weights of tags, and return a weight of 1 for each sentence."""
         weights = class_weights(class_weight, codes.values, self.classes)
         self.tag_weights = weights.astype(np.float32)
         return np.ones(len(codes.offsets) - 1)
 
     def loss_weights(self, weights, codes):
-        """Return the weight of each token, that of its sentence times its tag."""
+        """Return the weight of each token: of its sentence, times its tag."""
         of_tags = np.append(self.tag_weights, np.ones(len(self.unseen), np.float32))
         lengths = np.diff(codes.offsets)
         values = np.repeat(weights, lengths) * of_tags[codes.values]

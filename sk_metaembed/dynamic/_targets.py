@@ -19,13 +19,13 @@ from .._core._targets import (
 
 
 def check_classes(classes, target):
-    """Raise unless `classes`, if given, are those of a target."""
+    """Raise unless `classes`, if given, are the classes of a target."""
     if classes is None or not target.takes_classes or target.has_classes(classes):
         return
     known = target.classes
     known = [c.tolist() for c in known] if isinstance(known, list) else known.tolist()
     raise ValueError(
-        f"classes={list(classes)} are not those of the first call, {known}. Pass the "
+        f"classes={list(classes)} differ from the first call, {known}. Pass the "
         "same, or train a clone."
     )
 
@@ -68,7 +68,7 @@ class BaseTarget:
         return label_weights(class_weight, codes, self)
 
     def loss_weights(self, weights, codes):
-        """Return the weights in the loss, from those of the sequences."""
+        """Return the weights in the loss, from the weights of the sequences."""
         return weights
 
     def encode_held_out(self, y, name="y_val"):
@@ -210,7 +210,7 @@ class ColumnsTarget(BaseTarget):
     ----------
     y : ndarray of shape (n_rows, n_columns)
     classes : list of array-like, default=None
-        The classes of each column; those of y if None.
+        The classes of each column; by default the classes in y.
     """
 
     loss = "columns-cross-entropy"
@@ -318,7 +318,7 @@ def classification_target(y, classes=None):
     ----------
     y : ndarray
     classes : array-like, or list of array-like, default=None
-        All labels that can occur; those of y if None.
+        All labels that can occur; by default the labels in y.
     """
     if is_indicator(y):
         return IndicatorTarget(y)

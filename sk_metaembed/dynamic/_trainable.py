@@ -195,7 +195,7 @@ def _tokens_of_pairs(X, pairs):
 
 
 def tokens_and_blocks(X):
-    """Return the parts of what `read_input` returns; those of both sides of pairs."""
+    """Return tokens and blocks of what `read_input` returns; of pairs, both sides."""
     X = X.sequences if isinstance(X, SequencePairs) else X
     return (X.tokens, X.blocks) if isinstance(X, EmbeddedSequences) else (X, ())
 
@@ -203,7 +203,7 @@ def tokens_and_blocks(X):
 def check_dims(dims, trained, projection_dim, layer_norm):
     """Raise unless names of sources are distinct and their dimensions can be mixed.
 
-    `dims` are those of the blocks of X, by name.
+    `dims` are the dimensions of the blocks of X, by name.
     """
     twice = [name for name in trained.dims if name in dims]
     if twice:

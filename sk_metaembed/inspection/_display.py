@@ -74,7 +74,7 @@ def draw_bars(ax, values, numbers, names, rows, bar_kw):
     """Draw groups of horizontal bars, and return a BarContainer per column.
 
     `values` and `numbers`, the text at each bar, have shape (n_groups, n_columns).
-    `names` are the names of the columns, and `rows` those of the groups, from the top.
+    `names` are the names of the columns, `rows` the names of the groups from the top.
     """
     n, n_columns = values.shape
     height = 0.84 / n_columns

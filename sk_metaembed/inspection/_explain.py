@@ -118,8 +118,8 @@ def explain(
     value is the mean prediction of `background`, or that of the text without any word.
 
     The contribution of a column of a frame is the value minus the mean value with the
-    column's entry replaced by those of the `background` rows. It requires `background`,
-    because a column of numbers has no value that means "absent".
+    column's entry replaced by the entries of the `background` rows. It requires
+    `background`, because a column of numbers has no value that means "absent".
 
     A source is one of an `EmbeddingUnion`, or a block of vectors if there is no union.
     Contributions of sources are exact, also for sources of whole texts, if the union,
@@ -263,7 +263,7 @@ class _HidingUnion(BaseEstimator):
         return True
 
     def transform(self, X):
-        """Return the vectors of the sources, those of the hidden one unknown."""
+        """Return the vectors of the sources; a hidden source knows no word."""
         if self._embedded is None:
             self._embedded = self.union.transform(X)
         return _hide(self._embedded, self.hidden, self.names)

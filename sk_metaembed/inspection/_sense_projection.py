@@ -148,7 +148,7 @@ class SenseProjectionDisplay(BaseDisplay):
     points_ : list of list of matplotlib PathCollection
         For each panel the points of each sense.
     labels_ : list of list of matplotlib Annotation
-        For each panel one label per position, that of the first occurrence there.
+        For each panel one label per position, of the first occurrence there.
         Empty lists without labels.
     legend_ : matplotlib Legend or None
         To the right of the panels.
@@ -332,7 +332,7 @@ class SenseProjectionDisplay(BaseDisplay):
     ) -> Self:
         """Show the rows of arrays.
 
-        The plane of each block is that of its two principal components; silhouettes are
+        The plane of each block is spanned by two principal components; silhouettes are
         computed from the cosine distances of the vectors, not from the plane.
 
         Parameters
@@ -404,7 +404,7 @@ class SenseProjectionDisplay(BaseDisplay):
         ax : matplotlib Axes or array-like of them, default=None
             One axes per panel. None creates a figure.
         include_labels : bool, default=None
-            Whether to write labels. None writes those of up to 20 occurrences.
+            Whether to write labels. None writes them for up to 20 occurrences.
         n_cols : int, default=4
             Maximum number of panels in a row.
         legend : bool, default=True

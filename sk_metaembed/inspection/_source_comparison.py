@@ -84,8 +84,8 @@ class SourceComparisonDisplay(BaseDisplay):
     Intervals have a level of 95 %. With :math:`s^2` the variance of the scores of k
     folds, the variance of their mean is :math:`(1/k + 1/(k-1)) s^2`, since training
     parts overlap [1]_. Differences are taken fold by fold, so their intervals are
-    narrower than those of the scores: a difference can be significant although the
-    intervals of the scores overlap.
+    narrower than the intervals of the scores: a difference can be significant although
+    the intervals of the scores overlap.
 
     References
     ----------

@@ -56,7 +56,7 @@ class BlocksTransformer(
         """Learn from the training data.
 
         Only words that occur in the sequences of X are used, not others in its
-        vocabulary, such as those of other folds.
+        vocabulary, such as the vectors of other folds.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ class CharacterFeatures(_NgramFeatures):
 
 
 def _of_rows(X, weights):
-    """Return the features of X from those of its sequences."""
+    """Return the features of X from the features of its sequences."""
     if not isinstance(X, SequencePairs):
         return weights
     u, v = weights[: len(X)], weights[len(X) :]

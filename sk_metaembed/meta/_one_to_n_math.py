@@ -75,7 +75,7 @@ def encoder(pattern, decoders, weights, penalty):
     """Return the map from vectors of some sources to the optimal meta vector.
 
     Its shape is (1 + dims, n_components): a meta vector is ``[1, vectors of these
-    sources] @ encoder``. `penalty` is that of the squared meta vector.
+    sources] @ encoder``. `penalty` multiplies the squared meta vector.
     """
     weighted = [weights[i] * decoders.matrices[i] for i in pattern]
     gram = np.diag(np.full(len(weighted[0]), penalty, dtype=np.float64))

@@ -240,7 +240,7 @@ class _BaseStacked(
     def _fit_rows(self, X, y, sample_weight, groups, folds):
         """Fit the models and return the out-of-fold predictions of each.
 
-        `folds` are those of `cv`, or None if they are not yet known.
+        `folds` are the folds of `cv`, or None if they are not yet known.
         """
         from ._stacked_models import (
             as_folds,
@@ -292,7 +292,7 @@ class _BaseStacked(
         return decisions + target.center
 
     def _sequences(self, X, *, fitted=True):
-        """Return the sequences of X, which are those of both sides of pairs."""
+        """Return the sequences of X: of pairs, all first and then all second sides."""
         if fitted and self._reads_pairs != isinstance(X, SequencePairs):
             kind = "SequencePairs" if self._reads_pairs else "single sequences"
             raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
@@ -470,7 +470,7 @@ class _BaseStacked(
         Parameters
         ----------
         pooled : ndarray of shape (n_rows, dim)
-            Vectors such as those of `word_parts`, but any numbers.
+            Such as the vectors of `word_parts`, but any numbers.
 
         Returns
         -------

@@ -33,7 +33,7 @@ class Target:
         Indicators of the second class, of all classes or of labels; or numbers, less
         `center`.
     counted : ndarray of bool, shape (n_rows,)
-        The rows on which models are compared: those of classes that are not rare.
+        The rows on which models are compared: without rows of rare classes.
     classes : ndarray or None
         Classes, or the numbers of the labels; None for numbers.
     center : ndarray of float64, shape (n_columns,)

@@ -82,7 +82,7 @@ def sentence_similarity_score(
         score : float
             The score.
         n_pairs, n_missing : int
-            Number of pairs, and of pairs with a zero vector, such as that of a sentence
+            Number of pairs, and of pairs with a zero vector, for example of a sentence
             without known words.
         similarities : ndarray of float64, shape (n_pairs,)
             The cosines, 0 for missing pairs, which are scored too.

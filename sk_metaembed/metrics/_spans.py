@@ -271,7 +271,7 @@ def span_classification_report(
     """Report precision, recall and F1 of the spans of each label, and their averages.
 
     It shows which labels a tagger misses or confuses, such as rare labels that it never
-    predicts. The layout is that of scikit-learn's ``classification_report``.
+    predicts. The layout is the same as in scikit-learn's ``classification_report``.
 
     Parameters
     ----------

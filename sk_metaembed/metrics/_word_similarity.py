@@ -144,7 +144,7 @@ def check_word_pairs(pairs, scores, *, missing="omit", case_fallback=True):
 def vectors_of_words(embedding, words, case_fallback):
     """Return vectors (n_words, dim) and known mask, with lower case as a fallback."""
     values, known = lookup_vectors(embedding, words)
-    known = np.array(known)  # that of a store or block may be read-only
+    known = np.array(known)  # stores and blocks have read-only arrays
     retry = [i for i in np.flatnonzero(~known) if words[i].lower() != words[i]]
     if case_fallback and retry:
         lower = [words[i].lower() for i in retry]
@@ -202,7 +202,7 @@ def correlation(similarities, scores, kind):
         reason = "all scores of the pairs that can be scored are equal"
     if reason:
         message = f"The correlation is undefined and set to 0: {reason}."
-        # The stack level is that of the caller of the decorated metric.
+        # Report the line that calls the decorated metric.
         warnings.warn(message, UndefinedMetricWarning, stacklevel=5)
         return 0.0
     if kind == "spearman":

@@ -1,4 +1,4 @@
-"""Trees, splines and losses, in whose numbers compiled code trusts.
+"""Trees, splines and losses: check numbers that compiled code does not check.
 
 scikit-learn follows the links between the nodes of a tree, and reads the column that a
 node names, without checking bounds. Trees are therefore rebuilt from arrays that have

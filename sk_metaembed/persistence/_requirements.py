@@ -14,7 +14,7 @@ _TREE = "sklearn.tree._tree.Tree"
 _UNSAFE_OPTIONS = ("trusted", "trust_remote_code", "memory")
 # Attributes that Python, notebooks and scikit-learn's HTML call or show by themselves.
 _SPECIAL = ("__", "_repr_", "_ipython_", "_doc_link")
-# Descriptors of a class beside which an instance may have an attribute of the name.
+# Descriptors that an attribute of the instance may hide.
 _STORED = cached_property, property, GetSetDescriptorType, MemberDescriptorType
 
 

@@ -219,7 +219,7 @@ class CommonComponentRemoval(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The dtype is float32 if that of X is, else float64.
+            In float32 if X is float32, else in float64.
         """
         check_is_fitted(self)
         data = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

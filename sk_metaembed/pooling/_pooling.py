@@ -161,7 +161,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         If the input is not an EmbeddedSequences.
     ValueError
         If modes or powers are invalid or repeated, if no mode uses the weights, or if
-        the blocks are not those of fit.
+        the blocks differ from the blocks in fit.
 
     See Also
     --------
@@ -342,7 +342,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         TypeError
             If X is not an EmbeddedSequences.
         ValueError
-            If the blocks are not those of fit, or a result exceeds float32.
+            If the blocks differ from the blocks in fit, or a result exceeds float32.
         """
         check_is_fitted(self)
         X = check_embedded(X, self.dims_in_)
@@ -482,7 +482,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         pooled : ndarray of shape (n_rows, n_features_out)
-            Vectors such as those of `word_parts`, but any numbers.
+            Such as the vectors of `word_parts`, but any numbers.
 
         Returns
         -------

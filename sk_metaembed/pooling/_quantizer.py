@@ -91,7 +91,7 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
         More are possible and more accurate.
     random_state : int, RandomState instance or None, default=None
         Controls the directions of "binary" and "packed". Pass an int for codes that can
-        be compared with those of another fit on the same data.
+        be compared with codes of another fit on the same data.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class EmbeddingQuantizer(TransformerMixin, CheckedParametersMixin, BaseEstimator
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
     ) -> NDArray[np.object_]:
-        """Return a name for each column: that of its feature, or of its bits.
+        """Return a name for each column, after its feature or its bits.
 
         Parameters
         ----------

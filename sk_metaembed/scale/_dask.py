@@ -47,7 +47,7 @@ def transform_partitions(
         The method of the pipeline to call: "transform", "predict", "predict_proba",
         "predict_log_proba" or "decision_function".
     keep : str or list of str, default=()
-        Columns of a DataFrame to copy to the result, before those of the pipeline.
+        Columns of a DataFrame to copy to the result, before the pipeline's columns.
     dtype : {"float16", "float32", "float64", None}, default="float32"
         Type of floats in the result; None for the type that the pipeline returns.
         Predictions are not converted.
@@ -148,7 +148,7 @@ def transform_partitions(
 class _Partitions(NamedTuple):
     """What is computed for every partition.
 
-    `names` are those of the columns of a frame, None for a Series; `empty` is the
+    `names` are the columns of a frame, None for a Series; `empty` is the
     result for no rows.
     """
 
@@ -188,5 +188,5 @@ def transform_frame(frame, partitions, partition_info=None):
 
 
 def transform_bag(items, partitions, number):
-    """Return a list with a row per item; `number` yields that of the partition."""
+    """Return a list with a row per item; `number` yields the partition's number."""
     return list(partitions.compute(list(items), f"partition {next(iter(number))}"))

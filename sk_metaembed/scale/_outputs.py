@@ -45,7 +45,7 @@ class NpyOutput:
         return memoryview(np.ascontiguousarray(values)).cast("B")
 
     def header(self, spec, n_rows=0):
-        """Return the bytes before those of the batches.
+        """Return the bytes before the batches.
 
         NumPy pads a header, so its size does not depend on the number of rows.
         """
@@ -95,7 +95,7 @@ class ParquetOutput:
         return memoryview(sink.getvalue())
 
     def header(self, spec):
-        """Return the bytes before those of the batches: none."""
+        """Return no bytes before the batches."""
         return b""
 
     def finish(self, spec, data, sizes, n_rows):

@@ -117,7 +117,7 @@ def _open_path(path, column, keep):
 
 
 def _list_files(path):
-    """Return the files of a path: the file itself, or those of a folder, sorted."""
+    """Return the files of a path: the file itself, or all files of a folder, sorted."""
     if not path.exists():
         raise FileNotFoundError(
             f"There is no file or folder {str(path)!r}. A str is read as a path; pass "
@@ -140,7 +140,7 @@ def _list_files(path):
 
 
 def _file_suffix(path):
-    """Return the suffix of a file, without that of its compression.
+    """Return the suffix of a file, without the suffix of its compression.
 
     >>> from pathlib import Path
     >>> _file_suffix(Path("a.jsonl.gz")), _file_suffix(Path("a.TXT"))

@@ -115,7 +115,7 @@ class TextStream:
     def _open_source(self, column=None, keep=()):
         """Return a Source that begins with the first row.
 
-        `column` replaces that of the stream.
+        `column` replaces the column of the stream.
         """
         source = self.source() if self._is_function() else self.source
         opened = open_source(source, column or self.column, keep)

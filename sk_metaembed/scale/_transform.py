@@ -114,7 +114,7 @@ def transform_in_batches(
         The column with the texts, for sources with columns. With a list of names, the
         pipeline receives DataFrames of these columns.
     keep : str or list of str, default=()
-        Columns of the source to copy to the Parquet file, before those of the pipeline.
+        Columns of the source to write to the Parquet file, before the pipeline's.
         A named index of a DataFrame counts as a column.
     layout : {"vector", "columns"}, default="vector"
         Layout of vectors in Parquet: one column "vector" ("probability", ...) of lists
@@ -254,7 +254,7 @@ class Batch(NamedTuple):
     copied : dict of str to list or pyarrow array
         Columns to be copied to the output.
     digest : int or None
-        Checksum of the rows, None for those of a file.
+        Checksum of the rows, None if they are read from a file.
     """
 
     start: int

@@ -33,7 +33,7 @@ class Block(Immutable):
     values : array-like of shape (n_rows, dim)
         Finite float32 or float16; other numbers are converted to float32. Unknown rows
         may hold anything, including NaN, and become zeros. They are copied, unless
-        their memory is read-only, as that of a file mapped with ``mmap_mode="r"``.
+        their memory is read-only, as in a file mapped with ``mmap_mode="r"``.
     level : {"type", "token", "sequence"}
         What each row represents: a distinct token, one occurrence of it, or a whole
         sequence.

@@ -109,7 +109,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 
     @property
     def index(self) -> pd.Index | None:
-        """Labels of the rows, those of `tokens`, or None."""
+        """Labels of the rows, the same as of `tokens`, or None."""
         return self.tokens.index
 
     @property
@@ -188,9 +188,9 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
     def broadcast(self, block: Block, level: Level) -> Block:
         """Return a block at a finer level, each row repeated where it belongs.
 
-        The vector of a word is repeated for each of its occurrences, that of a sequence
-        for each of its tokens. This takes memory for all tokens: what can be computed
-        per type should be computed before.
+        The vector of a word is repeated for each of its occurrences, the vector of a
+        sequence for each of its tokens. This takes memory for all tokens: what can be
+        computed per type should be computed before.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
         raise TypeError(
             f"{self!r} cannot be converted to an array with one row per sequence. Put "
             "Pooling before a step that takes arrays: it pools vectors of words and "
-            "returns those of sequences unchanged."
+            "returns vectors of sequences unchanged."
         )
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ def check_embedded(X, dims=None):
     """Return X if it is an EmbeddedSequences, or raise a TypeError with a remedy.
 
     `dims` are the names and dimensions of the blocks of fit. A ValueError is raised
-    unless those of X are the same.
+    unless the blocks of X have the same.
     """
     if isinstance(X, EmbeddedSequences):
         received = block_dims(X)
@@ -77,7 +77,7 @@ class SequencesInputMixin(CheckedParametersMixin):
     """Mixin for steps whose rows are texts or token sequences, not numbers.
 
     It sets the step's tags: scikit-learn's array validation and checks do not apply;
-    those of `sk_metaembed.utils.estimator_checks` pass words to it.
+    the checks of `sk_metaembed.utils.estimator_checks` pass words to it.
 
     With ``set_output(transform="pandas")``, the DataFrame made of the array that
     `transform` returns has the index of the input, whether a container or a DataFrame.

@@ -44,8 +44,7 @@ def read_tags(y, tokens=None, *, name="y"):
     TypeError
         If y is not a collection of lists of str.
     ValueError
-        If y is None, or the numbers of rows or tags differ from those of sentences and
-        tokens.
+        If y is None, or has not one row per sentence and one tag per token.
     """
     if y is None:
         raise ValueError(

@@ -61,7 +61,7 @@ def import_or_skip(module):
 
 
 def for_libraries(check):
-    """Return a check for frames of pandas and one for those of polars."""
+    """Return a check for frames of pandas and one for frames of polars."""
     return [partial(check, library=library) for library in ("pandas", "polars")]
 
 

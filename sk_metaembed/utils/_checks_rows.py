@@ -63,7 +63,7 @@ def _check_shape(value, usual, n_rows, what):
     if isinstance(value, EmbeddedSequences):
         require(
             [b.dim for b in value.blocks] == [b.dim for b in usual.blocks],
-            f"{what}: the dimensions of blocks differ from those of other rows.",
+            f"{what}: the dimensions of blocks differ from other rows.",
         )
     elif not isinstance(value, TokenSequences):
         require(

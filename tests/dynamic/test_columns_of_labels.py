@@ -141,7 +141,7 @@ def test_partial_fit_takes_a_list_of_classes(X, y):
     model = DynamicMetaClassifier(**SMALL).partial_fit(X, y, classes)
     assert [len(own) for own in model.classes_] == [3, 4, 2]
     model.partial_fit(X, y).partial_fit(X, y, classes)
-    with pytest.raises(ValueError, match="not those of the first call"):
+    with pytest.raises(ValueError, match="differ from the first call"):
         model.partial_fit(X, y, classes[:2])
     with pytest.raises(ValueError, match="classes of each of y's 3 columns"):
         DynamicMetaClassifier(**SMALL).partial_fit(X, y, [["low", "high"]])

@@ -143,7 +143,7 @@ def test_class_weights_hold_for_a_batch_without_the_class(embedded, labels):
     model = classifier(class_weight={"high": 3}).partial_fit(embedded, labels)
     low = labels == "low"
     assert model.partial_fit(embedded[low], labels[low]).n_iter_ == 2
-    with pytest.raises(ValueError, match="not those of the first call"):
+    with pytest.raises(ValueError, match="differ from the first call"):
         model.partial_fit(embedded, labels, classes=["high", "low", "mid"])
     with pytest.raises(ValueError, match="at least one sequence"):
         model.partial_fit(embedded[:0], labels[:0])

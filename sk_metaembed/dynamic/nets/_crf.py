@@ -46,7 +46,7 @@ class Chain(NamedTuple):
     Attributes
     ----------
     transitions : float32 tensor of shape (n_tags, n_tags)
-        From the tag of the row to that of the column.
+        From the tag of the row to the tag of the column.
     starts, ends : float32 tensors of shape (n_tags,)
         Scores of the first and the last tag of a sentence.
     """
@@ -405,7 +405,7 @@ def decode_batch(outputs, batch, tags):
 def score_tags(parts, classes, scheme):
     """Return span F1, or the accuracy of tags without scheme, from `decode_batch`.
 
-    Tokens have their weights, and a span that of its first token.
+    Tokens have their weights, and a span has the weight of its first token.
     """
     joined = map(np.concatenate, zip(*parts, strict=True))
     right, predicted, weights, lengths = joined

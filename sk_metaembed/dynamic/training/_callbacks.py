@@ -90,7 +90,7 @@ class LinearDecay(Callback):
         self.n_steps = n_steps
 
     def on_train_begin(self, net, **kwargs):
-        """Read the initial learning rates; those of trainable sources differ."""
+        """Read the initial learning rates; trainable sources have their own."""
         self.step_ = 0
         self.rates_ = [group["lr"] for group in net.optimizer_.param_groups]
 

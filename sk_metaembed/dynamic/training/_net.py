@@ -30,7 +30,7 @@ class SequenceNet(NeuralNet):
         super().__init__(*args, **kwargs)
 
     def initialize_optimizer(self, triggered_directly=None):
-        """Create the optimizer, or stand in for that of a loaded net until training."""
+        """Create the optimizer, or a placeholder until a loaded net is trained."""
         if not self.is_loading_:
             return super().initialize_optimizer()
         self.optimizer_ = SavedOptimizer()
