@@ -229,7 +229,7 @@ def main():
             batch_tokens=args.batch_tokens,
         ).fit(tokens[:1])
         source.transform(tokens[:2])  # reads the weights
-    device = source._model.spec.device
+    device = source._model._spec.device
     sides = {"ours": lambda: source.transform(tokens).blocks[-1].values}
     for kind in args.plain:
         plain = PlainElmo(options, weights, device, kind == "shrinking")

@@ -39,7 +39,6 @@ GROUND = {"_core", "_io", "_kernels", "_training"}
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",
     "meta._stacked_models": "loads scikit-learn's models, so it is imported in fit",
-    "sources.transformer": "until the room has a door",
 }
 
 

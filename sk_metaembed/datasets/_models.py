@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .._io._download import sha256
 from .._io._publish import publish
-from ..vectors import cache_root
+from ..vectors._api import cache_root
 from ._files import package_folder
 
 if TYPE_CHECKING:

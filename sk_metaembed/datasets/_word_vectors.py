@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..vectors import STORE_VERSION, WordVectors, cache_root
+from ..vectors import WordVectors
+from ..vectors._api import STORE_VERSION, cache_root
 from ._files import package_folder
 
 if TYPE_CHECKING:

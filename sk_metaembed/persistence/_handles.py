@@ -1,93 +1,86 @@
 """Vectors and models in saved files: referred to, or included as a bundle.
 
-A handle is an object with `_saved_kind`, `_reference` and `_files`; the module that
-opens it has `from_reference` and `from_files`.
+A node of a `Handle` names its class, and has what the handle says of itself.
 """
 
 import hashlib
 import json
 import sys
-from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from .._io._atomic import cache_home
+from .._io._handle import Handle
 from .._io._publish import publish
 from ..vectors import WordVectors
 from ._errors import SavedFileError
+from ._named import import_class
 
-# Modules that open each kind of handle.
-HANDLES = {
-    "vectors": "sk_metaembed.vectors._word_vectors",
-    "elmo": "sk_metaembed.sources.elmo._model",
-    "static": "sk_metaembed.sources.static_subword._model",
-    "transformer": "sk_metaembed.sources.transformer._model",
-    "loaded": "sk_metaembed.sources.transformer._model",
-}
+
+class _Pair(NamedTuple):
+    """A (model, tokenizer) pair that a user passes, as a handle."""
+
+    handle: Handle
 
 
 def with_handle(value):
     """Return a value, or what is saved in place of a model that users pass loaded."""
     if "transformers" in sys.modules and isinstance(value, tuple | list):
-        from ..sources.transformer._model_pickle import LoadedPair, is_pair
+        from ..sources._api import LoadedModel, is_pair
 
-        return LoadedPair(*value) if is_pair(value) else value
+        return _Pair(LoadedModel.of(*value)) if is_pair(value) else value
     models = sys.modules.get("gensim.models")
     if models is not None and isinstance(value, models.KeyedVectors):
         return WordVectors.from_keyed_vectors(value)
     return value
 
 
-def _encode_pair(pair):
-    from ..sources.transformer._model import loaded_model
-
-    return {"handle": loaded_model(*pair.pair)}
-
-
-def _decode_pair(handle: object) -> tuple:
+def _decode_pair(handle: Handle) -> tuple:
     return attrgetter("module", "tokenizer")(handle)
 
 
-_PAIR = "sk_metaembed.sources.transformer._model_pickle.LoadedPair"
-CODECS = {"pair": ([_PAIR], _encode_pair, _decode_pair)}
+CODECS = {"pair": ([_Pair], _Pair._asdict, _decode_pair)}
 
 
-def encode_handle(value, bundle, files, where):
+def encode_handle(handle, bundle, files, where):
     """Return the content of a handle.
 
     Its files are added to `files`, if `bundle` is true or there are no others to which
     a saved file could refer.
     """
-    content = dict(value._reference())
+    handle = handle._by_reference()
+    cls, content = type(handle), handle._reference()
     if bundle or not content:
-        content["bundled"] = prefix = f"{value._saved_kind}/{value.fingerprint[:32]}"
-        new = value._files(where).items()
+        prefix = f"{cls.__name__}/{handle.fingerprint[:32]}"
+        content = {**content, "bundled": prefix}
+        new = handle._files(where).items()
         files.update({f"{prefix}/{name}": data for name, data in new})
-    return content
+    return {"module": cls.__module__, "name": cls.__name__, **content}
 
 
-def open_handle(kind, content, file):
+def open_handle(content, file):
     """Return the handle of a node, from a reference or the bundle in a file.
 
     Raises SavedFileError if the files it refers to were moved or changed.
     """
-    module = import_module(HANDLES[kind])
+    cls = import_class(content["module"], content["name"], Handle)
     if "bundled" not in content:
         try:
-            return module.from_reference(kind, content)
+            return cls._from_reference(content)
         except (OSError, ValueError, ImportError) as error:
             raise SavedFileError(
-                f"it refers to files of the {kind} that were moved or changed: {error} "
-                "Restore them, or save again with bundle=True."
+                f"it refers to files of the {cls._kind} that were moved or changed: "
+                f"{error} Restore them, or save again with bundle=True."
             ) from error
     folder = _unpack(file, content["bundled"])
     try:
-        return module.from_files(kind, content, folder)
+        return cls._from_reference(content, folder)
     except ModuleNotFoundError:
         raise
     except Exception as error:  # readers raise errors without a common base class
         raise SavedFileError(
-            f"its {kind}, unpacked to {folder}, cannot be read: {error} If it was "
+            f"its {cls._kind}, unpacked to {folder}, cannot be read: {error} If it was "
             "modified or corrupted there, delete that folder and load again."
         ) from error
 

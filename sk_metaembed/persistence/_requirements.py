@@ -7,7 +7,7 @@ from ._named import import_class
 from ._trusted import is_trusted
 
 # Kinds of nodes that name a class or a function.
-_NAMED = ("function", "type", "named tuple", "opaque", "object")
+_NAMED = ("function", "type", "named tuple", "opaque", "object", "handle")
 _TREE = "sklearn.tree._tree.Tree"
 # Parameters that let an estimator run code that comes with a model or a pickle;
 # scikit-learn keeps pickles in the folder that `memory` names.

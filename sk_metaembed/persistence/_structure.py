@@ -11,10 +11,11 @@ from types import MethodType
 
 import numpy as np
 
+from .._io._handle import Handle
 from . import _codecs, _compiled, _handles, _named
 from ._codecs import UnsavableError, decode, decode_dtype, dtype_text
 from ._errors import SavedFileError
-from ._handles import HANDLES, encode_handle, open_handle, with_handle
+from ._handles import encode_handle, open_handle, with_handle
 from ._requirements import references
 
 STRUCTURE, ARRAYS = "structure.json", "arrays.bin"
@@ -31,7 +32,7 @@ _MOST_COPIED = 8  # times the bytes of all arrays
 _FEWEST_VIEWED = 16  # the inverse of an array's share of them
 _LONGEST_EMPTY = 1 << 20  # rows of an array of no bytes, of which lists may be made
 CODECS = _codecs.CODECS | _compiled.CODECS | _handles.CODECS | _named.CODECS
-_KINDS = {*CODECS, *HANDLES, "array", "scalar"}
+_KINDS = {*CODECS, "handle", "array", "scalar"}
 _OF_TYPES = {
     kind: name
     for name, (kinds, *_) in CODECS.items()
@@ -89,7 +90,7 @@ class Encoder:
 
     def _encode(self, value, where):
         kind = _kind_of(value)
-        if kind in HANDLES:
+        if kind == "handle":
             content = encode_handle(value, self.bundle, self.files, where)
         else:
             content = CODECS[kind][1](value) if kind else None
@@ -124,8 +125,8 @@ class Encoder:
 def _kind_of(value):
     """Return the kind of a value, or None for arrays and what cannot be saved."""
     cls = type(value)
-    if hasattr(cls, "_saved_kind"):
-        return cls._saved_kind
+    if isinstance(value, Handle):
+        return "handle"
     for key in (cls, f"{cls.__module__}.{cls.__qualname__}", cls.__module__):
         if key in _OF_TYPES:
             return _OF_TYPES[key]
@@ -199,7 +200,7 @@ def read_nodes(data):
             raise ValueError(f"tuples are nested more than {_DEEPEST} times")
         # Their hash would take long. What describes a handle is a key of its cache.
         hashed = references(content.get(_HASHED.get(kind)))
-        keys = parts if kind in HANDLES else hashed
+        keys = parts if kind == "handle" else hashed
         if any(sizes[part] == _MOST_HASHED for part in keys):
             raise ValueError("a key or an item of a set is too large")
     return nodes
@@ -245,8 +246,8 @@ class Decoder:
         return self.objects[value["ref"]] if isinstance(value, dict) else value
 
     def _decode(self, kind, content):
-        if kind in HANDLES:
-            return open_handle(kind, content, self.file)
+        if kind == "handle":
+            return open_handle(content, self.file)
         if kind == "array":
             return decode(self._array, content)
         if kind == "scalar":

@@ -18,6 +18,8 @@ import numpy as np
 from scipy import special
 from sklearn.base import BaseEstimator
 
+from .._io._handle import Handle
+
 # Classes of other libraries that are not exported, and created without calling the
 # constructor: attributes are set directly.
 OBJECTS = {
@@ -87,6 +89,8 @@ def is_trusted(kind, module, name):
         return is_listed or is_estimator(module, name)
     if kind == "function":
         return full in FUNCTIONS or _is_ufunc(module, name) or _is_score(module, name)
+    if kind == "handle":
+        return _is_handle(module, name)
     return kind == "type" and full in _TYPES
 
 
@@ -101,7 +105,17 @@ def is_of_room(module, name):
     package, _, room = module.partition(".")
     is_room = package == "sk_metaembed" and "." not in room
     is_own = is_room and _exported(module, name) is not None
+    is_own = is_own and not _is_handle(module, name)
     return is_own and name not in import_module(module).__all__
+
+
+def _is_handle(module, name):
+    """Return whether a room exports a class of stores or models.
+
+    They are opened from what describes them, and not created by setting attributes.
+    """
+    cls = _exported(module, name)
+    return cls is not None and issubclass(cls, Handle) and cls is not Handle
 
 
 def is_estimator(module, name):

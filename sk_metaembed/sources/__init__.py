@@ -11,9 +11,11 @@ from ._union import EmbeddingUnion, make_embedding_union
 from .cache._embedding_cache import EmbeddingCache
 from .elmo._embedding import ElmoEmbedding
 from .elmo._forward import ElmoOutputSpec
+from .elmo._model import ElmoModel
 from .elmo._options import ElmoOptions
 from .elmo.language_model._language_model import ElmoLanguageModel
 from .static_subword._embedding import StaticSubwordEmbedding
+from .static_subword._model import StaticModel
 from .students._contextual_to_static import contextual_to_static
 from .students._contrastive import ContrastiveEmbedding
 from .students._distilled import DistilledEmbedding, Student
@@ -21,6 +23,8 @@ from .trainable._trainable_characters import CharacterSpec, TrainableCharacters
 from .trainable._trainable_transformer import TrainableTransformer, TransformerSpec
 from .transformer._embedding import TransformerEmbedding
 from .transformer._forward import OutputSpec
+from .transformer._loaded_model import LoadedModel
+from .transformer._model import TransformerModel
 from .words._base import BaseWordEmbedding, OOVPolicy
 from .words._byte_pair_embedding import BytePairEmbedding
 from .words._byte_pairs import BytePairs
@@ -68,4 +72,8 @@ set_public_module(
     ElmoOutputSpec,
     Preprocessing,
     Student,
+    ElmoModel,
+    LoadedModel,
+    StaticModel,
+    TransformerModel,
 )

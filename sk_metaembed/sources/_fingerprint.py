@@ -1,4 +1,4 @@
-"""Fingerprints of models and files, and the check when a pickled model is reopened."""
+"""Fingerprints of models and files."""
 
 import io
 import json
@@ -93,35 +93,3 @@ def _content(array):
         return str(array.dtype), list(array.shape), flat
     array = np.ascontiguousarray(array)
     return array.dtype.str, list(array.shape), array.reshape(-1).view(np.uint8)
-
-
-def reopen_model(shared, spec, fingerprint):
-    """Return the handle of a pickled model; without a GPU, on the CPU.
-
-    Parameters
-    ----------
-    shared : callable
-        Returns the handle of a spec in this process.
-    spec : NamedTuple
-        The path or name of the model is the first field; may have a field `device`.
-    fingerprint : str
-        Fingerprint of the pickled model.
-
-    Raises
-    ------
-    ValueError
-        If the files have changed and contain another model.
-    """
-    if getattr(spec, "device", "").startswith("cuda"):
-        import torch
-
-        if not torch.cuda.is_available():
-            spec = spec._replace(device="cpu")
-    handle = shared(spec)
-    if handle.fingerprint != fingerprint:
-        raise ValueError(
-            f"The pickled model has fingerprint {fingerprint}, but the files at "
-            f"{spec[0]} now have {handle.fingerprint}: weights, options or tokenizer "
-            "changed. Restore the original files or fit again."
-        )
-    return handle

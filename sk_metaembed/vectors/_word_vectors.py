@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from .._core._immutable import Immutable
-from .._io._handle_cache import HandleCache
+from .._io._handle import Handle, shared
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
 from ._keyed_vectors import check_keyed_vectors, ngram_table, to_keyed_vectors
@@ -34,13 +34,18 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath
 
-_handles = HandleCache(maxsize=16)
 _CHUNK_WORDS = 1 << 14
 _PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
 _STATE = (*_PUBLIC_STATE, "_buckets", "_meta", "_packed", "_slots")
 
 
-class WordVectors(Immutable):
+class StoreSpec(NamedTuple):
+    """The directory of a store."""
+
+    path: str
+
+
+class WordVectors(Handle, Immutable, keep=16):
     r"""Words and their vectors in an immutable store on disk, memory-mapped.
 
     Use it wherever vectors are shared: as a parameter of an estimator, in a grid
@@ -54,7 +59,7 @@ class WordVectors(Immutable):
 
     Parameters
     ----------
-    path : str
+    spec : StoreSpec
         Directory of the store.
     meta : dict
         Content of its ``meta.json``.
@@ -153,7 +158,7 @@ class WordVectors(Immutable):
     >>> folder.cleanup()
     """
 
-    _saved_kind = "vectors"  # in files that `save` writes
+    _kind, _Spec = "word vectors", StoreSpec
 
     __slots__ = ("__weakref__", "_words", *_STATE)
 
@@ -168,10 +173,10 @@ class WordVectors(Immutable):
     _slots: NDArray[np.uint64]
     _words: NDArray[np.object_]
 
-    def __init__(self, path: str, meta: dict[str, Any]) -> None:
-        packed, slots, vectors, buckets = map_arrays(path, meta)
+    def __init__(self, spec: StoreSpec, meta: dict[str, Any]) -> None:
+        packed, slots, vectors, buckets = map_arrays(spec.path, meta)
         self._assign(
-            path=path,
+            path=spec.path,
             fingerprint=meta["fingerprint"],
             dim=meta["dim"],
             dtype=np.dtype(meta["dtype"]),
@@ -230,7 +235,7 @@ class WordVectors(Immutable):
             If the content is corrupt, empty or of unknown format.
         """
         options = Options.checked(limit, dtype, verbose)
-        return cls._of_store(cached_store(path, options, cache_dir))
+        return cls._of_directory(cached_store(path, options, cache_dir))
 
     @classmethod
     def convert(
@@ -272,7 +277,7 @@ class WordVectors(Immutable):
             If ``path`` exists.
         """
         options = Options.checked(limit, dtype, verbose)
-        return cls._of_store(convert_to(source, path, options))
+        return cls._of_directory(convert_to(source, path, options))
 
     @classmethod
     def from_arrays(
@@ -316,7 +321,7 @@ class WordVectors(Immutable):
             If the shapes disagree or no usable row is left.
         """
         options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
-        return cls._of_store(store_arrays(words, matrix, **options))
+        return cls._of_directory(store_arrays(words, matrix, **options))
 
     @classmethod
     def from_keyed_vectors(
@@ -356,7 +361,7 @@ class WordVectors(Immutable):
         kv = check_keyed_vectors(kv)
         options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
         options["buckets"] = ngram_table(kv)
-        return cls._of_store(store_arrays(kv.index_to_key, kv.vectors, **options))
+        return cls._of_directory(store_arrays(kv.index_to_key, kv.vectors, **options))
 
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of the store in memory.
@@ -557,72 +562,60 @@ class WordVectors(Immutable):
             f"{self.dtype.name}, {self.path!r})"
         )
 
-    def __reduce__(self):
-        # A function: cloudpickle would write a method by value.
-        return reopen, (self.path, self.fingerprint)
+    @property
+    def _spec(self):
+        return StoreSpec(self.path)
 
-    def _reference(self):
-        """Return the path and fingerprint that `reopen` takes, as a dict."""
-        return {"path": self.path, "fingerprint": self.fingerprint}
+    @classmethod
+    def _of_directory(cls, path):
+        return shared(cls, StoreSpec(path))
+
+    @classmethod
+    def _find(cls, spec, local):
+        spec = StoreSpec(os.path.realpath(spec.path))
+        meta = read_meta(spec.path)
+        return spec, meta["fingerprint"], meta
+
+    @classmethod
+    def _reopen(cls, spec, fingerprint, *, local=False):
+        """Return the handle on a store that a pickle or saved file refers to.
+
+        A store that is not at its path is looked up under its own name in the cache
+        directory of this process, so that a file may be used on another machine.
+        """
+        handle = cls._handles.find((spec, fingerprint))
+        if handle is not None:
+            return handle
+        path = spec.path
+        other = os.path.join(default_root(), os.path.basename(path))
+        stores = [place for place in (path, other) if is_store(place)]
+        found = [read_meta(place)["fingerprint"] for place in stores]
+        if fingerprint in found:
+            return cls._of_directory(stores[found.index(fingerprint)])
+        if stores:
+            raise cls._changed(stores[0], fingerprint, found[0])
+        raise FileNotFoundError(
+            f"Saved models refer to word vectors by path, and the store is missing: "
+            f"the directory {path} (fingerprint {fingerprint}). Restore it there, or "
+            f"copy it to {other}."
+        )
+
+    def _files(self, caller):
+        """Return the files that a saved file may include, by name."""
+        return {name: Path(self.path, name) for name in (META, *self._meta["files"])}
+
+    @classmethod
+    def _unpacked(cls, spec, folder):
+        # An index that points out of bounds would mislead compiled code.
+        check_content(folder, read_meta(folder)["fingerprint"])
+        return StoreSpec(os.path.realpath(folder))
 
     # pickle, copy and clone use `__reduce__`; skops reads the state and sets it on a
     # new, empty object, which then shares the arrays of the process's handle.
-    __getstate__ = _reference
+    __getstate__ = Handle._reference
 
     def __setstate__(self, state):
         if hasattr(self, "_meta"):
             raise AttributeError("WordVectors is immutable; its state cannot be set.")
-        handle = reopen(**state)
+        handle = self._from_reference(state)
         self._assign(**{name: getattr(handle, name) for name in _STATE})
-
-    def _files(self, where):
-        """Return the paths of the files that a saved file includes, by name."""
-        return {name: Path(self.path, name) for name in (META, *self._meta["files"])}
-
-    @classmethod
-    def _of_store(cls, path):
-        """Return the handle of this process on the store at a path."""
-        path = os.path.realpath(path)
-        meta = read_meta(path)
-        return _handles.get((path, meta["fingerprint"]), lambda: cls(path, meta))
-
-
-def reopen(path, fingerprint):
-    """Return the handle on a store that a pickle or saved file refers to.
-
-    A store that is not at its path is looked up under its own name in the cache
-    directory of this process, so that a file may be used on another machine.
-    """
-    handle = _handles.find((path, fingerprint))
-    if handle is not None:
-        return handle
-    other = os.path.join(default_root(), os.path.basename(path))
-    stores = [place for place in (path, other) if is_store(place)]
-    for place in stores:
-        if read_meta(place)["fingerprint"] == fingerprint:
-            return WordVectors._of_store(place)
-    if stores:
-        raise ValueError(
-            f"The saved word vectors have fingerprint {fingerprint}, but the store at "
-            f"{stores[0]} has {read_meta(stores[0])['fingerprint']}: it was converted "
-            f"from another source. Restore the original directory."
-        )
-    raise FileNotFoundError(
-        f"Saved models refer to word vectors by path, and the store is missing: the "
-        f"directory {path} (fingerprint {fingerprint}). Restore it there, or copy it "
-        f"to {other}."
-    )
-
-
-def from_reference(kind, content):
-    """Return the handle on the store that a saved file refers to."""
-    return reopen(content["path"], content["fingerprint"])
-
-
-def from_files(kind, content, folder):
-    """Return the handle on a store that a saved file includes, after a full check.
-
-    The check matters: an index that points out of bounds would mislead compiled code.
-    """
-    check_content(folder, content["fingerprint"])
-    return WordVectors._of_store(folder)

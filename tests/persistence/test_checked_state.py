@@ -183,8 +183,8 @@ def test_the_cache_of_a_binarizer_is_not_used(tmp_path):
     np.testing.assert_array_equal(result.transform(LABELS), [[0, 1, 0], [1, 0, 1]])
 
 
-@pytest.mark.parametrize("kind", ["transformer", "static"])
-def test_references_to_the_hub_cause_no_download(kind, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["TransformerModel", "StaticModel"])
+def test_references_to_the_hub_cause_no_download(name, tmp_path, monkeypatch):
     hub = pytest.importorskip("huggingface_hub")
     calls = []
 
@@ -197,8 +197,8 @@ def test_references_to_the_hub_cause_no_download(kind, tmp_path, monkeypatch):
     parts = forge.members(path.read_bytes())
     nodes = forge.nodes_of(parts)
     content = {"model": "org/m", "revision": None, "fingerprint": "x"}
-    content |= {"dim": None} if kind == "static" else {}
-    forge.set_attribute(nodes, "lower", forge.add(nodes, kind, **content))
+    content |= {"module": "sk_metaembed.sources", "name": name}
+    forge.set_attribute(nodes, "lower", forge.add(nodes, "handle", **content))
     path.write_bytes(forge.zipped(forge.with_nodes(parts, nodes)))
     with pytest.raises(SavedFileError, match="moved or changed"):
         load(path)

@@ -402,6 +402,10 @@ def test_edited_manifest(data, value, drop, fitted, tmp_path):
     same_or_refused(file, X, expected, tmp_path / "edited.skm")
 
 
+HANDLE = ["handle", {"module": "sk_metaembed.vectors", "name": "WordVectors"}]
+HANDLE[1]["bundled"] = {"ref": 44}
+
+
 def nested_tuples(n, width):
     """Return nodes of n tuples, each of `width` references to the one before."""
     items = [[], *([{"ref": number}] * width for number in range(n - 1))]
@@ -421,7 +425,7 @@ def shared_bytes(n):
     [
         ([*nested_tuples(2000, 1), ["list", {"items": []}]], "are nested"),
         ([*nested_tuples(45, 2), ["frozenset", {"items": [{"ref": 44}]}]], "too large"),
-        ([*nested_tuples(45, 2), ["vectors", {"bundled": {"ref": 44}}]], "too large"),
+        ([*nested_tuples(45, 2), HANDLE], "too large"),
         ([*nested_tuples(45, 2), an_array("|u1", {"ref": 44})], "integers"),
         (nested_tuples(45, 2), None),
         (shared_bytes(20), "copied"),

@@ -151,9 +151,9 @@ def test_vectors_that_moved_or_changed(tmp_path):
     del source
     shutil.rmtree(place)
     clear_handles()
-    refused(path, r"files of the vectors .* is missing: .* bundle=True")
+    refused(path, r"files of the word vectors .* is missing: .* bundle=True")
     WordVectors.from_arrays(WORDS, 2 * np.eye(len(WORDS)), path=place)
-    refused(path, r"files of the vectors .* have fingerprint .* bundle=True")
+    refused(path, r"files of the word vectors .* had fingerprint .* bundle=True")
     assert load(bundle).vectors_["good"].sum() == 1
 
 
@@ -162,9 +162,9 @@ def clear_handles():
         cache.clear()
 
 
-@pytest.mark.parametrize("kind", ["elmo", "transformer"])
+@pytest.mark.parametrize("kind", ["ELMo model", "transformer"])
 def test_models_that_moved(kind, tmp_path):
-    if kind == "elmo":
+    if kind == "ELMo model":
         places = [shutil.copy(file, tmp_path) for file in elmo_files()]
         source, folder = ElmoEmbedding(*places), tmp_path
     else:

@@ -72,6 +72,21 @@ def test_classes_that_rooms_declare_to_be_in_files():
     assert not names & {"TokenSequences", "WordVectors", "ElmoModel", "ZipFile"}
 
 
+def test_handles_are_opened_and_not_created_by_setting_attributes():
+    names = ["ElmoModel", "LoadedModel", "StaticModel", "TransformerModel"]
+    handles = [("sk_metaembed.sources", name) for name in names]
+    for handle in [*handles, ("sk_metaembed.vectors", "WordVectors")]:
+        assert _trusted.is_trusted("handle", *handle)
+        assert not _trusted.is_trusted("object", *handle)
+    for other in (
+        ("sk_metaembed.sources", "PretrainedEmbedding"),
+        ("sk_metaembed.sources.transformer._model", "TransformerModel"),
+        ("sk_metaembed._io._handle", "Handle"),
+        ("sklearn.linear_model", "LinearRegression"),
+    ):
+        assert not _trusted.is_trusted("handle", *other)
+
+
 @pytest.mark.parametrize("kind", TUPLES, ids=lambda kind: kind.__name__)
 def test_tuple_only_stores_its_arguments(kind):
     assert kind.__bases__ == (tuple,)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._core._decorators import fit_context, rollback_on_error
 from ..._core._sklearn import Interval, StrOptions
+from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import Block, TokenSequences, check_tokens
 from ...sequences._api import count_missing
@@ -27,7 +28,7 @@ from ..cache._sentence_cache import open_cache
 from ..contextual._sentences import Layer, SentenceRows, distinct_sentences, token_bar
 from ._character_ids import count_truncated
 from ._forward import ElmoForward, make_output_spec
-from ._model import ElmoSpec, shared_elmo
+from ._model import ElmoModel, ElmoSpec
 from ._texts import TextSplitter, align_words, texts_with_words
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ class ElmoEmbedding(BaseEmbedding):
             )
         paths = map(os.fspath, (self.options, self.weights))
         device = str(resolve_device(self.device))
-        model = self._model = shared_elmo(ElmoSpec(*paths, device, self.dtype))
+        model = self._model = shared(ElmoModel, ElmoSpec(*paths, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
         self.n_truncated_words_ = count_truncated(words, options.max_characters)

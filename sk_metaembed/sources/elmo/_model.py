@@ -4,14 +4,13 @@ import os
 from typing import NamedTuple
 
 from ..._io._download import cached_path, local_file
-from ..._io._fork_safe_lock import fork_safe_lock
-from ..._io._handle_cache import HandleCache
-from .._fingerprint import file_digest, fingerprint_of, reopen_model
+from ..._io._handle import file_states
+from .._fingerprint import file_digest, fingerprint_of
+from ..contextual._model import NetworkModel
 from ._options import read_options
 from ._weight_files import check_weights, read_weights
 
 _NAMES = ("options.json", "weights.hdf5")
-_handles = HandleCache(maxsize=2)
 
 
 class ElmoSpec(NamedTuple):
@@ -23,15 +22,13 @@ class ElmoSpec(NamedTuple):
     dtype: str = "float32"
 
 
-class ElmoModel:
-    """A model loaded from files, shared by all sources of a process that use it.
-
-    A pickle contains the paths and the fingerprint; weights are loaded on first use.
+class ElmoModel(NetworkModel, keep=2):
+    """A model from files, shared by all sources of a process that use it.
 
     Parameters
     ----------
     spec : ElmoSpec
-    files : tuple of Path
+    paths : tuple of Path
         The options and weights files.
 
     Attributes
@@ -39,66 +36,46 @@ class ElmoModel:
     options : ElmoOptions
     fingerprint : str
         Digest of weights, options and precision.
-    lock : RLock
     """
 
-    _saved_kind = "elmo"  # in files that `save` writes
+    _kind, _Spec = "ELMo model", ElmoSpec
 
-    def __init__(self, spec, files):
-        self.spec = spec
-        self._paths, self._weights_file = files, files[1]
-        self.options = read_options(files[0])
-        check_weights(files[1], self.options)
+    def __init__(self, spec, paths):
+        super().__init__(spec)
+        self._paths, self.options = paths, read_options(paths[0])
+        check_weights(paths[1], self.options)
         self.fingerprint = fingerprint_of(
             {
                 "options": self.options._asdict(),
-                "weights": file_digest(files[1]),
+                "weights": file_digest(paths[1]),
                 "dtype": spec.dtype,
             }
         )
-        self.lock = fork_safe_lock()
-        self._network = None
 
-    @property
-    def network(self):
-        """The BiLanguageModel, loaded on first use."""
+    @classmethod
+    def _find(cls, spec, local):
+        for place in spec[:2]:
+            if local and not cached_path(place).is_file():
+                raise FileNotFoundError(f"{place} is not on this machine.")
+        paths = tuple(map(local_file, spec[:2]))
+        options, weights = map(_absolute, spec[:2])
+        spec = spec._replace(options=options, weights=weights)
+        return spec, file_states(paths), paths
+
+    def _new_network(self):
         from ._network import BiLanguageModel
 
-        with self.lock:
-            if self._network is None:
-                weights = read_weights(self._weights_file, self.options)
-                self._network = BiLanguageModel(
-                    weights, self.options, self.spec.device, self.spec.dtype
-                )
-            return self._network
+        spec, weights = self._spec, read_weights(self._paths[1], self.options)
+        return BiLanguageModel(weights, self.options, spec.device, spec.dtype)
 
-    @property
-    def device_type(self):
-        """Type of the device, "cpu" or "cuda"; does not load the model."""
-        return self.spec.device.partition(":")[0]
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __reduce__(self):
-        return reopen_model, (shared_elmo, self.spec, self.fingerprint)
-
-    def _reference(self):
-        """Return what a saved file stores about the model."""
-        return {**self.spec._asdict(), "fingerprint": self.fingerprint}
-
-    def _files(self, where):
+    def _files(self, caller):
         """Return the files that a saved file may include, by name."""
         return dict(zip(_NAMES, self._paths, strict=True))
 
-
-def shared_elmo(spec):
-    """Return this process's model of an `ElmoSpec`, new if its files changed."""
-    files = tuple(local_file(path) for path in spec[:2])
-    spec = spec._replace(options=_absolute(spec.options))
-    spec = spec._replace(weights=_absolute(spec.weights))
-    key = spec, tuple(map(_signature, files))
-    return _handles.get(key, lambda: ElmoModel(spec, files))
+    @classmethod
+    def _unpacked(cls, spec, folder):
+        options, weights = (os.path.join(folder, name) for name in _NAMES)
+        return spec._replace(options=options, weights=weights)
 
 
 def _absolute(path):
@@ -106,29 +83,3 @@ def _absolute(path):
     if "://" in path:
         return path
     return os.path.abspath(os.path.expanduser(path))
-
-
-def _signature(file):
-    try:
-        stat = os.stat(file)
-    except OSError:  # reported when the file is read
-        return None
-    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
-
-
-def from_reference(kind, content):
-    """Return the model that a saved file refers to, without downloading anything."""
-    spec = ElmoSpec(*(content[name] for name in ElmoSpec._fields))
-    for path in spec[:2]:
-        if not cached_path(path).is_file():
-            raise FileNotFoundError(f"ElmoEmbedding: {path} is not on this machine.")
-    return reopen_model(shared_elmo, spec, content["fingerprint"])
-
-
-def from_files(kind, content, folder):
-    """Return the model that is included in a saved file."""
-    paths = {
-        field: os.path.join(folder, name)
-        for field, name in zip(ElmoSpec._fields, _NAMES, strict=False)
-    }
-    return from_reference(kind, {**content, **paths})

@@ -7,10 +7,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 from ..._core._sklearn import Interval, StrOptions
+from ..._io._handle import shared
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from ..words._byte_pairs import import_tokenizers
-from ._model import StaticSpec, shared_model
+from ._model import StaticModel, StaticSpec
 
 if TYPE_CHECKING:
     from ..._core._typing import StrPath
@@ -194,4 +195,4 @@ def _open_model(source):
             "StaticSubwordEmbedding: model must be a folder, a name on the Hugging "
             f"Face hub, or the paths (weights, tokenizer); got {model!r}."
         )
-    return shared_model(StaticSpec(model, source.revision, source.dim))
+    return shared(StaticModel, StaticSpec(model, source.revision, source.dim))

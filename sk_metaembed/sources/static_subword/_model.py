@@ -6,28 +6,22 @@ its fingerprint. Its table is memory-mapped and never copied into a pickle.
 If the tokenizer splits a word alike in every text, each distinct word is split once.
 """
 
-import json
-import os
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._core._arrays import read_only
-from ..._io._handle_cache import HandleCache
+from ..._io._handle import Handle, file_states
 from ..._kernels._compiled import use_compiled
 from ..._kernels._row_sums import sum_rows
-from .._fingerprint import file_digest, fingerprint_of, reopen_model
+from .._fingerprint import file_digest, fingerprint_of
 from ._model_files import find_files, find_model, read_tensor
-from ._pieces import Pieces
-from ._word_pieces import word_pieces
+from ._piece_tokenizer import PieceTokenizer
 
-_SECONDS_PER_CHARACTER = 2e-7  # for a character, in tokenizers
 _CHUNK = 1 << 22  # characters to read at a time
 _SECONDS_PER_TEXT, _SECONDS_PER_ENTRY = 1.5e-5, 3e-9  # in NumPy
 _VERSION = 1
-_handles = HandleCache(maxsize=2)
 
 
 class StaticSpec(NamedTuple):
@@ -48,84 +42,7 @@ class StaticSpec(NamedTuple):
     dim: int | None = None
 
 
-class PieceTokenizer:
-    """A tokenizer of a tokenizer.json.
-
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    truncation : (int, bool) or None
-        The tokenizer's own limit, and whether it cuts from the left.
-    n_ids : int
-        One more than the largest id.
-    median_length : int
-        Median number of characters of a piece.
-    unknown : int or None
-        Id of the unknown piece.
-    lead : str
-        What separates a word from the one before it, in front of a single word.
-    """
-
-    def __init__(self, path):
-        from tokenizers import Tokenizer
-
-        try:
-            self._tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # tokenizers raises nothing more specific
-            raise ValueError(f"{path} is not a readable tokenizer: {error}.") from error
-        cut = self._tokenizer.truncation
-        self.truncation = cut and (cut["max_length"], cut["direction"] == "left")
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        # Not the file, in which entries may be missing, such as the model's type.
-        state = json.loads(self._tokenizer.to_str())
-        vocabulary = self._tokenizer.get_vocab()
-        self.n_ids = max(vocabulary.values()) + 1
-        self.median_length = int(np.median([len(piece) for piece in vocabulary]))
-        self.unknown = _unknown(self._tokenizer, state["model"])
-        self.lead = " " if self._needs_space() else ""
-        self._words = word_pieces(self._tokenizer, state, self._lists)
-
-    def _needs_space(self):
-        """Return whether a word in a text is split as if a space were before it."""
-        alone, spaced, pair = self._lists(["a", " a", "a a"])
-        return pair == alone + spaced and alone != spaced
-
-    def _lists(self, texts):
-        try:
-            encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except TypeError:  # lone surrogates, which UTF-8 does not have
-            encoded = self._tokenizer.encode_batch_fast(
-                [_encodable(text) for text in texts], add_special_tokens=False
-            )
-        return [encoding.ids for encoding in encoded]
-
-    def pieces(self, texts):
-        """Return the `Pieces` of a list of texts, in full."""
-        n_characters = sum(map(len, texts))
-        seconds = _SECONDS_PER_CHARACTER * n_characters
-        if self._words is None or not use_compiled(seconds):
-            return Pieces.of_lists(self._lists(texts))
-        return self._words.pieces(texts)
-
-
-def _encodable(text):
-    """Return a text with "?" in place of lone surrogates."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _unknown(tokenizer, model):
-    """Return the id of the unknown piece, None if there is none."""
-    if model["type"] == "Unigram":
-        return model.get("unk_id")
-    token = model.get("unk_token")
-    return None if token is None else tokenizer.token_to_id(token)
-
-
-class StaticModel:
+class StaticModel(Handle, keep=2):
     """A table of pieces and its tokenizer.
 
     Parameters
@@ -140,10 +57,10 @@ class StaticModel:
     dim : int
     """
 
-    _saved_kind = "static"  # in files that `save` writes
+    _kind, _Spec = "static model", StaticSpec
 
     def __init__(self, spec, files):
-        self.spec, self.files = spec, files
+        self._spec, self._paths = spec, files
         self.tokenizer = PieceTokenizer(files.tokenizer)
         table = read_tensor(files.weights, files.table)
         self._mapping = read_tensor(files.weights, "mapping")
@@ -161,11 +78,29 @@ class StaticModel:
             {"version": _VERSION, "files": digests, "options": options, "dim": spec.dim}
         )
 
+    @classmethod
+    def _find(cls, spec, local):
+        spec, place = find_model(spec, local_files_only=local)
+        files = find_files(place)
+        return spec, file_states(files.paths), files
+
+    def _files(self, caller):
+        """Return the files that a saved file may include, by name."""
+        return {path.name: path for path in self._paths.paths}
+
+    @classmethod
+    def _unpacked(cls, spec, folder):
+        model = str(folder)
+        if not isinstance(spec.model, str):
+            suffixes = "*.safetensors", "*.json"
+            model = tuple(str(next(folder.glob(suffix))) for suffix in suffixes)
+        return spec._replace(model=model, revision=None)
+
     def _check(self, table):
         """Check that each piece has a row; compiled code does not."""
-        n_ids, where = self.tokenizer.n_ids, self.files.weights
+        n_ids, where = self.tokenizer.n_ids, self._paths.weights
         for name, values, n_dims, kinds in (
-            (self.files.table, table, 2, "fi"),
+            (self._paths.table, table, 2, "fi"),
             ("mapping", self._mapping, 1, "i"),
             ("weights", self._weights, 1, "fi"),
         ):
@@ -178,12 +113,12 @@ class StaticModel:
                     f"{where} is corrupt: {name!r} has shape {values.shape} and dtype "
                     f"{values.dtype}; expected {n_dims} dimensions of numbers."
                 )
-        if self.spec.dim is not None and self.spec.dim > table.shape[1]:
+        if self._spec.dim is not None and self._spec.dim > table.shape[1]:
             raise ValueError(
-                f"dim={self.spec.dim}, but the vectors in {where} have "
+                f"dim={self._spec.dim}, but the vectors in {where} have "
                 f"{table.shape[1]} dimensions."
             )
-        if self.files.library == "wordllama" and n_ids > len(table):
+        if self._paths.library == "wordllama" and n_ids > len(table):
             # Ids without a row have the last one.
             self._mapping = np.minimum(np.arange(n_ids), len(table) - 1)
         n_rows = len(table) if self._mapping is None else len(self._mapping)
@@ -218,7 +153,7 @@ class StaticModel:
 
         `max_length` is a number of pieces, None for all, or "model" for its own.
         """
-        files, tokenizer = self.files, self.tokenizer
+        files, tokenizer = self._paths, self.tokenizer
         is_model2vec = files.library == "model2vec"
         limit, from_left = max_length, False
         if max_length == "model":
@@ -276,23 +211,6 @@ class StaticModel:
             from ..._kernels._row_sums_numba import sum_rows as add
         add(self._table, rows, pieces.offsets, weights, lengths, 0, len(out), out, 0)
 
-    def _reference(self):
-        """Return what a saved file contains to refer to the model."""
-        model = self.spec.model
-        model = model if isinstance(model, str) else list(model)
-        content = {**self.spec._asdict(), "model": model}
-        return {**content, "fingerprint": self.fingerprint}
-
-    def _files(self, caller):
-        """Return the files of a bundle, by name."""
-        return {path.name: path for path in self.files.paths}
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __reduce__(self):
-        return reopen_model, (shared_model, self.spec, self.fingerprint)
-
 
 def _as_single(values, other):
     """Return values as float32, unless they are float32 or of another dtype."""
@@ -305,37 +223,3 @@ def _spans(texts):
     ends = np.cumsum([len(text) for text in texts])
     cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
     return list(pairwise(np.unique([0, *cuts, len(texts)]).tolist()))
-
-
-def shared_model(spec, *, local_files_only=False):
-    """Return the process's StaticModel; a new one if its files changed."""
-    spec, place = find_model(spec, local_files_only=local_files_only)
-    files = find_files(place)
-    states = [os.stat(path) for path in files.paths]
-    times = tuple((state.st_size, state.st_mtime_ns) for state in states)
-    return _handles.get((spec, files, times), lambda: StaticModel(spec, files))
-
-
-def from_reference(kind, content):
-    """Return the handle that a saved file refers to; downloads nothing.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the model is not on this machine.
-    ValueError
-        If the files contain another model now.
-    """
-    model = content["model"]
-    model = model if isinstance(model, str) else tuple(model)
-    spec = StaticSpec(model, content["revision"], content["dim"])
-    local = partial(shared_model, local_files_only=True)
-    return reopen_model(local, spec, content["fingerprint"])
-
-
-def from_files(kind, content, folder):
-    """Return the handle on a model whose files a saved file contained."""
-    model = str(folder)
-    if not isinstance(content["model"], str):
-        model = [str(next(folder.glob(kind))) for kind in ("*.safetensors", "*.json")]
-    return from_reference(kind, {**content, "model": model, "revision": None})

@@ -4,8 +4,9 @@ How the parts are called, from the outside in:
 
 - `_embedding.py`: `TransformerEmbedding` resolves its parameters in `fit`, and takes
   blocks from the sentence cache or from a `ForwardPass`.
-- `_model.py`: the handle on a model that all sources of a process share. `_loading.py`
-  reads its files, `_loaded_encoder.py` wraps a SentenceTransformer, `_model_pickle.py`
+- `_model.py`: the handle on a model that all sources of a process share.
+  `_model_files.py` finds its files and `_loading.py` reads them. `_loaded_model.py` and
+  `_loaded_encoder.py` wrap a loaded model and a SentenceTransformer, `_model_pickle.py`
   makes a loaded model picklable, `_precision.py` chooses a dtype.
 - `_forward.py`: windows, batches and pooling. It calls `_alignment.py`, which splits
   texts into pieces, and `_network.py`, which computes their hidden states.

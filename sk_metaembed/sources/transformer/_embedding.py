@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import HasMethods, Interval, StrOptions
+from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
@@ -20,7 +21,8 @@ from ..contextual._sentences import distinct_sentences, distinct_texts, token_ba
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_encoder import is_encoder, loaded_encoder
-from ._model import ModelSpec, loaded_model, shared_model
+from ._loaded_model import LoadedModel
+from ._model import ModelSpec, TransformerModel
 from ._model_parameter import ModelParameterMixin
 from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
@@ -467,7 +469,7 @@ def open_model(source):
         # Rows of the input table are only looked up.
         runs = is_integer(source.layers) or len(source.layers) > 0
         spec = spec._replace(dtype=choose_dtype(spec) if runs else "float32")
-    return shared_model(spec)
+    return shared(TransformerModel, spec)
 
 
 def _open_loaded(source):
@@ -494,7 +496,7 @@ def _open_loaded(source):
         )
     if is_sentence:
         return loaded_encoder(model, source.prompt_name)
-    return loaded_model(*model)
+    return LoadedModel.of(*model)
 
 
 def _resolve_output(source, model):

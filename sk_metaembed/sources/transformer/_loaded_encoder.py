@@ -6,11 +6,15 @@ refer to the files that it was loaded from, if they contain the same weights.
 
 from weakref import WeakKeyDictionary
 
-from .._fingerprint import fingerprint_of, reopen_model
-from ._model import LoadedModel, ModelSpec, is_local, shared_model
+from ..._io._handle import Handle, shared
+from .._fingerprint import fingerprint_of
+from ._loaded_model import LoadedModel
+from ._model import ModelSpec, TransformerModel
+from ._model_files import is_local
 from ._sentence_files import as_arrays, route_of, sentence_modules
 
-_encoders: WeakKeyDictionary = WeakKeyDictionary()
+# Handles stay open as long as the SentenceTransformer, which they do not refer to.
+_in_use: WeakKeyDictionary = WeakKeyDictionary()
 
 
 def is_encoder(model):
@@ -29,7 +33,7 @@ def encoder_place(model):
 
     Raises TypeError if there are none, or they have other weights.
     """
-    return loaded_encoder(model).by_reference().spec.model
+    return loaded_encoder(model)._by_reference()._spec.model
 
 
 def loaded_encoder(model, task=None):
@@ -43,15 +47,9 @@ def loaded_encoder(model, task=None):
     modules = sentence_modules(parts, settings, _weights)
     transformer = parts[0][2]
     network, tokenizer = transformer.auto_model, transformer.tokenizer
-    known = _encoders.setdefault(model, {})
-    handle = known.get(task)
-    if (
-        handle is None
-        or not handle.wraps(network, tokenizer)
-        or handle.modules.fingerprint != modules.fingerprint
-        or handle.modules._replace(weights={}) != modules._replace(weights={})
-    ):
-        handle = known[task] = LoadedEncoder(network, tokenizer, modules, tasks, task)
+    key = task, modules.fingerprint, repr(modules._replace(weights={}))
+    handle = LoadedEncoder.of(network, tokenizer, modules, tasks, task, key=key)
+    _in_use.setdefault(model, {})[task] = handle
     return handle
 
 
@@ -95,20 +93,20 @@ class LoadedEncoder(LoadedModel):
         The route that is used.
     """
 
-    _saved_kind = "transformer"  # a saved file refers to the encoder's files
     has_modules = True
+    __reduce__ = Handle.__reduce__  # a pickle refers to the encoder's files
 
     def __init__(self, module, tokenizer, modules, tasks, task):
         self.modules, self.prompts = modules, modules.prompts
         super().__init__(module, tokenizer)
         self.tasks, self._task = tasks, task if tasks else None
-        self._files_handle = None
+        self._on_disk = None
 
     def _computed_fingerprint(self):
         network = super()._computed_fingerprint()
         return fingerprint_of({"network": network, "modules": self.modules.fingerprint})
 
-    def by_reference(self):
+    def _by_reference(self):
         """Return the TransformerModel of the files that the encoder was loaded from.
 
         Raises
@@ -119,8 +117,8 @@ class LoadedEncoder(LoadedModel):
         import torch
 
         self.check_unchanged()
-        if self._files_handle is not None:
-            return self._files_handle
+        if self._on_disk is not None:
+            return self._on_disk
         place = getattr(self.config, "_name_or_path", "")
         if not place or not is_local(place):
             raise TypeError(
@@ -129,7 +127,7 @@ class LoadedEncoder(LoadedModel):
                 "Save it with model.save_pretrained(folder), and pass the folder."
             )
         options = {"device": str(self.network.device), "dtype": self.dtype}
-        handle = shared_model(ModelSpec(place, task=self._task, **options))
+        handle = shared(TransformerModel, ModelSpec(place, task=self._task, **options))
         ours = self.module.state_dict()
         theirs = handle.private_module().state_dict()
         same = ours.keys() == theirs.keys() and all(
@@ -144,15 +142,5 @@ class LoadedEncoder(LoadedModel):
                 "cannot refer to them. Save it with model.save_pretrained(folder), and "
                 "pass the folder."
             )
-        self._files_handle = handle
+        self._on_disk = handle
         return handle
-
-    def _reference(self):
-        return self.by_reference()._reference()
-
-    def _files(self, caller):
-        return self.by_reference()._files(caller)
-
-    def __reduce__(self):
-        handle = self.by_reference()
-        return reopen_model, (shared_model, handle.spec, handle.fingerprint)

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 from ..._io._fork_safe_lock import fork_safe_lock
-from ._model import shared_model
+from ..._io._handle import shared
+from ._model import TransformerModel
 
 _MIN_SPEEDUP = 1.2
 _MIN_COSINE = 0.999
@@ -26,8 +27,8 @@ def choose_dtype(spec):
     """
     if not computes_bfloat16(spec.device):
         return "float32"
-    model = shared_model(spec._replace(dtype="float32"))
-    key = model.fingerprint, model.spec
+    model = shared(TransformerModel, spec._replace(dtype="float32"))
+    key = model.fingerprint, model._spec
     with _lock:
         if key not in _chosen:
             networks = [model.new_network(name) for name in ("float32", "bfloat16")]

@@ -241,7 +241,7 @@ def test_pickles_hold_no_weights_and_notice_other_ones(tmp_path):
     assert len(data) < 3000
     assert pickle.loads(data)._model is step._model
     write(tmp_path, seed=2)
-    with pytest.raises(ValueError, match=r"fingerprint .* but .*options\.json now"):
+    with pytest.raises(ValueError, match=r"fingerprint .* but .*options\.json have"):
         pickle.loads(data)
 
 

@@ -8,10 +8,11 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import TransformerEmbedding, load, save
+from sk_metaembed._io._handle import shared
 from sk_metaembed._training import _onednn
 from sk_metaembed._training._onednn import PackedLayer, has_onednn
 from sk_metaembed.sources.transformer import _precision
-from sk_metaembed.sources.transformer._model import ModelSpec, shared_model
+from sk_metaembed.sources.transformer._model import ModelSpec, TransformerModel
 
 from ... import tiny_bert
 
@@ -78,7 +79,7 @@ def test_without_bfloat16_nothing_is_tried(trial, monkeypatch):
 
 
 def test_networks_are_compared():
-    model = shared_model(ModelSpec(tiny_bert.folder()))
+    model = shared(TransformerModel, ModelSpec(tiny_bert.folder()))
     exact, other = model.network, model.new_network("bfloat16")
     speedup, closeness = _precision.compare(exact, other)
     assert speedup > 0
@@ -87,7 +88,7 @@ def test_networks_are_compared():
 
 
 def test_vectors_that_are_not_finite_are_not_close():
-    model = shared_model(ModelSpec(tiny_bert.folder()))
+    model = shared(TransformerModel, ModelSpec(tiny_bert.folder()))
     broken = model.new_network("float32")
     next(broken.module.parameters()).data.fill_(torch.nan)
     assert _precision.compare(model.network, broken)[1] == -1

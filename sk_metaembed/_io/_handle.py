@@ -1,0 +1,126 @@
+"""Handle: what a process opens once from files, and passes by reference."""
+
+import os
+
+from ._handle_cache import HandleCache
+
+
+class Handle:
+    """A store or a model, opened once per process and shared by all its users.
+
+    Copies are the handle itself. A pickle or a saved file contains its class, `_spec`
+    and `fingerprint`, by which it is opened again; a saved file may include its files.
+
+    A subclass has a `_kind` and a `_Spec`, sets `_spec` and `fingerprint`, and defines
+    `_find`, `_files` and `_unpacked`. Rooms export it, so that files can name it. All
+    methods are private, because `WordVectors` is public.
+
+    Parameters
+    ----------
+    keep : int
+        Of the subclass: how many handles stay open without a user.
+
+    Attributes
+    ----------
+    _kind : str
+        What it is, in messages.
+    _Spec : type of NamedTuple
+        What is opened: a path or name first, and options that change the results.
+    fingerprint : str
+        Digest of everything that results depend on.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, keep=None, **options):
+        super().__init_subclass__(**options)
+        if keep is not None:
+            cls._handles = HandleCache(keep)
+
+    @classmethod
+    def _find(cls, spec, local):
+        """Return (spec, state, *parts), of which ``cls(spec, *parts)`` is opened.
+
+        This spec is valid in any working directory; the state differs if files do.
+        Nothing is downloaded if `local`.
+        """
+        raise NotImplementedError
+
+    def _files(self, caller):
+        """Return the files that a saved file may include, Path or bytes by name."""
+        raise NotImplementedError
+
+    @classmethod
+    def _unpacked(cls, spec, folder):
+        """Return the spec of these files in a folder."""
+        raise NotImplementedError
+
+    @classmethod
+    def _reopen(cls, spec, fingerprint, *, local=False):
+        """Return the handle of a pickle or a saved file; ValueError if it changed."""
+        handle = shared(cls, spec, local=local)
+        if handle.fingerprint != fingerprint:
+            raise cls._changed(spec[0], fingerprint, handle.fingerprint)
+        return handle
+
+    @classmethod
+    def _changed(cls, place, expected, actual):
+        return ValueError(
+            f"The saved {cls._kind} had fingerprint {expected}, but the files at "
+            f"{place} have {actual}: they changed. Restore the original files, or fit "
+            "again."
+        )
+
+    def _by_reference(self):
+        """Return the handle to which pickles and saved files refer."""
+        return self
+
+    def _reference(self):
+        """Return what a saved file contains; {} if it must include the files."""
+        return {**self._spec._asdict(), "fingerprint": self.fingerprint}
+
+    @classmethod
+    def _from_reference(cls, content, folder=None):
+        """Return the handle that a saved file refers to, without a download.
+
+        The files are in `folder` if the saved file included them.
+        """
+        names = [name for name in cls._Spec._fields if name in content]
+        spec = cls._Spec(**{name: content[name] for name in names})
+        if folder is not None:
+            spec = cls._unpacked(spec, folder)
+        return cls._reopen(spec, content["fingerprint"], local=True)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        handle = self._by_reference()
+        return reopen, (type(handle), handle._spec, handle.fingerprint)
+
+
+def shared(cls, spec, *, local=False):
+    """Return the process's handle of a spec; a new one if its files changed.
+
+    Nothing is downloaded if `local`. Raises FileNotFoundError if files are missing.
+    """
+    spec, state, *parts = cls._find(spec, local)
+    return cls._handles.get((spec, state), lambda: cls(spec, *parts))
+
+
+def reopen(cls, spec, fingerprint):
+    """Return the handle of a pickle; cloudpickle would write a method by value."""
+    return cls._reopen(spec, fingerprint)
+
+
+def file_states(paths):
+    """Return values that change when files are modified or replaced."""
+    return tuple(map(_state, paths))
+
+
+def _state(path):
+    try:
+        stat = os.stat(path)
+    except OSError:  # reported when the file is read
+        return os.fspath(path), None
+    return os.fspath(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns

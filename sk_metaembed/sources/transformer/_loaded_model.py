@@ -1,0 +1,108 @@
+"""LoadedModel: a model and its tokenizer that the user has loaded."""
+
+from copy import deepcopy
+
+from .._fingerprint import fingerprint_of
+from ._model import Transformer, options_of
+from ._model_pickle import LoadedPair, refuse_unsafe
+from ._network import Network
+
+
+class LoadedModel(Transformer, keep=0):
+    """A model and a tokenizer that the user has loaded, on their current device.
+
+    Pickles, copies and saved files contain the weights.
+
+    Parameters
+    ----------
+    module : torch Module
+    tokenizer : transformers tokenizer
+    """
+
+    _kind = "loaded model"
+    __deepcopy__ = None  # type: ignore[assignment]  # copied by `__reduce__`
+
+    def __init__(self, module, tokenizer):
+        super().__init__(None, tokenizer, module.config)
+        self.module = module
+        self.portable = LoadedPair(module, tokenizer)
+        self._network = Network(module, self.config, self.padding_id)
+        self._versions = _versions(module)
+        self.fingerprint = self._computed_fingerprint()
+
+    @classmethod
+    def of(cls, module, tokenizer, *parts, key=()):
+        """Return the process's handle of a model; a new one if its weights changed.
+
+        `parts` are further parameters of the class, and `key` must be equal.
+        """
+        versions = _versions(module)
+        if None in versions:
+            return cls(module, tokenizer, *parts)
+        key = cls, id(module), id(tokenizer), versions, key
+        return cls._handles.get(key, lambda: cls(module, tokenizer, *parts))
+
+    @property
+    def device_type(self):
+        """Type of the device of the network, "cpu" or "cuda"."""
+        return self.network.device.type
+
+    @property
+    def dtype(self):
+        """Name of the precision of the network."""
+        return str(next(self.module.parameters()).dtype).removeprefix("torch.")
+
+    def private_module(self):
+        """Return a copy of the module: frozen, float32, on the CPU."""
+        self.check_unchanged()
+        module, _ = deepcopy(self.portable).pair
+        return module.float().cpu().eval().requires_grad_(False)
+
+    def check_unchanged(self):
+        """Raise ValueError if the weights are no longer those of fit."""
+        now = _versions(self.module)
+        if now == self._versions and None not in now:
+            return
+        if self._computed_fingerprint() != self.fingerprint:
+            raise ValueError(
+                "TransformerEmbedding: the loaded model's weights changed since fit. "
+                "Fit the source again."
+            )
+        self._versions = now
+
+    def _computed_fingerprint(self):
+        state = self.module.state_dict()
+        return fingerprint_of(options_of(self.config, self.tokenizer), state.items())
+
+    def _reference(self):
+        """Return {}: a saved file contains the model itself."""
+        return {}
+
+    def _files(self, caller):
+        """Return the files that a saved file contains, by name."""
+        return self.portable.files(caller)
+
+    @classmethod
+    def _from_reference(cls, content, folder=None):
+        """Return the handle of the model in a folder."""
+        refuse_unsafe(folder.rglob("*"), "TransformerEmbedding")
+        return cls.of(*LoadedPair.from_files(folder).pair)
+
+    def __reduce__(self):
+        return _of_portable, (self.portable,)
+
+
+def _of_portable(portable):
+    return LoadedModel.of(*portable.pair)
+
+
+def _versions(module):
+    """Return values that change when a parameter is replaced or modified in place.
+
+    None for tensors of inference mode, which do not count modifications.
+    """
+    tensors = [*module.parameters(), *module.buffers()]
+    return tuple(
+        None if t.is_inference() else (t.data_ptr(), t._version, str(t.dtype))
+        for t in tensors
+    )
