@@ -123,7 +123,7 @@ def test_ctrl_c_in_fit(name, embedded):
         np.testing.assert_array_equal(result, expected)
 
 
-def test_other_threads_go_on_after_ctrl_c(embedded):
+def test_other_threads_continue_after_ctrl_c(embedded):
     step = sk.DynamicMetaClassifier(**{**SMALL, "max_epochs": 1})
     n_calls = interrupted(clone(step), embedded, Y, None)
     for at in range(1, n_calls):  # every call: a lock could be left in any of them

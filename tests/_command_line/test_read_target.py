@@ -73,7 +73,7 @@ PRICES = [f"{i},5" for i in range(30)]
         ([{"a": 1}, {"a": 2}], "auto", "the column 'price' is {'a': 1}"),
     ],
 )
-def test_what_is_refused(values, task, message):
+def test_invalid_targets_are_refused(values, task, message):
     with pytest.raises((TypeError, ValueError), match=message):
         read_target(target(values), task)
 

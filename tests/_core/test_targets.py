@@ -133,7 +133,7 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     ],
 )
 @pytest.mark.parametrize("kind", ["any", "classes", "numbers"])
-def test_what_is_refused_by_all(y, message, kind):
+def test_targets_refused_for_every_kind(y, message, kind):
     with pytest.raises((TypeError, ValueError), match=message):
         check_target(y, 2, kind)
 

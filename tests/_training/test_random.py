@@ -52,7 +52,7 @@ def test_dropout_is_torchs_own_with_another_generator():
         assert_equal(current_generators().states("cpu"), state)
 
 
-def test_default_generators_are_lent_and_go_on_where_the_fit_is():
+def test_default_generators_continue_the_stream_of_the_fit():
     expected = seeded(3, lambda: [torch.rand(3) for _ in range(4)])
     with local_generators(3) as own:
         results = [torch.rand(3, generator=generator_on("cpu"))]

@@ -238,7 +238,7 @@ def test_a_fold_is_scored_with_tags_of_any_form(y):
         (embedded([[], []], ("sequence",)), [[], []], ValueError, "nothing to learn"),
     ],
 )
-def test_what_does_not_fit_is_refused(X, y, error, message):
+def test_invalid_input_is_refused(X, y, error, message):
     with pytest.raises(error, match=message):
         TokenClassifier(LogisticRegression()).fit(X, y)
 

@@ -86,7 +86,7 @@ def test_rare_classes_of_columns_are_named():
         DynamicMetaClassifier(**SMALL).partial_fit(X, y)
 
 
-def test_the_held_out_part_is_stratified_beside_a_single_row():
+def test_the_held_out_part_is_stratified_despite_a_class_of_one_row():
     X, y = topics(101, n_classes=2)
     y = np.array(["a", "b"])[y]
     y[-1] = "single"

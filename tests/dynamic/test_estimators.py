@@ -145,7 +145,7 @@ def test_best_weights_are_kept(embedded, labels, class_weight):
     assert model.score(X, y, weights) == pytest.approx(best)
 
 
-def test_warm_start_and_partial_fit_go_on(embedded, labels):
+def test_warm_start_and_partial_fit_continue_training(embedded, labels):
     options = SMALL | {"encoder": "mean", "max_epochs": 2, "early_stopping": False}
     model = DynamicMetaClassifier(warm_start=True, **options).fit(embedded, labels)
     net = model.net_

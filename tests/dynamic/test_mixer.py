@@ -101,7 +101,7 @@ def test_context_attention_runs_over_time_and_not_over_sources():
 
 
 @pytest.mark.parametrize("levels", [("type", "type"), ("token", "sequence")])
-def test_standardized_sources_are_those_of_a_standard_scaler(levels):
+def test_standardized_sources_equal_those_of_a_standard_scaler(levels):
     embedded = make_embedded(levels=levels, lengths=(1, 9))
     y = np.arange(len(embedded)) % 2
     model = classifier().fit(embedded, y)

@@ -149,7 +149,7 @@ def test_class_weights_hold_for_a_batch_without_the_class(embedded, labels):
         model.partial_fit(embedded[:0], labels[:0])
 
 
-def test_going_on_takes_the_settings_of_now(embedded, labels):
+def test_continued_training_uses_the_current_settings(embedded, labels):
     model = classifier(warm_start=True, max_epochs=30, lr=0.3, n_iter_no_change=2)
     model.fit(embedded, labels)
     (group,) = model.net_.optimizer_.param_groups

@@ -115,7 +115,7 @@ def test_weights_are_reported_per_side(pairs, labels):
     assert list(frame.columns) == ["sequence", "side", "s0", "s1"]
 
 
-def test_mixed_words_of_pairs_go_on_to_pooling(pairs, labels):
+def test_mixed_words_of_pairs_can_be_pooled(pairs, labels):
     model = DynamicMetaEmbedding(**SMALL)
     mixed = model.fit_transform(pairs, labels)
     assert isinstance(mixed, SequencePairs)

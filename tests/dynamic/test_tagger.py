@@ -183,7 +183,7 @@ def test_a_weight_is_a_copy_where_nothing_is_drawn(embedded, tags):
     )
 
 
-def test_warm_start_and_partial_fit_go_on(embedded, tags):
+def test_warm_start_and_partial_fit_continue_training(embedded, tags):
     options = SMALL | {"max_epochs": 2, "early_stopping": False}
     model = DynamicMetaTagger(warm_start=True, scheme="IOB2", **options)
     net = model.fit(embedded, tags).net_

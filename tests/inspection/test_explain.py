@@ -280,7 +280,7 @@ NOT_LINEAR = {
 
 
 @pytest.mark.parametrize("name", NOT_LINEAR)
-def test_words_are_left_out_where_values_are_no_sums(name):
+def test_words_are_left_out_unless_values_are_sums(name):
     y = NUMBERS if name == "transformed" else BINARY
     pipe = fitted(*NOT_LINEAR[name], y=y)
     with pytest.raises(ValueError, match="method='exact' requires"):

@@ -47,7 +47,7 @@ def test_rows_have_the_products_of_scikit_learns(kind):
 
 
 @EACH
-def test_words_that_no_row_has_are_no_features(kind):
+def test_words_of_no_row_are_not_features(kind):
     every = tokens([*lists(), ["unused", "never"]])
     few = kind().fit(every[:60]).transform(every[:60])
     assert few.shape == kind().fit(tokens(lists())).transform(every[:60]).shape

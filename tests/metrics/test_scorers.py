@@ -130,7 +130,7 @@ def test_sentence_scorer_separates_its_sets():
     assert result["mean"] == pytest.approx((result["a"] + result["b"]) / 2)
 
 
-def test_sentence_scorer_reads_ratings_of_frames_and_beside_labels():
+def test_sentence_scorer_reads_ratings_of_frames_and_next_to_labels():
     estimator = TfidfVectorizer().fit(TEXTS)
     labels = ["ENTAILMENT"] * len(TEXT_PAIRS)
     frame = pd.DataFrame(TEXT_PAIRS)

@@ -226,13 +226,13 @@ def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
     # Other representations contain addresses.
     ids=lambda message: message if isinstance(message, str) else "",
 )
-def test_what_cannot_be_saved(estimator, match, tmp_path):
+def test_objects_that_cannot_be_saved_are_refused(estimator, match, tmp_path):
     with pytest.raises(TypeError, match=match):
         save(estimator, tmp_path / "e.skm")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_local_functions_and_those_of_a_script(tmp_path):
+def test_local_functions_and_functions_of_a_script(tmp_path):
     def local(text):
         return text.split()
 
@@ -245,7 +245,7 @@ def test_local_functions_and_those_of_a_script(tmp_path):
         save(Tokenizer(tokenizer=local), tmp_path / "e.skm")
 
 
-def test_what_refers_to_itself(tmp_path):
+def test_circular_references_are_refused(tmp_path):
     step = Holder([])
     step.value.append(step)
     with pytest.raises(TypeError, match="has a circular reference"):

@@ -205,7 +205,7 @@ def test_a_path_of_any_kind(tmp_path, monkeypatch):
     assert load(b"model").mode == load(tmp_path / "bytes.skm").mode == "mean"
 
 
-def test_what_was_shared_stays_shared(tmp_path):
+def test_shared_objects_stay_shared(tmp_path):
     step, array = Pooling(), np.arange(3)
     result = round_trip({"a": [step, array], "b": (step, array)}, tmp_path / "e.skm")
     for one, other in zip(result["a"], result["b"], strict=True):

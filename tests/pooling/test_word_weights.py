@@ -84,7 +84,7 @@ def test_weights_in_each_mode_and_level(weights, mode):
         np.testing.assert_allclose(pooled[i], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_other_modes_take_no_notice():
+def test_other_modes_ignore_word_weights():
     embedded = make()
     modes = ["max", "first", "dct", "hierarchical"]
     weighted = Pooling(["mean", *modes], weights="sif").fit_transform(embedded)

@@ -87,7 +87,9 @@ def test_interrupted_by_an_error(stops, pipe, texts, whole, out):
 
 @pytest.mark.parametrize("cut", [1, 40])
 @pytest.mark.parametrize("name", ["journal", "data"])
-def test_what_a_kill_leaves_of_a_batch(name, cut, pipe, texts, whole, out):
+def test_a_batch_cut_short_by_a_kill_is_computed_again(
+    name, cut, pipe, texts, whole, out
+):
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 14), out)
     file = parts(out) / name

@@ -117,7 +117,7 @@ def test_sparse_output_is_dense_up_to_a_limit():
         (PretrainedEmbedding(TABLE).fit(TEXTS).transform, TypeError, "Add Pooling"),
     ],
 )
-def test_what_is_no_row_of_numbers_is_refused(make, error, match):
+def test_output_other_than_rows_of_numbers_is_refused(make, error, match):
     with pytest.raises(error, match=match):
         EstimatorEmbedding(Giving(make)).fit(TEXTS)
 

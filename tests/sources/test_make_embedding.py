@@ -62,7 +62,7 @@ def test_a_wrong_class_says_which_is_right(places):
                     wrong(str(model)).fit(TEXTS)
 
 
-def test_what_has_no_model_raises(tmp_path, monkeypatch):
+def test_folders_without_a_model_raise(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"no model of a known kind.*\['notes.txt'\]"):
         (tmp_path / "notes.txt").write_text("nothing")
         make_embedding(tmp_path)

@@ -170,7 +170,7 @@ def test_labels_are_optional_if_no_step_uses_them():
     assert not SourceSelector(Spread()).__sklearn_tags__().target_tags.required
 
 
-def test_a_score_that_is_no_number_is_the_lowest():
+def test_nan_scores_are_the_lowest():
     X, y = planted()
 
     def fails_on_clear(estimator, X, y):

@@ -179,7 +179,7 @@ class Center(PCA):
 @pytest.mark.parametrize(
     "steps", [[Pooling(weights="idf")], [Pooling("max")], [Pooling(), Center(2)]]
 )
-def test_pooling_that_is_no_mean_raises(steps, tmp_path):
+def test_pooling_other_than_the_mean_raises(steps, tmp_path):
     with pytest.raises(ValueError, match="needs the vector of a text to be the mean"):
         export(pipeline(*steps), tmp_path / "m")
     assert "m" not in os.listdir(tmp_path)

@@ -113,7 +113,7 @@ def test_endings_are_learned_and_hold_for_words_unseen():
     assert model.fit(X, y).score(new, labels) >= 0.95
 
 
-def test_characters_unseen_say_nothing():
+def test_unseen_characters_have_zero_vectors():
     opened = char().prepare(TokenSequences.from_lists([["abc"], ["bad"]]))
     weight = opened.network().characters.weight.detach()
     seen = {*b"abcd", 258, 259}

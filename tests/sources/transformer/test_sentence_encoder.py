@@ -313,7 +313,9 @@ def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch, kind)
         ([MEAN], {}, {"model_type": "SparseEncoder"}, "the module SparseEncoder"),
     ],
 )
-def test_what_is_not_known_is_refused_by_name(tmp_path, steps, options, saved, message):
+def test_unknown_modules_and_options_are_refused_by_name(
+    tmp_path, steps, options, saved, message
+):
     folder = tiny.save(tmp_path, steps=steps, options=options, settings=saved)
     with pytest.raises(
         ValueError, match=rf"{message}.*FunctionEmbedding\(model.encode"

@@ -83,7 +83,7 @@ def test_subwords_of_a_fasttext_model(tmp_path):
 
 
 @pytest.mark.parametrize("vectors", [None, 3, {"the": [1]}, np.eye(2)])
-def test_what_are_no_vectors(vectors):
+def test_objects_other_than_vectors_are_refused(vectors):
     with pytest.raises(TypeError, match="WordVectors.from_arrays"):
         PretrainedEmbedding(vectors).fit([["the"]])
 
@@ -114,7 +114,7 @@ def test_name_is_downloaded(tmp_path, monkeypatch, file):
         PretrainedEmbedding("glove-typo").fit([["cat"]])
 
 
-def test_without_network_the_error_says_what_to_bring(tmp_path, monkeypatch):
+def test_error_without_network_names_the_file_to_provide(tmp_path, monkeypatch):
     from gensim import downloader
 
     def offline(*args, **kwargs):
