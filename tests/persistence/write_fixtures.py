@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -39,6 +40,7 @@ from sk_metaembed import (
     Word2VecEmbedding,
     WordVectors,
     __version__,
+    make_table_pipeline,
     save,
 )
 
@@ -48,6 +50,15 @@ ROWS = [text.split() for text in TEXTS]
 LABELS = ["drink", "drink", "food", "food", "weather"]
 SPLIT = np.random.default_rng(0).normal(size=(20, 2))
 PAIRS = list(zip(TEXTS, TEXTS[::-1], strict=True))
+TABLE = pd.DataFrame(
+    {
+        "note": [f"{text}, {i} oz" for i, text in enumerate(TEXTS * 6)],
+        "price": [f"${i}.50" for i in range(30)],
+        "kind": ["hot", "cold", None, "hot", "hot"] * 6,
+        "sold": pd.date_range("2020-01-01", periods=30),
+    }
+)
+YES_NO = ["yes", "no", "yes", "no", "no", "yes"] * 5
 GENSIM = {"vector_size": 4, "min_count": 1, "epochs": 1, "n_jobs": 1, "random_state": 0}
 NET = {"projection_dim": 4, "encoder_dim": 2, "hidden_dims": (4,), "max_epochs": 1}
 ARCHITECTURE = {"projection_dim": 4, "cell_dim": 4, "char_dim": 2, "filters": ((1, 4),)}
@@ -85,6 +96,8 @@ def estimators():
         VotingClassifier([("f", forest), ("b", boosting)]),
     )
     tagger = TokenClassifier(GaussianNB(), window=1)
+    # Boosting, which has more trees in five models, would be a file of a megabyte.
+    pipeline = make_table_pipeline(learners=["trees", "linear"], random_state=0)
     return {
         "sequences": (Tokenizer(lowercase=False).fit(TEXTS), TEXTS),
         "vectors": (words(), ROWS),
@@ -96,6 +109,7 @@ def estimators():
         "sources-elmo": (model.fit(ROWS), ROWS),
         "adapters-pairs": (pairs.fit(PAIRS), PAIRS),
         "tables": (encoder.fit(TEXTS * 4, LABELS * 4), TEXTS),
+        "tables-pipeline": (pipeline.fit(TABLE, YES_NO), TABLE),
         "trees": (trees.fit(SPLIT, LABELS * 4), SPLIT),
         "adapters-tokens": (tagger.fit(embedded, ROWS), embedded),
     }
