@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core._messages import short_repr
 from ._column_kinds import (
+    as_noun,
     column_kind,
     float_names,
     read_floats,
@@ -30,10 +31,10 @@ class Column(NamedTuple):
     ----------
     name : str
     kind : str
-        "number", "date", "category" (few values, or values that repeat), "name" (short
-        strings), "code" (strings with numbers inside), "text" (prose), "list", "url",
-        "key" (distinct in each row, such as a counter), "constant", "empty" or
-        "duplicate".
+        "number", "binary" (yes or no, 1 or 0), "date", "category" (few values, or
+        values that repeat), "name" (short strings), "code" (strings with numbers
+        inside), "text" (prose), "list", "url", "key" (distinct in each row, such as a
+        counter), "constant", "empty" or "duplicate".
     encodings : tuple of str
         What is made of it; empty if the column is not used.
     n_features : int
@@ -117,18 +118,28 @@ class ColumnEncoder(BaseEstimator):
 
     def read_floats(self, cells):
         """Return the numbers of cells, with a warning if some are of another kind."""
+        if cells.dtype.kind == "M" and self.kind_.number_format is not None:
+            self._refuse(cells[~np.isnat(cells)])
         floats = read_floats(cells, self.kind_)
         unread = unread_cells(cells, floats, self.kind_)
         if unread.any():
             distinct = list(dict.fromkeys(cells[unread].tolist()))[:_N_EXAMPLES]
             warnings.warn(
-                f"column {self.name!r} was a {self.kind_.kind} in fit; "
+                f"column {self.name!r} was {as_noun(self.kind_)} in fit; "
                 f"{np.count_nonzero(unread):,} of {len(cells):,} values are none and "
                 f"count as missing: {', '.join(map(short_repr, distinct))}.",
                 UserWarning,
                 stacklevel=2,
             )
         return floats
+
+    def _refuse(self, dates):
+        """Raise a TypeError if there are dates."""
+        if len(dates):
+            raise TypeError(
+                f"column {self.name!r} had numbers in fit, but has dates, such as "
+                f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
+            )
 
     def feature_names(self, target_names):
         """Return the names of the features."""

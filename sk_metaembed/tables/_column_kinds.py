@@ -51,10 +51,10 @@ _FEW = 40  # distinct values of a category, whatever they are
 class ColumnKind(NamedTuple):
     """What a column contains, as decided from its training rows.
 
-    `kind` is "number", "date", "category" (few values, or values that repeat), "name"
-    (short strings, mostly distinct), "code" (strings with numbers in most of them),
-    "text" (prose), "list", "url", "key" (distinct by design: counters, hashes),
-    "constant" or "empty".
+    `kind` is "number", "binary" (yes or no, 1 or 0), "date", "category" (few values, or
+    values that repeat), "name" (short strings, mostly distinct), "code" (strings with
+    numbers in most of them), "text" (prose), "list", "url", "key" (distinct by design:
+    counters, hashes), "constant" or "empty".
     """
 
     kind: str
@@ -101,6 +101,12 @@ def column_kind(cells, name=""):
     if odd:
         _warn(kind, odd, cells, name)
     return kind
+
+
+def as_noun(kind):
+    """Return the kind as a message says it: "a number", "yes or no"."""
+    is_words = kind.number_format is not None and kind.number_format.booleans
+    return "yes or no" if is_words else f"a {kind.kind.replace('binary', 'number')}"
 
 
 def float_names(kind):
@@ -152,9 +158,11 @@ def unread_cells(cells, floats, kind):
 
     `floats` are the output of `read_floats` for these cells.
     """
-    if cells.dtype.kind != "O" or not float_names(kind) or kind.numbers is not None:
+    if cells.dtype.kind == "M" or not float_names(kind) or kind.numbers is not None:
         return np.zeros(len(cells), dtype=bool)
     is_read = np.isfinite(floats).any(axis=1)
+    if cells.dtype.kind == "f":
+        return ~is_read & ~np.isnan(cells)
     known = {None, "", *kind.strays}
     is_known = [text in known or is_missing(text) for text in _joined(cells)]
     return ~is_read & ~np.array(is_known, dtype=bool)
@@ -200,10 +208,12 @@ def _as_floats(start, values, counts):
 
 
 def _number(kind, number_format, values, counts):
-    """Return the kind of numbers: "number" or "key"."""
-    n_distinct, n_rows = len({*values.tolist()}), int(counts.sum())
+    """Return the kind of numbers: "number", "binary" or "key"."""
+    distinct, n_rows = {*values.tolist()}, int(counts.sum())
+    n_distinct = len(distinct)
+    name = "key" if is_counter(values, n_rows) else "number"
     return kind._replace(
-        kind="key" if is_counter(values, n_rows) else "number",
+        kind="binary" if distinct == {0.0, 1.0} else name,
         number_format=number_format,
         categorical=3 <= n_distinct <= 30 and n_rows >= 10 * n_distinct,
     )
@@ -327,10 +337,6 @@ def _tolerable(n_odd, values):
 def _read_numbers(cells, number_format):
     """Return cells as float64; NaN for what is not a finite number."""
     if cells.dtype.kind == "M":
-        if not np.isnat(cells).all():
-            raise TypeError(
-                "A column that had numbers in fit has dates. Convert it as in fit."
-            )
         return np.full(len(cells), np.nan)
     numbers = cells
     if cells.dtype.kind == "O":
@@ -380,7 +386,7 @@ def _warn(kind, odd, cells, name):
         for value in odd[:5]
     )
     what = "infinite" if kind.kind != "date" else "not a date"
-    what = f"not a {kind.kind}" if cells.dtype.kind == "O" else what
+    what = f"not {as_noun(kind)}" if cells.dtype.kind == "O" else what
     warnings.warn(
         f"{plural(kind.n_odd, 'cell')} of {len(cells)} in the column {name!r} "
         f"{'is' if kind.n_odd == 1 else 'are'} {what}, and treated as missing: {shown}"

@@ -91,10 +91,9 @@ def _is_union(part):
 def _choices(part, has_union):
     """Return the values to try of each parameter of one part of a pipeline."""
     if isinstance(part, TableEncoder):
-        return {
-            "active": source_subsets(part.source_names),
-            "n_components": list(_N_COMPONENTS),
-        }
+        sizes = {"n_components": list(_N_COMPONENTS)}
+        names = part.source_names
+        return {"active": source_subsets(names), **sizes} if len(names) > 1 else sizes
     if isinstance(part, TextMetaEncoder):
         return {
             "active": source_subsets(part.source_names),

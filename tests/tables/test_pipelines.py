@@ -102,6 +102,8 @@ def test_search_space_of_a_table_pipeline():
     space = search_space(make_table_pipeline(sources=[SOURCE]))
     assert space["table__active"] == [("ngrams",), ("lengths",), ("ngrams", "lengths")]
     assert space["table__n_components"] == [10, 30, 100]
+    # Without sources there is nothing to choose from.
+    assert [*search_space(make_table_pipeline())] == ["table__n_components"]
 
 
 @pytest.mark.parametrize("target", ["xor", "linear"])

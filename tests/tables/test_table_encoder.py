@@ -114,6 +114,28 @@ def test_unseen_and_missing_cells(table, target):
     assert out["title__predicted"] > 0.3
 
 
+def test_cells_of_another_kind_than_in_fit_are_named():
+    n = np.arange(40)
+    days = np.datetime64("2020-01-01", "D") + n
+    given = {"size": n / 7, "day": days, "paid": ["yes", "no"] * 20, "ok": n % 2}
+    encoder = TableEncoder().fit(pd.DataFrame(given))
+    kinds = [column.kind for column in encoder.columns_]
+    assert kinds == ["number", "date", "binary", "binary"]
+
+    def transform(**changes):
+        return encoder.transform(pd.DataFrame(given | changes)[:3])
+
+    for changes, message in [
+        ({"day": n}, "'day' was a date in fit; 3 of 3 .* missing: 0.0, 1.0, 2.0"),
+        ({"size": 1e999}, "'size' was a number in fit; 3 of 3 .* missing: inf"),
+        ({"paid": "perhaps"}, "'paid' was yes or no in fit; 3 of 3 .* 'perhaps'"),
+    ]:
+        with pytest.warns(UserWarning, match=message):
+            transform(**changes)
+    with pytest.raises(TypeError, match="'size' had numbers in fit, but has dates, su"):
+        transform(size=days)
+
+
 def test_the_vectorizer_is_applied_as_scikit_learn_does(table):
     features = StringFeatures(False, 3, 0)
     features.fit_transform(table["title"].to_numpy(dtype=object), None, None, None)
