@@ -391,8 +391,8 @@ class SourceSelector(
     def _check_target(self, y):
         if y is None and self._needs_target():
             raise ValueError(
-                f"SourceSelector({type(self.estimator).__name__}) requires y to be "
-                "passed, but the target y is None."
+                f"{type(self.estimator).__name__} requires y to be passed, but the "
+                "target y is None."
             )
 
     def _search(self, names, n_steps, evaluate):

@@ -1,7 +1,12 @@
 """Errors begin with the name of the public call that raised them, once."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
+import sk_metaembed
 from sk_metaembed._core import _checked_parameters
 from sk_metaembed._core._named_errors import NamedErrorsMixin, names_errors
 
@@ -61,3 +66,23 @@ def test_methods_name_the_class_of_their_object(call):
     with pytest.raises(ValueError, match=r"^Child: value must be 1$"):
         call()
     assert (Base.check.__name__, Base.check.__doc__) == ("check", "Refuse everything.")
+
+
+# Errors of these files may be raised outside of public methods: by pickle and by torch
+# modules.
+WITH_NAMES = {"_loaded_encoder.py", "_model_pickle.py", "_trainable_module.py"}
+
+
+def messages(path):
+    """Yield the first word of each message that a file raises, if a colon follows."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for part in ast.walk(node) if isinstance(node, ast.Raise) else ():
+            if isinstance(part, ast.Constant | ast.JoinedStr):
+                yield from re.findall(r"^f?.([A-Z]\w+[a-z]): ", ast.unparse(part))
+
+
+def test_messages_do_not_begin_with_the_name_of_an_estimator():
+    names = {*sk_metaembed.__all__} - {"EmbeddingCache"}  # not an estimator
+    for path in Path(sk_metaembed.__file__).parent.rglob("*.py"):
+        if path.name not in WITH_NAMES:
+            assert names.isdisjoint(messages(path)), path

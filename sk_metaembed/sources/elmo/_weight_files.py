@@ -22,8 +22,7 @@ def import_h5py():
         import h5py
     except ImportError as error:
         raise ImportError(
-            "ElmoEmbedding requires h5py to read weights: pip install "
-            "'sk_metaembed[elmo]'."
+            "weights of ELMo are read with h5py: pip install 'sk_metaembed[elmo]'."
         ) from error
     return h5py
 

@@ -192,7 +192,7 @@ def _open_model(source):
         model = tuple(map(os.fspath, model))
     else:
         raise TypeError(
-            "StaticSubwordEmbedding: model must be a folder, a name on the Hugging "
-            f"Face hub, or the paths (weights, tokenizer); got {model!r}."
+            "model must be a folder, a name on the Hugging Face hub, or the paths "
+            f"(weights, tokenizer); got {model!r}."
         )
     return shared(StaticModel, StaticSpec(model, source.revision, source.dim))

@@ -346,12 +346,12 @@ def _checked_filters(filters):
         is_pair = isinstance(pair, tuple | list) and len(pair) == 2
         if not is_pair or not all(is_integer(n) and n >= 1 for n in pair):
             raise ValueError(
-                "TrainableCharacters: filters must be pairs of a width and a number, "
-                f"integers of at least 1, such as (3, 30); got {pair!r}."
+                "filters must be pairs of a width and a number, integers of at least "
+                f"1, such as (3, 30); got {pair!r}."
             )
     if not len(filters):
         raise ValueError(
-            "TrainableCharacters: filters is empty. Pass at least one pair of a width "
-            "and a number, such as ((3, 30),)."
+            "filters is empty. Pass at least one pair of a width and a number, such as "
+            "((3, 30),)."
         )
     return tuple((int(width), int(number)) for width, number in filters)

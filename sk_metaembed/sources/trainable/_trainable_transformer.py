@@ -283,7 +283,7 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
         """
         if not isinstance(self.source, TransformerEmbedding):
             raise TypeError(
-                "TrainableTransformer: source must be a TransformerEmbedding; got "
+                "source must be a TransformerEmbedding; got "
                 f"{type(self.source).__name__}. Other sources cannot be trained on "
                 "labels: put them in the EmbeddingUnion before the estimator."
             )
@@ -310,7 +310,6 @@ def _check_source(source):
         reason = "output='sentence': only hidden states are trained, such as the 'mean'"
     if reason:
         raise ValueError(
-            f"TrainableTransformer: the source has {reason}. Remove it here, and put a "
-            "second, frozen TransformerEmbedding with it in the EmbeddingUnion before "
-            "the estimator."
+            f"the source has {reason}. Remove it here, and put a second, frozen "
+            "TransformerEmbedding with it in the EmbeddingUnion before the estimator."
         )

@@ -305,14 +305,14 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         """Resolve the options of hidden states; return those that vectors depend on."""
         if self.truncate_dim is not None:
             raise ValueError(
-                "TransformerEmbedding: truncate_dim applies to output='sentence', but "
+                "truncate_dim applies to output='sentence', but "
                 f"output={self.output!r} returns hidden states."
             )
         self.prompt_ = _prompt_of(self, model)
         if self.output_ == "cls" and self._aligner.frame.cls is None:
             raise ValueError(
-                "TransformerEmbedding: output='cls' requires a classification token, "
-                "but this tokenizer adds none to a text. Use output='mean'."
+                "output='cls' requires a classification token, but this tokenizer adds "
+                "none to a text. Use output='mean'."
             )
         self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
         self._spec = OutputSpec(self.layers_, self.output_, self.subword, dim)
@@ -325,9 +325,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
             value = getattr(self, name)
             if value != default and not (name == "layers" and value == -1):
                 raise ValueError(
-                    f"TransformerEmbedding: {name}={value!r} applies to hidden states, "
-                    "but output='sentence' is computed by the encoder's modules. "
-                    "Remove it, or use output='words', 'cls' or 'mean'."
+                    f"{name}={value!r} applies to hidden states, but output='sentence' "
+                    "is computed by the encoder's modules. Remove it, or use "
+                    "output='words', 'cls' or 'mean'."
                 )
         modules = model.modules
         default = modules.prompts.get(modules.default_prompt, "")
@@ -449,8 +449,7 @@ def open_model(source):
         import transformers  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "TransformerEmbedding needs transformers: pip install "
-            "'sk_metaembed[transformers]'."
+            "transformers is not installed: pip install 'sk_metaembed[transformers]'."
         ) from error
     if not isinstance(source.model, str | os.PathLike):
         return _open_loaded(source)
@@ -480,9 +479,9 @@ def _open_loaded(source):
         parts = model if isinstance(model, tuple | list) else [model]
         found = [type(part).__name__ for part in parts]
         raise TypeError(
-            "TransformerEmbedding: model must be a folder, a name on the Hugging Face "
-            "hub, a SentenceTransformer, or (model, tokenizer) as transformers loads "
-            f"them; got {found}."
+            "model must be a folder, a name on the Hugging Face hub, a "
+            "SentenceTransformer, or (model, tokenizer) as transformers loads them; "
+            f"got {found}."
         )
     defaults = {"revision": None, "device": "auto", "dtype": "float32"}
     changed = [
@@ -490,9 +489,9 @@ def _open_loaded(source):
     ]
     if changed:
         raise ValueError(
-            "TransformerEmbedding: a loaded model is used as is, on its current "
-            f"device, so {changed} must have their default values. Prepare the model "
-            "itself, for example with model.to('cuda'), or pass its folder or name."
+            f"a loaded model is used as is, on its current device, so {changed} must "
+            "have their default values. Prepare the model itself, for example with "
+            "model.to('cuda'), or pass its folder or name."
         )
     if is_sentence:
         return loaded_encoder(model, source.prompt_name)
@@ -507,9 +506,9 @@ def _resolve_output(source, model):
         return "sentence" if model.has_modules and unset else "words"
     if source.output == "sentence" and not model.has_modules:
         raise ValueError(
-            "TransformerEmbedding: output='sentence' reads modules.json of a sentence "
-            "encoder, which this model does not have. Use output='mean' or 'cls', or "
-            "pass the folder that sentence-transformers saved."
+            "output='sentence' reads modules.json of a sentence encoder, which this "
+            "model does not have. Use output='mean' or 'cls', or pass the folder that "
+            "sentence-transformers saved."
         )
     return source.output
 
@@ -517,9 +516,7 @@ def _resolve_output(source, model):
 def _prompt_of(source, model, default=""):
     """Return `prompt`, or the prompt called `prompt_name`, or the default."""
     if source.prompt is not None and source.prompt_name is not None:
-        raise ValueError(
-            "TransformerEmbedding: prompt and prompt_name are both set. Use one."
-        )
+        raise ValueError("prompt and prompt_name are both set. Use one.")
     if source.prompt is not None:
         return source.prompt
     if source.prompt_name is None:
@@ -531,8 +528,8 @@ def _prompt_of(source, model, default=""):
         return ""
     known = sorted({*prompts, *model.tasks})
     raise ValueError(
-        f"TransformerEmbedding: prompt_name={source.prompt_name!r}, but the model's "
-        f"prompts are {known}. Use one of them, or the text itself as prompt."
+        f"prompt_name={source.prompt_name!r}, but the model's prompts are {known}. Use "
+        "one of them, or the text itself as prompt."
     )
 
 
@@ -581,19 +578,19 @@ def _resolve_layers(layers, n_states, static):
     for layer in layers:
         if not is_integer(layer) or not -n_states <= layer < n_states:
             raise ValueError(
-                f"TransformerEmbedding: layers={layers!r} contains {layer!r}, but the "
-                f"model has {n_states} hidden states: use 0 (the input to the first "
-                f"layer) to {n_states - 1}, or {-n_states} to -1 (the last output)."
+                f"layers={layers!r} contains {layer!r}, but the model has {n_states} "
+                "hidden states: use 0 (the input to the first layer) to "
+                f"{n_states - 1}, or {-n_states} to -1 (the last output)."
             )
     resolved = tuple(int(layer) % n_states for layer in layers)
     if len(set(resolved)) < len(resolved):
         raise ValueError(
-            f"TransformerEmbedding: layers={layers!r} contains a layer twice; counted "
-            f"from 0 they are {resolved}."
+            f"layers={layers!r} contains a layer twice; counted from 0 they are "
+            f"{resolved}."
         )
     if not resolved and not static:
         raise ValueError(
-            "TransformerEmbedding: layers is empty and static=False, so there is "
-            "nothing to return. Pass a layer, or use static=True."
+            "layers is empty and static=False, so there is nothing to return. Pass a "
+            "layer, or use static=True."
         )
     return resolved

@@ -65,8 +65,7 @@ class LoadedModel(Transformer, keep=0):
             return
         if self._computed_fingerprint() != self.fingerprint:
             raise ValueError(
-                "TransformerEmbedding: the loaded model's weights changed since fit. "
-                "Fit the source again."
+                "the loaded model's weights changed since fit. Fit the source again."
             )
         self._versions = now
 

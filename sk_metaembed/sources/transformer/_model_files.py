@@ -38,8 +38,7 @@ def find_folder(spec, *, local):
         )
     if looks_like_path(spec.model):
         raise FileNotFoundError(
-            f"TransformerEmbedding: there is no folder {spec.model!r}. It should "
-            f"contain {_EXPECTED}."
+            f"there is no folder {spec.model!r}. It should contain {_EXPECTED}."
         )
     root = Path(_downloaded(spec, local))
     # The folder of the hub's cache is named after the commit; pickles refer to it.
@@ -86,11 +85,11 @@ def model_files(root, encoder, spec):
     backbone = backbone_of(root, encoder)
     hint = hint_of_folder(root, "TransformerEmbedding")
     if hint:
-        raise ValueError(f"TransformerEmbedding: {root} has no transformer.{hint}")
+        raise ValueError(f"{root} has no transformer.{hint}")
     if not (backbone / "config.json").is_file():
         raise FileNotFoundError(
-            f"TransformerEmbedding: the folder {backbone} has no config.json, so it "
-            f"does not contain a transformer. It should contain {_EXPECTED}."
+            f"the folder {backbone} has no config.json, so it does not contain a "
+            f"transformer. It should contain {_EXPECTED}."
         )
     files = set(_weight_files(backbone, safetensors=not spec.trusted))
     modules = () if encoder is None else encoder.modules
@@ -111,11 +110,10 @@ def _weight_files(folder, *, safetensors=True):
         return safe or pickles
     if pickles:
         raise FileNotFoundError(
-            f"TransformerEmbedding: {folder} has weights only as pickles "
-            f"({pickles[0].name}), which can run any code when they are read. Provide "
-            "model.safetensors, or if you trust the file use trusted=True."
+            f"{folder} has weights only as pickles ({pickles[0].name}), which can run "
+            "any code when they are read. Provide model.safetensors, or if you trust "
+            "the file use trusted=True."
         )
     raise FileNotFoundError(
-        f"TransformerEmbedding: {folder} has no model.safetensors. It should contain "
-        f"{_EXPECTED}."
+        f"{folder} has no model.safetensors. It should contain {_EXPECTED}."
     )

@@ -172,3 +172,9 @@ def test_invalid_labels(y, message):
 def test_divergence_is_an_error():
     with pytest.raises(ValueError, match="loss of step .* is nan"):
         source(lr=1e30).fit(X, Y)
+
+
+def test_errors_of_the_transformer_begin_with_one_name(tmp_path):
+    model = ContrastiveEmbedding(str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError, match="^ContrastiveEmbedding: there is no"):
+        model.fit(["a b", "c d"] * 2, ["x", "y"] * 2)
