@@ -17,11 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from .._core._gensim import import_gensim
 from .._core._messages import short_repr
 from .._io._atomic import atomic_path
 from .._io._compression import MAX_RATIO, is_decompression_bomb
 from .._io._download import download, downloads_root, sha256, url_name
+from ..vectors._api import import_gensim
 
 # Errors of readers for an archive that is truncated, or not an archive.
 _ARCHIVE_ERRORS = (

@@ -59,7 +59,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
     _parameter_constraints: dict = CONSTRAINTS
     _train_options = TRAIN_OPTIONS  # the keys of `train_options` and their defaults
     _target_kind = "any"  # of `check_target`
-    # Of training without a held-out part; see `benchmarks/dynamic_defaults.py`.
+    # Steps and epochs without a held-out part: see `benchmarks/dynamic_defaults.py`.
     _n_steps, _min_epochs = 400, 5
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
@@ -238,7 +238,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             if self._target.classes is not None:
                 self.classes_ = self._target.classes
             self._random = check_random_state(self.random_state)
-        # Also if training continues: they have the current learning rates.
+        # Set also if training continues, because learning rates may have changed.
         self._trained = trained
         check_classes(classes, self._target)
         codes = self._target.encode(y)
@@ -595,7 +595,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        # With such a source there need be no other before it.
+        # A trainable source can read texts, without a source before the estimator.
         tags.input_tags.string = bool(self.trainable)
         return tags
 

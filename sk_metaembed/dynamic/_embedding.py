@@ -482,7 +482,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         table, rows, level = cross_fit(whole, nets, X)
         if self.output == "tokens":
             return self._output(X, Block._of_table("dynamic", table, rows, level))
-        # Without known words a vector depends on no label.
+        # The vector of a row without known words does not depend on labels.
         unknown = rows[:, None] < 0
         return self._output(X, np.where(unknown, whole.values, table[rows]))
 

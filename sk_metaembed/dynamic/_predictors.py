@@ -344,7 +344,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         predicted = self.predict(X)
         labels: NDArray[Any] = check_target(y, len(predicted))
         check_columns(labels, len(self._target.columns))
-        # As objects, so that labels of another type count as wrong.
+        # Compare objects, so that labels of another type count as wrong.
         correct = (predicted.astype(object) == labels.astype(object)).all(axis=1)
         weights = None if sample_weight is None else np.asarray(sample_weight)
         return float(np.average(correct, weights=weights))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _TFIDF, _CONCAT, _STACK = "TF-IDF", "concat", "stack"
 _STACKS = (StackedMetaClassifier, StackedMetaRegressor)
-# Without `preprocess`, their vectors do not depend on the training texts.
+# Sources whose vectors do not depend on the training texts, without `preprocess`.
 _FIXED = (FunctionEmbedding, TransformerEmbedding)
 _IMPORTANCE_ROWS = 1000  # per fold, at most
 
@@ -230,7 +230,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
                 seconds[i, k] = spent + time.perf_counter() - start
                 scores[i, k] = scorer(model, held_out, y[test])
                 bar.update()
-            # Of the last candidate, which uses all sources.
+            # The last candidate uses all sources.
             predictions[test] = model.predict(held_out)
             errors[test] = _errors(model, held_out, y[test])
             has_probabilities = is_classifier(model) and hasattr(model, "predict_proba")

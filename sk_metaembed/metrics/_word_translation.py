@@ -10,8 +10,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._checked_parameters import is_integer
-from .._core._csls import mean_cosines, nearest
 from .._core._named_errors import names_errors
+from ..vectors._api import mean_cosines, nearest
 from ._analogy import vocabulary_vectors
 from ._validation import check_option, check_words
 

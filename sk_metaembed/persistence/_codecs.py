@@ -218,8 +218,9 @@ def _decode_distribution(name: str, args: list, kwds: dict) -> Any:
 
 
 _ZONED = ["pandas.DatetimeTZDtype", "pandas.core.dtypes.dtypes.DatetimeTZDtype"]
-# By kind: which values are of it, encode and decode. A list holds their types, without
-# subclasses, or names of types or modules that are not imported here; others are tests.
+# For each kind: how to recognize its values, encode and decode them. A list holds the
+# types of values, without subclasses, or names of types or modules that are not
+# imported here; others are tests.
 CODECS: dict[str, tuple[Any, Any, Any]] = {
     "list": ([list], _encode_items, _decode_items(list)),
     "tuple": ([tuple], _encode_items, _decode_items(tuple)),

@@ -137,7 +137,7 @@ _BOOSTED_TREES = [
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sk_metaembed.persistence._checked_tree.CheckedTreePredictor",
 ]
-# As those of `_codecs`.
+# In the form of `_codecs`.
 CODECS = {
     "tree": (["sklearn.tree._tree.Tree"], _encode_tree, _decode_tree),
     "boosted tree": (_BOOSTED_TREES, _BOOSTED, _decode_boosted),

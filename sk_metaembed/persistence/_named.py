@@ -176,7 +176,7 @@ def _set_net(estimator, plain, arrays):
     estimator._set_net(plain, tensors)
 
 
-# As those of `_codecs`; the first test that holds decides.
+# In the form of `_codecs`; the first test that holds decides.
 CODECS = {
     "function": ([*_FUNCTIONS, np.ufunc], _encode_function, _decode_function),
     "partial": ([partial], _encode_partial, _decode_partial),

@@ -51,7 +51,7 @@ _FAMILIES: dict[str, dict[str, float]] = {
     "share": {"% percent pct": 1},
     "frequency": {"hz": 1, "khz": 1e3, "mhz": 1e6, "ghz": 1e9},
 }  # fmt: skip
-# By each word for a unit: its family, name and size.
+# The family, name and size of a unit, by each word for it.
 UNITS = {
     word: (family, words.split()[0], float(size))
     for family, units in _FAMILIES.items()
@@ -67,7 +67,7 @@ _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
 _HOURS = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))? ?([ap])\.?m\.?", re.I)
 _ISO_TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d+)?S)?")
-# What needs no further checks if the decimal separator is a point.
+# Texts that need no further checks if the decimal separator is a point.
 _USUAL = re.compile(r"\d+(?:\.\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _LONGEST = 50  # characters of a text that is a number
 

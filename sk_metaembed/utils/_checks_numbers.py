@@ -94,7 +94,7 @@ def numeric_checks(estimator):
     """Yield scikit-learn's checks that use X, with words instead of numbers."""
     skipped = {*_WORDLESS, *_WORDLESS_UNFITTED, *_SKIPPED}
     for check in _sklearn_suite(on_numbers(estimator)):
-        # Those with keywords map the array of numbers into memory.
+        # Checks with keywords map the array of numbers into memory.
         if check.func.__name__ not in skipped and not check.keywords:
             yield partial(feed_words, check)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._core._arrays import chunks, normalize_rows, row_norms
 from .._core._checked_parameters import is_integer
-from .._core._csls import mutual_neighbors
 from .._core._named_errors import names_errors
+from ._csls import mutual_neighbors
 from ._word_vectors import WordVectors
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core._gensim import import_gensim
+from ._gensim import import_gensim
 
 _CHUNK_BYTES = 1 << 24
 

@@ -31,7 +31,7 @@ STORE_VERSION = 2
 META = "meta.json"
 _CHUNK_BYTES = 1 << 24
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
-# Without the index, which follows from the words.
+# The index is left out, because it follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
 _HASHED_META = ("version", "count", "dim", "dtype", "subwords")
 

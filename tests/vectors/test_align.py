@@ -3,8 +3,8 @@ import pytest
 from scipy.stats import ortho_group
 
 from sk_metaembed import WordVectors, align_vectors
-from sk_metaembed._core._csls import mean_cosines, mutual_neighbors, nearest
 from sk_metaembed.metrics import word_translation_score
+from sk_metaembed.vectors._csls import mean_cosines, mutual_neighbors, nearest
 
 N, DIM = 600, 12
 WORDS = [f"w{i}" for i in range(N)]

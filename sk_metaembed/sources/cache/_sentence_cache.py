@@ -26,7 +26,7 @@ DTYPES = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 _HEADER = struct.Struct("<iII")
 # No text has this byte in UTF-8, so no token list has the digest of a text.
 _TEXT_MARK = b"\xff"
-# What Python raises if rows are missing or contain values of other types.
+# Errors if rows are missing or contain values of other types.
 _MALFORMED = (TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..._core._gensim import import_gensim
 from ..._core._sklearn import Interval
-from ...vectors._api import ngram_ids, pack
+from ...vectors._api import import_gensim, ngram_ids, pack
 from .._base import Preprocess
 from ._base import OOV
 from ._word2vec import Word2VecEmbedding

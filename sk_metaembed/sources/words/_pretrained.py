@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..._core._gensim import import_gensim
 from ..._core._sklearn import Interval, StrOptions
 from ...sequences import EmbeddedSequences
 from ...sequences._api import LateBlock, LateRows
 from ...vectors import WordVectors
-from ...vectors._api import find_respelled
+from ...vectors._api import find_respelled, import_gensim
 from .._base import Preprocess
 from .._folder_kind import hint_of_folder
 from ._base import OOV, BaseWordEmbedding

@@ -11,8 +11,8 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from ..._core._decorators import fit_context, rollback_on_error
-from ..._core._gensim import import_gensim
 from ..._core._sklearn import Interval, Options
+from ...vectors._api import import_gensim
 from .._base import Preprocess, no_tokens_error
 from ._base import OOV, BaseWordEmbedding
 from ._gensim_corpus import (
