@@ -27,7 +27,7 @@ _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 def read_table(path, separator=None):
     """Return the DataFrame in a file, read as its suffix says.
 
-    `separator` is that of a CSV file, by name or itself; None finds it out.
+    `separator` of a CSV file, by name or itself; None detects it.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])

@@ -271,9 +271,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             if held_out is not None:
                 valid_set = self._data_set(*held_out, device)
             elif self.early_stopping and not is_partial:
-                labels = self._target.stratify(data[1])
-                options = labels, self.validation_fraction, self._random
-                train_set, valid_set = split(train_set, *options)
+                labels, size = self._target.stratify(data[1]), self.validation_fraction
+                train_set, valid_set = split(train_set, labels, size, self._random)
             batch_size = self._count_batch_size(len(train_set))
             n_batches, n_steps = count_batches(len(train_set), batch_size), None
             n_epochs = 1 if is_partial else self._count_epochs(n_batches, valid_set)
@@ -283,9 +282,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             with reported_fit(self, data[0], y, n_epochs) as tasks:
                 seed = self._draw_seed()
                 net = self._make_net(device, batch_size, seed, monitor, n_steps)
-                sets = train_set, valid_set
-                run = {"n_epochs": n_epochs, "seed": seed, "tasks": tasks}
-                self.net_ = train(net, previous, *sets, **run)
+                self.net_ = train(
+                    net,
+                    previous,
+                    train_set,
+                    valid_set,
+                    n_epochs=n_epochs,
+                    seed=seed,
+                    tasks=tasks,
+                )
                 self.history_ = self.net_.history
                 self.n_iter_ = len(self.history_)
 

@@ -8,7 +8,7 @@ class CheckedTreePredictor(TreePredictor):
     """A tree of `HistGradientBoostingClassifier` from a file.
 
     What precedes the trees decides how many columns they read from, and may be forged
-    as well. Predictions are those of the base class.
+    as well. Predictions are the same as by the base class.
     """
 
     def __init__(self, nodes, binned_left_cat_bitsets, raw_left_cat_bitsets):

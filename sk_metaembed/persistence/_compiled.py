@@ -98,7 +98,7 @@ def _decode_boosted(
 
 
 def _encode_spline(spline):
-    # Copies, as of a loaded spline: those of one transformer share their knots.
+    # Copies, as in a loaded spline: splines of one transformer share their knots.
     numbers = {"k": spline.k, "axis": spline.axis, "extrapolate": spline.extrapolate}
     return {"t": spline.t.copy(), "c": spline.c.copy(), **numbers}
 

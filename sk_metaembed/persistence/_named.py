@@ -1,7 +1,7 @@
 """Codecs of functions, types and objects, described by a name and by attributes.
 
 A name is imported again only if it is trusted. No node calls a function, or chooses the
-arguments of a constructor other than that of named tuples, which stores them.
+arguments of a constructor, except of named tuples, whose constructor stores them.
 """
 
 from collections.abc import Callable

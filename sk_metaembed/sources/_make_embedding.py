@@ -63,7 +63,7 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
 
     Notes
     -----
-    Names that begin like those of gensim-downloader, such as "glove-", are looked up
+    Names that begin as in gensim-downloader, such as "glove-", are looked up
     there, and other names on the hub, from which a few small files are downloaded.
 
     Examples

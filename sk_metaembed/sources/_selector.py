@@ -324,7 +324,7 @@ class SourceSelector(
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of all input dimensions; a Pipeline passes those of the sources. None
+            Names of all input dimensions; a Pipeline passes the sources' names. None
             makes names of the block name and a number, ``block__0``.
 
         Returns
@@ -357,7 +357,7 @@ class SourceSelector(
         Returns
         -------
         sklearn.utils.metadata_routing.MetadataRouter
-            The same routing as that of `SequentialFeatureSelector`.
+            The same routing as of `SequentialFeatureSelector`.
         """
         from sklearn.metrics import check_scoring
         from sklearn.model_selection import check_cv

@@ -54,7 +54,7 @@ def is_fast(model, n_rows):
 def boosted_decisions(model, X):
     """Return the sums of the trees of a fitted HistGradientBoosting*.
 
-    They have shape (n_rows, n_columns), and are those of scikit-learn to the last bit.
+    They have shape (n_rows, n_columns), and equal scikit-learn's to the last bit.
 
     Parameters
     ----------

@@ -371,7 +371,7 @@ def _read_strays(cells, kind):
 
 
 def _joined(cells):
-    """Return cells as str, those of lists joined by commas, with None for missing."""
+    """Return cells as str, lists joined by commas, with None for missing cells."""
     texts = as_texts(cells)
     if any(isinstance(text, tuple) for text in texts):
         joined = [", ".join(t) if isinstance(t, tuple) else t for t in texts]

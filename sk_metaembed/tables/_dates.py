@@ -62,7 +62,7 @@ PARTS = ("days", "year", "month", "day", "weekday", "hour")
 class DateFormat(NamedTuple):
     """How the dates of a column are written, and which of their parts vary.
 
-    `order` is that of ambiguous cells such as "05/03/2019": "dmy" or "mdy".
+    `order` is for ambiguous cells such as "05/03/2019": "dmy" or "mdy".
     """
 
     order: str = "mdy"

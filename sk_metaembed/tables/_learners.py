@@ -24,7 +24,7 @@ class Learned(NamedTuple):
     Attributes
     ----------
     models : list of estimator
-        Their mean decision values are those of the learner.
+        Their mean decision values are the decision values of the learner.
     decisions : ndarray of shape (n_rows, n_columns)
         Of rows by models that have not seen them, relative to the target's center.
     is_held_out : ndarray of bool, shape (n_rows,)

@@ -28,7 +28,7 @@ class NamedSourcesMixin(CheckedParametersMixin, BaseComposition):
     sources: Sequence[Any] | None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with those of named sources.
+        """Return the parameters, and the parameters of named sources.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class StringFeatures(BaseEstimator):
         return np.hstack(parts, dtype=np.float32, casting="unsafe")[codes]
 
     def feature_names(self, target_names):
-        """Return the names of the features, given those of the columns of targets."""
+        """Return the names of the features, given the names of columns of targets."""
         if self.one_hot:
             return self.values_.tolist()
         names = [f"chars__{i}" for i in range(self.components_.shape[1])]

@@ -83,7 +83,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     TypeError
         If a cell is neither a number, a date, a str, a list of str, nor missing.
     ValueError
-        If columns are not those of fit, or two have the same name.
+        If the columns differ from fit, or two have the same name.
 
     Warns
     -----

@@ -45,7 +45,7 @@ class Table:
     def columns(self, names=None):
         """Return the cells of columns by their names, None for all in their order.
 
-        `names` are those of fit. The columns can be in any order; without names, in
+        `names` are the names in fit. The columns can be in any order; without names, in
         the order of fit.
         """
         order = range(len(self.names)) if names is None else self._places(names)

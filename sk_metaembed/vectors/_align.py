@@ -34,8 +34,8 @@ _ADVICE = "Pass more pairs of words as dictionary, or a larger n_words."
 class AlignmentReport:
     """Result of `align_vectors`: the mapped vectors, and what they were learned from.
 
-    Check `n_seeds`: a dictionary whose words are written in another way than those of
-    the stores, for example with capitals, has few.
+    Check `n_seeds`: a dictionary whose words are written in another way than in the
+    stores, for example with capitals, has few.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def align_vectors(
     (orthogonal Procrustes): with the singular value decomposition
     :math:`\sum_i x_i^T y_i = U S V^T`, it is :math:`W = U V^T`. If the source has more
     dimensions than the target, W projects. The words' frequencies are used in three
-    places: the means are those of the first 100,000 words, identical words count
+    places: the means are over the first 100,000 words, identical words count
     wherever they are, and refinements read the first `n_words`.
 
     A refinement learns W from pairs of mutual nearest neighbors by CSLS, with 10

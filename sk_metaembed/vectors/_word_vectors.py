@@ -489,7 +489,7 @@ class WordVectors(Handle, Immutable, keep=16):
         :math:`\frac{1}{|G_w|} \sum_{g \in G_w} z_{h(g)}`, where :math:`G_w` are the
         n-grams of ``<word>`` on code points and :math:`h` is 32-bit FNV-1a modulo the
         number of buckets. Inflected and misspelled forms thus get vectors close to
-        those of the words they resemble.
+        the vectors of the words they resemble.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ def token_batches(lengths, budget, policy="any", *, most_rows=None):
     budget : int
         Tokens per batch, padding included. A longer row is a batch of its own.
     policy : {"any", "alike", "none"}, default="any"
-        Which rows may share a batch: any, those of equal length, or none.
+        Which rows may share a batch: any, rows of equal length, or none.
     most_rows : int, default=None
         Maximum number of rows per batch, None for no limit.
 

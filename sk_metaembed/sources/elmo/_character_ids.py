@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Rows before those of words in a table of words: the begin and end of a sentence.
+# Rows before the words in a table of words: the begin and end of a sentence.
 N_MARKS = 2
 SENTENCE_BEGIN, SENTENCE_END, WORD_BEGIN, WORD_END, PADDING = range(256, 261)
 

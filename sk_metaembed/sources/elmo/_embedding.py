@@ -305,7 +305,7 @@ class ElmoEmbedding(BaseEmbedding):
         self._fit_model(align_words(tokens, TextSplitter()).words)
 
     def _fit_model(self, words):
-        """Open the model and resolve the options; `words` are those of the data."""
+        """Open the model and resolve the options; `words` are the words of the data."""
         if self.stateful and self.cache is not None:
             raise ValueError(
                 "with stateful=True the vectors of a sentence depend on the rows "

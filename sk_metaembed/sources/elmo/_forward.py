@@ -54,9 +54,9 @@ class ElmoOutputSpec(NamedTuple):
         return len(self.shares) - 1 if self.mixes else max(self.layers, default=0)
 
     def cache_layers(self, dim):
-        """Return the `Layer` of each contextual output; `dim` is that of a layer.
+        """Return the `Layer` of each contextual output; `dim` is a layer's dimension.
 
-        Names are cache keys, so that of the mix contains its options.
+        Names are cache keys, so the name of the mix contains its options.
         """
         if not self.mixes:
             return [Layer(f"layer{k}", dim) for k in self.layers]

@@ -55,7 +55,7 @@ def texts_with_words(tokens, *, split, per_token, per_text, merge_equal=True):
 def mean_of_words(values, sentence, spans):
     """Return the mean of the words that overlap each token, and which tokens have any.
 
-    `values` (n_words, dim) and `spans` (n_words, 2) are those of the words.
+    `values` (n_words, dim) and `spans` (n_words, 2) belong to the words.
     """
     at, tokens = overlapping(sentence.spans, spans)
     counts = np.bincount(tokens, minlength=len(sentence.spans))

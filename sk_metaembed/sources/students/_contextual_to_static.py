@@ -45,7 +45,7 @@ def contextual_to_static(
     Parameters
     ----------
     source : fitted estimator
-        Its transform, or that of a fitted Pipeline, returns EmbeddedSequences with a
+        An encoder or fitted Pipeline whose transform returns EmbeddedSequences with a
         vector per token.
     corpus : iterable of texts or of token lists
         Input of `source`, read once and in batches: also a generator, an open file or

@@ -30,7 +30,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     r"""Fine-tune a sentence encoder on few labels by a contrastive loss.
 
     `fit` trains all layers of a transformer such that the vectors of texts of the same
-    class have similar directions, and those of different classes orthogonal ones. The
+    class have similar directions, vectors of different classes orthogonal ones. The
     trained encoder is a source with one vector per text; use it before a classifier
     such as logistic regression. It is suitable for about 8 labels per class, which are
     too few for a classifier on the vectors of a frozen encoder. With many labels, use
@@ -193,7 +193,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         return [block]
 
     def _pooling(self):
-        """Return the output that is trained, and the prompt: those of the encoder."""
+        """Return the output that is trained, and the prompt, as of the encoder."""
         model = open_model(TransformerEmbedding(self.model))
         if not model.has_modules:
             return {"output": "mean"}

@@ -22,7 +22,7 @@ def pair_loss(vectors, labels):
     ----------
     vectors : tensor of shape (n, dim)
     labels : tensor of shape (n,)
-        The cosine of equal labels should be 1, that of others 0. Both kinds of pairs
+        The cosine of equal labels should be 1, of others 0. Both kinds of pairs
         have half of the weight; if there is only one kind, it has all.
     """
     unit = normalize(vectors, dim=1)

@@ -373,6 +373,6 @@ def _vectors(transformer, tokens, name):
 
 
 def _mean_cosine(first, second):
-    """Return the mean cosine of rows, 0 for those of zeros."""
+    """Return the mean cosine of rows, 0 for rows of zeros."""
     products = np.einsum("ij,ij->i", first, second)
     return float(np.mean(products * inverse_norms(first) * inverse_norms(second)))

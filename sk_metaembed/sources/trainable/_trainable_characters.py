@@ -107,7 +107,7 @@ class CharacterSpec:
 
     @property
     def padding(self):
-        """Id of the padding, after those of characters or byte pairs, and marks."""
+        """Id of the padding, after characters or byte pairs, and marks."""
         return PADDING if self.byte_pairs is None else len(self.byte_pairs) + 2
 
     def network(self):
@@ -210,7 +210,7 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
     word, such as its capitals, digits, prefixes and suffixes, helps with words that
     pretrained vectors do not cover: names, hashtags, inflected forms, identifiers. It
     matters most for named entity recognition. A vector depends on the word alone, so it
-    is computed once per distinct word of a batch, and is mixed like that of any other
+    is computed once per distinct word of a batch, and is mixed as in any other
     source. Words are read as the original texts spell them, with their case, however a
     `Tokenizer` normalized them for other sources; token lists are read as they are.
 
@@ -232,7 +232,7 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
     vocab_size : int, default=None
         Read words as byte pairs in place of characters, at most this many distinct
         ones, learned from the training data as `BytePairEmbedding` does. `char_dim`,
-        `filters` and `max_chars` are then those of byte pairs.
+        `filters` and `max_chars` then count byte pairs.
     lr : float, default=1e-3
         Adam's learning rate for these weights.
 

@@ -1,6 +1,6 @@
 """TrainableModule: the torch module that trains a transformer's weights.
 
-Trains all weights, those of the upper layers, or LoRA's additions to them.
+Trains all weights, the weights of the upper layers, or LoRA's additions to them.
 """
 
 import numpy as np

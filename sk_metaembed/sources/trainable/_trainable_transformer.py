@@ -175,7 +175,7 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     rank : int, default=8
         Rank of the additions. Ignored with "full".
     lr : float, default=None
-        Learning rate of these weights, usually far below that of the mixer. None for
+        Learning rate of these weights, usually far below the mixer's. None for
         5e-5, or 1e-3 with "lora".
 
     Raises

@@ -128,7 +128,7 @@ class Aligner:
         return result
 
     def _whole(self, sentences):
-        """Return the pieces of texts, without those of their words."""
+        """Return the pieces of texts, not of their words."""
         texts = [self.prefix + encodable(text_of(s)) for s in sentences]
         none, result = np.zeros(0, dtype=np.int64), []
         for ids in _encode(self.tokenizer, texts)["input_ids"]:

@@ -1,6 +1,6 @@
 """SentenceHead: compute the modules of a sentence encoder after its transformer.
 
-The formulas are those of sentence-transformers, over rows that are padded on the right:
+The formulas are as in sentence-transformers, over rows that are padded on the right:
 with a causal mask or an attention mask, the side does not change the vectors.
 """
 

@@ -41,7 +41,7 @@ class BytePairEmbedding(BaseEmbedding):
     Attributes
     ----------
     byte_pairs_ : BytePairs
-        The pieces; ``byte_pairs_.split(words)`` returns those of each word.
+        The pieces; ``byte_pairs_.split(words)`` returns the pieces of each word.
     source_ : source of word vectors
         The fitted clone, with the vectors of the pieces.
     coverage_ : dict
@@ -72,7 +72,7 @@ class BytePairEmbedding(BaseEmbedding):
     that are not in the training data, and pieces with fewer than `min_count`
     occurrences for the default source. A word without any is zero and unknown.
 
-    The pieces are those of [1]_: starting from characters, the most frequent pair of
+    The pieces are learned as in [1]_: from characters on, the most frequent pair of
     neighboring pieces within words is merged, again and again, weighted by the words'
     frequencies. A mark, "▁", distinguishes pieces at the start of a word. It is not a
     piece by itself. Published vectors of this kind are BPEmb [2]_, trained on

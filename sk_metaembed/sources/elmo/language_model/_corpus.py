@@ -153,7 +153,7 @@ def read_counted_corpus(X):
 
 
 def make_vocabulary(count, min_count):
-    """Return the words of a softmax: those of `SPECIAL`, then words by frequency.
+    """Return the words of a softmax: `SPECIAL`, then words by frequency.
 
     >>> count = CorpusCount(Counter("abracadabra"), 1, 11)
     >>> make_vocabulary(count, 2)

@@ -127,7 +127,7 @@ class RecordPerplexity(Callback):
         self.restored, self.best, self.best_weights = None, math.inf, None
 
     def on_epoch_begin(self, net, **kwargs):
-        """Reset the sums, to those of a checkpoint if one was restored."""
+        """Reset the sums, or restore the sums of a checkpoint."""
         self.sums_ = {"train": np.zeros(3), "valid": np.zeros(3)}
         if self.restored:
             self.sums_["train"], self.restored = np.array(self.restored), None
