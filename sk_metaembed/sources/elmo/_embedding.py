@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -17,15 +17,13 @@ from ..._training._device import resolve_device
 from ...sequences import Block, TokenSequences, check_tokens
 from ...sequences._api import count_missing
 from .._base import (
-    BaseEmbedding,
     Preprocess,
     shares_known,
     used_types,
 )
 from .._fingerprint import fingerprint_of
-from ..cache._sentence_blocks import sentence_blocks
-from ..cache._sentence_cache import open_cache
-from ..contextual._sentences import Layer, SentenceRows, distinct_sentences, token_bar
+from ..contextual._base import ContextualEmbedding
+from ..contextual._sentences import Layer, SentenceRows, distinct_sentences
 from ._character_ids import count_truncated
 from ._forward import ElmoForward, make_output_spec
 from ._model import ElmoModel, ElmoSpec
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 _VERSION = 1
 
 
-class ElmoEmbedding(BaseEmbedding):
+class ElmoEmbedding(ContextualEmbedding):
     """Embed with ELMo's bidirectional language model, from published weights.
 
     Reads the files of AllenNLP and bilm-tf and returns the same vectors without either
@@ -204,14 +202,9 @@ class ElmoEmbedding(BaseEmbedding):
         "gamma": [Interval(Real, None, None, closed="neither")],
         "layer_norm": ["boolean"],
         "stateful": ["boolean"],
-        "device": [str],
         "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
-        "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
-        "cache": [str, os.PathLike, None],
-        "cache_dtype": [StrOptions({"float32", "float16"})],
-        "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
+    _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 8192, 65_536
 
     def __init__(
         self,
@@ -327,47 +320,34 @@ class ElmoEmbedding(BaseEmbedding):
         )
         self._states = None
 
-    def _load_network(self):
-        """Load the network of a fitted source before its first use."""
-        if self.cache is None and hasattr(self, "_model"):
-            self._model.network  # noqa: B018
-
     def _embed(self, tokens):
         model, split, spec = self._model, TextSplitter(), self._output_spec
-        on_cpu = model.device_type == "cpu"
-        budget = self.batch_tokens or (8192 if on_cpu else 65_536)
+        budget = self._budget(model.device_type)
         layers = spec.cache_layers(2 * self.projection_dim_)
         reader = _reader(tokens, layers, split)
         blocks = []
-        opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        with opened as cache, token_bar(self, tokens, reader) as bar:
-            most_rows = 128 if on_cpu else 512
+        with self._opened(tokens, reader) as (blocks_of, bar):
+            most_rows = 128 if model.device_type == "cpu" else 512
             compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
             if spec.has_words:
-                blocks.append(self._words(cache, tokens, compute, split))
+                blocks.append(self._words(blocks_of, tokens, compute, split))
             if layers and self.stateful:
                 blocks += self._stateful_blocks(tokens, layers, compute, reader)
             elif layers:
-                blocks += sentence_blocks(
-                    cache,
-                    tokens,
-                    layers,
-                    compute,
-                    slice_tokens=2 * budget,
-                    memory_limit=self.memory_limit,
-                    reader=reader,
-                )
+                options = {"slice_tokens": 2 * budget, "reader": reader}
+                options["memory_limit"] = self.memory_limit
+                blocks += blocks_of(tokens, layers, compute, **options)
         names = spec.block_names
         return [block.rename(name) for block, name in zip(blocks, names, strict=True)]
 
-    def _words(self, cache, tokens, compute, split):
+    def _words(self, blocks_of, tokens, compute, split):
         """Return the block of words, cached as sentences of one word."""
         aligned = align_words(tokens, split)
         ends = np.arange(len(aligned.words) + 1)
         codes = ends[:-1].astype(np.int32)
         single_words = TokenSequences._trusted(aligned.words, codes, ends)
         layers = [Layer("word", self.projection_dim_)]
-        (block,) = sentence_blocks(cache, single_words, layers, compute.words)
+        (block,) = blocks_of(single_words, layers, compute.words)
         table = block.values
         if self._output_spec.output == "layers":  # both directions begin with the words
             table = np.tile(table, (1, 2))

@@ -13,11 +13,10 @@ from ..._core._sklearn import HasMethods, Interval, StrOptions
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import Block
-from .._base import BaseEmbedding, Preprocess
+from .._base import Preprocess
 from .._fingerprint import fingerprint_of
-from ..cache._sentence_blocks import sentence_blocks
-from ..cache._sentence_cache import open_cache
-from ..contextual._sentences import distinct_sentences, distinct_texts, token_bar
+from ..contextual._base import ContextualEmbedding
+from ..contextual._sentences import distinct_sentences, distinct_texts
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_encoder import is_encoder, loaded_encoder
@@ -41,10 +40,9 @@ _HIDDEN_STATE_DEFAULTS = {  # of parameters that output="sentence" does not allo
     "subword": "mean",
 }
 _warned: set[tuple] = set()  # keys of warnings that were issued in this process
-_CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 512, 16_384
 
 
-class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
+class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     """Embed texts or their words with a transformer from Hugging Face.
 
     Works with any encoder, decoder or encoder-decoder model. A sentence encoder returns
@@ -225,14 +223,9 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         "revision": [str, None],
         "trust_remote_code": ["boolean"],
         "trusted": ["boolean"],
-        "device": [str],
         "dtype": [StrOptions({"float32", "float16", "bfloat16", "auto"})],
-        "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
-        "cache": [str, os.PathLike, None],
-        "cache_dtype": [StrOptions({"float32", "float16"})],
-        "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
-        "verbose": ["verbose"],
     }
+    _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 512, 16_384
 
     def __init__(
         self,
@@ -344,13 +337,11 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         _warn_of_modules(self)
         return computed
 
-    def _load_network(self):
-        """Load the network of a fitted source before its first use."""
-        if self.cache is None and hasattr(self, "_model"):
-            with self._model.lock:
-                network = self._model.network
-                if self.layers_:
-                    network.prepare()
+    def _prepare_network(self):
+        with self._model.lock:
+            network = self._model.network
+            if self.layers_:
+                network.prepare()
 
     @property
     def _aligner(self):
@@ -375,21 +366,13 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         return blocks
 
     def _contextual(self, tokens):
-        budget = self._budget(self._model.device_type)
-        reader = self._reader(tokens)
-        opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        with opened as cache, token_bar(self, tokens, reader) as bar:
+        budget, reader = self._budget(self._model.device_type), self._reader(tokens)
+        with self._opened(tokens, reader) as (blocks_of, bar):
+            window = self.max_length_, self._truncate
             compute = ForwardPass(
-                self._model,
-                self._aligner,
-                self._spec,
-                self.max_length_,
-                self._truncate,
-                budget,
-                bar.update,
+                self._model, self._aligner, self._spec, *window, budget, bar.update
             )
-            return sentence_blocks(
-                cache,
+            return blocks_of(
                 tokens,
                 self._spec.blocks,
                 compute,
@@ -408,11 +391,6 @@ class TransformerEmbedding(ModelParameterMixin, BaseEmbedding):
         if tokens.texts is None or (words and not self._aligner.has_offsets):
             return distinct_sentences
         return partial(distinct_texts, per_token=words, per_text=not words)
-
-    def _budget(self, device_type):
-        """Return the number of pieces per batch."""
-        default = _CPU_BATCH_TOKENS if device_type == "cpu" else _GPU_BATCH_TOKENS
-        return self.batch_tokens or default
 
     def _n_beyond(self, tokens):
         """Return how many pieces of each sequence are beyond the first window."""
