@@ -114,13 +114,13 @@ def read_options(file):
     content = _parse(file)
     if content.get("bidirectional") is False:
         raise ValueError(
-            f"ELMo: 'bidirectional' in {file} must be true: ELMo has two directions."
+            f"'bidirectional' in {file} must be true: ELMo has two directions."
         )
     # Options for inference count the padding row, options for training do not.
     n_characters = content["char_cnn"].get("n_characters", N_CHARACTERS)
     if n_characters not in (N_CHARACTERS, N_CHARACTERS + 1):
         raise ValueError(
-            f"ELMo: 'char_cnn.n_characters' in {file} must be {N_CHARACTERS} (for "
+            f"'char_cnn.n_characters' in {file} must be {N_CHARACTERS} (for "
             f"training) or {N_CHARACTERS + 1}; got {n_characters!r}."
         )
     values = {name: _value(file, content, name) for name in _OPTIONS}
@@ -190,21 +190,21 @@ def _parse(file):
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(
-            f"ELMo: no options file {str(path)!r}. Pass the options.json of the same "
+            f"no options file {str(path)!r}. Pass the options.json of the same "
             "model as the weights, as a path or URL."
         )
     try:
         content = json.loads(path.read_text("utf-8"))
     except ValueError as error:  # includes UnicodeDecodeError
-        raise ValueError(f"ELMo: the options {path} are not JSON: {error}.") from error
+        raise ValueError(f"the options {path} are not JSON: {error}.") from error
     if not isinstance(content, dict) or "lstm" not in content:
         raise ValueError(
-            f"ELMo: {path} does not hold ELMo options: 'lstm' is missing. It must be a "
+            f"{path} does not hold ELMo options: 'lstm' is missing. It must be a "
             "JSON object with the keys 'lstm' and 'char_cnn'."
         )
     if not isinstance(content.get("char_cnn"), dict):
         raise ValueError(
-            f"ELMo: 'char_cnn' is missing in {path}: it is a model of whole words. "
+            f"'char_cnn' is missing in {path}: it is a model of whole words. "
             "Only models that read characters are supported, because they embed any "
             "word."
         )
@@ -218,7 +218,7 @@ def _value(file, content, name):
         if not isinstance(content, dict) or key not in content:
             if default is _REQUIRED:
                 missing = ".".join(path.split(".")[:depth])
-                raise ValueError(f"ELMo: {missing!r} is missing in the options {file}.")
+                raise ValueError(f"{missing!r} is missing in the options {file}.")
             return default
         content = content[key]
     return default if content is None and default is not _REQUIRED else content

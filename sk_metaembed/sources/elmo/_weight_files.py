@@ -34,7 +34,7 @@ def open_hdf5(file):
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(
-            f"ELMo: no weight file {str(path)!r}. Pass the HDF5 file of the same model "
+            f"no weight file {str(path)!r}. Pass the HDF5 file of the same model "
             "as the options, as a path or URL."
         )
     with _hdf5_errors(path):
@@ -57,7 +57,7 @@ def read_array(h5, name, file):
         array = np.asarray(dataset[...], dtype=np.float32)
     if not np.isfinite(array).all():
         raise ValueError(
-            f"ELMo: {name!r} in {file} has values that are not finite. The file is "
+            f"{name!r} in {file} has values that are not finite. The file is "
             "corrupt, or its training diverged; use another file."
         )
     return array
@@ -70,7 +70,7 @@ def _hdf5_errors(file, what=""):
         yield
     except Exception as error:
         raise ValueError(
-            f"ELMo: {what}{file} cannot be read as HDF5: the file is corrupt, "
+            f"{what}{file} cannot be read as HDF5: the file is corrupt, "
             f"truncated or in another format ({error}). Download or copy it again."
         ) from error
 
@@ -145,7 +145,7 @@ def _check_arrays(h5, options, path):
     missing = sorted(shapes.keys() - arrays.keys())
     if missing:
         raise ValueError(
-            f"ELMo: {len(missing)} of the {len(shapes)} arrays that the options "
+            f"{len(missing)} of the {len(shapes)} arrays that the options "
             f"require are missing in {path}, such as {missing[0]!r}; it has "
             f"{sorted(arrays)[:4] or 'no arrays'}. Check that options and weights are "
             "of the same model."
@@ -154,14 +154,14 @@ def _check_arrays(h5, options, path):
     extra = [name for name in others if name.startswith(_NETWORK_PREFIXES)]
     if extra:
         raise ValueError(
-            f"ELMo: {path} has {len(extra)} arrays that do not fit the options, such "
+            f"{path} has {len(extra)} arrays that do not fit the options, such "
             f"as {extra[0]!r}. Check that options and weights are of the same model."
         )
     for name, shape in shapes.items():
         actual, dtype = arrays[name]
         if actual != shape or dtype.kind != "f":
             raise ValueError(
-                f"ELMo: {name!r} in {path} has shape {actual} and dtype {dtype}; the "
+                f"{name!r} in {path} has shape {actual} and dtype {dtype}; the "
                 f"options require shape {shape} and a float dtype. Check that options "
                 "and weights are of the same model."
             )

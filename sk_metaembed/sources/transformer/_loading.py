@@ -173,7 +173,7 @@ def has_vocabulary(folder, names=()):
 def no_tokenizer(folder):
     """Return the error for a folder with a model and no tokenizer."""
     return FileNotFoundError(
-        f"TransformerEmbedding: the folder {folder} has a model but no tokenizer: no "
+        f"the folder {folder} has a model but no tokenizer: no "
         "tokenizer.json, vocab.txt or similar. Save the model's own tokenizer there "
         "too, by tokenizer.save_pretrained(folder), or pass (model, tokenizer)."
     )

@@ -87,7 +87,7 @@ class LoadedPair:
         lost = [name for name, w in weights.items() if not is_dense_tensor(w)]
         if lost:
             raise TypeError(
-                f"TransformerEmbedding: {lost[0]!r} of the loaded model is not a dense "
+                f"{lost[0]!r} of the loaded model is not a dense "
                 "tensor, as in quantized models, which cannot be pickled or copied. "
                 "Use n_jobs=1, or pass the path of a folder as model."
             )

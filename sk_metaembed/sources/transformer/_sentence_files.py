@@ -388,7 +388,7 @@ def unknown_module(kind, what=None):
     if kind == "StaticEmbedding":
         hint = "StaticSubwordEmbedding(folder, output='mean') reads it, or "
     return ValueError(
-        f"TransformerEmbedding: this sentence encoder has the module {kind}{what}, "
+        f"this sentence encoder has the module {kind}{what}, "
         "which output='sentence' does not compute, and it is never skipped. Use "
         f"{hint}sentence-transformers itself: FunctionEmbedding(model.encode, "
         "level='sequence', as_text=True). output='words' needs no modules."

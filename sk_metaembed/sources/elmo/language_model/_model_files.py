@@ -108,7 +108,7 @@ class SavedModel(NamedTuple):
         actual = {name: array.shape for name, array in self.softmax.items()}
         if actual != expected:
             raise ValueError(
-                f"ELMo: the softmax in {self.file} has arrays of the shapes {actual}; "
+                f"the softmax in {self.file} has arrays of the shapes {actual}; "
                 f"the options and {len(self.words)} words require {expected}. Check "
                 "that options, weights and vocabulary are of the same model."
             )
@@ -139,7 +139,7 @@ def read_language_model(model):
         n_words = {len(np.atleast_1d(array)) for array in softmax.values()}
         if n_words != {len(words)}:
             raise ValueError(
-                f"ELMo: {vocabulary[0]} has {len(words)} words, but the softmax in "
+                f"{vocabulary[0]} has {len(words)} words, but the softmax in "
                 f"{file} has rows for {sorted(n_words)}. Check that both are of the "
                 "same model."
             )
@@ -156,7 +156,7 @@ def _files(model):
     if isinstance(model, str | os.PathLike):
         if "://" in os.fspath(model):
             raise ValueError(
-                f"ELMo: {model!r} is a URL; a folder must be a local path. Pass the "
+                f"{model!r} is a URL; a folder must be a local path. Pass the "
                 "URLs of the files: (options, weights), or (options, weights, "
                 "vocabulary)."
             )
@@ -167,7 +167,7 @@ def _files(model):
     is_tuple = isinstance(model, tuple | list) and len(model) in (2, 3)
     if not is_tuple or not all(isinstance(file, str | os.PathLike) for file in model):
         raise ValueError(
-            "ELMo: a saved model must be a folder, (options, weights), or (options, "
+            "a saved model must be a folder, (options, weights), or (options, "
             f"weights, vocabulary), of paths or URLs; got {model!r}."
         )
     return [local_file(file) for file in model]
@@ -187,15 +187,15 @@ def _read_softmax(file):
 
 def _read_vocabulary(file):
     if not file.is_file():
-        raise FileNotFoundError(f"ELMo: no vocabulary file {str(file)!r}.")
+        raise FileNotFoundError(f"no vocabulary file {str(file)!r}.")
     try:
         text = file.read_bytes().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise ValueError(f"ELMo: {file} is not a vocabulary: {error}.") from error
+        raise ValueError(f"{file} is not a vocabulary: {error}.") from error
     words = text.split("\n")[:-1]
     if not set(SPECIAL) <= set(words) or len(set(words)) < len(words):
         raise ValueError(
-            f"ELMo: {file} is not a vocabulary: it must have one word per line, no "
+            f"{file} is not a vocabulary: it must have one word per line, no "
             f"word twice, and the marks {SPECIAL}; got {words[:3]}."
         )
     return words
