@@ -41,6 +41,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import TransformerEmbedding, make_table_pipeline
 from sk_metaembed.datasets import load_birds, load_food_reviews, minilm_path
@@ -94,7 +95,7 @@ def make_folds(y, kind, groups, n_folds):
 
 def has_phrases(texts, n_rows=5):
     """Return whether a pair of words is in several rows, as CatBoost's texts need."""
-    words = [str(text).split(" ") for text in texts]
+    words = [str(text).split() for text in texts]
     pairs = Counter(
         pair for row in words for pair in {*zip(row, row[1:], strict=False)}
     )
@@ -165,7 +166,8 @@ def make(label, kind, cache):
             "regressor": lightgbm.LGBMRegressor,
             "classifier": lightgbm.LGBMClassifier,
         }[kind]
-        return make_pipeline(TableVectorizer(), booster(n_jobs=1, verbose=-1))
+        arrays = FunctionTransformer(np.asarray)  # LightGBM refuses some names
+        return make_pipeline(TableVectorizer(), arrays, booster(n_jobs=1, verbose=-1))
     if label == "catboost":
         return CatBoostRegressor() if kind == "regressor" else CatBoostClassifier()
     sources = None
