@@ -61,8 +61,10 @@ def restored_on_error(net, *rngs):
     """Restore a trained net and RandomStates in place if the code inside fails.
 
     For training that continues, which changes weights and the state of the optimizer in
-    place. Copies are in host memory, because a GPU may be full.
+    place. Copies are in host memory, because a GPU may be full. Raises an error if the
+    net was trimmed for prediction.
     """
+    net.check_training_readiness()
     before, rng_states = dict(vars(net)), [rng.get_state() for rng in rngs]
     plain, tensors = net_state_dict(net, history=())
     tensors = {name: _host_copy(value) for name, value in tensors.items()}

@@ -315,6 +315,26 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
 
+    def decision_function(
+        self, X: Input
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        """Return the outputs of the network, of which probabilities are computed.
+
+        Parameters
+        ----------
+        X : EmbeddedSequences or SequencePairs
+            With the blocks of fit; tokens or texts if fit saw no blocks.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,) or (n_sequences, n_classes), or list of them
+            The log odds of the second of two classes; for more classes log
+            probabilities up to a constant per row; for label sets the log odds of each
+            label. For several columns of labels, a list with an array per column.
+        """
+        outputs = self._outputs(X)
+        return self._target.decisions(outputs)
+
     def score(
         self, X: Input, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:

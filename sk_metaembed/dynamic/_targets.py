@@ -129,6 +129,10 @@ class LabelTarget(BaseTarget):
         """Return the label with the highest output of each sequence."""
         return self.classes[outputs.argmax(axis=1)]
 
+    def decisions(self, outputs):
+        """Return log odds, (n,), of the second of two classes, or the outputs."""
+        return outputs[:, 1] - outputs[:, 0] if self.n_outputs == 2 else outputs
+
     def probabilities(self, outputs):
         """Return softmax probabilities, (n, n_classes)."""
         shifted = np.exp(outputs - outputs.max(axis=1, keepdims=True))
@@ -169,6 +173,10 @@ class IndicatorTarget(BaseTarget):
     def decode(self, outputs):
         """Return the indicators of labels with a probability above one half."""
         return (outputs > 0).astype(np.int64)
+
+    def decisions(self, outputs):
+        """Return the log odds of each label, (n, n_labels)."""
+        return outputs
 
     def probabilities(self, outputs):
         """Return the independent probability of each label, (n, n_labels)."""
@@ -271,6 +279,13 @@ class ColumnsTarget(BaseTarget):
         for j, part in enumerate(labels):
             mixed[:, j] = part.tolist()
         return mixed
+
+    def decisions(self, outputs):
+        """Return a list with the decision values of each column."""
+        return [
+            column.decisions(part)
+            for column, part in zip(self.columns, self._parts(outputs), strict=True)
+        ]
 
     def probabilities(self, outputs):
         """Return a list with an array (n, n_classes) per column."""

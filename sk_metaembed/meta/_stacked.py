@@ -16,7 +16,7 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms, normalize_rows, pair_features
@@ -262,8 +262,8 @@ class _BaseStacked(
             folds = as_folds(folds, target)
         if not folds.folds and groups is None and copies is not None:
             _warn_of_equal_rows(copies)
-        inputs = self._inputs(X, sequences)
         self._check_models()
+        inputs = self._inputs(X, sequences)
         given = dict(self.models or ())
         if self.estimator is not None and not self.dims_in_:
             warnings.warn(
@@ -311,8 +311,11 @@ class _BaseStacked(
         is_kind, kind = is_regressor, "regressors"
         if is_classifier(self):
             is_kind, kind = is_classifier, "classifiers"
-        for model in (self.estimator, *dict(self.models or ()).values()):
-            if model is not None and not is_kind(model):
+        models = [model for _, model in self.models or ()]
+        if self.estimator is not None:
+            models.append(self.estimator)
+        for model in models:
+            if not hasattr(model, "fit") or not is_kind(model):
                 raise ValueError(f"estimator and models must be {kind}, got {model!r}.")
 
     def _inputs(self, X, sequences):
@@ -328,8 +331,9 @@ class _BaseStacked(
         if self.tfidf and tokens_of(sequences).n_tokens:
             for name in _NGRAMS:
                 inputs[_new_name(name, inputs)] = {name: tokens}
-        for name, _ in self.models or ():
-            inputs[_new_name(name, inputs)] = {"tokens": tokens}
+        for name, model in self.models or ():
+            form = {"tokens": tokens} if _reads_texts(model) else {"sequences": X}
+            inputs[_new_name(name, inputs)] = form
         if not inputs:
             reason = "all sequences are empty" if self.tfidf else "tfidf=False"
             raise ValueError(
@@ -373,14 +377,14 @@ class _BaseStacked(
             return [np.zeros((0, self._target.columns.shape[1]))] * len(self._forms)
         forms = {self._forms[name] for name in self._vector_models}
         parts = self._parts(sequences, forms)
-        return self._of_models(parts, self._tokens(sequences))
+        return self._of_models(parts, self._tokens(sequences), X)
 
-    def _of_models(self, parts, tokens):
-        """Return the decision values of each model for vectors by form, and tokens."""
+    def _of_models(self, parts, tokens, X):
+        """Return the decision values of each model for the forms that they read."""
         center, values = self._target.center, []
         for name, model in self.estimators_.items():
             form = self._forms[name]
-            rows = tokens
+            rows = X if form == "sequences" else tokens
             if form in parts:
                 own = parts[form].get(name)
                 rows = np.hstack([*parts[form].values()]) if own is None else own
@@ -484,7 +488,7 @@ class _BaseStacked(
         for i, form in enumerate(self._pooled_forms):
             own = split[i * size : (i + 1) * size]
             parts[form] = dict(zip(self.dims_in_, own, strict=True))
-        return self._sum(self._of_models(parts, None)) + self._target.center
+        return self._sum(self._of_models(parts, None, None)) + self._target.center
 
 
 def _warn_of_equal_rows(copies):
@@ -497,6 +501,13 @@ def _warn_of_equal_rows(copies):
         UserWarning,
         stacklevel=2,
     )
+
+
+def _reads_texts(model):
+    """Return whether an estimator, or the first step of a Pipeline, reads texts."""
+    while hasattr(model, "steps"):
+        model = next(step for _, step in model.steps if hasattr(step, "fit"))
+    return get_tags(model).input_tags.string
 
 
 def _new_name(name, inputs):
@@ -558,8 +569,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         are chosen out of fold for each source. Models of words and characters do not
         use it; without sources, a warning says so.
     models : list of (str, classifier) pairs, default=None
-        Further models of the tokens, such as a Pipeline that trains an encoder on
-        y. Each is cross-validated as a whole.
+        Further models. One that reads texts receives the tokens, such as a Pipeline
+        that trains an encoder on y; others receive X, such as a
+        `DynamicMetaClassifier` of its sources. Each is fitted once per fold, and the
+        mean of their decision values counts.
     concat : bool, default=True
         Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
@@ -583,9 +596,9 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Weight of each model in the sum.
     scores_ : dict of str to float
         Out-of-fold accuracy of each model alone. NaN if no row could be held out.
-    estimators_ : dict of str to estimator
-        The models of the sources, "concat", "words", "chars" and `models`, fitted on
-        all rows. The last three are fitted on tokens.
+    estimators_ : dict of str to estimator or list
+        The models of the sources, "concat", "words" and "chars", fitted on all rows;
+        and lists of the models of `models`, fitted without the rows of one fold each.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
     classes_ : ndarray of shape (n_classes,)
@@ -786,8 +799,10 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         of fold for each source. Models of words and characters do not use it; without
         sources, a warning says so.
     models : list of (str, regressor) pairs, default=None
-        Further models of the tokens, such as a Pipeline that trains an encoder on
-        y. Each is cross-validated as a whole.
+        Further models. One that reads texts receives the tokens, such as a Pipeline
+        that trains an encoder on y; others receive X, such as a
+        `DynamicMetaRegressor` of its sources. Each is fitted once per fold, and the
+        mean of their decision values counts.
     concat : bool, default=True
         Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
@@ -812,9 +827,9 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     scores_ : dict of str to float
         Out-of-fold coefficient of determination of each model alone. NaN if no row
         could be held out.
-    estimators_ : dict of str to estimator
-        The models of the sources, "concat", "words", "chars" and `models`, fitted on
-        all rows. The last three are fitted on tokens.
+    estimators_ : dict of str to estimator or list
+        The models of the sources, "concat", "words" and "chars", fitted on all rows;
+        and lists of the models of `models`, fitted without the rows of one fold each.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
 

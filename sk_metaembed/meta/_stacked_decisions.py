@@ -2,9 +2,12 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import get_tags
 
 from .._core._sample_weights import weight_params
 
+# Forms of rows for a user's models: the containers that the stack receives.
+WHOLE = ("tokens", "sequences")
 _LEAST_PROBABILITY = 1e-6
 
 
@@ -46,8 +49,19 @@ class PerLabel(BaseEstimator):
         return np.hstack(columns)
 
 
+def decides_labels(estimator):
+    """Return whether a classifier has a decision value for each of several labels."""
+    has_values = hasattr(estimator, "decision_function")
+    return has_values and get_tags(estimator).classifier_tags.multi_label
+
+
 def decisions(model, X):
-    """Return decision values or predictions of a fitted model, (n_rows, n_columns)."""
+    """Return decision values or predictions, (n_rows, n_columns).
+
+    `model` is fitted, or a list of models, whose mean values are returned.
+    """
+    if isinstance(model, list):
+        return np.mean([decisions(each, X) for each in model], axis=0)
     if hasattr(model, "steps") and isinstance(model[-1], PerLabel):
         return model[-1].decide(model[:-1].transform(X))
     if isinstance(model, PerLabel):

@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from .._core._sample_weights import weight_params
 from ._ngram_features import CharacterFeatures, WordFeatures
-from ._stacked_decisions import PerLabel, decisions
+from ._stacked_decisions import WHOLE, PerLabel, decides_labels, decisions
 from ._stacked_targets import expected, losses, predicted
 
 # Inverse penalties for rows of unit length, from strong to weak.
@@ -188,8 +188,9 @@ class Fitted(NamedTuple):
 
     Attributes
     ----------
-    model : estimator
-        Fitted on all rows.
+    model : estimator or list of estimator
+        Fitted on all rows; or one per fold, fitted without its rows. The mean of their
+        decision values counts.
     form : str
         The form of the rows that it reads.
     decisions : ndarray of shape (n_rows, n_columns)
@@ -241,6 +242,8 @@ def _fit_model(estimator, forms, target, folds, sample_weight):
         fitter = _Fitter(target, folds, sample_weight)
         best = None
         for form, X in forms.items():
+            if form in WHOLE:
+                return fitter.fit_on_folds(estimator, form, X)
             if form == "dimension":
                 if len(X) < X.shape[1]:
                     continue
@@ -266,6 +269,53 @@ _FEATURES = {
     "words": WordFeatures,
     "chars": CharacterFeatures,
 }
+
+
+def fit_on_folds(estimator, X, target, folds, sample_weight, prepare=None):
+    """Return a model per fold, fitted without its rows, and their decision values.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array or container of rows
+    target : Target
+    folds : Folds
+        Without folds, one model is fitted on all rows.
+    sample_weight : ndarray of shape (n_rows,) or None
+    prepare : callable, default=None
+        Changes the training rows of each model.
+
+    Returns
+    -------
+    models : list of estimator
+    decisions : ndarray of shape (n_rows, n_columns)
+        Relative to the center of the target, of models that have not seen the row; the
+        mean of all models where the row was not held out.
+    """
+    if target.kind == "labels" and not decides_labels(estimator):
+        estimator = PerLabel(estimator)
+    models, out = [], np.zeros(target.columns.shape)
+    for train, test in folds.folds or [(np.arange(len(X)), np.arange(0))]:
+        params = {}
+        if sample_weight is not None:
+            params = weight_params(estimator, sample_weight[train])
+        rows = X[train] if prepare is None else prepare(X[train])
+        model = clone(estimator).fit(rows, target.y[train], **params)
+        _trim(model)
+        models.append(model)
+        if len(test):
+            out[test] = decisions(model, X[test]) - target.center
+    seen = np.flatnonzero(~folds.held_out)
+    if len(seen):
+        out[seen] = decisions(models, X[seen]) - target.center
+    return models, out
+
+
+def _trim(model):
+    """Drop the state by which a net could be trained further: twice its size."""
+    net = getattr(model, "net_", None)
+    if hasattr(net, "trim_for_prediction"):
+        net.trim_for_prediction()
 
 
 def row_weights(target, sample_weight):
@@ -408,6 +458,17 @@ class _Fitter:
         if choice.features is not None:
             model = Pipeline([("features", choice.features), ("model", model)])
         return Fitted(model, form, out, self._score(out))
+
+    def fit_on_folds(self, estimator, form, X):
+        """Return the `Fitted` models of an estimator: one per fold, without its rows.
+
+        The mean of these models takes one fit less than a model of all rows, and is at
+        least as accurate where single models vary, as networks do.
+        """
+        models, out = fit_on_folds(
+            estimator, X, self.target, self.folds, self.sample_weight
+        )
+        return Fitted(models, form, out, self._score(out))
 
     def _score(self, decisions):
         scored = self.folds.held_out

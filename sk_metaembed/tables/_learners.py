@@ -4,11 +4,10 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from .._core._sample_weights import weight_params
-from ..meta._api import PerLabel, decisions
+from ..meta._api import decisions
 from ._boosted_rows import boosted_decisions, is_fast
 
 _ROUNDS = 100
@@ -206,25 +205,22 @@ def fit_trees(X, target, sample_weight, random_state):
 
 def fit_on_folds(estimator, X, target, folds, sample_weight):
     """Return a `Learned` estimator: one model per fold, without its rows."""
-    y = target.y
-    if target.kind == "labels":
-        estimator = PerLabel(estimator)
-    elif y.ndim == 2:
+    from ..meta import _stacked_models
+
+    if target.kind == "numbers" and target.y.ndim == 2:
         from sklearn.multioutput import MultiOutputRegressor
 
         estimator = MultiOutputRegressor(estimator)
-    models, out = [], np.zeros(target.columns.shape)
-    for train, test in folds.folds or [(np.arange(len(X)), [])]:
-        params = {}
-        if sample_weight is not None:
-            params = weight_params(estimator, sample_weight[train])
-        part = X[train]
-        part[:, np.isnan(part).all(axis=0)] = 0  # refused by boosting
-        model = clone(estimator).fit(part, y[train], **params)
-        models.append(model)
-        if len(test):
-            out[test] = decide(model, X[test]) - target.center
-    return Learned(models, out, folds.held_out)
+    models, values = _stacked_models.fit_on_folds(
+        estimator, X, target, folds, sample_weight, _without_empty_columns
+    )
+    return Learned(models, values, folds.held_out)
+
+
+def _without_empty_columns(part):
+    """Return rows with 0 in columns without numbers, which boosting refuses."""
+    part[:, np.isnan(part).all(axis=0)] = 0
+    return part
 
 
 def decide(model, X):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.base import is_regressor
 from sklearn.utils import get_tags
@@ -16,6 +16,7 @@ from ._named_sources import named_sources
 from ._table_encoder import TableEncoder
 from ._table_model import TableClassifier, TableRegressor
 from ._text_meta_encoder import TextMetaEncoder
+from ._trained_models import trained_models
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ def make_text_pipeline(
     estimator: Any = "classifier",
     sources: Sequence[Any] | None = None,
     *,
+    effort: Literal["low", "medium", "high"] = "low",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Pipeline:
@@ -49,10 +51,20 @@ def make_text_pipeline(
     sources : list of sources or of (str, source) pairs, default=None
         Sources of vectors, as for `EmbeddingUnion`. Without names they are named after
         their classes.
+    effort : {"low", "medium", "high"}, default="low"
+        How much time may be spent in `fit`. "low" fits linear models of frozen sources,
+        in seconds. "medium" also trains a copy of each `TransformerEmbedding` among the
+        sources on pairs of texts of equal and of different classes, with
+        `ContrastiveEmbedding`: minutes on a CPU. "high" also trains a copy together
+        with its classifier, with `TrainableTransformer`: minutes on a GPU, tens of
+        minutes on a CPU. For a regressor, "medium" is the same as "high", which trains
+        no pairs. Trained encoders are members of the stack, one for each fold of its
+        cross-validation, so prediction and files are as many times larger.
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds of the stack. It is not passed to another `estimator`.
+        Determines the folds of the stack, and the training of encoders. It is not
+        passed to another `estimator`.
 
     Returns
     -------
@@ -63,10 +75,12 @@ def make_text_pipeline(
     Raises
     ------
     TypeError, ValueError
-        If `estimator` is not one of these.
+        If `estimator` or `effort` is not one of these, or `effort` trains encoders and
+        there are none, or `estimator` is not a stack.
 
     See Also
     --------
+    StackedMetaClassifier : Its parameter `models` takes other trained models.
     make_table_pipeline : For tables with columns of other kinds.
     search_space : Parameters to search over.
 
@@ -81,6 +95,7 @@ def make_text_pipeline(
     from sklearn.pipeline import Pipeline
 
     _check_estimator(estimator)
+    models = trained_models(estimator, named_sources(sources), effort, random_state)
     if not isinstance(estimator, str):
         encoder = _encoder(estimator, sources, n_jobs, random_state)
         return Pipeline([("encoder", encoder), ("model", estimator)])
@@ -91,7 +106,7 @@ def make_text_pipeline(
     if sources:
         union = EmbeddingUnion(named_sources(sources), n_jobs=n_jobs)
         steps.append(("sources", union))
-    model = kind(random_state=random_state, n_jobs=n_jobs)
+    model = kind(models=models, random_state=random_state, n_jobs=n_jobs)
     return Pipeline([*steps, ("model", model)])
 
 

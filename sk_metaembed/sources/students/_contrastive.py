@@ -17,8 +17,8 @@ from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
 from ..trainable._trainable_transformer import SentencePieces, TransformerSpec
 from ..transformer._embedding import TransformerEmbedding, open_model
-from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin
+from ..transformer._model_pickle import is_pair
 
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath
@@ -27,14 +27,16 @@ _TOL = 0.005  # training stops if the mean loss of the last steps is smaller
 
 
 class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
-    r"""Fine-tune a sentence encoder on few labels by a contrastive loss.
+    r"""Fine-tune a sentence encoder on labels by a contrastive loss.
 
     `fit` trains all layers of a transformer such that the vectors of texts of the same
     class have similar directions, vectors of different classes orthogonal ones. The
     trained encoder is a source with one vector per text; use it before a classifier
     such as logistic regression. It is suitable for about 8 labels per class, which are
-    too few for a classifier on the vectors of a frozen encoder. With many labels, use
-    `TrainableTransformer`, which trains the encoder together with its classifier.
+    too few for a classifier on the vectors of a frozen encoder. With hundreds of labels
+    or more it is more accurate than frozen ones too; ``make_text_pipeline`` with
+    ``effort="medium"`` combines it with the other sources, and with ``effort="high"``
+    with a `TrainableTransformer`, which is trained together with its classifier.
 
     Parameters
     ----------

@@ -1,0 +1,92 @@
+"""Trained encoders as members of a stack of texts, by the effort that may be spent."""
+
+from sklearn.pipeline import make_pipeline
+
+from ..dynamic import DynamicMetaClassifier, DynamicMetaRegressor
+from ..pooling import Pooling
+from ..sources import ContrastiveEmbedding, TrainableTransformer, TransformerEmbedding
+
+EFFORTS = ("low", "medium", "high")
+
+
+def trained_models(estimator, sources, effort, random_state):
+    """Return (name, estimator) pairs, the `models` of a stack, or None without any.
+
+    Parameters
+    ----------
+    estimator : "classifier", "regressor" or estimator
+    sources : list of (str, source) pairs
+        Each `TransformerEmbedding` among them is trained.
+    effort : {"low", "medium", "high"}
+    random_state : int, RandomState or None
+    """
+    if effort not in EFFORTS:
+        raise ValueError(f"effort must be one of {EFFORTS}; got {effort!r}.")
+    if effort == "low":
+        return None
+    if not isinstance(estimator, str):
+        raise ValueError(
+            f"effort={effort!r} adds trained encoders to the stack, the model of "
+            f'"classifier" and "regressor"; got estimator={estimator!r} too. Use '
+            'effort="low", or one of these names.'
+        )
+    encoders = [(n, s) for n, s in sources if isinstance(s, TransformerEmbedding)]
+    if not encoders:
+        raise ValueError(
+            f"effort={effort!r} trains the encoders among the sources, but none is a "
+            "TransformerEmbedding. Add one, such as TransformerEmbedding(folder) of a "
+            'sentence encoder, or use effort="low".'
+        )
+    for name, source in encoders:
+        _check_folder(name, source)
+    is_number = estimator == "regressor"
+    models = []
+    for name, source in encoders:
+        if not is_number:
+            pairs = _trained_on_pairs(source, random_state)
+            models.append((f"{name}-pairs", pairs))
+        if is_number or effort == "high":
+            tuned = _trained_whole(source, is_number, random_state)
+            models.append((f"{name}-tuned", tuned))
+    return models
+
+
+def _check_folder(name, source):
+    """Raise unless an encoder is all in its folder, which is what can be trained."""
+    for parameter in ("revision", "trust_remote_code"):
+        value = getattr(source, parameter)
+        if value:
+            raise ValueError(
+                f"encoders are trained from the folder of a model, but source {name!r} "
+                f"has {parameter}={value!r}. Save the model to a folder, or use "
+                'effort="low".'
+            )
+
+
+def _trained_on_pairs(source, random_state):
+    """Return a pipeline that trains an encoder on pairs of texts, and classifies."""
+    from sklearn.linear_model import LogisticRegression
+
+    encoder = ContrastiveEmbedding(
+        source.model, device=source.device, random_state=random_state
+    )
+    return make_pipeline(encoder, Pooling(), LogisticRegression(C=10, max_iter=1000))
+
+
+def _trained_whole(source, is_number, random_state):
+    """Return a network that trains an encoder together with its output layer."""
+    kind = DynamicMetaRegressor if is_number else DynamicMetaClassifier
+    encoder = TransformerEmbedding(
+        source.model,
+        output="mean",
+        prompt=source.prompt,
+        prompt_name=source.prompt_name,
+        max_length=source.max_length,
+        truncate=True,
+        trusted=source.trusted,
+    )
+    return kind(
+        trainable=TrainableTransformer(encoder),
+        device=source.device,
+        random_state=random_state,
+    )

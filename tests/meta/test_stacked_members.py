@@ -1,0 +1,156 @@
+"""Models that users add to a stack: what they read, and how they are fitted."""
+
+import numpy as np
+import pytest
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from skorch.exceptions import SkorchTrainingImpossibleError
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaClassifier,
+    DynamicMetaRegressor,
+    EmbeddedSequences,
+    LSAEmbedding,
+    Pooling,
+    SequencePairs,
+    StackedMetaClassifier,
+    StackedMetaRegressor,
+    TokenSequences,
+    load,
+    save,
+)
+
+FEW_STEPS = {"max_epochs": 2, "hidden_dims": (8,), "projection_dim": 4}
+ARRAYS = make_pipeline(Pooling(), LogisticRegression(max_iter=1000))
+
+
+def data(n_rows=60, n_classes=2):
+    """Return sequences of two words with a source each of words and of texts."""
+    rng = np.random.default_rng(0)
+    words = rng.integers(20, size=(n_rows, 2))
+    tokens = TokenSequences.from_lists([[f"w{a}", f"w{b}"] for a, b in words])
+    of_texts = rng.normal(size=(n_rows, 3)) + words[:, :1]
+    blocks = [
+        Block("of-words", rng.normal(size=(len(tokens.types), 4)), "type"),
+        Block("of-texts", of_texts, "sequence"),
+    ]
+    y = np.digitize(words[:, 0], np.arange(1, n_classes) * 20 / n_classes)
+    return EmbeddedSequences(tokens, blocks), y
+
+
+def net(**options):
+    return DynamicMetaClassifier(random_state=0, **{**FEW_STEPS, **options})
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_model_of_arrays_reads_the_sources(n_classes):
+    X, y = data(n_classes=n_classes)
+    stack = StackedMetaClassifier(
+        models=[("own", ARRAYS)], concat=False, tfidf=False, cv=KFold(3)
+    )
+    out = stack.fit_transform(X, y)
+    names = stack.get_feature_names_out()
+    own = out[:, [name.startswith("own__") for name in names]]
+    expected = cross_val_predict(ARRAYS, X, y, cv=KFold(3), method="decision_function")
+    np.testing.assert_allclose(own, expected.reshape(len(y), -1), atol=1e-5)
+
+
+def test_the_mean_of_the_models_of_the_folds_counts():
+    X, y = data()
+    stack = StackedMetaClassifier(
+        models=[("own", ARRAYS)], concat=False, tfidf=False, cv=KFold(3)
+    ).fit(X, y)
+    models = stack.estimators_["own"]
+    for model, (train, _) in zip(models, KFold(3).split(y), strict=True):
+        alone = clone(ARRAYS).fit(X[train], y[train])
+        np.testing.assert_allclose(
+            model.decision_function(X), alone.decision_function(X), atol=1e-6
+        )
+    mean = np.mean([model.decision_function(X) for model in models], axis=0)
+    place = [*stack.estimators_].index("own")
+    np.testing.assert_allclose(stack.transform(X)[:, place], mean, rtol=1e-5)
+
+
+def test_models_that_read_texts_receive_the_tokens():
+    X, y = data()
+    lsa = make_pipeline(
+        LSAEmbedding(3, random_state=0), Pooling(), LogisticRegression()
+    )
+    both = [("lsa", lsa), ("arrays", ARRAYS)]
+    stack = StackedMetaClassifier(models=both, cv=KFold(2)).fit(X, y)
+    without = stack.estimators_["lsa"][0].decision_function(X.tokens[:3])
+    assert without.shape == (3,)
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "labels", "numbers", "columns"])
+def test_nets_are_members_for_all_targets(kind, tmp_path):
+    X, y = data(40, 3)
+    member, Stack = net(), StackedMetaClassifier
+    if kind == "two":
+        y = y > 0
+    elif kind == "labels":
+        y = np.stack([y > 0, y > 1], axis=1).astype(int)
+    elif kind in ("numbers", "columns"):
+        Stack = StackedMetaRegressor
+        member = DynamicMetaRegressor(random_state=0, **FEW_STEPS)
+        y = y.astype(float) if kind == "numbers" else np.stack([y, 5.0 - y], axis=1)
+    stack = Stack(
+        models=[("net", member)], tfidf=False, concat=False, cv=2, random_state=0
+    )
+    stack.fit(X, y, sample_weight=np.arange(40) % 4)
+    predicted = stack.predict(X)
+    assert predicted.shape == y.shape
+    assert len(stack.estimators_["net"]) == 2
+    path = tmp_path / "stack.skm"
+    save(stack, path)
+    np.testing.assert_array_equal(load(path).predict(X), predicted)
+
+
+def test_nets_in_a_stack_keep_no_state_of_training():
+    X, y = data(40)
+    stack = StackedMetaClassifier(models=[("net", net())], cv=2, tfidf=False).fit(X, y)
+    for each in stack.estimators_["net"]:
+        with pytest.raises(SkorchTrainingImpossibleError, match="trimmed"):
+            each.partial_fit(X, y)
+
+
+def test_members_of_pairs():
+    X, y = data(40)
+    pairs = SequencePairs(X)
+    stack = StackedMetaClassifier(models=[("net", net())], cv=2, tfidf=False)
+    assert stack.fit(pairs, y[:20]).predict(pairs).shape == (20,)
+
+
+def test_a_member_that_is_no_predictor_is_refused():
+    X, y = data(20)
+    for model in (TruncatedSVD(), None, Ridge()):
+        with pytest.raises(ValueError, match="must be classifiers"):
+            StackedMetaClassifier(models=[("own", model)]).fit(X, y)
+
+
+def test_decision_function_of_a_net():
+    X, y = data(40, 3)
+    three = net().fit(X, y)
+    values = three.decision_function(X)
+    assert values.shape == (40, 3)
+    np.testing.assert_array_equal(values.argmax(axis=1), three.predict(X))
+    p = three.predict_proba(X)
+    np.testing.assert_allclose(
+        values - values[:, :1], np.log(p) - np.log(p[:, :1]), atol=1e-4
+    )
+    two = net().fit(X, y > 0)
+    np.testing.assert_allclose(
+        two.decision_function(X), logit(two.predict_proba(X)[:, 1]), atol=1e-4
+    )
+    labels = net().fit(X, np.stack([y > 0, y > 1], axis=1).astype(int))
+    np.testing.assert_allclose(
+        labels.decision_function(X), logit(labels.predict_proba(X)), atol=1e-4
+    )
+    columns = net().fit(X, np.stack([y, 2 - (y > 0)], axis=1))
+    shapes = [part.shape for part in columns.decision_function(X)]
+    assert shapes == [(40, 3), (40,)]

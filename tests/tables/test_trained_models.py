@@ -1,0 +1,115 @@
+"""The parameter `effort` of make_text_pipeline: encoders trained as members."""
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier, is_regressor
+from sklearn.linear_model import LogisticRegression
+
+from sk_metaembed import (
+    LSAEmbedding,
+    TransformerEmbedding,
+    load,
+    make_text_pipeline,
+    save,
+)
+
+from .. import tiny_encoder
+
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("encoder")
+    return tiny_encoder.save(folder, "Bert", [tiny_encoder.pooling("mean")])
+
+
+def pipeline(encoder, kind="classifier", effort="high", **options):
+    """Return a pipeline whose encoders are trained for a few steps."""
+    sources = [
+        ("tiny", TransformerEmbedding(encoder, output="mean")),
+        ("lsa", LSAEmbedding(3, random_state=0)),
+    ]
+    model = make_text_pipeline(kind, sources, effort=effort, random_state=0, **options)
+    for name, member in model["model"].models or ():
+        if name == "tiny-pairs":
+            member[0].set_params(n_steps=2)
+        else:
+            member.set_params(max_epochs=1, projection_dim=4, hidden_dims=())
+    model["model"].set_params(cv=2)
+    return model
+
+
+def data(n_rows=24):
+    rng = np.random.default_rng(0)
+    y = np.arange(n_rows) % 2
+    words = np.array(["good", "bad", "film", "king", "queen"])
+    texts = [" ".join([words[c], *rng.choice(words[2:], 3)]) for c in y]
+    return texts, y
+
+
+@pytest.mark.parametrize(
+    ("kind", "effort", "names"),
+    [
+        ("classifier", "low", None),
+        ("classifier", "medium", ["tiny-pairs"]),
+        ("classifier", "high", ["tiny-pairs", "tiny-tuned"]),
+        ("regressor", "low", None),
+        ("regressor", "medium", ["tiny-tuned"]),
+        ("regressor", "high", ["tiny-tuned"]),
+    ],
+)
+def test_members_by_effort(encoder, kind, effort, names):
+    models = pipeline(encoder, kind, effort)["model"].models
+    assert names == (models and [name for name, _ in models])
+    is_kind = is_classifier if kind == "classifier" else is_regressor
+    assert all(is_kind(model) for _, model in models or ())
+
+
+@pytest.mark.parametrize("target", ["two", "three", "labels", "numbers"])
+def test_trained_encoders_predict(encoder, target, tmp_path):
+    texts, y = data()
+    kind = "classifier"
+    if target == "three":
+        y = np.array(["a", "b", "c"])[np.arange(len(y)) % 3]
+    elif target == "labels":
+        y = np.stack([y, 1 - y], axis=1)
+    elif target == "numbers":
+        kind, y = "regressor", y + np.linspace(0, 0.1, len(y))
+    model = pipeline(encoder, kind).fit(texts, y)
+    assert {"tiny", "tiny-tuned"} < set(model["model"].weights_)
+    predicted = model.predict(texts)
+    assert predicted.shape == y.shape
+    assert predicted.dtype.kind == y.dtype.kind
+    path = tmp_path / "model.skm"
+    save(model, path)
+    np.testing.assert_array_equal(load(path).predict(texts), predicted)
+
+
+def test_an_encoder_that_learns_gets_weight(encoder):
+    """Members are trained on the labels: their out-of-fold scores show it."""
+    texts, y = data(40)
+    model = pipeline(encoder, effort="medium")
+    dict(model["model"].models)["tiny-pairs"][0].set_params(n_steps=60, lr=3e-3)
+    model.fit(texts, y)
+    assert model["model"].scores_["tiny-pairs"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"effort": "most"}, "effort must be one of .*'high'.*; got 'most'"),
+        ({"effort": "high"}, "none is a TransformerEmbedding. Add one"),
+        (
+            {"effort": "high", "estimator": LogisticRegression()},
+            "the model of .classifier. and .regressor.; got estimator=Logistic",
+        ),
+        (
+            {"effort": "medium", "sources": [TransformerEmbedding("x", revision="v")]},
+            "has revision='v'. Save the model to a folder",
+        ),
+    ],
+)
+def test_efforts_that_cannot_be_spent(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_text_pipeline(**arguments)
