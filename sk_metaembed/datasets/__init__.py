@@ -24,12 +24,12 @@ from ._bbc import load_bbc_news
 from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
+from ._glove import load_glove_6b_50d
 from ._inference import fetch_multinli, fetch_snli
 from ._models import minilm_path, mpnet_path, tokenlearn_path, wordllama_paths
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._wnut17 import fetch_wnut17
 from ._word_similarity import load_word_similarity
-from ._word_vectors import load_glove_6b_50d
 
 __all__ = [
     "fetch_multinli",

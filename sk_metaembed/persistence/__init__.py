@@ -2,7 +2,7 @@
 
 `save` encodes an estimator as a list of nodes (`_structure`). Each node has a kind,
 and each kind a codec: of plain values (`_codecs`), of trees, splines and losses
-(`_compiled`), of functions, types and objects by name (`_named`); vectors and models
+(`_trees`), of functions, types and objects by name (`_named`); vectors and models
 are referred to (`_handles`). What the nodes require trust for is read from them
 (`_requirements`) and compared with the classes that run no code (`_trusted`). Then the
 nodes and the arrays are written to a zip file (`_archive`).

@@ -12,7 +12,7 @@ from types import MethodType
 import numpy as np
 
 from .._io._handle import Handle
-from . import _codecs, _compiled, _handles, _named
+from . import _codecs, _handles, _named, _trees
 from ._codecs import UnsavableError, decode, decode_dtype, dtype_text
 from ._errors import SavedFileError
 from ._handles import encode_handle, open_handle, with_handle
@@ -31,7 +31,7 @@ _DEEPEST = 1000
 _MOST_COPIED = 8  # times the bytes of all arrays
 _FEWEST_VIEWED = 16  # the inverse of an array's share of them
 _LONGEST_EMPTY = 1 << 20  # rows of an array of no bytes, of which lists may be made
-CODECS = _codecs.CODECS | _compiled.CODECS | _handles.CODECS | _named.CODECS
+CODECS = _codecs.CODECS | _trees.CODECS | _handles.CODECS | _named.CODECS
 _KINDS = {*CODECS, "handle", "array", "scalar"}
 _OF_TYPES = {
     kind: name
