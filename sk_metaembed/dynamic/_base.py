@@ -446,7 +446,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             X, dims=dims, reads_tokens=reads_tokens, pairs=self._reads_pairs
         )
 
-    def _data(self, X, *, joins_pairs=True):
+    def _net_input(self, X, *, joins_pairs=True):
         """Return X as `SequenceData` on the device of the net.
 
         The rows are pairs if X holds pairs; without `joins_pairs` they are their sides.
@@ -468,7 +468,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
         from .training._predict import run
 
-        data, net = self._data(X), self.net_
+        data, net = self._net_input(X), self.net_
         n_outputs = int(np.sum(self._target.n_outputs))
         return run(net, data, net.module_.outputs, n_outputs)
 
@@ -498,7 +498,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         """
         from .training._predict import attention_frame
 
-        data = self._data(X, joins_pairs=False)
+        data = self._net_input(X, joins_pairs=False)
         names = self._source_names()
         return attention_frame(self.net_, data, names, pairs=self._reads_pairs)
 

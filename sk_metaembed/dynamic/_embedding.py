@@ -519,7 +519,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         from .training._cross_fit import Vectors
         from .training._predict import run, run_mixer
 
-        data = self._data(X, joins_pairs=False)
+        data = self._net_input(X, joins_pairs=False)
         module = self.net_.module_
         if self.output == "sequence":
             values = run(self.net_, data, module.encode, module.encoder.dim)

@@ -310,7 +310,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         """
         from .training._predict import run
 
-        data, net = self._data(X), self.net_
+        data, net = self._net_input(X), self.net_
         codes = run(net, data, net.module_.decode, 1, per_token=True)
         codes = codes[:, 0].astype(np.int64)
         return decode_tags(codes, self.classes_, data.offsets)
@@ -331,7 +331,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         """
         from .training._predict import run
 
-        data, net = self._data(X), self.net_
+        data, net = self._net_input(X), self.net_
         function, n_tags = net.module_.probabilities, len(self.classes_)
         shares = run(net, data, function, n_tags, per_token=True)
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
