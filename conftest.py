@@ -1,5 +1,6 @@
 """Settings for tests and for the examples in docstrings."""
 
+import gc
 import sys
 
 import pytest
@@ -17,6 +18,13 @@ def pytest_ignore_collect(collection_path, config):
     if config.option.markexpr == "gpu" and collection_path.is_file():
         return collection_path.parent.name != "gpu" or None
     return None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    """Exempt modules and tests from collections of garbage, which take seconds."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,7 @@ import json
 import os
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sk_metaembed import TransformerEmbedding, make_table_pipeline
 from sk_metaembed.datasets import load_birds, load_food_reviews, minilm_path
@@ -91,6 +93,15 @@ def make_folds(y, kind, groups, n_folds):
     return list(splitter(n_folds, shuffle=True, random_state=0).split(y, y, groups))
 
 
+def has_phrases(texts, n_rows=5):
+    """Return whether a pair of words is in several rows, as CatBoost's texts need."""
+    words = [str(text).split() for text in texts]
+    pairs = Counter(
+        pair for row in words for pair in {*zip(row, row[1:], strict=False)}
+    )
+    return max(pairs.values(), default=0) >= n_rows
+
+
 class CatBoost(BaseEstimator):
     """CatBoost with columns of few strings as categories, and others as texts."""
 
@@ -102,7 +113,11 @@ class CatBoost(BaseEstimator):
             name for name in X if not pd.api.types.is_numeric_dtype(X[name].dtype)
         ]
         self.strings_ = strings
-        few = [name for name in strings if X[name].nunique() < 40]
+        few = [
+            name
+            for name in strings
+            if X[name].nunique() < 40 or not has_phrases(X[name].dropna())
+        ]
         kind = getattr(catboost, type(self).__name__)
         self.model_ = kind(
             cat_features=few,
@@ -151,7 +166,8 @@ def make(label, kind, cache):
             "regressor": lightgbm.LGBMRegressor,
             "classifier": lightgbm.LGBMClassifier,
         }[kind]
-        return make_pipeline(TableVectorizer(), booster(n_jobs=1, verbose=-1))
+        arrays = FunctionTransformer(np.asarray)  # LightGBM refuses some names
+        return make_pipeline(TableVectorizer(), arrays, booster(n_jobs=1, verbose=-1))
     if label == "catboost":
         return CatBoostRegressor() if kind == "regressor" else CatBoostClassifier()
     sources = None
@@ -306,7 +322,9 @@ def main():
                 continue
             scores[name] |= result["scores"]
             seconds[name][label] = result["seconds"]
-            values = {key: round(np.mean(v), 4) for key, v in result["scores"].items()}
+            values = {
+                key: round(float(np.mean(v)), 4) for key, v in result["scores"].items()
+            }
             print(f"{name}, {label}: {values}, {result['seconds']:.1f} s", flush=True)
     found = {label for own in scores.values() for label in own}
     labels = [label for label in (*models, *LEARNERS) if label in found]

@@ -29,6 +29,13 @@ def simulated_system(monkeypatch):
         refuse_files_in_use(monkeypatch)
 
 
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """Fit models of tables that are a fifth of the usual size."""
+    monkeypatch.setattr("sk_metaembed.tables._learners._ROUNDS", 10)
+    monkeypatch.setattr("sk_metaembed.tables._learners._TREES", 20)
+
+
 @pytest.fixture
 def server():
     server = FileServer()

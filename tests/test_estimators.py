@@ -193,6 +193,9 @@ SLOW_TO_FIT = (
     "DynamicMeta",
     "ElmoLanguageModel(",
     "SourceSelector(",
+    "StackedMeta",
+    "Table",
+    "TextMetaEncoder(",
 )
 OF_BASES = (
     "check_containers",
@@ -202,6 +205,49 @@ OF_BASES = (
     "check_pipeline_consistency",
     "check_column_transformer",
     "check_set_output",
+)
+
+
+# These have all but the target in common with another one, of which all is checked.
+SIBLINGS = (
+    "DynamicMetaClassifier(",
+    "DynamicMetaRegressor(",
+    "DynamicMetaTagger(",
+    "StackedMetaRegressor(",
+    "TableRegressor(",
+)
+OF_SIBLINGS = (
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_overwrite_params",
+    "check_fit1d",
+    "check_fit2d",
+    "check_fit_check_is_fitted",
+    "check_fit_score_takes_y",
+    "check_half_precision",
+    "check_input_unchanged",
+    "check_n_jobs",
+    "check_no_rows",
+    "check_output_kind",
+    "check_positive_only_tag_during_fit",
+    "check_refuses",
+    "check_row_index",
+    "check_sample_weights",
+    "check_transformer",
+    "check_unknown",
+)
+# scikit-learn's checks of what a check of this package has too: check_row_alone,
+# check_refit, and the one of the other library of frames.
+REPEATED = (
+    "check_methods_subset_invariance",
+    "check_methods_sample_order_invariance",
+    "check_fit_idempotent",
+    "check_column_transformer(library=polars)",
+    "check_set_output(library=polars)",
+    "readonly_memmap=True",
 )
 
 
@@ -259,24 +305,31 @@ def _expected_of_tables(estimator):
 
 
 def checks(estimators, is_slow):
-    """Return the checks of estimators; those whose name `is_slow` are marked so."""
+    """Return the checks of estimators; those whose name `is_slow` are marked so.
+
+    So are those of weights that are expected to fail.
+    """
     mark = parametrize_with_checks(
         estimators, expected_failed_checks=expected_failed_checks
     )
     names, params = mark.args
     for i, param in enumerate(params):
-        if is_slow(param.id):
+        fails = param.marks and "check_sample_weight_equivalence" in param.id
+        if fails or is_slow(param.id):
             marks = [*param.marks, pytest.mark.slow]
             params[i] = pytest.param(*param.values, marks=marks, id=param.id)
     return pytest.mark.parametrize(names, params)
 
 
-def is_of_bases(name):
-    return name.startswith(SLOW_TO_FIT) and any(check in name for check in OF_BASES)
+def is_nightly(name):
+    nightly = REPEATED
+    nightly += OF_BASES if name.startswith(SLOW_TO_FIT) else ()
+    nightly += OF_SIBLINGS if name.startswith(SIBLINGS) else ()
+    return any(check in name for check in nightly)
 
 
 @pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
-@checks(ESTIMATORS, is_of_bases)
+@checks(ESTIMATORS, is_nightly)
 def test_estimator(estimator, check):
     check(estimator)
 

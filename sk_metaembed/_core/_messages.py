@@ -1,11 +1,17 @@
 """Values and counts as text for error messages."""
 
+import numpy as np
+
 _LONGEST = 60  # characters
 
 
 def short_repr(value):
-    """Return the repr of a value, cut to 60 characters."""
-    text = repr(value)
+    """Return the repr of a value, cut to 60 characters; of a NumPy number its value.
+
+    >>> short_repr(np.float64(1.5)), len(short_repr("a" * 99))
+    ('1.5', 60)
+    """
+    text = repr(value.item() if isinstance(value, np.number) else value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 

@@ -1,6 +1,6 @@
 """What other rooms may use of this one, in addition to its public names."""
 
 from .transformer._loaded_model import LoadedModel
-from .transformer._model_pickle import is_pair
+from .transformer._loaded_pair import is_pair
 
 __all__ = ["LoadedModel", "is_pair"]

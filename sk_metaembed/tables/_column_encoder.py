@@ -126,7 +126,7 @@ class ColumnEncoder(BaseEstimator):
             distinct = list(dict.fromkeys(cells[unread].tolist()))[:_N_EXAMPLES]
             warnings.warn(
                 f"column {self.name!r} was {as_noun(self.kind_)} in fit; "
-                f"{np.count_nonzero(unread):,} of {len(cells):,} values are none and "
+                f"{np.count_nonzero(unread):,} of {len(cells):,} values are not, and "
                 f"count as missing: {', '.join(map(short_repr, distinct))}.",
                 UserWarning,
                 stacklevel=2,

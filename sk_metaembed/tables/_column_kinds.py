@@ -338,7 +338,7 @@ def _read_numbers(cells, number_format):
     """Return cells as float64; NaN for what is not a finite number."""
     if cells.dtype.kind == "M":
         return np.full(len(cells), np.nan)
-    numbers = cells
+    numbers = cells * number_format.plain if cells.dtype.kind == "f" else cells
     if cells.dtype.kind == "O":
 
         def parse(texts):

@@ -77,13 +77,15 @@ class NumberFormat(NamedTuple):
 
     `decimal` is the decimal separator of ambiguous cells, `unit` the unit in which
     numbers are returned (units of the same family are converted), `m` the meaning of
-    the unit "m", and `booleans` whether the cells are yes and no.
+    the unit "m", `booleans` whether the cells are yes and no, and `plain` the size of
+    numbers without a unit, in `unit`.
     """
 
     decimal: str = "."
     unit: str = ""
     m: str = "m"
     booleans: bool = False
+    plain: float = 1.0
 
 
 def is_missing(text):
@@ -106,13 +108,21 @@ def choose_format(texts, counts=None):
     rows = [(text, n, list(_WHOLE.finditer(text))) for text, n in rows]
     decimal = choose_decimal((m[0], n) for _, n, found in rows for m in found)
     meaning = choose_m(_suffix(t, m) for t, _, found in rows for m in found)
-    units = Counter()
+    units, values = Counter(), {}
     for text, n, _ in rows:
         quantity = _quantity(text, decimal, meaning)
-        if quantity and quantity[0]:
-            units[quantity[0]] += n
-    unit = max(units, key=lambda unit: (units[unit], unit)) if units else ""
-    return NumberFormat(decimal, unit, meaning)
+        if quantity:
+            units[quantity[0]] += n if quantity[0] else 0
+            values.setdefault(quantity[0], []).append(quantity[1])
+    unit = max(units, key=lambda unit: (units[unit], unit), default="")
+    return NumberFormat(decimal, unit, meaning, plain=_plain_size(values, unit))
+
+
+def _plain_size(values, unit):
+    """Return 100 if numbers without a unit are shares, "0.12" beside "12%", else 1."""
+    plain = np.array(values.get("", [0.0]))
+    is_share = (np.abs(plain) <= 1).all() and (plain % 1 > 0).any()
+    return 100.0 if unit == "%" and is_share and np.median(values["%"]) > 1 else 1.0
 
 
 def parse_numbers(texts, number_format):
@@ -148,7 +158,7 @@ def _parse(text, number_format, point):
     # float() reads most cells, twenty times as fast as the rest of this function.
     if (point or "." not in text) and "_" not in text and text[-1:].isdecimal():
         try:
-            return float(text)
+            return float(text) * number_format.plain
         except ValueError:
             pass
     if len(text) > _LONGEST or is_missing(text):
@@ -157,7 +167,9 @@ def _parse(text, number_format, point):
     if quantity is None:
         return np.nan
     unit, value = quantity
-    if unit in ("", number_format.unit):
+    if unit == "":
+        return value * number_format.plain
+    if unit == number_format.unit:
         return value
     family, _, size = UNITS.get(unit, (None, unit, 1.0))
     target, _, base = UNITS.get(number_format.unit, ("", "", 1.0))

@@ -187,7 +187,7 @@ def test_values_that_do_not_fit_their_column_are_named(
         ("column 'height' was a number in fit; 2", "'tall', '<low>'"),
         ("column 'day' was a date in fit; 45", "'soon'"),
     ):
-        text = f"{text} of 90 values are none and count as missing: {values}.\n"
+        text = f"{text} of 90 values are not, and count as missing: {values}.\n"
         assert shown.count(f"warning: {text}") == 1
     assert shown.count("warning: ") == 2
 

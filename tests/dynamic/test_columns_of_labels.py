@@ -47,7 +47,7 @@ def y(X):
 
 
 def test_labels_come_out_as_they_went_in(X, y):
-    options = SMALL | {"max_epochs": 40, "early_stopping": False}
+    options = SMALL | {"max_epochs": 24, "early_stopping": False}
     model = DynamicMetaClassifier(**options).fit(X, y)
     expected = [["high", "low"], [5, 6, 7], [False, True]]
     assert [list(column) for column in model.classes_] == expected

@@ -37,13 +37,14 @@ SMALL = {
     ],
 )
 def test_every_combination_learns(embedded, labels, attention, encoder):
-    options = SMALL | {"encoder": encoder, "max_epochs": 25, "early_stopping": False}
+    options = SMALL | {"encoder": encoder, "early_stopping": False, "lr": 0.05}
+    options["max_epochs"] = 10
     model = DynamicMetaClassifier(attention, **options).fit(embedded, labels)
     assert model.score(embedded, labels) > 0.75
     proba = model.predict_proba(embedded)
     np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-5)
     assert list(model.classes_) == ["high", "low"]
-    assert model.n_iter_ == len(model.history_) == 25
+    assert model.n_iter_ == len(model.history_) == 10
 
 
 def test_word_weights_give_a_type_level_block_and_context_a_token_level_one(
@@ -108,7 +109,8 @@ def test_sequence_level_sources_are_mixed_too(labels):
 def test_label_sets_and_numbers(embedded):
     means = np.array([row.sum(axis=0)[:2] for row in embedded.to_list()])
     indicators = (means > 0).astype(int)
-    options = SMALL | {"encoder": "mean", "max_epochs": 30, "early_stopping": False}
+    options = SMALL | {"encoder": "mean", "lr": 0.05, "early_stopping": False}
+    options["max_epochs"] = 12
     sets = DynamicMetaClassifier(**options).fit(embedded, indicators)
     assert sets.predict(embedded).shape == (60, 2)
     assert (sets.predict(embedded) == indicators).mean() > 0.75

@@ -116,7 +116,7 @@ def test_a_missing_y_names_the_public_class(embedded, method):
 )
 def test_labels_of_any_type(embedded, labels, convert):
     y = convert(labels)
-    model = classifier(max_epochs=25, early_stopping=False).fit(embedded, y)
+    model = classifier(max_epochs=8, lr=0.06, early_stopping=False).fit(embedded, y)
     assert np.mean(model.predict(embedded) == np.asarray(y)) > 0.75
 
 

@@ -88,7 +88,7 @@ def test_the_net_learns_whether_sides_are_alike():
     source = FunctionEmbedding(one_hot)
     pipe = make_pipeline(
         PairEncoder(source),
-        DynamicMetaClassifier(hidden_dims=(16,), lr=0.02, random_state=0),
+        DynamicMetaClassifier(hidden_dims=(16,), lr=0.02, max_epochs=8, random_state=0),
     ).fit(rows, y)
     assert pipe.score(rows, y) > 0.95
 

@@ -49,18 +49,12 @@ def n_steps(model):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_epochs"),
-    [(1, 400), pytest.param(3000, 5, marks=pytest.mark.slow)],
+    ("n_classes", "n_epochs"), [(4, [400, 100, 5]), (40, [640, 160, 7])]
 )
-def test_epochs_depend_on_the_number_of_rows(n_rows, n_epochs):
-    X, y = topics(n_rows)
-    assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == n_epochs
-
-
-@pytest.mark.slow
-def test_many_classes_have_more_steps():
-    X, y = topics(120, n_classes=40)
-    assert DynamicMetaClassifier(**SMALL).fit(X, y).n_iter_ == 160  # 4 steps each
+def test_epochs_depend_on_the_numbers_of_batches_and_classes(n_classes, n_epochs):
+    model = DynamicMetaClassifier(**SMALL, max_epochs=1).fit(*topics(120, n_classes))
+    model.set_params(max_epochs="auto")
+    assert [model._count_epochs(n, None) for n in (1, 4, 94)] == n_epochs
 
 
 def test_defaults_learn_from_few_rows():

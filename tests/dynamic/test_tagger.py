@@ -20,7 +20,7 @@ SMALL = {
     "early_stopping": True,
     "random_state": 0,
 }
-LEARNING = SMALL | {"max_epochs": 40, "early_stopping": False}
+LEARNING = SMALL | {"max_epochs": 27, "early_stopping": False, "lr": 0.1}
 
 
 def tag(row):

@@ -64,8 +64,7 @@ def fitted(X, *args, **options):
     return DynamicMetaEmbedding(*args, **SMALL, **options).fit(X, y)
 
 
-@pytest.mark.parametrize("level", ["type", "token"])
-@pytest.mark.parametrize("mode", ["mean", "max"])
+@pytest.mark.parametrize(("mode", "level"), [("mean", "token"), ("max", "type")])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_encoder_and_pooling_agree(attention, mode, level):
     X = embedded(among_unknown(rows()), level)

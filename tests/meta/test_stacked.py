@@ -102,7 +102,7 @@ def test_columns_are_those_of_cross_val_predict(n_classes, method):
     X, y = planted(n_classes=n_classes)
     model = linear()
     if method == "predict_proba":
-        model = RandomForestClassifier(10, random_state=0)
+        model = RandomForestClassifier(3, random_state=0)
     stacked = classifier(model, tfidf=False, cv=5)
     result = stacked.fit_transform(X, LABELS[y])
     expected, new = [], []
@@ -136,9 +136,9 @@ def test_numbers_are_those_of_cross_val_predict():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_predictions_are_those_of_the_weighted_sum(n_classes):
-    X, y = planted(n_classes=n_classes)
+    X, y = planted(120, n_classes=n_classes)
     model = classifier().fit(X, LABELS[y])
-    columns = model.transform(X).reshape(200, len(model.weights_), -1)
+    columns = model.transform(X).reshape(120, len(model.weights_), -1)
     sums = np.einsum("nmc,m->nc", columns, weights_of(model))
     decisions = model.decision_function(X)
     np.testing.assert_allclose(decisions.reshape(sums.shape), sums, 1e-3, 1e-3)
@@ -156,8 +156,7 @@ def test_predictions_are_those_of_the_weighted_sum(n_classes):
     assert model.score(X, LABELS[y]) == accuracy_score(LABELS[y], chosen)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
 def test_weights_minimize_loss_and_distance_from_the_concatenation(n_classes, weighted):
     X, y = planted(n_classes=n_classes)
     rng = np.random.default_rng(0)
@@ -288,8 +287,9 @@ def test_no_draw_is_below_chance(n_draws):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("per_class", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("per_class", "n_classes"), [(1, 2), (2, 3), (3, 2), (4, 3), (1, 3)]
+)
 def test_very_few_rows_need_no_parameters(per_class, n_classes):
     X, y = planted(n_rows=60, n_classes=n_classes)
     rows = np.hstack([np.flatnonzero(y == c)[:per_class] for c in range(n_classes)])
@@ -330,7 +330,7 @@ def change_by_rare_class(X, y, is_rare, **options):
     return np.abs(new[:, columns] - old)
 
 
-@settings(QUICK, max_examples=8)
+@settings(QUICK, max_examples=3)
 @given(
     n_rows=integers(40, 130),
     n_rare=integers(1, 2),
@@ -345,9 +345,9 @@ def test_a_mistyped_label_hardly_changes_other_rows(n_rows, n_rare, n_classes, s
     assert change.max() < 0.25
 
 
-@pytest.mark.parametrize("n_rare", [1, 3, 10])
+@pytest.mark.parametrize("n_rare", [1, 10])
 def test_a_rare_class_hardly_changes_other_rows(n_rare):
-    change = change_by_rare_class(*with_rare_class(500, n_rare, 2, 0), tfidf=False)
+    change = change_by_rare_class(*with_rare_class(400, n_rare, 2, 0), tfidf=False)
     assert change.mean() < 0.02
 
 
@@ -509,7 +509,7 @@ def test_a_class_of_weight_0_is_absent():
         model.fit(X, y, sample_weight=weights, groups=[1, 2])
 
 
-@settings(QUICK, max_examples=8)
+@settings(QUICK, max_examples=3)
 @given(n_rows=integers(4, 50), n_absent=integers(1, 9), seed=integers(0, 10**6))
 def test_any_rows_of_weight_0_change_nothing(n_rows, n_absent, seed):
     X, y = planted(n_rows + n_absent, seed, n_classes=3)
@@ -529,8 +529,8 @@ def test_any_rows_of_weight_0_change_nothing(n_rows, n_absent, seed):
 
 @pytest.mark.filterwarnings("error")
 def test_sets_of_labels():
-    X, y = planted()
-    rare, constant = np.arange(200) < 3, np.ones(200)
+    X, y = planted(120)
+    rare, constant = np.arange(120) < 3, np.ones(120)
     labels = [y, values(X, "a")[:, 0] > 0, rare, constant]
     labels = np.stack(labels, axis=1).astype(int)
     model = classifier().fit(X, labels)
@@ -545,7 +545,7 @@ def test_sets_of_labels():
     assert model.score(X, labels) == (predicted == labels).all(axis=1).mean()
     names = model.get_feature_names_out().tolist()
     assert names[:4] == ["a__0", "a__1", "a__2", "a__3"]
-    assert model.transform(X).shape == (200, len(names))
+    assert model.transform(X).shape == (120, len(names))
 
 
 def test_several_columns_of_numbers():

@@ -62,7 +62,7 @@ def test_steps_of_the_text_pipeline():
 
 
 @pytest.mark.parametrize("sources", [None, [SOURCE]])
-@pytest.mark.parametrize("n_rows", [8, 60, 400])
+@pytest.mark.parametrize("n_rows", [8, 60, pytest.param(400, marks=pytest.mark.slow)])
 def test_text_pipeline_is_no_worse_than_a_linear_model_of_the_words(sources, n_rows):
     texts, y = reviews(n_rows)
     new, expected = reviews(500, seed=1)
@@ -107,6 +107,7 @@ def test_search_space_of_a_table_pipeline():
 
 
 @pytest.mark.parametrize("target", ["xor", "linear"])
+@pytest.mark.usefixtures("usual_trees")
 def test_learners_of_a_table_pipeline_have_weights_by_their_loss(target):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])

@@ -17,8 +17,8 @@ from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
 from ..trainable._trainable_transformer import SentencePieces, TransformerSpec
 from ..transformer._embedding import TransformerEmbedding, open_model
+from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin
-from ..transformer._model_pickle import is_pair
 
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath

@@ -10,7 +10,7 @@ from torch import nn
 from ..._training._device import send
 from ..contextual._batching import token_batches
 from ..transformer._forward import check_dimensions, pool_pieces
-from ..transformer._loading import own_randomness, quiet
+from ..transformer._model_files import own_randomness, quiet
 from ..transformer._network import Network
 
 _ADAPTER = "sk_metaembed"

@@ -21,9 +21,9 @@ from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_encoder import is_encoder, loaded_encoder
 from ._loaded_model import LoadedModel
+from ._loaded_pair import is_pair
 from ._model import ModelSpec, TransformerModel
 from ._model_parameter import ModelParameterMixin
-from ._model_pickle import is_pair
 from ._network import network_shape, static_vectors
 
 if TYPE_CHECKING:

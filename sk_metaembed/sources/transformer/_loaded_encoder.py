@@ -122,7 +122,7 @@ class LoadedEncoder(LoadedModel):
         place = getattr(self.config, "_name_or_path", "")
         if not place or not is_local(place):
             raise TypeError(
-                "the SentenceTransformer was not loaded from "
+                "TransformerEmbedding: the SentenceTransformer was not loaded from "
                 "files on this machine, to which a pickle or saved file could refer. "
                 "Save it with model.save_pretrained(folder), and pass the folder."
             )
@@ -137,7 +137,7 @@ class LoadedEncoder(LoadedModel):
         same &= handle.sentence_limit == self.sentence_limit
         if not same or handle.modules.fingerprint != self.modules.fingerprint:
             raise TypeError(
-                f"the SentenceTransformer differs from the files "
+                f"TransformerEmbedding: the SentenceTransformer differs from the files "
                 f"at {place} that it was loaded from, so that a pickle or saved file "
                 "cannot refer to them. Save it with model.save_pretrained(folder), and "
                 "pass the folder."

@@ -3,8 +3,9 @@
 from copy import deepcopy
 
 from .._fingerprint import fingerprint_of
+from ._loaded_pair import LoadedPair
 from ._model import Transformer, options_of
-from ._model_pickle import LoadedPair, refuse_unsafe
+from ._model_files import refuse_unsafe
 from ._network import Network
 
 

@@ -20,9 +20,17 @@ from ..._io._handle import file_states
 from .._fingerprint import file_digest, fingerprint_of
 from ..contextual._model import NetworkModel
 from ._alignment import Aligner
-from ._loading import check_size, load_config, load_network, load_tokenizer
-from ._model_files import SETTINGS, backbone_of, find_folder, model_files
-from ._model_pickle import refuse_unsafe
+from ._model_files import (
+    SETTINGS,
+    backbone_of,
+    check_size,
+    find_folder,
+    load_config,
+    load_network,
+    load_tokenizer,
+    model_files,
+    refuse_unsafe,
+)
 from ._network import Network, piece_limit, sentence_limit
 from ._sentence_files import find_encoder, read_modules, read_prompts
 

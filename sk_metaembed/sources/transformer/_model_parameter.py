@@ -4,7 +4,7 @@ import os
 from copy import copy
 
 from ._loaded_encoder import encoder_place, is_encoder
-from ._model_pickle import LoadedPair, is_pair
+from ._loaded_pair import LoadedPair, is_pair
 
 
 class ModelParameterMixin:

@@ -1,14 +1,13 @@
-"""Transformers in pickles and in saved files."""
+"""LoadedPair: a model and its tokenizer in pickles and in saved files."""
 
 import json
 import tempfile
 from pathlib import Path
 
 from .._fingerprint import is_dense_tensor
-from ._loading import own_randomness
+from ._model_files import own_randomness
 
 _WEIGHTS, _SETTINGS = "model.safetensors", "loaded.json"
-_ADAPTER = "adapter_config.json"  # transformers reads it along with config.json
 
 
 class LoadedPair:
@@ -87,7 +86,7 @@ class LoadedPair:
         lost = [name for name, w in weights.items() if not is_dense_tensor(w)]
         if lost:
             raise TypeError(
-                f"{lost[0]!r} of the loaded model is not a dense "
+                f"TransformerEmbedding: {lost[0]!r} of the loaded model is not a dense "
                 "tensor, as in quantized models, which cannot be pickled or copied. "
                 "Use n_jobs=1, or pass the path of a folder as model."
             )
@@ -117,24 +116,3 @@ def is_pair(model):
         and hasattr(model[0], "state_dict")
         and callable(model[1])
     )
-
-
-def refuse_unsafe(paths, caller, *, trusted=False):
-    """Raise TypeError if the files of a bundle are trusted, or could run code.
-
-    Pickles and code run, and an adapter names modules to import.
-    """
-    names = {path.name for path in paths}
-    if _ADAPTER in names:
-        raise TypeError(
-            f"{caller}: {_ADAPTER} names another model, and modules to import, so a "
-            "transformer with an adapter cannot be bundled. Merge the adapter into the "
-            "weights (peft's merge_and_unload), and save the result."
-        )
-    if trusted or any(name.endswith((".bin", ".py")) for name in names):
-        raise TypeError(
-            f"{caller}: a model with weights in pickles, or read with trusted=True or "
-            "trust_remote_code=True, cannot be bundled: the file would contain pickles "
-            "or code. Save it with bundle=False, which refers to its folder, or "
-            "convert it to safetensors and fit without these options."
-        )
