@@ -22,6 +22,22 @@ CACHE = tempfile.TemporaryDirectory(prefix="sk_metaembed-")
 os.environ["SK_METAEMBED_CACHE"] = CACHE.name
 
 
+def pytest_configure(config):
+    """Draw few inputs, the same in every run, and many if slow tests are run too."""
+    if importlib.util.find_spec("hypothesis") is None:
+        return  # the tests of a GPU do without
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "here",
+        max_examples=20 if config.option.markexpr else 100,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    settings.load_profile("here")
+
+
 @pytest.fixture(autouse=True)
 def simulated_system(monkeypatch):
     """Refuse what Windows refuses, if the environment asks for it."""

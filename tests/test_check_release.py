@@ -24,6 +24,7 @@ needs_git = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow  # builds both
 @needs_git
 def test_the_wheel_and_the_sdist_of_this_tree(tmp_path):
     """Every file of the package is in the wheel, every other one in the sdist."""

@@ -91,7 +91,13 @@ def module(monkeypatch, tmp_path):
 
 
 # Their tests run much the same code.
-SLOW_PAGES = {"guide/command_line.rst", "coming_from/skrub.rst"}
+SLOW_PAGES = {
+    "coming_from/skrub.rst",
+    "guide/command_line.rst",
+    "guide/dynamic.rst",
+    "guide/elmo.rst",
+    "guide/stacking.rst",
+}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from sk_metaembed.datasets import load_conll
 from sk_metaembed.datasets._files import copy_member
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache, decode, encode
 
-from .draws import QUICK
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
 MIB = 1 << 20
@@ -62,7 +61,6 @@ TAGGED = [b"a", b" ", b"\n", b"\t", b"\r", b"O", b"B-x", b"-DOCSTART-", b"\xff",
 TAGGED += [b"\xef\xbb\xbf", b"\xc2\xa0", b"\xe2\x80\xa8", b"a O\n", b"b\tO\n"]
 
 
-@QUICK
 @given(data=st.lists(st.sampled_from(TAGGED), max_size=25).map(b"".join))
 def test_any_tagged_text(data, tmp_path):
     file = tmp_path / "any.conll"
@@ -127,7 +125,6 @@ def test_arrays_that_are_elsewhere_or_too_large(kind, match, elmo, weights):
         sk.ElmoEmbedding(elmo[0], weights).fit_transform([["a"]])
 
 
-@QUICK
 @given(
     changes=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4),
     cut=st.floats(0.3, 1.5),
@@ -151,7 +148,6 @@ def test_damaged_hdf5(changes, cut, elmo, weights):
 # --- entries of the cache, with their checksum made right
 
 
-@QUICK
 @given(
     rows=st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 3),
     dim=st.integers(0, 2**32 - 1) | st.integers(0, 3),

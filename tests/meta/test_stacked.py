@@ -38,8 +38,6 @@ from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._stacked_models import make_folds
 from sk_metaembed.meta._stacked_targets import read_classes
 
-from ..draws import QUICK
-
 LABELS = np.array(["no", "perhaps", "yes"])
 PULL = 3.0
 
@@ -330,7 +328,7 @@ def change_by_rare_class(X, y, is_rare, **options):
     return np.abs(new[:, columns] - old)
 
 
-@settings(QUICK, max_examples=3)
+@settings(max_examples=3)
 @given(
     n_rows=integers(40, 130),
     n_rare=integers(1, 2),
@@ -509,7 +507,7 @@ def test_a_class_of_weight_0_is_absent():
         model.fit(X, y, sample_weight=weights, groups=[1, 2])
 
 
-@settings(QUICK, max_examples=3)
+@settings(max_examples=3)
 @given(n_rows=integers(4, 50), n_absent=integers(1, 9), seed=integers(0, 10**6))
 def test_any_rows_of_weight_0_change_nothing(n_rows, n_absent, seed):
     X, y = planted(n_rows + n_absent, seed, n_classes=3)

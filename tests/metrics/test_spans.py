@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
@@ -78,7 +78,6 @@ def pairs(tags):
 @pytest.mark.parametrize("average", ["micro", "macro", "weighted", None])
 @pytest.mark.parametrize(("scheme", "tags"), [("IOB2", IOB2), ("IOBES", IOBES)])
 @pytest.mark.parametrize("invalid", ["repair", "drop"])
-@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_scores_are_those_counted_by_hand(data, average, scheme, tags, invalid):
     y_true, y_pred = data.draw(pairs(tags))

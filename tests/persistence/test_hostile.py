@@ -29,7 +29,6 @@ from sk_metaembed import (
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 
 from .. import tiny_bert
-from ..draws import QUICK
 from ..test_estimators import NET, vectors
 from . import forge
 from .same import ROWS
@@ -340,7 +339,6 @@ def same_or_refused(data, X, expected, path):
     np.testing.assert_array_equal(step.transform(X), expected)
 
 
-@QUICK
 @given(place=st.floats(0, 1), bits=st.integers(1, 255), cut=st.booleans())
 def test_damaged_bytes(place, bits, cut, fitted, tmp_path):
     X, expected, parts = fitted
@@ -376,7 +374,6 @@ def executed():
     assert seen == []
 
 
-@QUICK
 @given(data=st.data(), value=VALUES, drop=st.booleans())
 def test_edited_structure(data, value, drop, fitted, executed, tmp_path):
     _, _, parts = fitted
@@ -391,7 +388,6 @@ def test_edited_structure(data, value, drop, fitted, executed, tmp_path):
     assert executed == []
 
 
-@QUICK
 @given(data=st.data(), value=VALUES, drop=st.booleans())
 def test_edited_manifest(data, value, drop, fitted, tmp_path):
     X, expected, parts = fitted

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_metaembed import (
@@ -57,7 +57,6 @@ def test_modes_are_their_formulas(mode, dtype):
             assert_pooled(make(levels=levels, dtype=dtype, unknown=unknown), mode)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 12), min_size=1, max_size=8),
     modes=st.lists(st.sampled_from(MODES), min_size=1, max_size=3, unique=True),

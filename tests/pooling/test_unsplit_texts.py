@@ -18,7 +18,6 @@ from sk_metaembed import (
 )
 from sk_metaembed.sequences import _late, _split
 
-from ..draws import QUICK
 from .oracles import LABELS
 
 WORDS = [
@@ -97,7 +96,6 @@ def test_bits_are_those_of_single_steps(options, stores):
     sources.append(PretrainedEmbedding(stores["float32"], case_fallback=False))
     every = [fitted(Tokenizer(**options), s, Pooling(list(LABELS))) for s in sources]
 
-    @QUICK
     @given(rows=texts)
     def check(rows):
         for steps in every:

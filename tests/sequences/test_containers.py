@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, train_test_split
@@ -63,7 +63,6 @@ both = pytest.mark.parametrize("make", [make_tokens, embed])
 rows_of_tokens = st.lists(st.lists(st.sampled_from(["a", "b", "", "é", "😀"])))
 
 
-@settings(deadline=None)
 @given(rows=rows_of_tokens)
 def test_lists_round_trip(rows):
     tokens = TokenSequences.from_lists(rows)
@@ -77,7 +76,6 @@ def test_lists_round_trip(rows):
     assert tokens.segment_ids().tolist() == [i for i, r in enumerate(rows) for _ in r]
 
 
-@settings(deadline=None)
 @given(rows=rows_of_tokens, data=st.data())
 def test_a_subset_is_what_its_rows_make(rows, data):
     embedded = embed(rows)
@@ -96,7 +94,6 @@ def test_a_subset_is_what_its_rows_make(rows, data):
     assert (compact.type_counts() > 0).all()
 
 
-@settings(deadline=None)
 @given(rows=rows_of_tokens)
 def test_padded_and_ragged_hold_the_same(rows):
     embedded = embed(rows)
@@ -113,7 +110,6 @@ def test_padded_and_ragged_hold_the_same(rows):
         np.testing.assert_array_equal(padded[real], ragged)
 
 
-@settings(deadline=None)
 @given(rows=rows_of_tokens)
 def test_broadcast_gathers_and_repeats(rows):
     embedded = embed(rows)

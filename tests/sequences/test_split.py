@@ -5,7 +5,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_metaembed import Tokenizer, TokenSequences
@@ -17,9 +17,6 @@ from sk_metaembed.sequences._characters import (
     word_rule,
 )
 from sk_metaembed.sequences._split_numba import code_spans
-
-# The first example may wait for a compiler.
-unhurried = settings(deadline=None)
 
 ZWNJ, ZWJ = "\u200c", "\u200d"
 
@@ -111,7 +108,6 @@ def compiled(rows, rule):
 
 
 @pytest.mark.parametrize("punctuation", [False, True])
-@unhurried
 @given(rows=texts)
 def test_words_match_the_definition(punctuation, rows):
     expected = [split_slowly(text, punctuation) for text in rows]
@@ -135,7 +131,6 @@ RUNS = [
 ]
 
 
-@settings(parent=unhurried, max_examples=150)
 @given(pattern=st.sampled_from(RUNS), rows=texts)
 def test_runs_are_what_re_finds(pattern, rows):
     rule = run_rule(pattern)

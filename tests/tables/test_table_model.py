@@ -117,7 +117,7 @@ def test_a_mistyped_label_changes_little_and_is_named(n_odd):
     assert np.abs(change).mean() < 0.08
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 100), n_absent=st.integers(1, 30))
 def test_rows_of_weight_0_are_absent(seed, n_absent):
     X, value = rows(80, seed)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.pipeline import make_pipeline
@@ -86,7 +86,6 @@ tables = st.lists(odd_words, min_size=1, max_size=5, unique=True).flatmap(
 def test_unusual_words_and_values_round_trip_or_raise(fmt, tmp_path):
     path = tmp_path / "any"
 
-    @settings(max_examples=60, deadline=None)
     @given(tables)
     def check(table):
         try:

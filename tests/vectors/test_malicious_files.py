@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from sk_metaembed import WordVectors
 from sk_metaembed._io import _compression
 
-from ..draws import QUICK
-
 MIB = 1 << 20
 
 
@@ -152,7 +150,6 @@ PIECES = st.sampled_from(
 )
 
 
-@QUICK
 @given(st.lists(PIECES, max_size=40).map(b"".join))
 def test_any_text(write, data):
     opened_or_refused(write("any.txt", data))
@@ -168,7 +165,6 @@ with open(datapath("lee_fasttext_new.bin"), "rb") as _file:
 
 
 @pytest.mark.parametrize("name", SEEDS)
-@QUICK
 @given(
     changes=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=6),
     cut=st.floats(0.5, 1.2),

@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
 
-from ..draws import QUICK
-
 small = st.floats(allow_nan=False, allow_infinity=False, width=32)
 spelled = st.one_of(
     st.floats(-1e30, 1e30).map(repr),
@@ -32,7 +30,6 @@ def rounded(numbers):
         return np.array([np.float32(float(number)) for number in numbers])
 
 
-@QUICK
 @given(st.lists(spelled, min_size=1, max_size=20))
 def test_numbers_round_as_python_does(write, numbers):
     numbers = [number for number in numbers if np.isfinite(rounded([number])[0])]

@@ -2,7 +2,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
@@ -25,7 +25,6 @@ def both_ways(queries, packed, slots):
     return results[0]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=40), st.lists(texts, max_size=40))
 @example(["a\nb", "a", "b", ""], ["a", "\n", "a\nb"])
 @example(["é", "e\u0301", "日本", "😀"], ["é", "日", "😀😀"])
@@ -39,7 +38,6 @@ def test_lookup_agrees_with_a_dictionary(words, queries):
     assert both_ways(both, packed, slots) == [rows.get(word, -1) for word in both]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_both_searches_leave_a_corrupt_table_alike(data):
     packed = pack([f"w{i}" * (1 + 4 * (i % 2)) for i in range(6)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from sklearn.base import clone
@@ -145,7 +145,6 @@ def tokenizers(tmp_path_factory):
     return pairs
 
 
-@settings(max_examples=40, deadline=None)
 @given(texts=TEXT_LISTS)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):

@@ -445,7 +445,7 @@ class TestAgainstSentenceTransformers:
     def test_random_modules(self, tmp_path):
         from benchmarks.sentence_parity import random_case
 
-        @settings(max_examples=8, deadline=None, database=None, derandomize=True)
+        @settings(max_examples=8, database=None, derandomize=True)
         @given(strategies.integers(0, 2**32), strategies.sampled_from(["MPNet", "T5"]))
         def check(seed, family):
             _, steps, saved, options, encode = random_case(np.random.default_rng(seed))
