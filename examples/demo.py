@@ -163,8 +163,8 @@ def run_news():
     models = compare(workers, embedded.names, *data)
 
     print("\nOne point is four articles. Over hundreds of words, the weights of DME")
-    print("change the mean of an article little, so it is level with the concatenation;")
-    print("it pays for short texts (docs/benchmarks/dynamic_defaults.md).")
+    print("change the mean of an article little: it is level with the concatenation.")
+    print("It pays for short texts (docs/benchmarks/dynamic_defaults.md).")
     draw(models["DME"][0][0], embedded[test], y[test])
 
 
