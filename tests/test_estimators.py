@@ -186,28 +186,34 @@ VARIED = (
     "check_copies",
     "check_one_source",
 )
-# Of these, each fit takes long. What only the base classes decide, which the other
-# estimators have too, is checked nightly.
-SLOW_TO_FIT = (
-    "ContrastiveEmbedding(",
-    "DynamicMeta",
-    "ElmoLanguageModel(",
-    "SourceSelector(",
-    "StackedMeta",
-    "Table",
-    "TextMetaEncoder(",
+# The first estimator of each base class, on which all is checked that the base decides.
+# On the others, it is checked nightly.
+OF_EACH_BASE = (
+    "CommonComponentRemoval(",
+    "ConcatMetaEmbedding(",
+    "EmbeddingUnion(",
+    "FunctionEmbedding(",
+    "LSAEmbedding(",
+    "PairEncoder(",
+    "Pooling(",
+    "PretrainedEmbedding(",
+    "SVDMetaEmbedding(",
+    "TableEncoder(",
+    "TokenClassifier(",
+    "Tokenizer(",
+    "TransformerEmbedding(",
 )
 OF_BASES = (
+    "check_column_transformer",
     "check_containers",
     "check_frames",
     "check_grid_search",
     "check_memory",
     "check_pipeline_consistency",
-    "check_column_transformer",
+    "check_refuses",
+    "check_row_index",
     "check_set_output",
 )
-
-
 # These have all but the target in common with another one, of which all is checked.
 SIBLINGS = (
     "DynamicMetaClassifier(",
@@ -233,8 +239,6 @@ OF_SIBLINGS = (
     "check_no_rows",
     "check_output_kind",
     "check_positive_only_tag_during_fit",
-    "check_refuses",
-    "check_row_index",
     "check_sample_weights",
     "check_transformer",
     "check_unknown",
@@ -323,7 +327,7 @@ def checks(estimators, is_slow):
 
 def is_nightly(name):
     nightly = REPEATED
-    nightly += OF_BASES if name.startswith(SLOW_TO_FIT) else ()
+    nightly += () if name.startswith(OF_EACH_BASE) else OF_BASES
     nightly += OF_SIBLINGS if name.startswith(SIBLINGS) else ()
     return any(check in name for check in nightly)
 

@@ -46,7 +46,7 @@ TRAINED = [
     LANGUAGE,
     SVDMetaEmbedding(3),
     Word2VecEmbedding(**GENSIM),
-    FastTextEmbedding(**FASTTEXT),
+    pytest.param(FastTextEmbedding(**FASTTEXT), marks=pytest.mark.slow),
     pytest.param(SourceSelector(END, cv=2), marks=pytest.mark.slow),
 ]
 

@@ -24,7 +24,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
 
-N_ROWS = 80
+N_ROWS = 60
 CV = StratifiedKFold(2, shuffle=True, random_state=0)
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, N_ROWS)
@@ -154,7 +154,7 @@ def test_a_source_is_fitted_on_the_training_part_only():
             return super().fit_transform(X, y)
 
     compare_sources([Recorder(4, random_state=0)], TEXTS, Y, cv=CV)
-    assert seen == [40] * 2
+    assert seen == [N_ROWS // 2] * 2
 
 
 def test_a_source_that_learns_nothing_embeds_once():

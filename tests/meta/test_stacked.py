@@ -343,7 +343,7 @@ def test_a_mistyped_label_hardly_changes_other_rows(n_rows, n_rare, n_classes, s
     assert change.max() < 0.25
 
 
-@pytest.mark.parametrize("n_rare", [1, 10])
+@pytest.mark.parametrize("n_rare", [pytest.param(1, marks=pytest.mark.slow), 10])
 def test_a_rare_class_hardly_changes_other_rows(n_rare):
     change = change_by_rare_class(*with_rare_class(400, n_rare, 2, 0), tfidf=False)
     assert change.mean() < 0.02
@@ -456,7 +456,7 @@ def assert_same_stack(one, other, X):
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "numbers", "pairs"])
 def test_rows_of_weight_0_are_absent(kind):
-    X, y = data_of(kind, 120)
+    X, y = data_of(kind, 60)
     weights = np.random.default_rng(0).integers(0, 4, len(y)) / 2
     kept = weights > 0
     model = StackedMetaClassifier(random_state=0)

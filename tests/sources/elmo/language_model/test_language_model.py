@@ -72,9 +72,9 @@ def test_perplexity_of_rows_and_directions(trained):
 )
 def test_every_softmax_and_precision_learns(softmax, dtype):
     model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype)
-    model.fit(sentences(60))
+    model.fit(sentences(50))
     assert model.perplexity(sentences(20, seed=1)) < 6
-    same = clone(model).fit(sentences(60))
+    same = clone(model).fit(sentences(50))
     assert_same_weights(model, same)
     # Probabilities sum to one.
     n_words = len(model.vocabulary_)
@@ -100,7 +100,7 @@ def test_saved_model_embeds_and_loads(trained, saved):
 @pytest.mark.parametrize("kind", ["adaptive", "full"])
 def test_fine_tuning_lowers_perplexity_on_the_domain(trained, kind, tmp_path):
     if kind == "adaptive":
-        trained = ElmoLanguageModel(**SMALL, softmax=kind).fit(sentences(80))
+        trained = ElmoLanguageModel(**SMALL, softmax=kind).fit(sentences(40))
     trained.save(tmp_path)
     # The sentences of the domain have other words in the places of those known.
     domain, held_out = (sentences(40, "on", seed) for seed in (5, 6))
