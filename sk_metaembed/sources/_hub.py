@@ -1,4 +1,48 @@
-"""Downloads from the Hugging Face hub, with errors that say what to pass instead."""
+"""Models in folders and on the Hugging Face hub."""
+
+import os
+
+
+def find_folder(spec, expected, *, local, **options):
+    """Return a spec of a model and the folder of its files, downloaded if necessary.
+
+    Its path is absolute, or its revision a commit: pickles and saved files refer to it.
+
+    Parameters
+    ----------
+    spec : NamedTuple
+        With the fields `model`, a path or a name, and `revision`.
+    expected : str
+        What a folder should contain.
+    local : bool
+        Whether nothing is downloaded.
+    **options
+        Of `huggingface_hub.snapshot_download`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such model, or it cannot be downloaded.
+    """
+    folder = os.path.abspath(os.path.expanduser(spec.model))
+    if os.path.isdir(folder):
+        return spec._replace(model=folder), folder
+    try:
+        if looks_like_path(spec.model):
+            raise FileNotFoundError(
+                f"there is no folder {spec.model!r}. It should contain {expected}."
+            )
+        options |= {"revision": spec.revision, "local_files_only": local}
+        folder = download(spec.model, expected, **options)
+    except FileNotFoundError as error:
+        if not local:
+            raise
+        raise FileNotFoundError(
+            f"{spec.model!r} is not on this machine, and loading a file downloads "
+            "nothing."
+        ) from error
+    # The hub's folder is named after the commit.
+    return spec._replace(revision=os.path.basename(folder)), folder
 
 
 def download(name, expected, *, revision=None, **options):

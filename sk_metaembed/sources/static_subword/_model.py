@@ -80,7 +80,7 @@ class StaticModel(Handle, keep=2):
 
     @classmethod
     def _find(cls, spec, local):
-        spec, place = find_model(spec, local_files_only=local)
+        spec, place = find_model(spec, local=local)
         files = find_files(place)
         return spec, file_states(files.paths), files
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._folder_kind import hint_of_folder, listed_modules, optional_json
-from .._hub import download as from_hub
-from .._hub import looks_like_path
+from .._hub import find_folder
 
 _WEIGHTS = ("model.safetensors", "embeddings.safetensors")
 _TOKENIZER = "tokenizer.json"
@@ -61,35 +60,14 @@ class StaticFiles(NamedTuple):
         return self.weights, self.tokenizer, *self.settings
 
 
-def find_model(spec, *, local_files_only=False):
-    """Return a `StaticSpec` with absolute paths or a commit, and where its files are.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such model, or it cannot be downloaded.
-    """
+def find_model(spec, *, local):
+    """Return a StaticSpec as `find_folder` does, and the folder or pair of files."""
     if not isinstance(spec.model, str):
         pair = tuple(os.path.abspath(os.path.expanduser(path)) for path in spec.model)
         return spec._replace(model=pair), pair
-    folder = os.path.abspath(os.path.expanduser(spec.model))
-    if os.path.isdir(folder):
-        return spec._replace(model=folder), folder
-    if looks_like_path(spec.model):
-        raise FileNotFoundError(
-            f"there is no folder {spec.model!r}. It should contain {_EXPECTED}; for "
-            "other files pass (weights, tokenizer)."
-        )
     files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
-    folder = from_hub(
-        spec.model,
-        _EXPECTED,
-        revision=spec.revision,
-        allow_patterns=[*files, *(f"*/{name}" for name in files)],
-        local_files_only=local_files_only,
-    )
-    # The hub's folder is named after the commit, which a pickle must ask for.
-    return spec._replace(revision=os.path.basename(folder)), folder
+    patterns = [*files, *(f"*/{name}" for name in files)]
+    return find_folder(spec, _EXPECTED, local=local, allow_patterns=patterns)
 
 
 def find_files(model):

@@ -10,7 +10,6 @@ from ..._io._handle import Handle, shared
 from .._fingerprint import fingerprint_of
 from ._loaded_model import LoadedModel
 from ._model import ModelSpec, TransformerModel
-from ._model_files import is_local
 from ._sentence_files import as_arrays, route_of, sentence_modules
 
 # Handles stay open as long as the SentenceTransformer, which they do not refer to.
@@ -120,14 +119,18 @@ class LoadedEncoder(LoadedModel):
         if self._on_disk is not None:
             return self._on_disk
         place = getattr(self.config, "_name_or_path", "")
-        if not place or not is_local(place):
+        options = {"device": str(self.network.device), "dtype": self.dtype}
+        spec = ModelSpec(place, task=self._task, **options)
+        try:
+            handle = shared(TransformerModel, spec, local=True) if place else None
+        except FileNotFoundError:
+            handle = None
+        if handle is None:
             raise TypeError(
                 "TransformerEmbedding: the SentenceTransformer was not loaded from "
                 "files on this machine, to which a pickle or saved file could refer. "
                 "Save it with model.save_pretrained(folder), and pass the folder."
             )
-        options = {"device": str(self.network.device), "dtype": self.dtype}
-        handle = shared(TransformerModel, ModelSpec(place, task=self._task, **options))
         ours = self.module.state_dict()
         theirs = handle.private_module().state_dict()
         same = ours.keys() == theirs.keys() and all(

@@ -24,7 +24,7 @@ from ._model_files import (
     SETTINGS,
     backbone_of,
     check_size,
-    find_folder,
+    find_root,
     load_config,
     load_network,
     load_tokenizer,
@@ -150,7 +150,7 @@ class TransformerModel(Transformer, keep=2):
 
     @classmethod
     def _find(cls, spec, local):
-        spec, root = find_folder(spec, local=local)
+        spec, root = find_root(spec, local=local)
         encoder = find_encoder(root, spec.task)
         if encoder is None or not encoder.tasks:
             spec = spec._replace(task=None)

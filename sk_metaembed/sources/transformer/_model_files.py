@@ -1,13 +1,12 @@
 """The files of a transformer: find them, and load what they contain."""
 
-import os
 import random
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
 from .._folder_kind import hint_of_folder
-from .._hub import download, looks_like_path
+from .._hub import find_folder
 from ._sentence_files import tokenizer_options
 
 # Weights in other formats than safetensors are pickles.
@@ -32,61 +31,15 @@ _TOKENIZER_CONFIG = "tokenizer_config.json"  # contains no vocabulary
 _PADDING = 256
 
 
-def find_folder(spec, *, local):
-    """Return a spec with an absolute path or a commit, and the folder of its files.
-
-    Nothing is downloaded if `local`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such model, or it cannot be downloaded.
-    """
-    if os.path.isdir(spec.model):
-        root = Path(os.path.abspath(spec.model))
-        return spec._replace(model=str(root)), root
-    if local and not is_local(spec.model, spec.revision):
-        raise FileNotFoundError(
-            f"the transformer {spec.model!r} is not on this machine, and loading a "
-            "file downloads nothing."
-        )
-    if looks_like_path(spec.model):
-        raise FileNotFoundError(
-            f"there is no folder {spec.model!r}. It should contain {_EXPECTED}."
-        )
-    root = Path(_downloaded(spec, local))
-    # The folder of the hub's cache is named after the commit; pickles refer to it.
-    return spec._replace(revision=root.name), root
-
-
-def is_local(model, revision=None):
-    """Return whether a folder, or a model of the hub, is on this machine."""
-    if os.path.isdir(model):
-        return True
-    if looks_like_path(model):
-        return False
-    from huggingface_hub import snapshot_download
-
-    try:
-        snapshot_download(model, revision=revision, local_files_only=True)
-    except Exception:  # the client's errors share no base class
-        return False
-    return True
-
-
-def _downloaded(spec, local_files_only):
+def find_root(spec, *, local):
+    """Return a ModelSpec as `find_folder` does, and the folder."""
     patterns = [f"*{suffix}" for suffix in SETTINGS] + [_SAFETENSORS]
     patterns.append("*/pytorch_model.bin")  # of modules, from which tensors are read
     patterns += [_PICKLES] if spec.trusted else []
     patterns += ["*.py"] if spec.trust_remote_code else []
-    return download(
-        spec.model,
-        _EXPECTED,
-        revision=spec.revision,
-        allow_patterns=patterns,
-        ignore_patterns=_OTHER_FORMATS,
-        local_files_only=local_files_only,
-    )
+    options = {"allow_patterns": patterns, "ignore_patterns": _OTHER_FORMATS}
+    spec, root = find_folder(spec, _EXPECTED, local=local, **options)
+    return spec, Path(root)
 
 
 def backbone_of(folder, encoder):
