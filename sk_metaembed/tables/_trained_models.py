@@ -1,7 +1,5 @@
 """Trained encoders as members of a stack of texts, by the effort that may be spent."""
 
-from sklearn.pipeline import make_pipeline
-
 from ..dynamic import DynamicMetaClassifier, DynamicMetaRegressor
 from ..pooling import Pooling
 from ..sources import ContrastiveEmbedding, TrainableTransformer, TransformerEmbedding
@@ -66,6 +64,7 @@ def _check_folder(name, source):
 def _trained_on_pairs(source, random_state):
     """Return a pipeline that trains an encoder on pairs of texts, and classifies."""
     from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
 
     encoder = ContrastiveEmbedding(
         source.model, device=source.device, random_state=random_state
