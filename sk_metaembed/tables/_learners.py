@@ -169,7 +169,7 @@ class Trees(BaseEstimator):
     def _as_decisions(self, values):
         if self.kind_ == "numbers":
             return values * self.scale_ + self.center_
-        rare = 0.5 / _TREES  # half a tree more for each class
+        rare = 0.5 / self.forest_.n_estimators  # half a tree more for each class
         if self.is_exclusive_:
             return np.log(values + rare)
         return np.log((values + rare) / (1 - values + rare))
