@@ -93,10 +93,14 @@ def module(monkeypatch, tmp_path):
 # Their tests run much the same code.
 SLOW_PAGES = {
     "coming_from/skrub.rst",
+    "guide/combining.rst",
     "guide/command_line.rst",
     "guide/dynamic.rst",
     "guide/elmo.rst",
+    "guide/multilingual.rst",
+    "guide/saving.rst",
     "guide/stacking.rst",
+    "guide/tables.rst",
 }
 
 

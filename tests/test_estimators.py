@@ -212,7 +212,13 @@ OF_BASES = (
     "check_pipeline_consistency",
     "check_refuses",
     "check_row_index",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_pandas_series",
     "check_set_output",
+    "feed_words-check_fit2d",
+    "feed_words-check_fit_score_takes_y",
+    "feed_words-check_transformer_general",
 )
 # These have all but the target in common with another one, of which all is checked.
 SIBLINGS = (

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import Parallel, delayed
 from sklearn.pipeline import make_pipeline
@@ -96,6 +96,7 @@ def test_bits_are_those_of_single_steps(options, stores):
     sources.append(PretrainedEmbedding(stores["float32"], case_fallback=False))
     every = [fitted(Tokenizer(**options), s, Pooling(list(LABELS))) for s in sources]
 
+    @settings(max_examples=8)
     @given(rows=texts)
     def check(rows):
         for steps in every:
