@@ -18,6 +18,8 @@ from ._column_kinds import (
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
+# Values that repeat are known from the training rows; vectors of them add noise.
+_REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 
 # Sums of columns remain in the range of float32.
@@ -73,7 +75,8 @@ class ColumnEncoder(BaseEstimator):
     ngrams : bool
         Whether to encode strings that have many values by n-grams.
     sources : TextMetaEncoder or None
-        For strings that have many values, in addition.
+        For strings that have many values, in addition; for categories and addresses
+        of web pages only in place of n-grams.
     is_duplicate : bool
         Whether an earlier column has the same cells; it has no features then.
     """
@@ -98,7 +101,8 @@ class ColumnEncoder(BaseEstimator):
             self.strings_ = clone(self.strings)
             self.strings_.set_params(one_hot=is_listed or not is_string)
             parts.append(self.strings_.fit_transform(texts, targets, folds, weights))
-        if self.sources is not None and is_string and not is_listed:
+        is_known = self.ngrams and kind.kind in _REPEATED
+        if self.sources is not None and is_string and not (is_listed or is_known):
             self.sources_ = clone(self.sources)
             parts.append(self.sources_.fit_transform(texts.tolist()))
         return _as_float32(parts)

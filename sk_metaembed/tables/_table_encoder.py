@@ -51,8 +51,10 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     Parameters
     ----------
     sources : list of sources or of (str, source) pairs, default=None
-        Sources of vectors of strings, in addition to n-grams, as for
-        `EmbeddingUnion`. Without names they are named after their classes.
+        Sources of vectors of names, codes, texts and lists, in addition to n-grams,
+        as for `EmbeddingUnion`. Without names they are named after their classes.
+        Categories of many values, which repeat, are encoded by them only if "ngrams"
+        is not active.
     active : str or sequence of str, default=None
         Names of the sources to use, among "ngrams" and those of `sources`. None uses
         all. Without any, strings with many values are left out, except for the

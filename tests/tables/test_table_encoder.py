@@ -205,6 +205,17 @@ def test_active_sources(table, target):
         encoder.set_params(active="other").fit(table, target)
 
 
+def test_sources_encode_categories_in_place_of_ngrams_only():
+    source = ("sizes", FunctionEmbedding(lambda texts: [[len(t)] for t in texts]))
+    source[1].set_params(level="sequence", as_text=True)
+    towns = [f"town {'abcdefghij'[i % 10]}{'abcdefg'[i % 7]}" for i in range(420)]
+    encoder = TableEncoder([source]).fit(pd.DataFrame({"town": towns}))
+    (column,) = encoder.columns_
+    assert column.kind == "category" and column.encodings == ("ngrams",)
+    encoder.set_params(active="sizes").fit(pd.DataFrame({"town": towns}))
+    assert encoder.columns_[0].encodings == ("sources",)
+
+
 @pytest.mark.parametrize(
     ("X", "message"),
     [
