@@ -322,9 +322,9 @@ def test_sources_are_left_out_where_a_step_mixes_them(meta):
 def test_networks_and_selected_sources_are_explained():
     pipe = fitted(DynamicMetaClassifier(hidden_dims=(), **SMALL), y=CLASSES)
     explanation = explain(pipe, SHOWN[:3])
-    assert explanation.output == "predict_proba"
+    assert explanation.output == "decision_function"
     assert list(explanation.sources) == ["first", "second"]
-    assert_close(explanation.values, pipe.predict_proba(SHOWN[:3]).max(axis=1))
+    assert_close(explanation.values, pipe.decision_function(SHOWN[:3]).max(axis=1))
     end = make_pipeline(Pooling(), LogisticRegression())
     selector = SourceSelector(end, n_sources_to_select=1, cv=2)
     pipe = fitted(selector, Pooling(), LogisticRegression())
