@@ -218,11 +218,10 @@ class TableClassifier(ClassifierMixin, _TableModel):
 
     Parameters
     ----------
-    learners : list of str or (str, classifier) pairs, \
-            default=("boosting", "trees", "linear")
-        The learners: "boosting" is a `HistGradientBoostingClassifier`, "trees" an
-        `ExtraTreesRegressor` of indicators of the classes, "linear" a
-        `LogisticRegression`. Any classifier can be added with a name of its own.
+    learners : list, default=("boosting", "trees", "linear")
+        Names, or pairs of a name of its own and any classifier. "boosting" is a
+        `HistGradientBoostingClassifier`, "trees" an `ExtraTreesRegressor` of indicators
+        of the classes, "linear" a `LogisticRegression`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as for scikit-learn's classifiers.
     n_jobs : int, default=None
@@ -386,11 +385,10 @@ class TableRegressor(RegressorMixin, _TableModel):
 
     Parameters
     ----------
-    learners : list of str or (str, regressor) pairs, \
-            default=("boosting", "trees", "linear")
-        The learners: "boosting" is a `HistGradientBoostingRegressor`, "trees" an
-        `ExtraTreesRegressor`, "linear" a `Ridge`. Any regressor can be added with a
-        name of its own.
+    learners : list, default=("boosting", "trees", "linear")
+        Names, or pairs of a name of its own and any regressor. "boosting" is a
+        `HistGradientBoostingRegressor`, "trees" an `ExtraTreesRegressor`, "linear" a
+        `Ridge`.
     n_jobs : int, default=None
         Number of learners that are fitted in parallel, each by one thread. None fits
         one after the other, with all cores where a learner can use them.
