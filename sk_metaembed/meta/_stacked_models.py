@@ -318,6 +318,21 @@ def _trim(model):
         net.trim_for_prediction()
 
 
+def held_out_score(target, rows, sample_weight, decisions):
+    """Return the accuracy or coefficient of determination of rows that are held out.
+
+    NaN if there are fewer than two, or none of them has a weight.
+    """
+    if np.count_nonzero(rows) < 2:
+        return float("nan")
+    weights = None if sample_weight is None else sample_weight[rows]
+    if weights is not None and not weights.any():
+        return float("nan")
+    score = r2_score if target.kind == "numbers" else accuracy_score
+    values = predicted(target, decisions)[rows]
+    return float(score(target.y[rows], values, sample_weight=weights))
+
+
 def row_weights(target, sample_weight):
     """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
     weights = target.counted.astype(np.float64)
@@ -471,15 +486,8 @@ class _Fitter:
         return Fitted(models, form, out, self._score(out))
 
     def _score(self, decisions):
-        scored = self.folds.held_out
-        if scored.sum() < 2:
-            return float("nan")
-        values = predicted(self.target, decisions)[scored]
-        score = r2_score if self.target.kind == "numbers" else accuracy_score
-        weights = None if self.sample_weight is None else self.sample_weight[scored]
-        if weights is not None and not weights.any():
-            return float("nan")
-        return float(score(self.target.y[scored], values, sample_weight=weights))
+        rows = self.folds.held_out
+        return held_out_score(self.target, rows, self.sample_weight, decisions)
 
     def _fit(self, model, X, rows):
         weights = self.sample_weight

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _LEARNERS = ("boosting", "trees", "linear")
-_FOLDS = 5
-_FEW_FOLDS = 3
-_MANY_ROWS = 1500
 
 
 class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
@@ -99,8 +96,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         target = self._read_target(y, len(table), weights)
         weights = self._with_class_weights(target, weights)
         rng = check_random_state(self.random_state)
-        n_folds = _FEW_FOLDS if len(table) >= _MANY_ROWS else _FOLDS
-        folds = make_folds(n_folds, target, groups, None, rng)
+        folds = make_folds(None, target, groups, None, rng)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks))
@@ -110,7 +106,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
 
     def _weight(self, learned, target, sample_weight):
         """Store the `Learned` learners, their weights and their scores."""
-        from ..meta._stacked_models import fit_weights, row_weights
+        from ..meta._stacked_models import fit_weights, held_out_score, row_weights
 
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
         values = np.stack([each.decisions for each in learned.values()])
@@ -119,7 +115,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         found = fit_weights(values, target, rows, usual)
         self.weights_ = dict(zip(learned, found.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
-        score = partial(_score, target, held_out, sample_weight)
+        score = partial(held_out_score, target, held_out, sample_weight)
         self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
         self.scores_["sum"] = score(np.tensordot(found, values, 1))
         self._target = target.first_row()
@@ -486,15 +482,3 @@ def _call(task, n_jobs):
         return task()
     with threadpool_limits(1):
         return task()
-
-
-def _score(target, rows, sample_weight, decisions):
-    """Return the accuracy or the coefficient of determination of some rows."""
-    from sklearn.metrics import accuracy_score, r2_score
-
-    if np.count_nonzero(rows) < 2:
-        return float("nan")
-    weights = None if sample_weight is None else sample_weight[rows]
-    score = r2_score if target.kind == "numbers" else accuracy_score
-    values = predicted(target, decisions)[rows]
-    return float(score(target.y[rows], values, sample_weight=weights))
