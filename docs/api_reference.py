@@ -202,8 +202,6 @@ ROOMS = {
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [
                 "fetch_wnut17",
-                "fetch_snli",
-                "fetch_multinli",
                 "fetch_sick",
                 "fetch_sts_benchmark",
             ],

@@ -10,9 +10,9 @@ What the loaders of corpora return depends on the kind of data:
 - Tables (`load_birds`, `load_food_reviews`) are data frames, ``as_frame=True`` by
   default: their columns have different types and are selected by name, while an array
   of them can only have the dtype object.
-- Texts and pairs of texts (`load_bbc_news`, `fetch_snli`, `fetch_multinli`,
-  `fetch_sick`, `fetch_sts_benchmark`) are lists or arrays, which every step reads, and
-  need no pandas. ``as_frame=True`` returns frames.
+- Texts and pairs of texts (`load_bbc_news`, `fetch_sick`, `fetch_sts_benchmark`) are
+  lists or arrays, which every step reads, and need no pandas. ``as_frame=True`` returns
+  frames.
 - Tokens (`load_conll`, `fetch_wnut17`) are `TokenSequences` and have no `as_frame`: the
   number of tokens differs by row, and where each token has a tag the target does too,
   so a column of a frame would hold lists.
@@ -25,16 +25,13 @@ from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
 from ._glove import load_glove_6b_50d
-from ._inference import fetch_multinli, fetch_snli
 from ._models import minilm_path, mpnet_path, tokenlearn_path, wordllama_paths
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._wnut17 import fetch_wnut17
 from ._word_similarity import load_word_similarity
 
 __all__ = [
-    "fetch_multinli",
     "fetch_sick",
-    "fetch_snli",
     "fetch_sts_benchmark",
     "fetch_wnut17",
     "load_analogies",

@@ -2,33 +2,20 @@
 
 import hashlib
 import io
-import json
 import os
 import tarfile
 import zipfile
 
-import numpy as np
 import pytest
 
 from sk_metaembed.datasets import (
-    _inference,
     _sentence_similarity,
     _wnut17,
-    fetch_multinli,
     fetch_sick,
-    fetch_snli,
     fetch_sts_benchmark,
     fetch_wnut17,
 )
 from sk_metaembed.datasets._files import RemoteFile, copy_member, data_file
-
-SNLI = [
-    {"sentence1": "A man.", "sentence2": "A boy.", "gold_label": "neutral"},
-    {"sentence1": "A man.", "sentence2": "A being.", "gold_label": "entailment"},
-    {"sentence1": "A dog.", "sentence2": "A cat.", "gold_label": "-"},
-    {"sentence1": "A dog.", "sentence2": "No dog.", "gold_label": "contradiction"},
-]
-CAPTIONS = ["1.jpg#0", "1.jpg#3", "2.jpg#0", "2.jpg#0"]
 
 
 @pytest.fixture
@@ -62,14 +49,6 @@ def tarred(*members):
     return file.getvalue()
 
 
-def lines(rows, **more):
-    rows = [
-        {**row, **{name: values[i] for name, values in more.items()}}
-        for i, row in enumerate(rows)
-    ]
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
 def serve(server, table, split, content, monkeypatch):
     """Have a data set come from the server, with the checksum of what it serves."""
     remote = table[split]
@@ -82,60 +61,13 @@ def serve(server, table, split, content, monkeypatch):
     return own
 
 
-def test_snli_comes_from_its_archive_once(server, cache, monkeypatch):
-    content = zipped(
-        **{
-            "snli_1.0/snli_1.0_dev.jsonl": lines(SNLI, captionID=CAPTIONS),
-            "snli_1.0/snli_1.0_test.jsonl": lines(SNLI[:1], captionID=CAPTIONS),
-        }
-    )
-    for split in ("dev", "test"):
-        serve(server, _inference._SNLI, split, content, monkeypatch)
-    dev = fetch_snli("dev")
-    assert dev.data.tolist()[2] == ["A dog.", "No dog."]
-    assert dev.target.tolist() == ["neutral", "entailment", "contradiction"]
-    assert dev.target_names == ["contradiction", "entailment", "neutral"]
-    frame = fetch_snli("dev", as_frame=True).frame
-    assert list(frame) == [*dev.feature_names, "label"]
-    assert frame["hypothesis"][2] == "No dog."
-    assert (dev.groups.tolist(), dev.n_dropped) == ([0, 0, 1], 1)
-    whole = fetch_snli("dev", drop_unlabeled=False)
-    assert (whole.target[2], whole.n_dropped) == ("-", 0)
-    assert len(fetch_snli("test").data) == 1
-    assert len(server.requests) == 1
-    (cache / "snli" / "snli_1.0.zip").unlink()
-    np.testing.assert_array_equal(fetch_snli("dev").data, dev.data)
-    assert len(server.requests) == 1
-
-
-def test_multinli_has_genres(server, cache, monkeypatch):
-    rows = lines(SNLI, promptID=[7, 7, 8, 8], genre=["fiction"] * 2 + ["travel"] * 2)
-    content = zipped(**{"multinli_1.0/multinli_1.0_dev_matched.jsonl": rows})
-    serve(server, _inference._MULTINLI, "matched", content, monkeypatch)
-    bunch = fetch_multinli("matched")
-    assert bunch.genres.tolist() == ["fiction", "fiction", "travel"]
-    assert bunch.groups.tolist() == [0, 0, 1]
-    X, y = fetch_multinli("matched", as_frame=True, return_X_y=True)
-    assert (X.shape, y.name) == ((3, 2), "label")
-
-
-def test_invalid_line_is_named(cache, tmp_path, monkeypatch):
-    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
-    path = tmp_path / "snli" / "snli_1.0_dev.jsonl"
-    path.parent.mkdir()
-    path.write_bytes(lines(SNLI[:1], captionID=CAPTIONS) + b'{"sentence1": "A"}\n')
-    with pytest.raises(ValueError, match=r"dev.jsonl, line 2: expected a JSON object"):
-        fetch_snli("dev")
-    path.write_bytes(lines(SNLI[2:3], captionID=CAPTIONS))
-    with pytest.raises(ValueError, match="contains no pair with a label"):
-        fetch_snli("dev")
-
-
 def test_sick_and_sts_come_from_archives(server, cache, monkeypatch):
     text = "pair_ID\ta\tb\tscore\tjudgment\n7\tA man\tA boy\t3.5\tNEUTRAL\n"
     content = zipped(**{"SICK_trial.txt": text, "readme.txt": "read me"})
     serve(server, _sentence_similarity._SICK, "trial", content, monkeypatch)
     assert fetch_sick("trial").data.tolist() == [["A man", "A boy"]]
+    (cache / "sick" / "sick_trial.zip").unlink()
+    assert len(fetch_sick("trial").data) == len(server.requests) == 1
     row = b"main-news\tx\t2016\t0012\t4.5\tA man.\tB man.\n"
     content = tarred(("stsbenchmark/sts-dev.csv", row, tarfile.REGTYPE))
     serve(server, _sentence_similarity._STS, "dev", content, monkeypatch)
@@ -233,6 +165,6 @@ def test_links_and_corrupt_archives(tmp_path):
 
 
 def test_unknown_split():
-    for function in (fetch_snli, fetch_multinli, fetch_wnut17):
+    for function in (fetch_sick, fetch_sts_benchmark, fetch_wnut17):
         with pytest.raises(ValueError, match=r"split must be one of .* got 'valid'"):
             function("valid")
