@@ -9,11 +9,10 @@ from ._steps import (
     texts_by_branch,
     unwrap_fitted,
 )
-from ._word_lookup import estimator_output, lookup_known, lookup_vectors
+from ._word_lookup import lookup_known, lookup_vectors
 
 __all__ = [
     "apply_steps",
-    "estimator_output",
     "find_embedded",
     "find_step",
     "flat_steps",

@@ -38,7 +38,7 @@ def lookup_vectors(embedding, words):
         holds anything but vectors of one length.
     """
     words = list(words)
-    output = estimator_output(embedding, _one_word_sequences(words))
+    output = _estimator_output(embedding, _one_word_sequences(words))
     if output is not None:
         return _output_rows(output, words, embedding)
     if hasattr(embedding, "vectors_for"):
@@ -80,7 +80,7 @@ def lookup_known(embedding, words):
     return known or {"": lookup_vectors(embedding, words)[1]}
 
 
-def estimator_output(estimator, tokens):
+def _estimator_output(estimator, tokens):
     """Return the features that an estimator computes, None for other embeddings."""
     if isinstance(estimator, type):
         return None

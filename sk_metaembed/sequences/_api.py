@@ -1,13 +1,11 @@
 """What other rooms may use of this one, in addition to its public names."""
 
 from ._block import LEVELS
-from ._characters import run_rule, word_rule
 from ._columns import distinct_cells, read_columns, refuse_other_rows
 from ._html import display_word
 from ._late import LateBlock, LateRows
 from ._mixins import MISSING_CONSTRAINT, block_dims, check_embedded
 from ._ngrams import Ngrams, learn_ngrams, ngram_weights, word_counts
-from ._rule_expression import rule_expression
 from ._sequence_pairs import holds_pairs, read_pairs, tokens_of
 from ._split import canonical, canonical_words, prepare_texts
 from ._tags import (
@@ -58,11 +56,8 @@ __all__ = [
     "read_tags",
     "refuse_dataset",
     "refuse_other_rows",
-    "rule_expression",
-    "run_rule",
     "tag_classes",
     "tags_to_spans",
     "tokens_of",
     "word_counts",
-    "word_rule",
 ]

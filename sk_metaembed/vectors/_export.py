@@ -17,13 +17,6 @@ from .._core._named_errors import names_errors
 from .._io._atomic import atomic_path
 from .._pipelines import lookup_vectors
 from ._convert import store_arrays
-from ._export_model2vec import (
-    WORD_START,
-    check_is_mean,
-    embedding_splitting,
-    is_model2vec,
-    write_model2vec,
-)
 from ._store_files import is_store
 from ._word_index import pack
 
@@ -33,9 +26,7 @@ if TYPE_CHECKING:
 
     from .._core._typing import StrPath, WordEmbedding
 
-    Format: TypeAlias = Literal[
-        "word2vec-text", "word2vec-binary", "glove", "store", "model2vec"
-    ]
+    Format: TypeAlias = Literal["word2vec-text", "word2vec-binary", "glove", "store"]
 
 _SUFFIXES = {
     ".vec": "word2vec-text",
@@ -44,13 +35,11 @@ _SUFFIXES = {
     ".glove": "glove",
     ".store": "store",
 }
-_FOLDERS = {"store": is_store, "model2vec": is_model2vec}
 _SPACE = re.compile("[\t-\r \0]")
 _FORBIDDEN = {
     "word2vec-text": _SPACE,
     "glove": _SPACE,
     "word2vec-binary": re.compile("[ \n]"),
-    "model2vec": re.compile(f"[ {WORD_START}]"),
 }
 _BATCH = 1 << 16  # words
 # Numbers hardly shrink further: level 6 takes three times as long for a few percent.
@@ -117,8 +106,7 @@ def export_vectors(
 
     Use it for a fitted meta-embedding that other programs need: gensim, spaCy, fastText
     and all that read GloVe files support one of these formats, and `WordVectors.open`
-    reads all of them but "model2vec", with which model2vec and sentence-transformers
-    encode whole texts. The vectors are computed in batches, and the file appears under
+    reads all of them. The vectors are computed in batches, and the file appears under
     its name when it is complete; a failed export leaves nothing.
 
     Parameters
@@ -130,11 +118,11 @@ def export_vectors(
         Words to write, in this order: for example the `words` of a `WordVectors`, or
         the `types` of a `TokenSequences`. Repetitions are skipped.
     path : str or path-like
-        The file, or for "store" and "model2vec" the directory, to create.
-    format : str, default=None
-        "word2vec-text", "word2vec-binary", "glove", "store" or "model2vec"; see Notes.
-        None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``, ``.glove`` and
-        ``.store``. A text or binary file with an additional ``.gz`` is compressed.
+        The file, or for "store" the directory, to create.
+    format : {"word2vec-text", "word2vec-binary", "glove", "store"}, default=None
+        See Notes. None infers it from the suffix: ``.vec`` or ``.w2v``, ``.bin``,
+        ``.glove`` and ``.store``. A text or binary file with an additional ``.gz`` is
+        compressed.
     unknown : {"warn", "skip", "raise", "keep"}, default="warn"
         How to treat words that the embedding does not know: "warn" drops them with a
         warning, "skip" drops them and only reports them, "raise" is an error, and
@@ -146,8 +134,7 @@ def export_vectors(
     -------
     ExportReport
         `path`, `format`, `n_words`, `dim`, `n_unknown`, `n_duplicates`, and `unknown`,
-        the unknown words. ``WordVectors.open(report.path)`` reads the file, but not the
-        directory of "model2vec".
+        the unknown words. ``WordVectors.open(report.path)`` reads the file.
 
     Raises
     ------
@@ -157,8 +144,7 @@ def export_vectors(
         If `embedding` has no word vectors, or a word is not a str.
     ValueError
         If the format is unknown or cannot represent a word, all words are unknown, a
-        vector is not finite, a word is unknown and ``unknown="raise"``, or "model2vec"
-        cannot represent how the embedding splits or pools texts.
+        vector is not finite, or a word is unknown and ``unknown="raise"``.
 
     Warns
     -----
@@ -167,7 +153,7 @@ def export_vectors(
 
     See Also
     --------
-    WordVectors : Reads all formats but "model2vec".
+    WordVectors : Reads all formats.
 
     Notes
     -----
@@ -178,30 +164,11 @@ def export_vectors(
     "word2vec-binary" no spaces    gensim's ``load_word2vec_format(binary=True)``
     "glove"           no spaces    programs for GloVe; "word2vec-text" without header
     "store"           any          `WordVectors.open`, which maps it into memory
-    "model2vec"       no spaces    model2vec's ``StaticModel.from_pretrained``,
-                                   sentence-transformers' ``SentenceTransformer``
     ================= ============ ==================================================
 
     All formats represent the float32 values exactly; text has the fewest digits that a
     reader turns into the same float32. "No spaces" means no ASCII whitespace; in binary
-    files, no space and no newline; for "model2vec", no space and no U+2581, which
-    begins the words of its vocabulary. The matrix is built in memory.
-
-    A model of "model2vec" [1]_ splits a text as the `Tokenizer` of the embedding, or a
-    `Tokenizer` without parameters if there is none, and returns the mean of the vectors
-    of the words that were written; all other words are left out, and a text without any
-    gives zeros. If the embedding returns an array, that mean is its output: a Pipeline
-    that ends in ``Pooling()``, with ``weights`` None, "sif" or "usif", perhaps followed
-    by `CommonComponentRemoval`. This is checked on random sequences of the words. For
-    other poolings pass the steps before `Pooling`. Contextual sources give the vectors
-    of words alone. Supported are the default words of `Tokenizer` and patterns for runs
-    of one class of characters; with NFKC and NFKD, some characters that are newer than
-    Unicode 11 are split as they are.
-
-    References
-    ----------
-    .. [1] S. Tulkens, T. van Dongen, "Model2Vec: Fast State-of-the-Art Static
-       Embeddings", 2024, https://github.com/MinishLab/model2vec.
+    files, no space and no newline. The matrix is built in memory.
 
     Examples
     --------
@@ -226,22 +193,17 @@ def export_vectors(
     if unknown not in _UNKNOWN:
         raise ValueError(f"unknown must be one of {_UNKNOWN}; got {unknown!r}.")
     _check_target(target, fmt, overwrite)
-    splitting = embedding_splitting(embedding) if fmt == "model2vec" else None
     given = _checked_words(words)
     selected = list(dict.fromkeys(given))
     matrix, known = _compute(embedding, selected)
     missing = tuple(selected[i] for i in np.flatnonzero(~known))
-    if fmt == "model2vec":
-        check_is_mean(embedding, selected, matrix, known)
     if unknown != "keep" and missing:
         _report_unknown(missing, len(selected), unknown)
         matrix = matrix[known]
         selected = [selected[i] for i in np.flatnonzero(known)]
     _check_format_words(selected, fmt)
     _check_finite(selected, matrix)
-    if fmt == "model2vec":
-        write_model2vec(selected, matrix, splitting, target, overwrite=overwrite)
-    elif fmt == "store":
+    if fmt == "store":
         store_arrays(selected, matrix, path=target, overwrite=overwrite)
     else:
         _write_file(selected, matrix, target, fmt)
@@ -266,7 +228,7 @@ def _checked_path(path):
 
 def _resolve_format(path, fmt):
     """Return the given format, or the one of the path's suffix."""
-    known = (*_FILE_WRITERS, *_FOLDERS)
+    known = (*_FILE_WRITERS, "store")
     name = path.name.removesuffix(".gz")
     if fmt is None:
         fmt = _SUFFIXES.get(Path(name).suffix)
@@ -298,10 +260,8 @@ def _check_target(path, fmt, overwrite):
             "another path."
         )
     # A directory is replaced as a whole, so it must contain nothing else.
-    replaceable = _FOLDERS[fmt](path) if fmt in _FOLDERS else path.is_file()
-    if not replaceable:
-        kinds = {"store": "word-vector store", "model2vec": "folder of model2vec"}
-        kind = kinds.get(fmt, "file")
+    if not (is_store(path) if fmt == "store" else path.is_file()):
+        kind = "word-vector store" if fmt == "store" else "file"
         raise FileExistsError(
             f"{path} is not a {kind}, so it is not replaced by one. Pass another path."
         )
