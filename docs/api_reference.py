@@ -34,8 +34,6 @@ ROOMS = {
         {
             "": [
                 "WordVectors",
-                "align_vectors",
-                "AlignmentReport",
                 "export_vectors",
                 "ExportReport",
             ]
@@ -154,7 +152,6 @@ ROOMS = {
                 "word_similarity_score",
                 "analogy_score",
                 "sentence_similarity_score",
-                "word_translation_score",
                 "coverage_report",
             ],
             "Scores for tags": ["span_f1_score", "span_classification_report"],

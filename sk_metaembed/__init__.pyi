@@ -75,5 +75,4 @@ from .tables import make_table_pipeline as make_table_pipeline
 from .tables import make_text_pipeline as make_text_pipeline
 from .tables import search_space as search_space
 from .vectors import WordVectors as WordVectors
-from .vectors import align_vectors as align_vectors
 from .vectors import export_vectors as export_vectors

@@ -190,7 +190,6 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     --------
     AverageMetaEmbedding : Averages without rotation.
     SourceImputer : Imputes missing words for any other meta-embedding.
-    align_vectors : Aligns the word vectors of two languages.
 
     Notes
     -----

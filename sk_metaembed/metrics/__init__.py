@@ -12,7 +12,6 @@ from ._scorers import (
 from ._sentence_similarity import sentence_similarity_score
 from ._spans import span_classification_report, span_f1_score
 from ._word_similarity import word_similarity_score
-from ._word_translation import word_translation_score
 
 __all__ = [
     "analogy_score",
@@ -23,7 +22,6 @@ __all__ = [
     "span_classification_report",
     "span_f1_score",
     "word_similarity_score",
-    "word_translation_score",
 ]
 
 set_public_module(globals(), SpanScorer, UnsupervisedScorer)

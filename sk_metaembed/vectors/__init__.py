@@ -4,15 +4,12 @@ This room deals with words, rows and file formats, not with estimators.
 """
 
 from .._core._public_module import set_public_module
-from ._align import AlignmentReport, align_vectors
 from ._export import ExportReport, export_vectors
 from ._word_vectors import WordVectors
 
 __all__ = [
-    "AlignmentReport",
     "ExportReport",
     "WordVectors",
-    "align_vectors",
     "export_vectors",
 ]
 

@@ -1,7 +1,6 @@
 """What other rooms may use of this one, in addition to its public names."""
 
 from ._cache import cache_root
-from ._csls import mean_cosines, nearest
 from ._gensim import import_gensim
 from ._store_files import STORE_VERSION
 from ._word_index import find_respelled, ngram_ids, pack
@@ -11,8 +10,6 @@ __all__ = [
     "cache_root",
     "find_respelled",
     "import_gensim",
-    "mean_cosines",
-    "nearest",
     "ngram_ids",
     "pack",
 ]
