@@ -8,7 +8,7 @@ are referred to (`_handles`). What the nodes require trust for is read from them
 nodes and the arrays are written to a zip file (`_archive`).
 
 `load` takes the same steps in reverse, and nothing is created before trust is decided.
-Attributes from which compiled code takes positions are checked (`_checked_state`).
+The numbers of a model are not checked: compiled code that reads them may crash.
 
 Other rooms are used only through the methods that describe a handle or a net.
 """

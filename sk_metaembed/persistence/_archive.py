@@ -10,7 +10,6 @@ manifest each `load` would read a bundle in full to find its folder (1 GB/s).
 import hashlib
 import io
 import json
-import os
 import re
 from importlib.metadata import version
 from pathlib import Path
@@ -62,8 +61,8 @@ class SavedFile:
 
     Raises SavedFileError if it is another kind of file, is from a newer version, has
     members that `write_saved_file` does not write (compressed ones, names that lead
-    out of a folder, sizes larger than the file), or if its members are not those of
-    its manifest. Each member that is read matches its checksum.
+    out of a folder), or if its members are not those of its manifest. Each member that
+    is read matches its checksum.
 
     Parameters
     ----------
@@ -84,21 +83,20 @@ class SavedFile:
                 "sk_metaembed.save."
             )
         self._zip = ZipFile(source)
-        self._check_entries(source.seek(0, os.SEEK_END))
+        self._check_entries()
         manifest = json.loads(self._zip.read(MANIFEST))
         _check_format(manifest)
         self.digests = manifest["members"]
         self._check_members()
 
-    def _check_entries(self, size):
-        entries = self._zip.infolist()
+    def _check_entries(self):
         if MANIFEST not in self._zip.namelist():
             raise SavedFileError(
                 f"{MANIFEST} is missing: the file is truncated or was not written by "
                 "sk_metaembed.save. Use skops.io.load, torch.load or numpy.load for "
                 "files written by those libraries."
             )
-        for entry in entries:
+        for entry in self._zip.infolist():
             if not _NAME.fullmatch(entry.filename):
                 raise SavedFileError(
                     f"a member has the invalid name {entry.filename!r}, which could "
@@ -110,12 +108,6 @@ class SavedFile:
                     "sk_metaembed.save never does: a small one can expand to fill "
                     "memory."
                 )
-        declared = sum(max(entry.file_size, entry.compress_size) for entry in entries)
-        if declared > size:
-            raise SavedFileError(
-                f"the file declares {declared:,} bytes but contains {size:,}: it is "
-                "truncated or malicious."
-            )
 
     def _check_members(self):
         present, listed = {*self._zip.namelist()} - {MANIFEST}, {*self.digests}

@@ -100,19 +100,11 @@ def _reason(error):
     )
 
 
-_BOOSTERS = {"lightgbm", "xgboost", "catboost"}
-_BOOSTER_RISK = (
-    " LightGBM, XGBoost and CatBoost do not validate all of a model's numbers, so a "
-    "forged model could crash the process or read memory outside the model."
-)
-
-
 def untrusted(types, functions, options):
     """Return the error for lists of names that are not trusted."""
-    is_booster = {name.partition(".")[0] for name in types} & _BOOSTERS
     kinds = {
         "objects of types that are not trusted: {}. Creating and using them can run "
-        f"code outside this library.{_BOOSTER_RISK if is_booster else ''}": types,
+        "code outside this library.": types,
         "functions to be imported and called: {}.": functions,
         "estimators with {}, which allows them to run code that comes with a model or "
         "a pickle.": options,

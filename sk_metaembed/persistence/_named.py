@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._checked_state import check_state
 from ._codecs import UnsavableError, instance_of
 
 _FUNCTIONS = [FunctionType, BuiltinFunctionType, MethodDescriptorType, type(np.mean)]
@@ -99,9 +98,8 @@ def _decode_tuple(module: str, name: str, items: list) -> tuple:
 def _is_opaque(value):
     """Return whether a value is a boosted or neighbors tree.
 
-    It is saved as its library pickles it. This contains no code, but the compiled code
-    that reads it and predicts with it does not validate all of it: its class is never
-    trusted by default.
+    It is saved as its library pickles it. This contains no code, but its own compiled
+    code reads it: its class is never trusted by default.
     """
     return (
         type(value).__module__.partition(".")[0] in _OPAQUE
@@ -162,16 +160,12 @@ def _decode_object(module: str, name: str, names: list, values: list) -> Any:
         new.__dict__.update(state)
     if net is not None:
         _set_net(new, *net)
-    check_state(new)
     return new
 
 
 def _set_net(estimator, plain, arrays):
     import torch
 
-    # Else a network could be larger than its file.
-    if len({*map(id, arrays.values())}) < len(arrays):
-        raise ValueError("weights of a network share an array")
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     estimator._set_net(plain, tensors)
 

@@ -13,24 +13,14 @@ import numpy as np
 
 from .._io._handle import Handle
 from . import _codecs, _handles, _named, _trees
-from ._codecs import UnsavableError, decode, decode_dtype, dtype_text
+from ._codecs import UnsavableError, decode_dtype, dtype_text
 from ._errors import SavedFileError
 from ._handles import encode_handle, open_handle, with_handle
-from ._requirements import references
 
 STRUCTURE, ARRAYS = "structure.json", "arrays.bin"
 _ATOMS = (type(None), bool, int, float, str)
 _ALIGNMENT = 16  # bytes
 ROOT = "the estimator"
-# Entries whose values are hashed, which reads all that they contain.
-_HASHED = {"set": "items", "frozenset": "items", "dict": "keys"}
-_MOST_HASHED = 1000  # nodes that a hashed value contains
-# Estimators hash their classes and categories, each level on the stack.
-_NESTED = ("tuple", "frozenset", "named tuple", "slice")
-_DEEPEST = 1000
-_MOST_COPIED = 8  # times the bytes of all arrays
-_FEWEST_VIEWED = 16  # the inverse of an array's share of them
-_LONGEST_EMPTY = 1 << 20  # rows of an array of no bytes, of which lists may be made
 CODECS = _codecs.CODECS | _trees.CODECS | _handles.CODECS | _named.CODECS
 _KINDS = {*CODECS, "handle", "array", "scalar"}
 _OF_TYPES = {
@@ -183,27 +173,21 @@ def has_parameters(value):
 
 def read_nodes(data):
     """Return the nodes of a structure after checking their kinds and references."""
-    nodes, sizes = json.loads(data), []  # of each node with all that it refers to
-    depths = []  # of nested tuples
+    nodes = json.loads(data)
     for number, (kind, content) in enumerate(nodes):
         if kind not in _KINDS:
             raise SavedFileError(f"the structure has a node of unknown kind {kind!r}.")
         _check_lists(kind, content)
-        parts = [part for value in content.values() for part in references(value)]
-        for part in parts:
+        for part in (part for value in content.values() for part in _references(value)):
             if type(part) is not int or not 0 <= part < number:
                 raise ValueError(f"a reference to {part!r}")
-        sizes.append(min(1 + sum(sizes[part] for part in parts), _MOST_HASHED))
-        depth = 1 + max((depths[part] for part in parts), default=0)
-        depths.append(depth if kind in _NESTED else 0)
-        if depths[-1] > _DEEPEST:
-            raise ValueError(f"tuples are nested more than {_DEEPEST} times")
-        # Their hash would take long. What describes a handle is a key of its cache.
-        hashed = references(content.get(_HASHED.get(kind)))
-        keys = parts if kind == "handle" else hashed
-        if any(sizes[part] == _MOST_HASHED for part in keys):
-            raise ValueError("a key or an item of a set is too large")
     return nodes
+
+
+def _references(value):
+    """Return the numbers of the nodes that a value of a content refers to."""
+    values = value if isinstance(value, list) else [value]
+    return [part["ref"] for part in values if isinstance(part, dict)]
 
 
 def _check_lists(kind, content):
@@ -214,9 +198,6 @@ def _check_lists(kind, content):
             raise ValueError(f"the entry {name!r} is not a list")
         if isinstance(value, list) and any(isinstance(v, list) for v in value):
             raise ValueError("a list within a list")
-        # Errors show them, and other values could share parts without end.
-        if name == "shape" and references(value):
-            raise ValueError("a shape does not consist of integers")
 
 
 class Decoder:
@@ -231,7 +212,6 @@ class Decoder:
     def __init__(self, file):
         self.file, self.objects = file, []
         self._arrays, self._end = file.read(ARRAYS), 0
-        self._n_copied = 0
 
     def __call__(self, nodes):
         """Return the object of the last node; what nodes require is trusted."""
@@ -249,35 +229,24 @@ class Decoder:
         if kind == "handle":
             return open_handle(content, self.file)
         if kind == "array":
-            return decode(self._array, content)
+            return self._array(**content)
         if kind == "scalar":
-            return decode(self._scalar, content)
-        arrays = [value for value in content.values() if isinstance(value, np.ndarray)]
-        self._n_copied += sum(array.nbytes for array in arrays)
-        if self._n_copied > _MOST_COPIED * (len(self._arrays) + 1):
-            raise ValueError("arrays are copied too often")
-        return decode(CODECS[kind][2], content)
+            return self._scalar(**content)
+        return CODECS[kind][2](**content)
 
-    def _array(self, dtype: str, shape: list, by_column: bool) -> np.ndarray:
-        array = self._view(dtype, shape, "F" if by_column else "C")
-        # A view keeps the arrays of the whole file in memory.
-        is_small = _FEWEST_VIEWED * array.nbytes < len(self._arrays)
-        return array.copy(order="K") if is_small else array
-
-    def _scalar(self, dtype: str, shape: list) -> np.generic:
-        value = self._view(dtype, shape, "C")[()]
+    def _scalar(self, dtype, shape):
+        value = self._array(dtype, shape)[()]
         # Texts have a kind of their own, which `required_trust` reads.
         if shape or isinstance(value, str):
             raise ValueError("a scalar is an array or a text")
         return value
 
-    def _view(self, dtype, shape, order):
-        dtype = decode_dtype(dtype)
+    def _array(self, dtype, shape, by_column=False):
+        dtype, order = decode_dtype(dtype), "F" if by_column else "C"
         start = self._end + -self._end % _ALIGNMENT
         try:
-            is_long = 0 in shape and max(shape) > _LONGEST_EMPTY
-            if min(shape, default=0) < 0 or not dtype.itemsize or is_long:
-                raise ValueError("negative dimensions and no bytes are not allowed")
+            if min(shape, default=0) < 0:  # would read before the start
+                raise ValueError("negative dimensions are not allowed")
             array = np.ndarray(shape, dtype, self._arrays, start, order=order)
         except (TypeError, ValueError) as error:
             raise SavedFileError(

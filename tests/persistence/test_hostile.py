@@ -1,7 +1,5 @@
 """Malicious files: they try to run code, to fill memory or to write elsewhere."""
 
-import copy
-import io
 import json
 import os
 import zipfile
@@ -17,7 +15,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from sk_metaembed import (
-    DynamicMetaClassifier,
     FastTextEmbedding,
     Pooling,
     PretrainedEmbedding,
@@ -29,7 +26,7 @@ from sk_metaembed import (
 from sk_metaembed.persistence import SavedFileError, UntrustedError
 
 from .. import tiny_bert
-from ..test_estimators import NET, vectors
+from ..test_estimators import vectors
 from . import forge
 from .same import ROWS
 
@@ -105,7 +102,6 @@ def calls(canary):
         "imported": forge.named("object", "sklearn._loss.loss.LogLink", **nothing),
         "dictionary": no_items("os.mkdir"),
         "dtype": ["dtype", {"dtype": "O"}],
-        "list for an array": ["masked array", {"data": [1], "mask": False}],
         "kind": ["os.system", {"a": 1}],
     }
 
@@ -230,20 +226,6 @@ def test_bundled_adapter_is_refused(bundled_bert, tmp_path):
         loaded(forged, tmp_path)
 
 
-@pytest.mark.parametrize("pos", [-1, 625, 10**6])
-def test_position_of_a_random_state_is_checked(pos, tokenizer, tmp_path):
-    """numpy accepts any position, and reads memory there."""
-    nodes = forge.nodes_of(tokenizer)
-    key = forge.add(nodes, "array", dtype="<u4", shape=[624], by_column=False)
-    inner = forge.add_dict(nodes, pos=pos, key=key)
-    state = forge.add_dict(nodes, bit_generator="MT19937", state=inner)
-    random = forge.add(nodes, "random", type="RandomState", state=state)
-    forge.set_attribute(nodes, "tokenizer", random)
-    parts = {**tokenizer, forge.ARRAYS: bytes(4 * 624)}
-    with pytest.raises(SavedFileError, match="position of a random state"):
-        loaded(forge.with_nodes(parts, nodes), tmp_path)
-
-
 @pytest.mark.parametrize(
     ("shape", "dtype", "match"),
     [
@@ -262,40 +244,11 @@ def test_an_array_is_as_large_as_its_bytes(shape, dtype, match, tokenizer, tmp_p
         loaded(parts, tmp_path)
 
 
-def test_weights_of_a_network_do_not_share_memory(tmp_path):
-    """Else a small file could describe a network that fills memory."""
-    net = DynamicMetaClassifier(**NET, random_state=0)
-    X = embedded()
-    path = save(net.fit(X, np.arange(len(X)) % 2), tmp_path / "e.skm")
-    parts = forge.members(path.read_bytes())
-    nodes = forge.nodes_of(parts)
-    at = nodes[-1][1]["names"].index("net_")
-    _, net = nodes[nodes[-1][1]["values"][at]["ref"]]
-    arrays = nodes[net["items"][1]["ref"]][1]
-    arrays["keys"] = [f"w{i}" for i in range(10_000)]
-    arrays["values"] = [arrays["values"][0]] * 10_000
-    with pytest.raises(SavedFileError, match="share an array"):
-        loaded(forge.with_nodes(parts, nodes), tmp_path)
-
-
 def test_compressed_members_are_refused(tokenizer, tmp_path):
     bomb = {**tokenizer, "zeros": bytes(10**6)}
     data = forge.zipped(forge.resealed(bomb), zipfile.ZIP_DEFLATED)
     with pytest.raises(SavedFileError, match="compressed"):
         loaded(data, tmp_path)
-
-
-def test_members_that_overlap_are_refused(tokenizer, tmp_path):
-    parts, out = forge.resealed({**tokenizer, "zeros": bytes(10**5)}), io.BytesIO()
-    out.write(forge.zipped(parts))
-    with zipfile.ZipFile(out, "a") as file:
-        for number in range(9):  # more entries for the same bytes
-            entry = copy.copy(file.getinfo("zeros"))
-            entry.filename = f"zero{number}"
-            file.filelist.append(entry)
-        file._didModify = True
-    with pytest.raises(SavedFileError, match="declares"):
-        loaded(out.getvalue(), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -398,53 +351,14 @@ def test_edited_manifest(data, value, drop, fitted, tmp_path):
     same_or_refused(file, X, expected, tmp_path / "edited.skm")
 
 
-HANDLE = ["handle", {"module": "sk_metaembed.vectors", "name": "WordVectors"}]
-HANDLE[1]["bundled"] = {"ref": 44}
-
-
-def nested_tuples(n, width):
-    """Return nodes of n tuples, each of `width` references to the one before."""
-    items = [[], *([{"ref": number}] * width for number in range(n - 1))]
-    return [["tuple", {"items": part}] for part in items]
-
-
 def an_array(dtype, *shape):
     return ["array", {"dtype": dtype, "shape": [*shape], "by_column": False}]
 
 
-def shared_bytes(n):
-    return [an_array("|u1", 1 << 16), *[["bytearray", {"data": {"ref": 0}}]] * n]
-
-
 @pytest.mark.parametrize(
-    ("before", "match"),
-    [
-        ([*nested_tuples(2000, 1), ["list", {"items": []}]], "are nested"),
-        ([*nested_tuples(45, 2), ["frozenset", {"items": [{"ref": 44}]}]], "too large"),
-        ([*nested_tuples(45, 2), HANDLE], "too large"),
-        ([*nested_tuples(45, 2), an_array("|u1", {"ref": 44})], "integers"),
-        (nested_tuples(45, 2), None),
-        (shared_bytes(20), "copied"),
-        ([an_array("|V0", 10**9)], "declares shape"),
-        ([an_array("|u1", 10**9, 0)], "declares shape"),
-    ],
+    "name", ["_doc_link_template", "_repr_html_", "_ipython_display_", "__class__"]
 )
-def test_structures_that_grow_are_refused(before, match, tmp_path):
-    parts = forge.members(save(Pooling(), tmp_path / "e.skm").read_bytes())
-    parts[forge.ARRAYS] = bytes(1 << 16)
-    nodes = [*before, forge.nodes_of(parts)[-1]]
-    parts = forge.with_nodes(parts, nodes)
-    if match is None:  # nothing hashes or shows the tuples
-        assert isinstance(loaded(parts, tmp_path), Pooling)
-        return
-    with pytest.raises(SavedFileError, match=match):
-        loaded(parts, tmp_path)
-
-
-@pytest.mark.parametrize(
-    "name", ["__doc_link_template", "_repr_html_", "_ipython_display_", "get_params"]
-)
-def test_attributes_that_others_call_are_refused(name, tmp_path):
+def test_attributes_that_notebooks_show_are_refused(name, tmp_path):
     parts = forge.members(save(Pooling(), tmp_path / "e.skm").read_bytes())
     nodes = forge.nodes_of(parts)
     forge.set_attribute(nodes, name, "<script>")
@@ -460,3 +374,26 @@ def test_choices_of_any_kind_require_trust(key, tmp_path):
         search = RandomizedSearchCV(Pooling(), {key: values, "power": [1]})
         with pytest.raises(UntrustedError, match=key):
             load(save(search, tmp_path / "e.skm"))
+
+
+@pytest.mark.parametrize("name", ["TransformerModel", "StaticModel"])
+def test_references_to_the_hub_cause_no_download(name, tmp_path, monkeypatch):
+    hub = pytest.importorskip("huggingface_hub")
+    calls = []
+
+    def snapshot(*args, local_files_only=False, **options):
+        calls.append(local_files_only)
+        return str(tmp_path)
+
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    path = save(Tokenizer(), tmp_path / "m.skm")
+    parts = forge.members(path.read_bytes())
+    nodes = forge.nodes_of(parts)
+    content = {"model": "org/m", "revision": None, "fingerprint": "x"}
+    content |= {"module": "sk_metaembed.sources", "name": name}
+    forge.set_attribute(nodes, "lower", forge.add(nodes, "handle", **content))
+    path.write_bytes(forge.zipped(forge.with_nodes(parts, nodes)))
+    with pytest.raises(SavedFileError, match="moved or changed"):
+        load(path)
+    assert calls
+    assert all(calls)
