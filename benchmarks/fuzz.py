@@ -24,7 +24,6 @@ import sys
 import tempfile
 import warnings
 import zipfile
-import zlib
 from functools import cache
 from pathlib import Path
 
@@ -48,7 +47,6 @@ with atheris.instrument_imports(**SEEN):
     import sk_metaembed.persistence._structure as structure_file
     import sk_metaembed.pooling
     import sk_metaembed.sources.cache._sentence_cache as sentence_cache
-    import sk_metaembed.sources.cache._sqlite as cache_store
     import sk_metaembed.sources.elmo._options as options_file
     import sk_metaembed.sources.elmo._weight_files as weights_file
     import sk_metaembed.sources.elmo.language_model._language_model
@@ -110,22 +108,12 @@ def store(data):
     handle.verify()
 
 
-def entry(data):
-    """Parse bytes as an entry of the sentence cache, with a valid checksum."""
-    if len(data) >= 12:
-        head = data[:8] + bytes(4)
-        right = zlib.crc32(data[12:], zlib.crc32(head, zlib.crc32(b"key")))
-        data = data[:8] + struct.pack("<I", right) + data[12:]
-    found = sentence_cache.decode(b"key", data, "float32")
-    assert found is None or np.asarray(found[1]).dtype == bool
-
-
 def cache_file(data):
     """Replace the file of the sentence cache by bytes."""
     folder = WORK / "cache"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    cache_store.current_file(folder).write_bytes(data)
+    (folder / sentence_cache.FILE).write_bytes(data)
     with sentence_cache.SentenceCache(folder, "m") as held:
         keys = held.keys([("a", "b"), ("c",)], 0)
         assert held.get_many(keys)[1] is None
@@ -206,14 +194,6 @@ def store_seeds():
     return [bytes([i]) + (WORK / "seed" / n).read_bytes() for i, n in enumerate(names)]
 
 
-def entry_seeds():
-    values, known = np.ones((2, 3)), np.array([True, False])
-    return [
-        sentence_cache.encode(b"key", values, known, "float32"),
-        sentence_cache.encode(b"key", values[0], np.bool_(True), "float32"),
-    ]
-
-
 def cache_seeds():
     folder = WORK / "full"
     with sentence_cache.SentenceCache(folder, "m") as held:
@@ -254,7 +234,6 @@ PARSERS = {
         300,
     ),
     "store": (store, store_seeds, 1200),
-    "entry": (entry, entry_seeds, 200),
     "cache": (cache_file, cache_seeds, 80_000),
     "hdf5": (hdf5, hdf5_seeds, 60_000),
     "options": (options, lambda: [language_model_files()[0].read_bytes()], 1500),

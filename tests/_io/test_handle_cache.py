@@ -176,6 +176,4 @@ def test_locks_of_modules_and_models_are_safe():
         for file in package.rglob("*.py")
         if re.search(r"threading\.R?Lock\(", file.read_text(encoding="utf-8"))
     ]
-    # The store of SQLite resets its lock together with its connection.
-    allowed = ["_io/_fork_safe_lock.py", "sources/cache/_sqlite.py"]
-    assert sorted(plain) == [str(Path(file)) for file in allowed]
+    assert plain == [str(Path("_io/_fork_safe_lock.py"))]

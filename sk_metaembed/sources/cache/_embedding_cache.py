@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from math import inf
@@ -10,14 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._core._checked_parameters import is_real
-from ._sqlite import (
-    CacheStore,
-    cache_files,
-    check_directory,
-    current_file,
-    needs_new_file,
-    set_aside,
-)
+from ._sentence_cache import FILE, connect, evict, limit_of, transaction
 
 if TYPE_CHECKING:
     from ..._core._typing import StrPath
@@ -33,7 +25,7 @@ class CacheInfo(NamedTuple):
     bytes : int
         Size of the entries.
     disk_bytes : int
-        Size of the files, including free space and corrupt files set aside.
+        Size of the file, including free space.
     limit : int or None
         Bytes beyond which the oldest entries are removed.
     sources : dict of str to SourceInfo
@@ -60,10 +52,7 @@ class SourceInfo(NamedTuple):
     bytes: int
 
 
-_BY_SOURCE = """
-SELECT fingerprint, count(entries.id), coalesce(sum(size), 0)
-FROM sources LEFT JOIN entries ON source = sources.id GROUP BY sources.id
-"""
+_BY_SOURCE = "SELECT source, count(*), sum(size) FROM entries GROUP BY source"
 
 
 class EmbeddingCache:
@@ -80,9 +69,7 @@ class EmbeddingCache:
 
     Raises
     ------
-    FileNotFoundError, NotADirectoryError
-        By `info` and `clear`, if there is no such directory.
-    ValueError
+    FileNotFoundError
         By `info` and `clear`, if the directory contains no sentence cache.
     OSError
         If the cache cannot be read or written.
@@ -127,18 +114,14 @@ class EmbeddingCache:
             A named tuple of ``entries``, ``bytes``, ``disk_bytes``, ``limit``
             and ``sources``.
         """
-        directory = self._directory
-        files = _existing_files(directory)
-        rows, limit = [], None
-        # A file that was set aside as corrupt may have no successor yet.
-        if current_file(directory).exists():
-            with _explained(directory), _open(directory, write=False) as store:
-                rows, limit = store.query(_BY_SOURCE), store.limit()
+        file = self._existing_file()
+        with self._connected() as connection:
+            rows = connection.execute(_BY_SOURCE).fetchall()
+            limit = limit_of(connection)
         sources = {name: SourceInfo(*numbers) for name, *numbers in rows}
         entries = sum(source.entries for source in sources.values())
         size = sum(source.bytes for source in sources.values())
-        disk = sum(path.stat().st_size for path in files if path.exists())
-        return CacheInfo(entries, size, disk, limit, sources)
+        return CacheInfo(entries, size, file.stat().st_size, limit, sources)
 
     def set_limit(self, size: float | None) -> None:
         """Limit the size; beyond it the oldest entries are removed.
@@ -153,91 +136,56 @@ class EmbeddingCache:
         ----------
         size : int or float, or None
             Maximum number of bytes of the store, free space not counted. Entries beyond
-            it are removed at once. SQLite's log can add some tens of megabytes. None
-            for no limit.
+            it are removed at once; their space is used for new ones. None for no limit.
         """
         if not (size is None or (is_real(size) and 1 <= size < inf)):
             raise ValueError(
                 "EmbeddingCache: size must be a positive number of bytes, or None for "
                 f"no limit; got {size!r}."
             )
-        directory = self._directory
-        if not check_directory(directory):
-            raise PermissionError(
-                f"The limit of the sentence cache in {str(directory)!r} cannot be set: "
-                "the cache is read-only."
+        limit = None if size is None else int(size)
+        with self._connected() as connection, transaction(connection):
+            connection.execute(
+                "INSERT OR REPLACE INTO settings VALUES ('limit', ?)", (limit,)
             )
-        with _explained(directory), _open(directory) as store:
-            store.set_limit(None if size is None else int(size))
+            evict(connection)
 
     def clear(self) -> None:
         """Remove all entries and free their space.
 
-        Only the cache's own files are changed. Other processes that use the cache find
-        no entries and compute again. The limit is kept. A file that SQLite cannot
-        empty, because it is corrupt or the disk is full, is removed and a new one
-        created, with the same limit if it can still be read.
+        Other processes that use the cache find no entries and compute again. The limit
+        is kept. A file that SQLite cannot empty, because it is corrupt or the disk is
+        full, is deleted, and the limit with it.
         """
-        directory = self._directory
-        _existing_files(directory)
-        with _explained(directory), _open(directory) as store:
-            try:
-                store.clear()
-            except sqlite3.Error as error:
-                store.close()
-                if not needs_new_file(error):
-                    raise
-                _replace_file(directory, store.file)
-        current = current_file(directory).name
-        for path in cache_files(directory):
-            if not path.name.startswith(current):
-                path.unlink(missing_ok=True)
+        file = self._existing_file()
+        try:
+            with closing(connect(self._directory)) as connection:
+                connection.execute("DELETE FROM entries")
+                with suppress(sqlite3.OperationalError):  # others read, or no space
+                    connection.execute("VACUUM")
+        except sqlite3.Error:
+            for path in self._directory.glob(f"{file.name}*"):
+                path.unlink()
 
+    def _existing_file(self):
+        file = self._directory / FILE
+        if not file.exists():
+            raise FileNotFoundError(
+                f"The directory {str(self._directory)!r} does not exist or contains no "
+                "sentence cache. Pass the directory that a source was given as cache=."
+            )
+        return file
 
-def _replace_file(directory, file):
-    """Remove a file that SQLite cannot empty; create the next one with its limit."""
-    limit = None
-    with _open(directory, write=False) as store, suppress(sqlite3.Error):
-        limit = store.limit()
-    # Truncated rather than removed: that frees its space, and its number stays taken
-    # until the next file exists.
-    with suppress(FileNotFoundError):
-        os.truncate(set_aside(file), 0)
-    for path in cache_files(directory):
-        if path.name.startswith(file.name):
-            path.unlink(missing_ok=True)
-    with _open(directory) as store, suppress(sqlite3.Error):
-        store.set_limit(limit)
-
-
-@contextmanager
-def _explained(directory):
-    """Re-raise errors of SQLite as an OSError that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise OSError(
-            f"The sentence cache in {str(directory)!r} cannot be read or changed: "
-            f"{error}. If it is corrupt or the disk is full, "
-            "EmbeddingCache(directory).clear() empties it; it must be writable, and "
-            "no other process may be writing to it."
-        ) from error
-
-
-def _open(directory, *, write=True):
-    return closing(CacheStore(directory, "", write=write))
-
-
-def _existing_files(directory):
-    """Return the files of the cache in a directory, or raise."""
-    if not directory.exists():
-        raise FileNotFoundError(f"There is no directory {str(directory)!r}.")
-    if not directory.is_dir():
-        raise NotADirectoryError(f"{str(directory)!r} is a file, not a directory.")
-    files = cache_files(directory)
-    if not files:
-        raise ValueError(
-            f"The directory {str(directory)!r} contains no sentence cache. Pass the "
-            "directory that a source was given as cache=."
-        )
-    return files
+    @contextmanager
+    def _connected(self):
+        """Yield a connection; make errors of SQLite an OSError that says what to do."""
+        try:
+            with closing(connect(self._directory)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise OSError(
+                f"The sentence cache in {str(self._directory)!r} cannot be read or "
+                f"changed: {error}. If it is corrupt or the disk is full, "
+                "EmbeddingCache(directory).clear() empties it; it must be writable, "
+                "and no other process may be writing to it."
+            ) from error

@@ -2,8 +2,6 @@
 
 import multiprocessing
 import os
-import signal
-import threading
 import warnings
 
 import numpy as np
@@ -88,34 +86,6 @@ def write_for_ever(directory, number, pipe):
     for i in range(10**6):
         fill(cache, 8, start=number * 10**6 + 8 * i)
         pipe.send(i)
-
-
-def fork_while_locked(directory):
-    """A thread of the parent holds the lock, which no thread of the child releases."""
-    cache = SentenceCache(directory, "m")
-    before = fill(cache, 10)
-    locked, done = threading.Event(), threading.Event()
-
-    def hold():
-        with cache._store._lock:
-            locked.set()
-            done.wait()
-
-    thread = threading.Thread(target=hold, daemon=True)
-    thread.start()
-    locked.wait()
-    connection = cache._store._connection
-    child = os.fork()
-    if not child:
-        signal.alarm(20)
-        ours = fill(cache, 10, start=10)
-        own = cache._store._connection is not connection
-        os._exit(0 if own and all(cache.get_many(before + ours)) else 1)
-    status = os.waitpid(child, 0)[1]
-    done.set()  # before any failure: this process ends when its threads have ended
-    thread.join()
-    assert status == 0
-    assert all(cache.get_many(cache.keys(numbered(20), 0)))
 
 
 def fit_and_record(directory, start, pipe):
