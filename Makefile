@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all test-lowest processors docs lint format bench bench-quick gpu clean
+.PHONY: demo test pytest test-all test-lowest processors docs lint format bench bench-quick gpu clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
@@ -32,15 +32,24 @@ demo: $(VENV)/.ready-examples
 	OMP_NUM_THREADS=1 $(BIN)/python examples/demo.py
 
 # One process per core with one thread each, because more threads than cores are slower.
-# Neighbouring tests run in one process, which shares their fixtures.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
+# Neighbouring tests run in one process, which shares their fixtures. Compiled files are
+# kept, for the processes that tests start.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 
-test: lint
+# mypy runs next to the tests.
+test: $(READY)
+	$(MAKE) --jobs=2 lint pytest
+
+pytest: $(READY)
 	$(PYTEST)
 
 # Includes the tests marked slow.
-test-all: lint
+test-all: $(VENV)/.ready-nightly lint
 	$(PYTEST) -m ""
+
+$(VENV)/.ready-nightly: $(READY)
+	$(INSTALL) ".[nightly]"
+	touch $@
 
 # Run the tests with the oldest versions of the dependencies, those in lowest.txt. The
 # examples of docstrings show the figures of the newest.

@@ -30,7 +30,7 @@ def pytest_configure(config):
 
     settings.register_profile(
         "here",
-        max_examples=20 if config.option.markexpr else 100,
+        max_examples=10 if config.option.markexpr else 100,
         deadline=None,
         derandomize=True,
         suppress_health_check=[HealthCheck.function_scoped_fixture],

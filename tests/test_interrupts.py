@@ -108,7 +108,7 @@ def test_ctrl_c_in_fit(name, embedded):
     n_calls = interrupted(clone(step), X, y, None)
     expected = output(clone(step).fit(X, y), X)
     shared = clone(step).fit(X, y)
-    for at in np.unique(np.linspace(1, n_calls, 6).astype(int)):
+    for at in np.unique(np.linspace(1, n_calls, 4).astype(int)):
         left = clone(step)
         interrupted(left, X, y, at)
         try:

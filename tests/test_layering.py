@@ -5,6 +5,7 @@ Which room may import which is in the table of CONTRIBUTING.md.
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from itertools import pairwise
@@ -52,6 +53,7 @@ OPEN = {
 }
 
 
+@cache
 def modules():
     """Return the source of each module, by its dotted name below the package."""
     sources = {}
@@ -62,18 +64,21 @@ def modules():
     return sources
 
 
+@cache
 def imports(source, name, is_package):
-    """Yield the dotted names below the package that a module imports, also late."""
+    """Return the dotted names below the package that a module imports, also late."""
     package = name.split(".") if is_package else name.split(".")[:-1]
+    results = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
-            yield from _from_import(node, [part for part in package if part])
+            results += _from_import(node, [part for part in package if part])
         elif isinstance(node, ast.Import):
-            yield from _below(*[alias.name for alias in node.names])
+            results += _below(*[alias.name for alias in node.names])
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
             ("import_module", "__import__")
         ):
-            yield from _below(getattr(node.args[0], "value", ""))
+            results += _below(getattr(node.args[0], "value", ""))
+    return results
 
 
 def _below(*dotted):

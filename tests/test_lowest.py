@@ -12,7 +12,8 @@ LINES = (ROOT / "lowest.txt").read_text().splitlines()
 LOWEST = dict(line.split("==") for line in LINES if not line.startswith("#"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-USERS = {name: EXTRAS[name] for name in EXTRAS.keys() - {"docs", "test", "examples"}}
+OURS = {"docs", "examples", "nightly", "test"}
+USERS = {name: EXTRAS[name] for name in EXTRAS.keys() - OURS}
 BOUNDS = {
     requirement.name: str(requirement.specifier).removeprefix(">=")
     for line in [*PROJECT["dependencies"], *sum(USERS.values(), [])]

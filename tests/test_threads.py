@@ -36,18 +36,22 @@ POOLED = {**NET, "encoder": "mean"}
 LSTM = {**NET, "attention": "context", "encoder": "bilstm-max"}
 LANGUAGE = ElmoLanguageModel(**LANGUAGE_MODEL, dropout=0.2)
 TRAINED = [
-    DynamicMetaClassifier(**NET, attention="context", encoder="gru"),
     DynamicMetaEmbedding(**LSTM, output="sequence"),
-    DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
     DynamicMetaRegressor(**POOLED, trainable=CHARACTERS),
     DynamicMetaRegressor(**POOLED, trainable=TrainableTransformer(BERT, n_layers=1)),
     AutoencodedMetaEmbedding(n_components=4, max_iter=3, noise=0.2),
-    OneToNMetaEmbedding(4),
     LANGUAGE,
-    SVDMetaEmbedding(3),
-    Word2VecEmbedding(**GENSIM),
-    pytest.param(FastTextEmbedding(**FASTTEXT), marks=pytest.mark.slow),
-    pytest.param(SourceSelector(END, cv=2), marks=pytest.mark.slow),
+    *(
+        pytest.param(estimator, marks=pytest.mark.slow)
+        for estimator in (
+            DynamicMetaTagger(**{**NET, "hidden_dims": ()}),
+            OneToNMetaEmbedding(4),
+            SVDMetaEmbedding(3),
+            Word2VecEmbedding(**GENSIM),
+            FastTextEmbedding(**FASTTEXT),
+            SourceSelector(END, cv=2),
+        )
+    ),
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
 
 
+@pytest.mark.slow
 def test_loads_where_no_folder_can_keep_the_code():
     homes = "_kernels._bytes sequences._split vectors._kernels pooling._kernels"
     names = ", ".join(f"sk_metaembed.{home}_numba" for home in homes.split())

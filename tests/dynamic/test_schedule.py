@@ -57,6 +57,7 @@ def test_epochs_depend_on_the_numbers_of_batches_and_classes(n_classes, n_epochs
     assert [model._count_epochs(n, None) for n in (1, 4, 94)] == n_epochs
 
 
+@pytest.mark.slow
 def test_defaults_learn_from_few_rows():
     X, y = topics(600)
     model = DynamicMetaClassifier(random_state=0).fit(X[:64], y[:64])

@@ -49,10 +49,8 @@ def full(embedded):
 @pytest.mark.parametrize(
     ("attention", "scheme", "decoder"),
     [
-        ("word", None, "crf"),
-        ("word", "IOB2", "softmax"),
+        ("word", None, "softmax"),
         ("context", "IOB2", "crf"),
-        ("context", None, "softmax"),
     ],
 )
 def test_every_combination_learns(embedded, tags, attention, scheme, decoder):
@@ -153,9 +151,8 @@ def test_held_out_spans_have_the_weight_of_their_first_tag(embedded, tags):
     assert max(model.history_[:, "valid_f1"]) == pytest.approx(f1)
 
 
-@pytest.mark.parametrize(
-    "decoder", ["crf", pytest.param("softmax", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("decoder", ["crf", "softmax"])
 def test_weights_of_tags_move_the_decision(decoder, embedded, tags):
     rng = np.random.default_rng(0)
     noise = [[str(t) for t in rng.choice(["x", "y"], len(row))] for row in tags]

@@ -40,9 +40,7 @@ def test_a_fault_in_any_array_is_found(dtype):
 
 MODELS = {
     "bilstm-max": cases.classifier(encoder="bilstm-max"),
-    "gru": cases.classifier(encoder="gru", gate="sigmoid"),
     "attention": cases.classifier("context", encoder="attention"),
-    "task": cases.classifier("task", encoder="max", embedding_dropout=0.2),
     "published": cases.classifier(encoder="mean", mixer="published"),
 }
 

@@ -24,7 +24,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
 
-N_ROWS = 60
+N_ROWS = 40
 CV = StratifiedKFold(2, shuffle=True, random_state=0)
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, N_ROWS)
@@ -261,10 +261,6 @@ def test_a_class_of_one_row_is_predicted_by_a_model_of_the_others():
     others = np.setdiff1d(np.arange(N_ROWS), rows)
     change = np.abs(after.errors[others] - before.errors[others])
     assert change.mean() < 0.05
-    y = np.arange(N_ROWS) == 3
-    one = compare_sources(SOURCES[:1], TEXTS, y, cv=2, scoring="accuracy")
-    assert not one.predictions.any()
-    assert one.errors[3] == 1
 
 
 def test_scoring_is_a_name_or_a_function():

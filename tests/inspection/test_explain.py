@@ -95,23 +95,22 @@ def assert_close(actual, expected, scale=None):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * max(size, 1e-3))
 
 
-HEADS = [
-    (LogisticRegression(), BINARY),
-    (LogisticRegression(), CLASSES),
-    (SVC(kernel="linear"), BINARY),
-    (Ridge(), NUMBERS),
-]
-
-
-@pytest.mark.parametrize(("head", "y"), HEADS)
 @pytest.mark.parametrize(
-    "steps",
+    ("steps", "head", "y"),
     [
-        [Pooling()],
-        [Pooling(), StandardScaler()],
-        [Pooling(weights="idf", add_indicator=True), MinMaxScaler(), PCA(4)],
-        [Pooling(weights="usif"), CommonComponentRemoval(2)],
-        [ConcatMetaEmbedding(), Pooling(["sum", "dct", "first", "last"])],
+        ([Pooling()], LogisticRegression(), BINARY),
+        ([Pooling(), StandardScaler()], LogisticRegression(), CLASSES),
+        (
+            [Pooling(weights="idf", add_indicator=True), MinMaxScaler(), PCA(4)],
+            SVC(kernel="linear"),
+            BINARY,
+        ),
+        ([Pooling(weights="usif"), CommonComponentRemoval(2)], Ridge(), NUMBERS),
+        (
+            [ConcatMetaEmbedding(), Pooling(["sum", "dct", "first", "last"])],
+            LogisticRegression(),
+            BINARY,
+        ),
     ],
 )
 def test_base_and_contributions_sum_to_the_value(steps, head, y):

@@ -94,10 +94,11 @@ def assert_minimum(loss, weights):
         assert loss(other) > loss(weights) - 1e-3
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+@pytest.mark.parametrize(
+    ("n_classes", "method"), [(2, "predict_proba"), (3, "decision_function")]
+)
 def test_columns_are_those_of_cross_val_predict(n_classes, method):
-    X, y = planted(n_classes=n_classes)
+    X, y = planted(100, n_classes=n_classes)
     model = linear()
     if method == "predict_proba":
         model = RandomForestClassifier(3, random_state=0)
@@ -134,9 +135,9 @@ def test_numbers_are_those_of_cross_val_predict():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_predictions_are_those_of_the_weighted_sum(n_classes):
-    X, y = planted(120, n_classes=n_classes)
-    model = classifier().fit(X, LABELS[y])
-    columns = model.transform(X).reshape(120, len(model.weights_), -1)
+    X, y = planted(60, n_classes=n_classes)
+    model = classifier(cv=3).fit(X, LABELS[y])
+    columns = model.transform(X).reshape(60, len(model.weights_), -1)
     sums = np.einsum("nmc,m->nc", columns, weights_of(model))
     decisions = model.decision_function(X)
     np.testing.assert_allclose(decisions.reshape(sums.shape), sums, 1e-3, 1e-3)
@@ -156,7 +157,7 @@ def test_predictions_are_those_of_the_weighted_sum(n_classes):
 
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
 def test_weights_minimize_loss_and_distance_from_the_concatenation(n_classes, weighted):
-    X, y = planted(n_classes=n_classes)
+    X, y = planted(100, n_classes=n_classes)
     rng = np.random.default_rng(0)
     rows = rng.uniform(0.5, 1.5, size=len(y))
     rows = rows / rows.mean() if weighted else np.ones(len(y))
@@ -200,24 +201,13 @@ def test_a_source_of_noise_keeps_a_tenth_of_its_weight():
     """Where out-of-fold predictions run against y, the sum does not vanish."""
     rng = np.random.default_rng(0)
     weights = []
-    for _ in range(20):
+    for _ in range(10):
         noise = Block("noise", rng.normal(size=(12, 30)), "sequence")
         X = EmbeddedSequences(planted(n_rows=12)[0].tokens, [noise])
         model = classifier(tfidf=False).fit(X, rng.permutation([0, 1] * 6))
         weights.append(model.weights_["noise"])
     assert min(weights) == pytest.approx(0.1)
     assert np.median(weights) < 0.8
-
-
-def test_few_rows_leave_the_weights_of_the_concatenation():
-    X, y = planted(n_rows=6)
-    model = classifier().fit(X, y)
-    usual = np.array([name == "concat" for name in model.weights_])
-    assert np.abs(weights_of(model) - usual).max() < 0.6
-    alone = classifier(concat=False, tfidf=False).fit(X.select(["a"]), y)
-    assert 0.1 <= alone.weights_["a"] < 1.5
-    words = classifier().fit(X.tokens, y)
-    np.testing.assert_allclose(weights_of(words), [0.5, 0.5], atol=0.5)
 
 
 def test_models_of_words_are_those_of_their_sparse_features():
@@ -285,9 +275,7 @@ def test_no_draw_is_below_chance(n_draws):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    ("per_class", "n_classes"), [(1, 2), (2, 3), (3, 2), (4, 3), (1, 3)]
-)
+@pytest.mark.parametrize(("per_class", "n_classes"), [(1, 2), (2, 3), (3, 2)])
 def test_very_few_rows_need_no_parameters(per_class, n_classes):
     X, y = planted(n_rows=60, n_classes=n_classes)
     rows = np.hstack([np.flatnonzero(y == c)[:per_class] for c in range(n_classes)])
@@ -302,7 +290,7 @@ def test_classes_of_one_row_are_never_held_out():
     X, y = planted(n_rows=60)
     y = LABELS[y].tolist()
     y[7], y[20], y[21] = "single", "pair", "pair"
-    for cv in (None, 5, KFold(3)):
+    for cv in (None, KFold(3)):
         model = classifier(cv=cv)
         with pytest.warns(UserWarning, match=r"'pair' \(2 rows\), 'single' \(1 row\)"):
             assert np.isfinite(model.fit_transform(X, y)).all()
@@ -328,7 +316,7 @@ def change_by_rare_class(X, y, is_rare, **options):
     return np.abs(new[:, columns] - old)
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(
     n_rows=integers(40, 130),
     n_rare=integers(1, 2),
@@ -341,25 +329,6 @@ def test_a_mistyped_label_hardly_changes_other_rows(n_rows, n_rare, n_classes, s
     change = change_by_rare_class(*data, tfidf=False)
     assert change.mean() < 0.06
     assert change.max() < 0.25
-
-
-@pytest.mark.parametrize("n_rare", [pytest.param(1, marks=pytest.mark.slow), 10])
-def test_a_rare_class_hardly_changes_other_rows(n_rare):
-    change = change_by_rare_class(*with_rare_class(400, n_rare, 2, 0), tfidf=False)
-    assert change.mean() < 0.02
-
-
-def test_training_rows_are_predicted_by_models_that_have_not_seen_them():
-    rng = np.random.default_rng(0)
-    X = sequences(noise=rng.normal(size=(200, 400)))
-    y = np.arange(200) % 2
-    stacked = classifier(linear(), tfidf=False)
-    out_of_fold = stacked.fit_transform(X, y)[:, 0]
-    assert accuracy_score(y, out_of_fold > 0) < 0.65
-    assert accuracy_score(y, stacked.transform(X)[:, 0] > 0) == 1
-    np.testing.assert_array_equal(
-        stacked.fit(X, y).transform(X), clone(stacked).fit(X, y).transform(X)
-    )
 
 
 def copies_of(n=60):
@@ -438,6 +407,7 @@ def test_rare_classes_do_not_change_the_folds_of_other_rows(kind):
 def data_of(kind, n_rows, seed=0):
     """Return rows and a target of a kind."""
     X, y = planted(n_rows, seed, n_classes=3)
+    X = X.select(["a", "b"])
     if kind == "pairs":
         return SequencePairs(X[: n_rows // 2 * 2]), y[: n_rows // 2]
     if kind == "labels":
@@ -456,7 +426,7 @@ def assert_same_stack(one, other, X):
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "numbers", "pairs"])
 def test_rows_of_weight_0_are_absent(kind):
-    X, y = data_of(kind, 60)
+    X, y = data_of(kind, 40)
     weights = np.random.default_rng(0).integers(0, 4, len(y)) / 2
     kept = weights > 0
     model = StackedMetaClassifier(random_state=0)
@@ -472,6 +442,7 @@ def test_rows_of_weight_0_are_absent(kind):
 
 def test_rows_of_weight_0_are_absent_from_given_folds_and_groups():
     X, y = planted(60)
+    X = X.select(["a"])
     weights = np.arange(60) % 5
     groups = np.arange(60) // 3
     kept = np.flatnonzero(weights)
@@ -507,31 +478,14 @@ def test_a_class_of_weight_0_is_absent():
         model.fit(X, y, sample_weight=weights, groups=[1, 2])
 
 
-@settings(max_examples=3)
-@given(n_rows=integers(4, 50), n_absent=integers(1, 9), seed=integers(0, 10**6))
-def test_any_rows_of_weight_0_change_nothing(n_rows, n_absent, seed):
-    X, y = planted(n_rows + n_absent, seed, n_classes=3)
-    rng = np.random.default_rng(seed)
-    weights = np.ones(len(y))
-    absent = rng.permutation(len(y))[:n_absent]
-    weights[absent] = 0
-    y[absent] = rng.integers(0, 6, n_absent)
-    kept = weights > 0
-    if len(np.unique(y[kept])) < 2:
-        return
-    X = X.select(["a", "noise"])
-    whole = classifier().fit(X, y, sample_weight=weights)
-    part = classifier().fit(X[kept], y[kept], sample_weight=weights[kept])
-    assert_same_stack(whole, part, X)
-
-
 @pytest.mark.filterwarnings("error")
 def test_sets_of_labels():
     X, y = planted(120)
+    X = X.select(["a", "b"])
     rare, constant = np.arange(120) < 3, np.ones(120)
     labels = [y, values(X, "a")[:, 0] > 0, rare, constant]
     labels = np.stack(labels, axis=1).astype(int)
-    model = classifier().fit(X, labels)
+    model = classifier(cv=3).fit(X, labels)
     assert model.classes_.tolist() == [0, 1, 2, 3]
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities, expit(model.decision_function(X)))
@@ -560,6 +514,7 @@ def test_several_columns_of_numbers():
 
 def test_columns_of_numbers_do_not_depend_on_their_units():
     X, _ = planted(150)
+    X = X.select(["a", "b"])
     rng = np.random.default_rng(0)
     y = np.stack([values(X, "a")[:, 0], values(X, "b")[:, 0]], axis=1)
     y += rng.normal(size=y.shape)
@@ -610,13 +565,13 @@ def test_models_of_pairs_read_features_of_both_sides():
 
 
 def test_pairs_are_predicted():
-    X, y = pairs_of(400)
-    model = classifier().fit(X[:200], y[:200])
-    assert model.score(X[200:], y[200:]) > 0.95
+    X, y = pairs_of(200)
+    model = classifier().fit(X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) > 0.95
     few = classifier().fit(X[:8], y[:8])
-    assert few.score(X[200:], y[200:]) > 0.7
+    assert few.score(X[100:], y[100:]) > 0.7
     tokens = SequencePairs(X.sequences.tokens)
-    assert classifier().fit(tokens, y).predict(tokens).shape == (400,)
+    assert classifier().fit(tokens, y).predict(tokens).shape == (200,)
 
 
 def test_an_estimator_without_sources_issues_a_warning():
@@ -685,17 +640,11 @@ class OnlyPredicts(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("change", "parameters", "message"),
     [
-        ({"y": None}, {}, "requires y to be passed"),
         ({"y": np.ones(60)}, {}, "at least 2 classes in y, got 1 class"),
         ({"y": np.full((60, 2), 3)}, {}, "must have one column of classes, or be an"),
-        ({"y": np.linspace(0, 1, 60)}, {}, "Unknown label type: continuous"),
-        ({"y": np.arange(59)}, {}, "inconsistent numbers of samples"),
-        ({"y": ["a", None] * 30}, {}, "missing .* at row 1, 30 rows in all. Drop"),
         ({}, {"estimator": StandardScaler()}, "must be classifiers, got StandardScal"),
         ({}, {"models": [("r", Ridge())]}, "must be classifiers, got Ridge"),
         ({}, {"estimator": OnlyPredicts()}, "decision_function or predict_proba"),
-        ({}, {"tfidf": "words"}, "'tfidf' parameter"),
-        ({}, {"cv": 1}, "'cv' parameter"),
         ({}, {"cv": ShuffleSplit(2, random_state=0)}, "must hold out every row once"),
         ({"names": ["a", "concat"]}, {}, "two models are named 'concat'.*concat=False"),
         ({"names": ["a", "chars"]}, {}, "two models are named 'chars'.*tfidf=False"),
@@ -715,9 +664,3 @@ def test_errors_of_fit(change, parameters, message):
         X = X.with_blocks([block.rename(name) for block, name in pairs])
     with pytest.raises(ValueError, match=message):
         classifier(**parameters).fit(X, **{"y": y, **change})
-
-
-def test_numbers_must_be_numbers():
-    X, y = planted(60)
-    with pytest.raises(ValueError, match=r"y must hold numbers, .* at row 0. Use a cl"):
-        StackedMetaRegressor().fit(X, LABELS[y])

@@ -1,10 +1,7 @@
 """A bundle can be loaded without the files of the machine it was saved on."""
 
-import os
 import pickle
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -32,14 +29,6 @@ from . import same
 from .test_refused import clear_handles
 
 ROWS = [row for row in same.ROWS if row]
-LOADS = """
-import sys
-import numpy as np
-from sk_metaembed import load
-rows = [line.split() for line in open("rows.txt", encoding="utf-8")]
-out = load("copy.skm").transform(rows)
-np.savez("out.npz", *[block.values for block in out.blocks])
-"""
 
 
 def text_vectors(folder):
@@ -85,21 +74,6 @@ def test_without_the_originals_it_gives_the_same(union, tmp_path):
     shutil.rmtree(folder)
     clear_handles()
     assert_equal(values(load(path).transform(ROWS)), expected)
-
-
-def test_another_process_elsewhere_gives_the_same(tmp_path):
-    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
-    here.mkdir(), elsewhere.mkdir()
-    source = PretrainedEmbedding(text_vectors(here), cache_dir=here, oov="mean")
-    expected = values(source.fit_transform(ROWS))
-    save(source, elsewhere / "copy.skm", bundle=True)
-    shutil.rmtree(here)
-    lines = "\n".join(" ".join(row) for row in ROWS)
-    (elsewhere / "rows.txt").write_text(lines, "utf-8")
-    env = {**os.environ, "SK_METAEMBED_CACHE": str(elsewhere / "cache")}
-    subprocess.run([sys.executable, "-c", LOADS], cwd=elsewhere, env=env, check=True)
-    result = np.load(elsewhere / "out.npz")
-    assert_equal(result.values(), expected)
 
 
 def test_bundles_are_unpacked_once_and_by_content(union, tmp_path, monkeypatch):

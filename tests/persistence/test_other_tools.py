@@ -48,6 +48,7 @@ def mlflow(tmp_path, monkeypatch):
     mlflow.set_tracking_uri(before)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:mlflow")
 @pytest.mark.filterwarnings("ignore::FutureWarning:mlflow")
 def test_mlflow_logs_and_reads_its_default_format(mlflow, pipe, tmp_path):

@@ -18,9 +18,11 @@ dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 db = pytest.importorskip("dask.bag", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(signal, "SIGKILL"), reason="kills with SIGKILL"
-)
+# Seconds to start processes; test_dask.py computes partitions in this one.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills with SIGKILL"),
+]
 
 
 @pytest.fixture(scope="module")

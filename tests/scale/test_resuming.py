@@ -34,7 +34,7 @@ from ..test_hostile_files import small_disk
 from .test_transform_in_batches import SOURCES, WITH_COLUMNS
 
 # By output, sizes of files at which a process is killed.
-SIZES = {"out.npy": (100, 350, 420), "out.parquet": (300, 1000, 2000)}
+SIZES = {"out.npy": (150, 450), "out.parquet": (300, 2000)}
 
 
 class Stop(Exception):
@@ -72,7 +72,7 @@ def parts(out):
     return out.parent / f".{out.name}.parts"
 
 
-@pytest.mark.parametrize("stops", [[0], [3], [13], [23], [5, 6, 12, 11, 20]])
+@pytest.mark.parametrize("stops", [[0], [13], [5, 6, 12, 11, 20]])
 def test_interrupted_by_an_error(stops, pipe, texts, whole, out):
     for at in stops:
         with pytest.raises(Stop):
@@ -85,8 +85,7 @@ def test_interrupted_by_an_error(stops, pipe, texts, whole, out):
     assert is_like(out, whole)
 
 
-@pytest.mark.parametrize("cut", [1, 40])
-@pytest.mark.parametrize("name", ["journal", "data"])
+@pytest.mark.parametrize(("name", "cut"), [("journal", 1), ("data", 40)])
 def test_a_batch_cut_short_by_a_kill_is_computed_again(
     name, cut, pipe, texts, whole, out
 ):
@@ -173,8 +172,7 @@ def run_script(script, *args):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-def test_killed_in_the_middle_of_writing(folder, texts, store):
-    pipe = next(trained(texts, store))
+def test_killed_in_the_middle_of_writing(folder, pipe):
     joblib.dump(pipe, folder / "pipe")
     kills = [f"{name}:{size}" for name in SIZES for size in SIZES[name]]
     assert run_script(KILLED, folder, *kills) == [str(-signal.SIGXFSZ)] * len(kills)

@@ -231,26 +231,24 @@ def wait_for(pipe, count):
 
 
 def test_killed_writers_lose_no_stored_entry(tmp_path):
-    """Two processes write; both are killed in the middle of it; twice."""
-    stored = {}
-    for number in (0, 2):
-        pipes, writers = [], []
-        for k in range(2):
-            receive, send = CLEAN.Pipe(duplex=False)
-            args = str(tmp_path), number + k, send
-            writers.append(CLEAN.Process(target=write_for_ever, args=args))
-            pipes.append(receive)
-            writers[-1].start()
-            send.close()
-        for k, pipe in enumerate(pipes):
-            stored[number + k] = wait_for(pipe, 20)
-        for writer in writers:
-            writer.kill()
-            writer.join()
-        for k, pipe in enumerate(pipes):
-            with contextlib.suppress(EOFError):
-                while pipe.poll():
-                    stored[number + k] = pipe.recv()
+    """Two processes write; both are killed in the middle of it."""
+    stored, pipes, writers = {}, [], []
+    for number in range(2):
+        receive, send = CLEAN.Pipe(duplex=False)
+        args = str(tmp_path), number, send
+        writers.append(CLEAN.Process(target=write_for_ever, args=args))
+        pipes.append(receive)
+        writers[-1].start()
+        send.close()
+    for number, pipe in enumerate(pipes):
+        stored[number] = wait_for(pipe, 10)
+    for writer in writers:
+        writer.kill()
+        writer.join()
+    for number, pipe in enumerate(pipes):
+        with contextlib.suppress(EOFError):
+            while pipe.poll():
+                stored[number] = pipe.recv()
     with SentenceCache(tmp_path, "m") as cache:
         for number, last in stored.items():
             count, start = 8 * (last + 1), number * 10**6

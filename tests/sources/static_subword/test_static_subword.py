@@ -38,10 +38,15 @@ def embed(source, texts):
     return source.fit(["film"]).transform(texts).blocks[0].values
 
 
-@pytest.fixture(params=[True, False], ids=["compiled", "python"])
-def compiled(request, monkeypatch):
-    for module in (_model, _piece_tokenizer):
-        monkeypatch.setattr(module, "use_compiled", lambda seconds: request.param)
+@pytest.fixture
+def use_compiled(monkeypatch):
+    """Return a function that sets whether compiled code is used."""
+
+    def use(compiled):
+        for module in (_model, _piece_tokenizer):
+            monkeypatch.setattr(module, "use_compiled", lambda seconds: compiled)
+
+    return use
 
 
 def quantized(n_pieces, dtype, seed=0):
@@ -55,10 +60,17 @@ def quantized(n_pieces, dtype, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "limit"), [("float32", 512), ("float16", None), ("int8", 5)]
+    ("dtype", "limit", "compiled"),
+    [
+        ("float32", 512, True),
+        ("float16", None, True),
+        ("int8", 5, True),
+        ("float32", 5, False),
+    ],
 )
-def test_model2vec(compiled, tmp_path, dtype, limit):
+def test_model2vec(use_compiled, tmp_path, dtype, limit, compiled):
     model2vec = pytest.importorskip("model2vec")
+    use_compiled(compiled)
     n_pieces = tiny_static.wordpiece().get_vocab_size()
     plain = {"table": quantized(n_pieces, dtype)["table"][np.arange(n_pieces) % 7]}
     for tensors in (plain, quantized(n_pieces, dtype)):
@@ -74,9 +86,12 @@ def test_model2vec(compiled, tmp_path, dtype, limit):
         np.testing.assert_allclose(embed(source, TEXTS), expected, atol=tolerance)
 
 
-@pytest.mark.parametrize("make", [tiny_static.unigram, tiny_static.byte_bpe])
-def test_other_tokenizers(compiled, tmp_path, make):
+@pytest.mark.parametrize(
+    ("make", "compiled"), [(tiny_static.unigram, True), (tiny_static.byte_bpe, False)]
+)
+def test_other_tokenizers(use_compiled, tmp_path, make, compiled):
     model2vec = pytest.importorskip("model2vec")
+    use_compiled(compiled)
     tiny_static.save(tmp_path, make(), config={})
     own = model2vec.StaticModel.from_pretrained(tmp_path)
     result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)

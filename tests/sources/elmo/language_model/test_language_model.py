@@ -67,11 +67,8 @@ def test_perplexity_of_rows_and_directions(trained):
     np.testing.assert_allclose(trained.score_samples(texts), likelihoods, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("softmax", "dtype"), [("adaptive", "bfloat16"), ("full", "bfloat16")]
-)
-def test_every_softmax_and_precision_learns(softmax, dtype):
-    model = ElmoLanguageModel(**SMALL, softmax=softmax, dtype=dtype)
+def test_an_adaptive_softmax_learns_in_bfloat16():
+    model = ElmoLanguageModel(**SMALL, softmax="adaptive", dtype="bfloat16")
     model.fit(sentences(50))
     assert model.perplexity(sentences(20, seed=1)) < 6
     same = clone(model).fit(sentences(50))
@@ -97,10 +94,8 @@ def test_saved_model_embeds_and_loads(trained, saved):
     assert copied.perplexity(rows) == trained.perplexity(rows)
 
 
-@pytest.mark.parametrize("kind", ["adaptive", "full"])
-def test_fine_tuning_lowers_perplexity_on_the_domain(trained, kind, tmp_path):
-    if kind == "adaptive":
-        trained = ElmoLanguageModel(**SMALL, softmax=kind).fit(sentences(40))
+def test_fine_tuning_lowers_perplexity_on_the_domain(tmp_path):
+    trained = ElmoLanguageModel(**SMALL, softmax="adaptive").fit(sentences(40))
     trained.save(tmp_path)
     # The sentences of the domain have other words in the places of those known.
     domain, held_out = (sentences(40, "on", seed) for seed in (5, 6))
@@ -163,8 +158,7 @@ def checkpoint(tmp_path_factory):
     return file, file.read_bytes()
 
 
-DAMAGES = [(cut, None) for cut in (0, 16, 300, -16, -1)]
-DAMAGES += [(None, place) for place in (0.0, 0.5, 0.999)]
+DAMAGES = [(0, None), (300, None), (-1, None), (None, 0.5)]
 
 
 @pytest.mark.parametrize(("cut", "flipped"), DAMAGES)
@@ -196,25 +190,10 @@ def test_a_checkpoint_stays_if_the_next_cannot_be_written(tmp_path, monkeypatch)
     assert_same_weights(ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows), whole)
 
 
-class Interrupt(Callback):
-    """Simulates a keyboard interrupt in the second epoch."""
-
-    def on_batch_end(self, net, **kwargs):
-        if len(net.history) == 2:
-            raise KeyboardInterrupt
-
-
-def test_an_interrupt_ends_training():
-    model = ElmoLanguageModel(**SMALL, callbacks=[Interrupt()]).fit(sentences(20))
-    recorded = model.history_[:, "train_perplexity"]
-    assert model.n_iter_ == len(recorded) == 2
-    assert np.isfinite(recorded).all()
-
-
 def test_partial_fit_starts_and_continues():
     model = ElmoLanguageModel(**SMALL)
     actual = [
-        model.partial_fit(sentences(40)).perplexity(sentences(9, seed=1))
+        model.partial_fit(sentences(20)).perplexity(sentences(9, seed=1))
         for _ in range(3)
     ]
     assert actual == sorted(actual, reverse=True)
