@@ -9,9 +9,6 @@ import numpy as np
 from .._kernels._bytes_numba import hash_bytes, low_bytes, prefetch, same_bytes
 from .._kernels._numba import cached_njit, inlined_njit
 
-_POWERS = 10.0 ** np.arange(23)
-_EXACT = np.uint64(2**53)
-_ERROR = 2.0**-49
 LONGEST = 255  # length of a word in the table, which longer words have too
 _AHEAD = 16  # words between the request of a slot and its use
 
@@ -82,124 +79,6 @@ def find_spans(buf, starts, ends, hashes, blob, offsets, slots, rows):
             prefetch(slots, np.int64((hashes[i + _AHEAD] & mask) * np.uint64(16)))
         _, row = _probe(hashes[i], buf, starts[i], ends[i], blob, offsets, slots)
         rows[i] = row
-
-
-@inlined_njit
-def _exponent(buf, at, end):
-    """Read the exponent after an 'e'; return (value, position, ok)."""
-    negative = False
-    if at < end and (buf[at] == 45 or buf[at] == 43):
-        negative = buf[at] == 45
-        at += 1
-    begin = at
-    value = np.int64(0)
-    while at < end and 48 <= buf[at] <= 57 and at - begin < 9:
-        value = value * 10 + (np.int64(buf[at]) - 48)
-        at += 1
-    return (-value if negative else value), at, at > begin
-
-
-@inlined_njit
-def _run(buf, at, end, mantissa):
-    """Append a run of digits to the mantissa; return it and the position."""
-    while at < end:
-        digit = np.uint64(buf[at]) - np.uint64(48)
-        if digit > np.uint64(9):
-            break
-        mantissa = mantissa * np.uint64(10) + digit
-        at += 1
-    return mantissa, at
-
-
-@inlined_njit
-def _digits(buf, at, end):
-    """Read a decimal; return (mantissa, exponent, position, ok).
-
-    It is not ok if it has more than 19 digits, which a mantissa may not hold.
-    """
-    begin = at
-    mantissa, at = _run(buf, at, end, np.uint64(0))
-    point = at
-    if at < end and buf[at] == 46:
-        mantissa, at = _run(buf, at + 1, end, mantissa)
-        return mantissa, point + 1 - at, at, 2 <= at - begin <= 20
-    return mantissa, np.int64(0), at, 1 <= at - begin <= 19
-
-
-@inlined_njit
-def _number(buf, at, end):
-    """Read one number up to a blank; return (float32, position, certain).
-
-    A certain result equals ``np.float32(float(text))``. If the mantissa and the power
-    of ten are exact doubles, one operation rounds correctly; a longer mantissa is
-    rounded before, and the result is certain only if both ends of the interval of the
-    error round to the same float32.
-    """
-    negative = False
-    if at < end and (buf[at] == 45 or buf[at] == 43):
-        negative = buf[at] == 45
-        at += 1
-    mantissa, exponent, at, ok = _digits(buf, at, end)
-    if ok and at < end and (buf[at] == 101 or buf[at] == 69):
-        shift, at, ok = _exponent(buf, at + 1, end)
-        exponent += shift
-    if not ok or (at < end and buf[at] != 32 and buf[at] != 9):
-        return np.float32(0), at, False
-    if mantissa == np.uint64(0):
-        return np.float32(-0.0 if negative else 0.0), at, True
-    if exponent < -22 or exponent > 22:
-        return np.float32(0), at, False
-    value = np.float64(-1.0 if negative else 1.0) * np.float64(mantissa)
-    if exponent < 0:
-        value /= _POWERS[-exponent]
-    else:
-        value *= _POWERS[exponent]
-    if mantissa <= _EXACT:
-        return np.float32(value), at, True
-    low = np.float32(value * (1.0 - _ERROR))
-    return low, at, low == np.float32(value * (1.0 + _ERROR))
-
-
-@cached_njit
-def parse_lines(buf, starts, ends, out, word_ends, uncertain):
-    """Parse ``word number ... number`` lines; flag those to parse again in Python."""
-    for row in range(len(starts)):
-        at, end = starts[row], ends[row]
-        while end > at and (buf[end - 1] == 32 or 9 <= buf[end - 1] <= 13):
-            end -= 1
-        while at < end and buf[at] != 32 and buf[at] != 9:
-            at += 1
-        word_ends[row] = at
-        ok = at > starts[row]
-        for column in range(out.shape[1]):
-            while at < end and (buf[at] == 32 or buf[at] == 9):
-                at += 1
-            if ok:
-                out[row, column], at, ok = _number(buf, at, end)
-        uncertain[row] = not ok or at != end
-
-
-@cached_njit
-def parse_records(buf, width, starts, ends, out):
-    """Split records of word, space and ``width`` bytes; return (count, bytes used).
-
-    The bytes after those used are part of one record.
-    """
-    used = at = np.int64(0)
-    for row in range(len(starts)):
-        while at < len(buf) and buf[at] == 10:
-            at += 1
-        starts[row] = at
-        while at < len(buf) and buf[at] != 32:
-            at += 1
-        if at + 1 + width > len(buf):
-            return row, used
-        ends[row] = at
-        for i in range(width):
-            out[row, i] = buf[at + 1 + i]
-        at += 1 + width
-        used = at
-    return len(starts), used
 
 
 @cached_njit

@@ -1,6 +1,9 @@
 """Readers of word2vec, GloVe and fastText ``.vec`` text, and of word2vec binaries.
 
 A binary record is a word, a space and the float32 numbers.
+
+A file is converted once. A parser compiled with numba converted text twice as fast, but
+compiling it took as long as converting 150 MB.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import numpy as np
 
 from .._core._messages import short_repr
 from ._detect_format import MAX_WORD, check_header, check_row_count
-from ._word_index import pack_spans
+from ._word_index import PackedWords
 
 if TYPE_CHECKING:
     from ._detect_format import Format, SourceStream
@@ -22,143 +25,90 @@ _LONGEST_LINE = 1 << 27
 
 
 def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
-    """Append all rows of a text source to the writer.
-
-    Blocks of whole lines are parsed by compiled code. Other lines (a word that contains
-    spaces, a number that is hard to round, an error) are parsed again in Python, which
-    also raises the error.
-    """
+    """Append all rows of a text source to the writer."""
     check_header(stream, fmt, writer.limit, 2 * fmt.dim)
-    n_read = 0
-    for packed, vectors, n_blank in _parse_blocks(stream, fmt, writer.limit):
-        n_read += len(vectors)
-        writer.repairs["blank_lines"] += n_blank
-        writer.append(packed, vectors)
+    n_read, number = 0, fmt.header_lines
+    for lines in _line_blocks(stream):
+        words, rows = [], []
+        for line in lines:
+            if n_read + len(rows) == writer.limit:
+                break
+            number += 1
+            if line.strip():
+                word, row = _parse_line(line, fmt.dim, f"{stream.path}, line {number}")
+                words.append(word)
+                rows.append(row)
+            else:
+                writer.repairs["blank_lines"] += 1
+        _append(writer, words, rows)
+        n_read += len(rows)
+        if n_read == writer.limit:
+            break
     check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
 
 
-def _parse_blocks(stream, fmt, limit):
-    line = fmt.header_lines + 1
-    left = limit
-    for block in _line_blocks(stream):
-        buf = np.frombuffer(block, np.uint8)
-        starts, ends = _line_spans(buf, left)
-        yield _parse_block(buf, starts, ends, fmt.dim, line, stream.path)
-        line += len(starts)
-        left = left if left is None else left - len(starts)
-        if left == 0:
-            return
+def _append(writer, words, rows):
+    """Append rows (lists of bytes and of float32 arrays) to the writer."""
+    if rows:
+        offsets = np.cumsum([0, *(len(word) + 1 for word in words)])
+        blob = np.frombuffer(b"\n".join([*words, b""]), np.uint8)
+        writer.append(PackedWords(blob, offsets), np.stack(rows))
 
 
 def _line_blocks(stream):
+    """Yield lists of lines without their ends."""
     tail = b""
     while block := stream.read(_BLOCK):
-        cut = block.rfind(b"\n") + 1
-        if not cut:
-            tail += block
-            if len(tail) > _LONGEST_LINE:
-                raise ValueError(
-                    f"{stream.path}: a line before byte {stream.position:,} has over "
-                    f"{_LONGEST_LINE:,} bytes; this is not a text file of vectors."
-                )
-            continue
-        yield tail + block[:cut]
-        tail = block[cut:]
+        *lines, tail = (tail + block).split(b"\n")
+        if len(tail) > _LONGEST_LINE:
+            raise ValueError(
+                f"{stream.path}: a line before byte {stream.position:,} has over "
+                f"{_LONGEST_LINE:,} bytes; this is not a text file of vectors."
+            )
+        yield lines
     if tail:
-        yield tail
+        yield [tail]
 
 
-def _line_spans(buf, limit):
-    ends = np.flatnonzero(buf == 10)
-    if len(buf) and buf[-1] != 10:
-        ends = np.append(ends, len(buf))
-    ends = ends if limit is None else ends[:limit]
-    starts = np.zeros(len(ends), np.int64)
-    starts[1:] = ends[:-1] + 1
-    return starts, ends
-
-
-def _parse_block(buf, starts, ends, dim, first_line, path):
-    """Return the packed words, float32 matrix and number of blank lines of a block."""
-    from ._kernels_numba import parse_lines
-
-    n_lines = len(starts)
-    lines = _long_enough(buf, starts, ends, dim, first_line, path)
-    if len(lines) < n_lines:
-        starts, ends = starts[lines], ends[lines]
-    vectors = np.empty((len(starts), dim), np.float32)
-    word_ends = np.empty(len(starts), np.int64)
-    uncertain = np.empty(len(starts), np.bool_)
-    parse_lines(buf, starts, ends, vectors, word_ends, uncertain)
-    blank = np.zeros(len(starts), bool)
-    for row in np.flatnonzero(uncertain):
-        text = bytes(buf[starts[row] : ends[row]])
-        if not text.strip():
-            blank[row] = True
-            continue
-        where = f"{path}, line {first_line + lines[row]}"
-        length, numbers = parse_line(text, dim, where)
-        word_ends[row] = starts[row] + length
-        with np.errstate(over="ignore"):
-            vectors[row] = numbers
-    if blank.any():
-        rows = np.flatnonzero(~blank)
-        starts, word_ends, vectors = starts[rows], word_ends[rows], vectors[rows]
-    return pack_spans(buf, starts, word_ends), vectors, n_lines - len(vectors)
-
-
-def _long_enough(buf, starts, ends, dim, first_line, path):
-    """Return the lines long enough for a word and its numbers; the others are blank.
-
-    Memory is allocated for these only, so that it is at most twice that of the text,
-    whatever dimension the header states.
-    """
-    is_long = ends - starts >= 2 * dim
-    for row in np.flatnonzero(~is_long & (ends > starts)):
-        text = bytes(buf[starts[row] : ends[row]])
-        if not text.strip():
-            continue
-        # An earlier line may be invalid too; its error is raised first.
-        _parse_block(buf, starts[:row], ends[:row], dim, first_line, path)
-        parse_line(text, dim, f"{path}, line {first_line + row}")
-    return np.flatnonzero(is_long)
-
-
-def parse_line(text, dim, where):
-    """Return the byte length of the word and the list of ``dim`` numbers of a line.
+def _parse_line(line, dim, where):
+    """Return the word and the vector, float32 (dim,), of a line.
 
     It is parsed from the right, as a word may contain spaces (GloVe's ". . .").
     """
-    text = text.rstrip(b" \t\r\n\v\f")
-    fields = text.rsplit(None, dim)
-    if text[:1] in (b" ", b"\t") and len(fields) == dim:
+    fields = line.rsplit(None, dim)
+    if line[:1] in (b" ", b"\t") and len(fields) == dim:
         fields.insert(0, b"")  # the word is the empty string
-    word = fields[0].rstrip(b" \t")
+    word, *numbers = fields
     extra = word.rsplit(None, 1)[1:]
-    if len(fields) != dim + 1 or (extra and _as_number(extra[0]) is not None):
+    if len(numbers) != dim or (extra and _is_number(extra[0])):
         raise ValueError(
-            f"{where}: expected a word and {dim} numbers; got {len(text.split())} "
-            f"columns in {_decoded(text)}. All lines must have as many columns."
+            f"{where}: expected a word and {dim} numbers; got {len(line.split())} "
+            f"columns in {_decoded(line)}. All lines must have as many columns."
         )
-    numbers = [_as_number(field) for field in fields[1:]]
-    if None in numbers:
-        column = numbers.index(None)
-        raise ValueError(
-            f"{where}: {_decoded(fields[1 + column])} in column {column + 2} is not a "
-            f"number; expected a word and {dim} numbers in {_decoded(text)}."
-        )
-    return len(text) - len(text[len(word) :]), numbers
-
-
-def _as_number(field):
     try:
-        return None if b"_" in field else float(field)
+        with np.errstate(over="ignore"):
+            vector = np.array(numbers, np.float32)
     except ValueError:
-        return None
+        vector = None
+    if vector is None or b"_" in line[len(word) :]:  # Python reads 1_0 as 10
+        column = next(i for i, n in enumerate(numbers, 2) if not _is_number(n))
+        raise ValueError(
+            f"{where}: {_decoded(numbers[column - 2])} in column {column} is not a "
+            f"number; expected a word and {dim} numbers in {_decoded(line)}."
+        )
+    return word, vector
+
+
+def _is_number(field):
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return b"_" not in field
 
 
 def _decoded(text):
-    return short_repr(text.decode("utf-8", "replace"))
+    return short_repr(text.strip().decode("utf-8", "replace"))
 
 
 def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
@@ -166,42 +116,41 @@ def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     width = 4 * fmt.dim
     check_header(stream, fmt, writer.limit, width + 1)
     n_read, data = 0, b""
-    left = writer.limit
-    while left is None or left > 0:
+    while writer.limit is None or n_read < writer.limit:
         block = stream.read(_BLOCK)
-        data += block
-        packed, vectors, used = _split_records(data, width, left)
-        if len(vectors):
-            writer.append(packed, vectors)
-        n_read += len(vectors)
-        left = left if left is None else left - len(vectors)
-        data = data[used:]
+        left = None if writer.limit is None else writer.limit - n_read
+        words, rows, data = _split_records(data + block, fmt.dim, left)
+        _append(writer, words, rows)
+        n_read += len(rows)
         if len(data) > width + MAX_WORD:
             raise ValueError(
                 f"{stream.path}: word {n_read} before byte {stream.position:,} has "
                 f"over {MAX_WORD:,} bytes; the file is corrupt."
             )
         if not block:
-            _check_rest(stream, data, left, n_read, width)
+            _check_rest(stream, data, n_read, width)
             break
     check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
 
 
-def _split_records(data, width, left):
-    from ._kernels_numba import parse_records
+def _split_records(data, dim, limit):
+    """Return the words and vectors of complete records, and the bytes after them."""
+    words, rows, at = [], [], 0
+    while limit is None or len(rows) < limit:
+        start = at
+        while data[start : start + 1] == b"\n":
+            start += 1
+        space = data.find(b" ", start)
+        if space < 0 or space + 1 + 4 * dim > len(data):
+            break
+        words.append(data[start:space])
+        rows.append(np.frombuffer(data, "<f4", dim, space + 1).astype(np.float32))
+        at = space + 1 + 4 * dim
+    return words, rows, data[at:]
 
-    buf = np.frombuffer(data, np.uint8)
-    n_rows = len(buf) // (width + 1)
-    n_rows = n_rows if left is None else min(left, n_rows)
-    starts, ends = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    out = np.empty((n_rows, width), np.uint8)
-    count, used = parse_records(buf, width, starts, ends, out)
-    vectors = out[:count].view("<f4").astype(np.float32, copy=False)
-    return pack_spans(buf, starts[:count], ends[:count]), vectors, used
 
-
-def _check_rest(stream, data, left, n_read, width):
-    if left == 0 or not data.strip(b"\r\n"):
+def _check_rest(stream, data, n_read, width):
+    if not data.strip(b"\r\n"):
         return
     word = data.lstrip(b"\n").partition(b" ")[0][:40].decode("utf-8", "replace")
     raise ValueError(
