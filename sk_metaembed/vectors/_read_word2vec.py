@@ -29,7 +29,8 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     check_header(stream, fmt, writer.limit, 2 * fmt.dim)
     n_read, number = 0, fmt.header_lines
     for lines in _line_blocks(stream):
-        words, rows = [], []
+        words: list[bytes] = []
+        rows: list[np.ndarray] = []
         for line in lines:
             if n_read + len(rows) == writer.limit:
                 break
