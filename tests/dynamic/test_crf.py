@@ -174,28 +174,10 @@ def test_a_path_with_one_violation_is_better_than_with_two():
     torch.testing.assert_close(shares, expected, atol=1e-5, rtol=1e-4)
 
 
-def test_a_sentence_is_the_same_alone_and_in_any_batch():
-    chain, scores, grid = chain_of(5), scores_of(LENGTHS, 5), grid_of(LENGTHS)
-    tags = scores.argmax(dim=1)
-    together = (
-        best_tags(scores, chain, grid),
-        tag_probabilities(scores, chain, grid),
-        tag_losses(scores, chain, grid, tags),
-    )
-    for n, part in zip(LENGTHS, parts(LENGTHS), strict=True):
-        alone = grid_of([n])
-        assert torch.equal(best_tags(scores[part], chain, alone), together[0][part])
-        mine = tag_probabilities(scores[part], chain, alone)
-        torch.testing.assert_close(mine, together[1][part], rtol=1e-5, atol=1e-6)
-        mine = tag_losses(scores[part], chain, alone, tags[part])
-        torch.testing.assert_close(mine, together[2][part], rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("scale", [1.0, 30.0])
-def test_long_sentences_stay_exact(scale):
+def test_long_sentences_stay_exact():
     lengths = (500, 3, 500)
-    chain = chain_of(4, scale=scale)
-    scores = scores_of(lengths, 4, scale=scale)
+    chain = chain_of(4, scale=30.0)
+    scores = scores_of(lengths, 4, scale=30.0)
     tags, grid = scores.argmax(dim=1), grid_of(lengths)
     exact = Chain(*(part.double() for part in chain)), grid
     losses = tag_losses(scores, chain, grid, tags)

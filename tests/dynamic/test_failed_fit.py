@@ -87,15 +87,6 @@ def test_invalid_parameters_do_not_destroy_a_net(embedded, labels):
     assert list(model.classes_) == ["high", "low"]
 
 
-def test_a_failed_first_fit_leaves_nothing(embedded, labels):
-    model = DynamicMetaClassifier(callbacks=[Fail(RuntimeError())], **SMALL)
-    before = dict(vars(model))
-    for method in (model.fit, model.partial_fit):
-        with pytest.raises(RuntimeError):
-            method(embedded, labels)
-        assert vars(model) == before
-
-
 def test_a_failed_fold_leaves_the_net_of_all_rows_as_it_was(embedded, labels):
     model = DynamicMetaEmbedding(cv=2, **SMALL).fit(embedded, labels)
     before = state(model, embedded)

@@ -29,8 +29,9 @@ def pair():
     return tiny_bert.network(**size), tokenizer
 
 
-@pytest.mark.parametrize("max_length", [None, 8])
-@pytest.mark.parametrize("output", ["words", "mean", "cls"])
+@pytest.mark.parametrize(
+    ("output", "max_length"), [("words", 8), ("mean", None), ("cls", 8)]
+)
 def test_pieces_are_those_of_the_frozen_source(pair, max_length, output):
     source = TransformerEmbedding(pair, (1, 2), output=output, max_length=max_length)
     tokens = Tokenizer().transform([*TEXTS, LONG])
@@ -47,10 +48,9 @@ def test_pieces_are_those_of_the_frozen_source(pair, max_length, output):
     np.testing.assert_array_equal(pieces.known[level], whole.blocks[0].known)
 
 
-@pytest.mark.parametrize("output", ["words", "mean"])
-def test_a_cased_model_is_trained_on_case(pair, output):
+def test_a_cased_model_is_trained_on_case(pair):
     """Only case and punctuation tell the texts apart."""
-    tuned = TrainableTransformer(TransformerEmbedding(pair, output=output), lr=1e-3)
+    tuned = TrainableTransformer(TransformerEmbedding(pair, output="words"), lr=1e-3)
     tokens = Tokenizer().transform(CASED)
     clf = DynamicMetaClassifier(trainable=tuned, **OPTIONS).fit(tokens, Y)
     expected = clf.predict_proba(tokens[:3])

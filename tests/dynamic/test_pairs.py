@@ -36,7 +36,6 @@ SMALL = {
     "early_stopping": True,
     "random_state": 0,
 }
-LEVELS = [("type", "type"), ("token", "type"), ("sequence", "sequence")]
 N = 40
 
 
@@ -128,7 +127,7 @@ def test_mixed_words_of_pairs_can_be_pooled(pairs, labels):
 
 @pytest.mark.parametrize(
     ("levels", "attention"),
-    [*((levels, "word") for levels in LEVELS), (LEVELS[0], "context")],
+    [(("token", "type"), "context"), (("sequence", "sequence"), "word")],
     ids=str,
 )
 def test_vectors_of_pairs_are_those_of_the_sides(levels, attention, labels):

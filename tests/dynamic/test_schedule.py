@@ -65,16 +65,6 @@ def test_defaults_learn_from_few_rows():
     assert model.score(X[200:], y[200:]) > 0.9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_rows", [64, 200])
-def test_defaults_learn_more_from_few_rows_than_the_published_net(n_rows):
-    X, y = topics(600)
-    model = DynamicMetaClassifier(random_state=0).fit(X[:n_rows], y[:n_rows])
-    before = DynamicMetaClassifier.published(encoder="mean", random_state=0)
-    before.fit(X[:n_rows], y[:n_rows])
-    assert before.score(X[200:], y[200:]) < model.score(X[200:], y[200:]) - 0.1
-
-
 class Rates(Callback):
     """Record the learning rate of each step."""
 

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.utils._testing import assert_docstring_consistency
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -51,16 +50,6 @@ def test_the_docstring_has_each_option_with_its_default(estimator):
     for name, default in estimator._train_options.items():
         shown = f'"{default}"' if isinstance(default, str) else repr(default)
         assert f"default={shown}." in documented.split(f"``{name}`` : ")[1][:99]
-
-
-@pytest.mark.filterwarnings("ignore:Checking was skipped")
-def test_common_parameters_have_common_descriptions():
-    own = {"encoder_dim", "embedding_dropout, encoder_dropout, head_dropout"}
-    own |= {"hidden_dims", "early_stopping", "validation_fraction", "class_weight"}
-    own |= {"n_iter_no_change", "max_epochs", "train_options"}
-    assert_docstring_consistency(
-        ALL, include_params=True, exclude_params=own, include_attrs=True
-    )
 
 
 def test_options_train_the_net(embedded, labels):

@@ -88,13 +88,10 @@ def vectors(tuned, tokens, rows=None, network=None):
     "options",
     [
         {},
-        {"layers": "all"},
-        {"subword": "first", "layers": 1},
+        {"subword": "first", "layers": "all"},
         {"subword": "max", "max_length": 6},
         {"subword": "last", "max_length": 4},
-        {"output": "words", "max_length": 7},
         {"output": "mean", "prompt": "query: ", "batch_tokens": 20},
-        {"output": "cls", "batch_tokens": 1},
     ],
     ids=str,
 )
@@ -160,14 +157,13 @@ def test_all_of_it_is_trained_but_what_the_vectors_do_not_depend_on(data):
 
 
 @needs_peft
-@pytest.mark.parametrize("n_layers", [1, "all"])
-def test_lora_trains_its_additions_alone(data, n_layers):
-    tuned = Tuned(source(), n_layers=n_layers, method="lora", rank=2, lr=0.01)
+def test_lora_trains_its_additions_alone(data):
+    tuned = Tuned(source(), n_layers=1, method="lora", rank=2, lr=0.01)
     moved, names = changed(tuned, data)
     assert moved
     assert all(".lora_" in name for name in moved)
     layers = {name.split(".")[2] for name in names if ".lora_" in name}
-    assert layers == ({"1"} if n_layers == 1 else {"0", "1"})
+    assert layers == {"1"}
     again = tuned.prepare(data[0]).network().trained_parameters()
     assert all(".lora_" in name for name in again)
 
@@ -266,20 +262,6 @@ def test_a_pickle_has_the_trained_weights_and_continues_the_same(data):
     )
 
 
-def test_states_hold_the_trained_weights_alone(data):
-    model = classifier(Tuned(source(), n_layers=1)).fit(*data)
-    module = model.net_.module_
-    state = module.state_dict()
-    selected = [name for name in state if name.startswith("trained.")]
-    assert selected
-    assert all(".encoder.layer.1." in name for name in selected)
-    frozen = state_of(model.trained_["transformer"].network)
-    module.load_state_dict({n: torch.zeros_like(w) for n, w in state.items()})
-    for name, weight in state_of(model.trained_["transformer"].network).items():
-        expected = torch.zeros_like(weight) if ".layer.1." in name else frozen[name]
-        assert torch.equal(weight, expected)
-
-
 def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     options = {"warm_start": True, "early_stopping": False}
     tuned = [("a", Tuned(source())), ("b", Tuned(source(), lr=0.5))]
@@ -330,9 +312,7 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
     ("trainable", "error", "message"),
     [
         (source(), TypeError, r"got TransformerEmbedding. Wrap a trans"),
-        ([source()], TypeError, "takes a TrainableTransformer,"),
         ([("bert", source())], TypeError, "got TransformerEmbedding"),
-        ("bert", TypeError, "takes a TrainableTransformer,"),
         (Tuned, TypeError, "got class TrainableTransformer. Wrap"),
         ([Tuned(source())], TypeError, "got TrainableTransformer. Give each one"),
         ([("lr", Tuned(source()))], ValueError, "conflict with constructor"),
@@ -342,7 +322,6 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
         (Tuned(source(preprocess="unit")), ValueError, "preprocess='unit'"),
         (Tuned(source(layers=1), n_layers=2), ValueError, "there are 1 layers"),
         (Tuned(source(layers=0), method="lora", n_layers=1), ValueError, "there"),
-        (Tuned(source(), n_layers=0), ValueError, "'n_layers' parameter"),
         (Tuned(source(), lr=0), ValueError, "'lr' parameter"),
         (Tuned(TransformerEmbedding("/no/where")), OSError, "/no/where"),
     ],
@@ -380,13 +359,13 @@ def test_lora_without_peft_names_the_extra(data, monkeypatch):
 
 # ConvBERT lets padding into the vectors beside it; T5 is a pair of networks; XLM has
 # the parts of its layers in several lists.
-@pytest.mark.parametrize("family", ["ConvBert", "GPT2", "T5", "XLM"])
+@pytest.mark.parametrize("family", ["ConvBert", "T5", "XLM"])
 def test_other_families_are_trained_at_their_top_too(data, family):
     tokens, y = data
     pair = network(family, **FAMILIES[family]), tiny_bert.tokenizer()
     tuned = Tuned(TransformerEmbedding(pair, max_length=40), n_layers=1, lr=0.01)
     moved, _ = changed(tuned, data, max_epochs=1)
-    top = {"ConvBert": "encoder.layer.1.", "GPT2": "h.1.", "T5": "encoder.block.1."}
+    top = {"ConvBert": "encoder.layer.1.", "T5": "encoder.block.1."}
     parts = ("attentions.1.", "layer_norm1.1.", "ffns.1.", "layer_norm2.1.")
     parts = parts if family == "XLM" else (top[family],)
     assert all(name.startswith(parts) for name in moved)
