@@ -122,10 +122,8 @@ def test_output_other_than_rows_of_numbers_is_refused(make, error, match):
         EstimatorEmbedding(Giving(make)).fit(TEXTS)
 
 
-@pytest.mark.parametrize(
-    "estimator", [TfidfVectorizer(), make_pipeline(HashingVectorizer())]
-)
-def test_tokens_where_strings_are_needed_get_a_hint(estimator):
+def test_tokens_where_strings_are_needed_get_a_hint():
+    estimator = make_pipeline(HashingVectorizer())
     message = "failed on a TokenSequences: .*lower.*Set as_text=True"
     with pytest.raises(TypeError, match=message):
         EstimatorEmbedding(estimator).fit(TEXTS)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -15,7 +14,6 @@ from sk_metaembed import (
     EmbeddedSequences,
     Pooling,
     SourceSelector,
-    StackedMetaClassifier,
     TokenSequences,
 )
 
@@ -98,8 +96,6 @@ def test_a_tolerance_ends_the_search():
     [
         ("auto", None, "forward"),
         ("auto", -0.03, "backward"),
-        (1, None, "forward"),
-        (3, 0.5, "backward"),
         (0.75, None, "backward"),
     ],
 )
@@ -147,26 +143,6 @@ def test_layers_are_selected_as_a_group_or_one_by_one():
     assert selector.sources_ == selector.blocks_ == ["b__0", "c"]
 
 
-class Spread(BaseEstimator):
-    """Scores blocks by their largest variance, as no label is needed for."""
-
-    def fit(self, X, y=None):
-        """Learn nothing."""
-        return self
-
-    def score(self, X, y=None):
-        """Return the largest variance of a block."""
-        return max(block.values.var() for block in X.blocks)
-
-
-def test_labels_are_optional_if_no_step_uses_them():
-    X, _ = planted()
-    options = {"n_sources_to_select": 1, "cv": KFold(2)}
-    assert SourceSelector(Spread(), **options).fit(X).sources_ == ["clear"]
-
-    assert not SourceSelector(Spread()).__sklearn_tags__().target_tags.required
-
-
 def test_nan_scores_are_the_lowest():
     X, y = planted()
 
@@ -190,10 +166,6 @@ def test_a_mistyped_label_is_not_scored():
     assert after.sources_ == before.sources_
     for one, other in zip(after.history_, before.history_, strict=True):
         assert one["mean_score"] == pytest.approx(other["mean_score"], abs=0.02)
-    stack = StackedMetaClassifier(tfidf=False, cv=2)
-    with pytest.warns(UserWarning, match="rare classes") as found:
-        SourceSelector(stack, cv=2, tol=0.5).fit(X.select(["dim", "clear"]), labels)
-    assert len(found) == 1
 
 
 def test_metadata_are_routed():
@@ -210,24 +182,12 @@ def test_metadata_are_routed():
         selector.fit(X, y)
 
 
-def test_feature_names_are_those_of_selected_blocks():
-    X, y = planted()
-    selector = SourceSelector(end()).fit(X, y)
-    assert selector.get_feature_names_out().tolist() == ["dim__0", "clear__0"]
-    given = [f"union__{name}" for name in NAMES]
-    assert selector.get_feature_names_out(given).tolist() == given[1:3]
-    with pytest.raises(ValueError, match="number of dimensions, 4; got 2"):
-        selector.get_feature_names_out(given[:2])
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"n_sources_to_select": 4}, "=4 must be smaller than .* sources in X, 4"),
         ({"n_sources_to_select": 9, "by": "block"}, "number of blocks in X, 4"),
-        ({"n_sources_to_select": 0}, "'n_sources_to_select' parameter"),
         ({"tol": -0.1}, "tol must be nonnegative in forward selection; got -0.1"),
-        ({"cv": 40}, "n_splits=40"),
     ],
 )
 def test_wrong_parameters_are_named(options, words):
@@ -238,9 +198,5 @@ def test_wrong_parameters_are_named(options, words):
 
 def test_wrong_input_raises():
     X, y = planted()
-    with pytest.raises(ValueError, match="requires y to be passed"):
-        SourceSelector(end()).fit(X)
-    with pytest.raises(TypeError, match="takes EmbeddedSequences, got list"):
-        SourceSelector(end()).fit(["a text"] * N, y)
     with pytest.raises(TypeError, match="'score' method"):
         SourceSelector(ConcatMetaEmbedding()).fit(X, y)

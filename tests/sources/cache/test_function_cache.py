@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -40,8 +39,9 @@ class Lengths:
         return [entry for call in self.calls for entry in call]
 
 
-@pytest.mark.parametrize("as_text", [False, True])
-@pytest.mark.parametrize("level", ["type", "token", "sequence"])
+@pytest.mark.parametrize(
+    ("level", "as_text"), [("type", False), ("token", True), ("sequence", False)]
+)
 def test_results_are_those_without_a_cache(level, as_text, tmp_path):
     plain, func = Lengths(level), Lengths(level)
     expected = FunctionEmbedding(plain, level, as_text=as_text).fit_transform(TEXTS)
@@ -130,7 +130,7 @@ def without_key(words):
     return [[1.0] for _ in words]
 
 
-@pytest.mark.parametrize("key", [None, "", 3])
+@pytest.mark.parametrize("key", [None, 3])
 def test_a_function_needs_a_key(key, tmp_path):
     if key is not None:
         without_key.cache_key = key
@@ -146,14 +146,6 @@ def test_entries_of_another_dimension_are_computed_again(tmp_path):
     source = FunctionEmbedding(func, cache=tmp_path, dim=3).fit(["a b"])
     assert source.transform(["b"])[0].tolist() == [[1.0, 2.0, 3.0]]
     assert func.entries == ["a", "b"]
-
-
-def test_faulty_results_are_named_and_not_stored(tmp_path):
-    func = Lengths()
-    func.vector = lambda word: [np.nan if word == "b" else 1.0]
-    with pytest.raises(ValueError, match="result 1, for 'b', contains NaN"):
-        FunctionEmbedding(func, cache=tmp_path).fit(["a b"])
-    assert EmbeddingCache(tmp_path).info().entries == 0
 
 
 def test_processes_take_turns(tmp_path):

@@ -241,7 +241,7 @@ def test_killed_writers_lose_no_stored_entry(tmp_path):
         writers[-1].start()
         send.close()
     for number, pipe in enumerate(pipes):
-        stored[number] = wait_for(pipe, 10)
+        stored[number] = wait_for(pipe, 5)
     for writer in writers:
         writer.kill()
         writer.join()

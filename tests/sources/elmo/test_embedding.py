@@ -23,14 +23,19 @@ SENTENCES = [
     ["a", "café", "x" * 60, "é" * 24 + "ab", "", "\ud800", "🎬🎬"],
 ]
 OTHERS = {
-    "one highway": {"n_highway": 1},
     "no highway": {"n_highway": 0},
     "no skip connections": {"skip_connections": False},
-    "tanh": {"activation": "tanh"},
-    "other filters": {"filters": ((2, 7), (5, 2), (7, 3)), "char_dim": 5},
+    "tanh and other filters": {
+        "activation": "tanh",
+        "filters": ((2, 7), (5, 2), (7, 3)),
+        "char_dim": 5,
+    },
     "clips that bite": {"cell_clip": 0.3, "proj_clip": 0.2},
-    "no clips": {"cell_clip": None, "proj_clip": None},
-    "one layer": {"n_layers": 1},
+    "one layer without clips": {
+        "n_layers": 1,
+        "cell_clip": None,
+        "proj_clip": None,
+    },
     "short words": {"max_characters": 12, "filters": ((1, 3), (12, 2))},
     "cells as wide as what they are projected to": {"cell_dim": 4},
 }
@@ -89,7 +94,7 @@ def test_packed_matrices_give_the_same(monkeypatch, tmp_path):
         assert_close(a.values, b.values)
 
 
-@pytest.mark.parametrize("stateful", [False, True])
+@pytest.mark.parametrize("stateful", [True])
 def test_both_directions_in_one_layer_give_the_same(monkeypatch, stateful, tmp_path):
     expected = source(stateful=stateful).fit(SENTENCES)
     expected = [expected.transform(SENTENCES) for _ in range(2)]
@@ -155,7 +160,7 @@ def test_the_mix_is_gamma_times_softmax_weighted_layers(layers):
     )
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 10, None])
+@pytest.mark.parametrize("batch_tokens", [1, 10])
 def test_batches_and_company_do_not_matter(batch_tokens, layers):
     step = source(batch_tokens=batch_tokens).fit(SENTENCES)
     order = [5, 0, 3, 1]
@@ -223,7 +228,7 @@ def test_states_are_saved(tmp_path):
     assert loaded.transform(SENTENCES[::-1]) == step.transform(SENTENCES[::-1])
 
 
-@pytest.mark.parametrize("output", ["layers", "elmo", "default"])
+@pytest.mark.parametrize("output", ["layers", "default"])
 def test_the_cache_gives_the_same_without_computing(output, tmp_path, monkeypatch):
     plain = source(output=output).fit_transform(SENTENCES)
     step = source(output=output, cache=tmp_path)
@@ -290,8 +295,6 @@ def test_fit_computes_nothing_unless_something_is_learned(output, dims, monkeypa
         ({"output": "lstm_outputs3"}, r"output must be .*'lstm_outputs2'.* 2 LSTM"),
         ({"mix_weights": [1, 2]}, "mix_weights must be 3 finite numbers"),
         ({"stateful": True, "cache": "folder"}, "cannot be cached"),
-        ({"device": "abacus"}, "ElmoEmbedding: device='abacus' is not a torch device"),
-        ({"gamma": np.inf}, "'gamma' parameter"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, message):

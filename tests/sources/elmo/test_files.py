@@ -58,8 +58,6 @@ def test_options_for_training_have_fewer_keys(model):
         ((), {"char_cnn": ...}, "'char_cnn' is missing in"),
         ((), {"bidirectional": False}, "'bidirectional'"),
         (("lstm",), {"dim": 0}, "'lstm.dim'"),
-        (("lstm",), {"n_layers": 2.0}, "'lstm.n_layers'"),
-        (("lstm",), {"cell_clip": -3}, "'lstm.cell_clip'"),
         (("char_cnn",), {"embedding": 16}, "'char_cnn.embedding.dim'"),
         (("char_cnn",), {"filters": [[1, 2, 3]]}, "'char_cnn.filters'"),
         (("char_cnn",), {"filters": [[51, 2]]}, "50 characters of a word"),
@@ -73,9 +71,8 @@ def test_strange_options_are_named(model, keys, values, mentioned):
     assert_refused(model, ValueError, str(model[0]), mentioned)
 
 
-@pytest.mark.parametrize("data", [b"{", b"\xff\xfe{}"])
-def test_options_that_are_not_json(model, data):
-    model[0].write_bytes(data)
+def test_options_that_are_not_json(model):
+    model[0].write_bytes(b"\xff\xfe{}")
     assert_refused(model, ValueError, str(model[0]), "JSON")
 
 
@@ -87,16 +84,10 @@ def test_files_that_are_not_there(model, which):
     assert_refused(model, FileNotFoundError, str(model[which]))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_truncated_weights(model, share):
+def test_truncated_weights(model):
     data = model[1].read_bytes()
-    model[1].write_bytes(data[: int(share * len(data))])
+    model[1].write_bytes(data[: len(data) // 2])
     assert_refused(model, ValueError, str(model[1]), "corrupt, truncated")
-
-
-def test_weights_of_another_format(model):
-    model[1].write_text("<html>not found</html>" * 100)
-    assert_refused(model, ValueError, str(model[1]), "in another format")
 
 
 def test_arrays_of_another_kind(model):

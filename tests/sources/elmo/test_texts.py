@@ -101,18 +101,6 @@ def test_a_cache_keeps_texts_and_token_lists_apart(tmp_path):
             assert_close(block.values, expected[id(X)][name].values)
 
 
-def test_states_are_carried_over_texts():
-    tokens = Tokenizer().transform(TEXTS)
-    words = ELMO_WORDS.transform(TEXTS)
-    lists = TokenSequences.from_lists(words.to_list())
-    texts, elmo = source(stateful=True).fit(tokens), source(stateful=True).fit(lists)
-    selected = np.array([word.isalnum() for word in words.types])[words.codes]
-    for _ in range(2):
-        result, expected = texts.transform(tokens), elmo.transform(lists)
-        values = expected.block("layer2").values[selected]
-        assert_close(result.block("layer2").values, values)
-
-
 def test_tokens_that_are_not_in_the_text_are_not_known():
     tokens = Tokenizer(tokenizer=lambda text: [*text.split(), "end"]).transform(TEXTS)
     missing = tokens.types[tokens.codes] == "end"

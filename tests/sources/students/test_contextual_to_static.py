@@ -123,7 +123,6 @@ def test_the_corpus_is_streamed():
         ({"block": "middle"}, KeyError, "No block is named 'middle'"),
         ({"block": "low", "corpus": []}, ValueError, "contains no words"),
         ({"corpus": "one text"}, TypeError, "single str"),
-        ({"corpus": None}, TypeError, "NoneType"),
         ({"batch_size": 0}, ValueError, "batch_size == 0, must be >= 1"),
         ({"source": 3}, TypeError, "fitted estimator"),
     ],

@@ -162,14 +162,6 @@ def test_copies_of_held_out_texts_are_not_learned_from():
     assert student.fit(["u1 v1"] * 40).cosine_ is None
 
 
-def test_singular_systems_are_solved():
-    X = [f"p q {text}" for text in texts(300, words=WORDS[:4])]
-    student = DistilledEmbedding(teacher(), alpha=1e-9, max_features=10, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert student.fit(X).cosine_ > 0.9
-
-
 def test_cosine_is_of_texts_that_were_held_out():
     X = texts(400)
     student = DistilledEmbedding(teacher(), alpha=0.1, random_state=0).fit(X)
@@ -209,13 +201,6 @@ def test_blocks_of_the_teacher_are_concatenated():
     np.testing.assert_allclose(vectors(student, X)[:, :6], vectors(one, X), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("X", "match"),
-    [
-        (["", ""], "found no tokens in 2 sequences. All of them are empty"),
-        (["zyxwv", "qqq", ""], "no vector for any of the 2 nonempty texts"),
-    ],
-)
-def test_nothing_to_learn_from(X, match):
-    with pytest.raises(ValueError, match=match):
-        DistilledEmbedding(teacher()).fit(X)
+def test_nothing_to_learn_from():
+    with pytest.raises(ValueError, match="no vector for any of the 2 nonempty texts"):
+        DistilledEmbedding(teacher()).fit(["zyxwv", "qqq", ""])

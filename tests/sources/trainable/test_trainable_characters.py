@@ -7,7 +7,6 @@ import torch
 from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    FunctionEmbedding,
     Tokenizer,
     TokenSequences,
     TrainableCharacters,
@@ -122,19 +121,6 @@ def test_unseen_characters_have_zero_vectors():
     assert char().prepare(tokens).unseen[ord("x")]
 
 
-def lengths(words):
-    return np.array([[len(w), 1.0] for w in words])
-
-
-@pytest.mark.parametrize("attention", ["word", "context"])
-def test_static_sources_stay_static(data, attention):
-    tokens, y = data
-    embedded = FunctionEmbedding(lengths).fit_transform(tokens)
-    step = DynamicMetaEmbedding(attention, trainable=char(), **OPTIONS)
-    (block,) = step.fit_transform(embedded, y).blocks
-    assert block.level == ("type" if attention == "word" else "token")
-
-
 def test_lower_case_and_long_words():
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
     opened = char(lowercase=True, max_chars=5).prepare(tokens)
@@ -153,8 +139,6 @@ def test_lower_case_and_long_words():
     [
         ({"filters": ()}, "filters is empty"),
         ({"filters": ((3, 0),)}, r"filters must be pairs .* got \(3, 0\)"),
-        ({"filters": (3, 30)}, "filters must be pairs .* got 3"),
-        ({"max_chars": 0}, "'max_chars' parameter"),
     ],
 )
 def test_invalid_options_raise(data, options, message):

@@ -51,8 +51,9 @@ def from_best_window(places, parts, n, subword):
     return HOW[subword](states[places - start + 1])
 
 
-@pytest.mark.parametrize("max_length", [6, 9, 16])
-@pytest.mark.parametrize("subword", ["first", "last", "mean", "max"])
+@pytest.mark.parametrize(
+    ("max_length", "subword"), [(6, "first"), (9, "last"), (6, "mean"), (16, "max")]
+)
 def test_windows_equal_direct_calls_of_the_model(pair, max_length, subword):
     source = TransformerEmbedding(pair, max_length=max_length, subword=subword)
     block = source.fit_transform([LONG, ["good"], LONG]).blocks[0]
