@@ -46,7 +46,6 @@ ROOMS = {
                 "PretrainedEmbedding",
                 "Word2VecEmbedding",
                 "FastTextEmbedding",
-                "BytePairEmbedding",
             ],
             "Static vectors of subwords": ["StaticSubwordEmbedding"],
             "Contextual vectors": ["ElmoEmbedding", "TransformerEmbedding"],

@@ -45,7 +45,6 @@ from .sequences import EmbeddedSequences as EmbeddedSequences
 from .sequences import SequencePairs as SequencePairs
 from .sequences import Tokenizer as Tokenizer
 from .sequences import TokenSequences as TokenSequences
-from .sources import BytePairEmbedding as BytePairEmbedding
 from .sources import ContrastiveEmbedding as ContrastiveEmbedding
 from .sources import DistilledEmbedding as DistilledEmbedding
 from .sources import ElmoEmbedding as ElmoEmbedding

@@ -71,7 +71,6 @@ ESTIMATORS = [
     sk.PretrainedEmbedding(vectors()),
     sk.Word2VecEmbedding(**GENSIM),
     sk.FastTextEmbedding(**FASTTEXT),
-    sk.BytePairEmbedding(sk.Word2VecEmbedding(**GENSIM, random_state=0), vocab_size=40),
     sk.FunctionEmbedding(spelling),
     sk.EstimatorEmbedding(
         make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())

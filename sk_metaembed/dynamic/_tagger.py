@@ -45,7 +45,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         addition to the blocks of X or alone. X may then be texts, token lists or
         TokenSequences; it must have blocks if it had blocks in fit.
         `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
-        learns word vectors from characters or byte pairs.
+        learns word vectors from characters.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256

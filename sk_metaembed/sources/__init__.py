@@ -26,8 +26,6 @@ from .transformer._forward import OutputSpec
 from .transformer._loaded_model import LoadedModel
 from .transformer._model import TransformerModel
 from .words._base import BaseWordEmbedding, OOVPolicy
-from .words._byte_pair_embedding import BytePairEmbedding
-from .words._byte_pairs import BytePairs
 from .words._fasttext import FastTextEmbedding, NgramVectors
 from .words._lsa import LSAEmbedding
 from .words._pretrained import PretrainedEmbedding
@@ -36,7 +34,6 @@ from .words._word2vec import Word2VecEmbedding
 __all__ = [
     "BaseEmbedding",
     "BaseWordEmbedding",
-    "BytePairEmbedding",
     "ContrastiveEmbedding",
     "DistilledEmbedding",
     "ElmoEmbedding",
@@ -64,7 +61,6 @@ set_public_module(
     globals(),
     NgramVectors,
     OOVPolicy,
-    BytePairs,
     CharacterSpec,
     TransformerSpec,
     OutputSpec,

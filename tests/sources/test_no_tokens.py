@@ -11,7 +11,6 @@ SOURCES = [
     sk.Word2VecEmbedding(min_count=1),
     sk.FastTextEmbedding(min_count=1, bucket=10),
     sk.LSAEmbedding(2),
-    sk.BytePairEmbedding(),
     sk.DistilledEmbedding(sk.LSAEmbedding(2)),
     sk.EstimatorEmbedding(sk.Pooling()),
     sk.FunctionEmbedding(lambda words: np.ones((len(words), 2)), "type"),

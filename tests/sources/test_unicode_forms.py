@@ -50,9 +50,6 @@ STEPS = {
     ),
     "lsa": lambda: sk.LSAEmbedding(3, random_state=0),
     "lsa-characters": lambda: sk.LSAEmbedding(3, char_ngrams=(1, 2), random_state=0),
-    "byte pairs": lambda: sk.BytePairEmbedding(
-        sk.Word2VecEmbedding(**TINY), vocab_size=20
-    ),
     "distilled": lambda: sk.DistilledEmbedding(sk.LSAEmbedding(3, random_state=0)),
     "own": OneHot,
     "nfc file": lambda: stored("NFC"),

@@ -10,7 +10,6 @@ from ..._core._sklearn import Interval, StrOptions
 from ..._io._handle import shared
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
-from ..words._byte_pairs import import_tokenizers
 from ._model import StaticModel, StaticSpec
 
 if TYPE_CHECKING:
@@ -184,7 +183,13 @@ class StaticSubwordEmbedding(BaseEmbedding):
 
 
 def _open_model(source):
-    import_tokenizers()
+    try:
+        import tokenizers  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "Static subword models require tokenizers: "
+            "pip install 'sk_metaembed[subwords]'."
+        ) from error
     model = source.model
     if isinstance(model, str | os.PathLike):
         model = os.fspath(model)

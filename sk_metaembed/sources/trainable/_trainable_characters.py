@@ -14,7 +14,6 @@ from ...sequences import TokenSequences
 from ...sequences._api import canonical_words
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
-from ..words._byte_pairs import BytePairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +40,7 @@ def original_words(tokens):
 
 
 class CharacterBatch(NamedTuple):
-    """The characters or byte pairs of some words, in groups of similar length."""
+    """The characters of some words, in groups of similar length."""
 
     ids: list  # of tensors (n_words, longest), padded
     lengths: list  # of tensors (n_words,)
@@ -61,54 +60,29 @@ class CharacterSpec:
     dropout : float
     max_chars : int
     lowercase : bool
-    vocab_size : int or None
-        Maximum number of byte pairs; None for characters.
     lr : float
 
     Attributes
     ----------
     dims, levels : dict of str to int, dict of str to str
         Dimension and level of the vectors.
-    byte_pairs : BytePairs or None
-        Learned from the training data.
     unseen : ndarray of bool, shape (padding + 1,)
-        Characters or byte pairs that do not occur in the training data.
+        Characters that do not occur in the training data.
     n_truncated_words : int
         Number of distinct training words longer than `max_chars`.
     """
 
-    byte_pairs = None
+    padding = PADDING
 
-    def __init__(
-        self,
-        tokens,
-        char_dim,
-        filters,
-        dropout,
-        max_chars,
-        lowercase,
-        vocab_size,
-        lr,
-    ):
+    def __init__(self, tokens, char_dim, filters, dropout, max_chars, lowercase, lr):
         self.char_dim, self.filters, self.dropout = char_dim, filters, dropout
-        self.max_chars, self.lowercase = max_chars, lowercase
-        self.vocab_size, self.lr = vocab_size, lr
+        self.max_chars, self.lowercase, self.lr = max_chars, lowercase, lr
         dim = sum(number for _, number in filters)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
-        tokens = used_types(tokens)
-        words, codes = self._words(tokens)
-        if vocab_size is not None:
-            codes = tokens.codes if codes is None else codes
-            counts = np.bincount(codes, minlength=len(words))
-            self.byte_pairs = BytePairs.learn(words, counts, vocab_size)
-        self.n_truncated_words = self._count_truncated(words)
-        self.unseen = np.ones(self.padding + 1, dtype=bool)
-        self.unseen[self._ids(words)[0]] = False
-
-    @property
-    def padding(self):
-        """Id of the padding, after characters or byte pairs, and marks."""
-        return PADDING if self.byte_pairs is None else len(self.byte_pairs) + 2
+        words, _ = self._words(used_types(tokens))
+        self.n_truncated_words = count_truncated(words, max_chars + 2)
+        self.unseen = np.ones(PADDING + 1, dtype=bool)
+        self.unseen[character_ids(words, max_chars + 2)[0]] = False
 
     def network(self):
         """Return a new network, a torch Module that takes a `CharacterBatch`."""
@@ -119,22 +93,11 @@ class CharacterSpec:
     def pieces(self, tokens):
         """Return the `WordCharacters` of the words of sequences."""
         words, codes = self._words(tokens)
-        return WordCharacters(*self._ids(words), codes)
+        return WordCharacters(*character_ids(words, self.max_chars + 2), codes)
 
     def resume(self, before):
         """Take over what the specification of an earlier fold has learned from it."""
-        self.byte_pairs, self.unseen = before.byte_pairs, before.unseen
-
-    def _ids(self, words):
-        """Return ids and lengths as `character_ids` does."""
-        if self.byte_pairs is None:
-            return character_ids(words, self.max_chars + 2)
-        return self.byte_pairs.ids(words, self.max_chars)
-
-    def _count_truncated(self, words):
-        if self.byte_pairs is None:
-            return count_truncated(words, self.max_chars + 2)
-        return int((self.byte_pairs.split(words).lengths > self.max_chars).sum())
+        self.unseen = before.unseen
 
     def _words(self, tokens):
         words, codes = original_words(tokens)
@@ -149,19 +112,18 @@ class CharacterSpec:
     def _key(self):
         """Options that determine the network's architecture."""
         network = self.char_dim, self.filters, self.dropout
-        return *network, self.max_chars, self.lowercase, self.vocab_size
+        return *network, self.max_chars, self.lowercase
 
     def __repr__(self):
         return (
             f"TrainableCharacters(char_dim={self.char_dim}, "
             f"filters={self.filters}, dropout={self.dropout}, "
-            f"max_chars={self.max_chars}, lowercase={self.lowercase}, "
-            f"vocab_size={self.vocab_size})"
+            f"max_chars={self.max_chars}, lowercase={self.lowercase})"
         )
 
 
 class WordCharacters:
-    """The characters, or byte pairs, of distinct words.
+    """The characters of distinct words.
 
     Parameters
     ----------
@@ -229,10 +191,6 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
         truncated; ``trained_[name].n_truncated_words`` counts them.
     lowercase : bool, default=False
         Read words in lower case, ignoring capitals.
-    vocab_size : int, default=None
-        Read words as byte pairs in place of characters, at most this many distinct
-        ones, learned from the training data as `BytePairEmbedding` does. `char_dim`,
-        `filters` and `max_chars` then count byte pairs.
     lr : float, default=1e-3
         Adam's learning rate for these weights.
 
@@ -243,7 +201,7 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
 
     See Also
     --------
-    FastTextEmbedding, BytePairEmbedding : Subword vectors trained without labels.
+    FastTextEmbedding : Subword vectors trained without labels.
     ElmoEmbedding : Characters and context, pretrained without labels.
     TrainableTransformer : A transformer as a trained source.
 
@@ -251,11 +209,7 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
     -----
     A word is read as its UTF-8 bytes between two boundary marks, as in ELMo, so no word
     is out of vocabulary. A byte that does not occur in the training data has a zero
-    vector. An empty word is unknown. With `vocab_size`, a word is read as its byte
-    pairs; those that do not occur in the training data have zero vectors, and a word
-    of unseen characters is unknown. Both kinds in a list, mixed with vectors of words,
-    are the three levels of hierarchical meta-embeddings [2]_, with convolutions in
-    place of their transformers over a word's pieces.
+    vector. An empty word is unknown.
 
     Filters are centered on each character and padded with zeros beyond the marks.
     Padding is excluded from maxima and states, so a word has the same vector alone and
@@ -265,8 +219,6 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
     ----------
     .. [1] X. Ma, E. Hovy (2016). End-to-end sequence labeling via bi-directional
        LSTM-CNNs-CRF. ACL.
-    .. [2] G. I. Winata, Z. Lin, J. Shin, Z. Liu, P. Fung (2019). Hierarchical
-       meta-embeddings for code-switching named entity recognition. EMNLP.
 
     Examples
     --------
@@ -295,7 +247,6 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "max_chars": [_POSITIVE],
         "lowercase": ["boolean"],
-        "vocab_size": [_POSITIVE, None],
         "lr": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -307,7 +258,6 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
         dropout: float = 0.25,
         max_chars: int = 50,
         lowercase: bool = False,
-        vocab_size: int | None = None,
         lr: float = 1e-3,
     ) -> None:
         self.char_dim = char_dim
@@ -315,7 +265,6 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
         self.dropout = dropout
         self.max_chars = max_chars
         self.lowercase = lowercase
-        self.vocab_size = vocab_size
         self.lr = lr
 
     def prepare(self, tokens: TokenSequences) -> CharacterSpec:
