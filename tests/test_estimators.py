@@ -181,7 +181,7 @@ VARIED = (
     "check_unknown_rows",
     "check_levels",
     "check_missing_rows",
-    "check_fit_transform",
+    "check_transformer_general",
     "check_copies",
     "check_one_source",
 )
@@ -203,11 +203,8 @@ OF_EACH_BASE = (
     "TransformerEmbedding(",
 )
 OF_BASES = (
-    "check_column_transformer",
     "check_containers",
     "check_frames",
-    "check_grid_search",
-    "check_memory",
     "check_pipeline_consistency",
     "check_refuses",
     "check_row_index",
@@ -239,7 +236,6 @@ OF_SIBLINGS = (
     "check_fit_check_is_fitted",
     "check_fit_score_takes_y",
     "check_half_precision",
-    "check_input_unchanged",
     "check_n_jobs",
     "check_no_rows",
     "check_output_kind",
@@ -248,20 +244,18 @@ OF_SIBLINGS = (
     "check_transformer",
     "check_unknown",
 )
-# scikit-learn's checks of what a check of this package has too: check_row_alone,
-# check_refit, and the one of the other library of frames.
+# scikit-learn's checks of what a check of this package has too: check_row_alone and
+# check_refit.
 REPEATED = (
     "check_methods_subset_invariance",
     "check_methods_sample_order_invariance",
     "check_fit_idempotent",
-    "check_column_transformer(library=polars)",
-    "check_set_output(library=polars)",
     "readonly_memmap=True",
 )
 
 
 # They compare fit_transform with fit and transform.
-OF_ONE_NET = "check_fit_transform", "check_column_transformer", "check_set_output"
+OF_ONE_NET = ("check_transformer_general",)
 
 
 def expected_failed_checks(estimator):
@@ -274,10 +268,6 @@ def expected_failed_checks(estimator):
         if getattr(estimator, "cv", None) is not None:
             failures |= dict.fromkeys(OF_ONE_NET, "fit_transform is out of fold.")
         return failures
-    if isinstance(estimator, sk.ElmoLanguageModel):
-        reason = "It has no transform, and so cannot precede other steps."
-        names = "check_grid_search", "check_memory"
-        return dict.fromkeys(names, reason)
     if isinstance(estimator, sk.StackedMetaClassifier | sk.StackedMetaRegressor):
         return _expected_of_stacked(estimator)
     if isinstance(estimator, sk.TableClassifier | sk.TableRegressor):
@@ -294,8 +284,8 @@ def expected_failed_checks(estimator):
 
 
 def _expected_of_stacked(estimator):
-    names = "check_fit_transform", "check_transformer_general"
-    reasons = dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
+    reason = "fit_transform returns out-of-fold predictions."
+    reasons = {"check_transformer_general": reason}
     reasons["check_unknown_gives_zeros"] = "Predictions have an intercept."
     if estimator.estimator is None:
         reason = "Folds are drawn by row, whatever their weights."
@@ -309,7 +299,7 @@ def _expected_of_stacked(estimator):
 def _expected_of_tables(estimator):
     if estimator.cv is None:
         return {}
-    names = *OF_ONE_NET, "check_containers", "check_transformer_general"
+    names = "check_containers", "check_transformer_general"
     return dict.fromkeys(names, "fit_transform returns out-of-fold predictions.")
 
 

@@ -125,7 +125,7 @@ similarity = SimilarityDisplay(np.eye(2), labels=["a", "b"])
 assert_type(similarity.frame(), pd.DataFrame)
 weights = TokenWeightsDisplay(tokens, np.full((3, 2), 0.5), sources=["x", "y"])
 assert_type(weights.to_html(), str)
-results = check_estimator(Tokenizer(), on_skip=None, on_fail=None)
+results = check_estimator(Tokenizer())
 assert_type(results, list[dict[str, Any]])
 
 

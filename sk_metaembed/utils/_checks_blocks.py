@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
 
-from ..sequences import Block, EmbeddedSequences, TokenSequences
+from ..sequences import Block, EmbeddedSequences
 from ._checks_data import (
     UNKNOWN_WORDS,
     as_container,
@@ -14,7 +14,6 @@ from ._checks_data import (
     assert_same,
     embedded,
     fitted,
-    object_array,
     outputs,
     require,
     require_error,
@@ -167,24 +166,6 @@ def check_tag_probabilities(estimator):
         np.testing.assert_allclose(own.sum(axis=1), 1.0, rtol=1e-4)
 
 
-def check_tag_forms(estimator):
-    """Check that y may be lists, an array of lists, or a TokenSequences."""
-    X, y = as_input(estimator, token_lists()), targets(estimator)
-    expected = seeded(estimator).fit(X, y).predict(X)
-    score = fitted(estimator, X).score(X, y)
-    true = np.concatenate([np.array(row, dtype=object) for row in y])
-    predicted = np.concatenate([np.array(row, dtype=object) for row in expected])
-    np.testing.assert_allclose(score, np.mean(true == predicted), err_msg="score")
-    for kind, form in (
-        ("lists", y.tolist()),
-        ("TokenSequences", TokenSequences.from_lists(y)),
-        ("arrays of str", object_array([np.array(row, dtype=str) for row in y])),
-    ):
-        step = seeded(estimator).fit(X, form)
-        assert_same(step.predict(X), expected, f"y as {kind}")
-        require(step.score(X, form) == score, f"y as {kind}: the score differs.")
-
-
 def check_bad_tags(estimator):
     """Check that tags that do not match the tokens raise an error with the row."""
     rows = token_lists()
@@ -220,7 +201,6 @@ def check_tags_cross_validated(estimator):
 
 def tag_checks(estimator):
     """Yield the checks of taggers that apply to the estimator."""
-    yield from (check_one_tag_per_token, check_tag_forms, check_bad_tags)
-    yield check_tags_cross_validated
+    yield from (check_one_tag_per_token, check_bad_tags, check_tags_cross_validated)
     if hasattr(estimator, "predict_proba"):
         yield check_tag_probabilities

@@ -2,12 +2,12 @@
 
 import re
 import unittest
-from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import chain
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.utils import get_tags
 
 from ..sequences import (
@@ -52,17 +52,12 @@ def require_error(call, pattern, what, errors=(TypeError, ValueError)):
     raise AssertionError(f"{what} raised no error.")
 
 
-def import_or_skip(module):
-    """Return an optional package, or skip the check that requires it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise unittest.SkipTest(f"{module} is not installed.") from error
-
-
-def for_libraries(check):
-    """Return a check for frames of pandas and one for frames of polars."""
-    return [partial(check, library=library) for library in ("pandas", "polars")]
+def frame_libraries(*names):
+    """Return those of the libraries of data frames that are installed, or skip."""
+    installed = [name for name in names if find_spec(name)]
+    if not installed:
+        raise unittest.SkipTest(f"{' and '.join(names)} not installed.")
+    return [import_module(name) for name in installed]
 
 
 def token_lists():
@@ -87,15 +82,7 @@ def targets(estimator, n_rows=_N_ROWS):
         return object_array([[_tag(estimator, word) for word in row] for row in rows])
     odd = np.arange(n_rows) % 2
     numbers = odd + np.linspace(0, 0.1, n_rows)
-    if requires_columns(estimator):
-        return np.column_stack([numbers, odd])
     return numbers if is_regressor(estimator) else np.array(["neg", "pos"])[odd]
-
-
-def requires_columns(estimator):
-    """Return whether the estimator requires several target columns."""
-    tags = get_tags(estimator).target_tags
-    return tags.multi_output and not tags.single_output
 
 
 def _tag(estimator, word):
@@ -344,11 +331,6 @@ def require_finite(output, what):
     numbers = output_values(output)
     finite = numbers is None or np.isfinite(numbers).all()
     require(finite, f"{what}: the output contains NaN or infinity.")
-
-
-def is_predictor(estimator):
-    """Return whether the estimator is the last step of a pipeline."""
-    return any(kind(estimator) for kind in (is_classifier, is_regressor, is_tagger))
 
 
 def is_tagger(estimator):

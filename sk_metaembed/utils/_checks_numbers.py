@@ -16,7 +16,6 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils import _testing as sklearn_testing
 from sklearn.utils import estimator_checks as sklearn_checks
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
@@ -37,23 +36,6 @@ from ._checks_data import (
     word_vectors,
 )
 
-_WORDLESS = (
-    "check_estimator_cloneable",
-    "check_estimator_tags_renamed",
-    "check_valid_tag_types",
-    "check_estimator_repr",
-    "check_no_attributes_set_in_init",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_mixin_order",
-    "check_parameters_default_constructible",
-    "check_get_params_invariance",
-    "check_set_params",
-    "check_param_validation",
-)
-_WORDLESS_UNFITTED = (
-    "check_transformers_unfitted",
-    "check_get_feature_names_out_error",
-)
 # They vary the dtype, memory or shape of the array of numbers, so that only the
 # conversion to words would be checked, or repeat checks of this package.
 _SKIPPED = (
@@ -81,21 +63,11 @@ _EXACT_DIM = 6
 _CONTAINERS = TokenSequences | EmbeddedSequences | SequencePairs
 
 
-def wordless_checks(estimator):
-    """Yield scikit-learn's checks that require no valid X, for the estimator itself."""
-    names = list(_WORDLESS)
-    if get_tags(estimator).requires_fit and hasattr(estimator, "transform"):
-        names += _WORDLESS_UNFITTED
-    for name in names:
-        yield partial(getattr(sklearn_checks, name), type(estimator).__name__)
-
-
 def numeric_checks(estimator):
-    """Yield scikit-learn's checks that use X, with words instead of numbers."""
-    skipped = {*_WORDLESS, *_WORDLESS_UNFITTED, *_SKIPPED}
+    """Yield scikit-learn's checks, with words instead of numbers."""
     for check in _sklearn_suite(on_numbers(estimator)):
         # Checks with keywords map the array of numbers into memory.
-        if check.func.__name__ not in skipped and not check.keywords:
+        if check.func.__name__ not in _SKIPPED and not check.keywords:
             yield partial(feed_words, check)
 
 

@@ -14,36 +14,30 @@ words. The input of an estimator is read from its tags:
 Its output may be a `TokenSequences`, an `EmbeddedSequences`, an array or predictions.
 If ``estimator_type`` is "tagger", y has one list of tags per row. The suite consists of
 
-- those of scikit-learn's checks that require no valid X, on the estimator itself;
-- scikit-learn's whole suite on a subclass that converts numbers to words;
-- own checks: rows give the same output alone, in any order and in any subset; all
-  containers give the same output; invalid rows are refused and named; empty, unknown
-  and one-token rows; copies, seeds and unchanged parameters; pipelines, grid search,
-  ColumnTransformer, ``memory=`` and ``set_output``.
+- scikit-learn's suite on a subclass that converts numbers to words;
+- own checks: rows give the same output alone and with others; all containers give the
+  same output; invalid rows are refused and named; empty, unknown and one-token rows;
+  copies, refits and seeds; ``set_output``, names of columns and the index of rows.
 """
 
 from __future__ import annotations
 
 import re
 import unittest
-import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sklearn import config_context
-from sklearn.exceptions import EstimatorCheckFailedWarning, SkipTestWarning
 
 from ._checks_blocks import block_checks, tag_checks
 from ._checks_data import WORDS, input_kind, is_tagger
 from ._checks_input import input_checks
 from ._checks_numbers import (
     array_checks,
-    feed_numbers,
     feed_words,
     numeric_checks,
-    wordless_checks,
 )
-from ._checks_pipeline import pipeline_checks
+from ._checks_output import output_checks
 from ._checks_rows import row_checks
 from ._checks_state import state_checks
 
@@ -53,6 +47,8 @@ if TYPE_CHECKING:
     import pytest
 
 __all__ = ["WORDS", "check_estimator", "parametrize_with_checks"]
+
+_FED = "feed_words-"
 
 
 def parametrize_with_checks(
@@ -66,7 +62,7 @@ def parametrize_with_checks(
     ``check(estimator)``. A test's id is the estimator's repr and the check's name, so
     that ``pytest -k check_row_alone`` selects by name; ``feed_words`` in the id marks
     checks of scikit-learn that get words instead of numbers. Checks that require
-    pandas or polars are skipped if these are not installed.
+    pandas or polars are skipped if neither is installed.
 
     Parameters
     ----------
@@ -74,8 +70,7 @@ def parametrize_with_checks(
         A source must have vectors for some of `WORDS`, the words of the checks.
     expected_failed_checks : callable, default=None
         Function from an estimator to a dict of check names and reasons. These tests are
-        marked as expected failures. A name without arguments applies to all variants of
-        a check; a name with arguments, as in the test's id, to one.
+        marked as expected failures.
 
     Returns
     -------
@@ -119,8 +114,6 @@ def check_estimator(
     estimator: Any,
     *,
     expected_failed_checks: Mapping[str, str] | None = None,
-    on_skip: Literal["warn"] | None = "warn",
-    on_fail: Literal["raise", "warn"] | None = "raise",
 ) -> list[dict[str, Any]]:
     """Run all checks on an estimator.
 
@@ -134,22 +127,18 @@ def check_estimator(
         A source must have vectors for some of `WORDS`, the words of the checks.
     expected_failed_checks : dict, default=None
         Names of checks that are expected to fail, and reasons.
-    on_skip : {"warn", None}, default="warn"
-        Whether to warn about a check that requires a missing package.
-    on_fail : {"raise", "warn", None}, default="raise"
-        Whether to raise the first unexpected failure, to warn about each, or neither.
 
     Returns
     -------
     list of dict
         One dict per check, with the keys "estimator", "check_name", "exception",
-        "status" ("passed", "failed", "xfail" or "skipped"), "expected_to_fail" and
-        "expected_to_fail_reason", as from scikit-learn's `check_estimator`.
+        "status" ("passed", "xfail" or "skipped") and "expected_to_fail_reason", as
+        from scikit-learn's `check_estimator`.
 
     Raises
     ------
     Exception
-        The first unexpected failure, with ``on_fail="raise"``.
+        The first unexpected failure.
     TypeError
         If the estimator is a class instead of an instance.
     ValueError
@@ -163,46 +152,31 @@ def check_estimator(
     --------
     >>> from sk_metaembed import Tokenizer
     >>> from sk_metaembed.utils.estimator_checks import check_estimator
-    >>> results = check_estimator(Tokenizer(), on_skip=None)
+    >>> results = check_estimator(Tokenizer())
     >>> {result["status"] for result in results} <= {"passed", "skipped"}
     True
     >>> len(results) > 30
     True
     """
     expected = expected_failed_checks or {}
-    results = []
-    for check in _collect(estimator, expected):
-        result = _run(estimator, check, _reason(check, expected))
-        results.append(result)
-        if result["status"] == "skipped" and on_skip == "warn":
-            warnings.warn(
-                f"{result['check_name']} was skipped: {result['exception']}",
-                SkipTestWarning,
-                stacklevel=2,
-            )
-        if result["status"] != "failed":
-            continue
-        if on_fail == "raise":
-            raise result["exception"]
-        if on_fail == "warn":
-            warnings.warn(EstimatorCheckFailedWarning(**result), stacklevel=2)
-    return results
+    return [_run(estimator, check, expected) for check in _collect(estimator, expected)]
 
 
-def _run(estimator, check, reason):
-    exception, status = None, "passed"
+def _run(estimator, check, expected):
+    exception, status, reason = None, "passed", _reason(check, expected)
     try:
         check(estimator)
     except unittest.SkipTest as error:
         exception, status = error, "skipped"
     except Exception as error:
-        exception, status = error, "xfail" if reason else "failed"
+        if reason is None:
+            raise
+        exception, status = error, "xfail"
     return {
         "estimator": estimator,
         "check_name": _check_id(check),
         "exception": exception,
         "status": status,
-        "expected_to_fail": reason is not None,
         "expected_to_fail_reason": reason,
     }
 
@@ -215,7 +189,7 @@ def _collect(estimator, expected):
             f"{estimator.__name__}(...)."
         )
     checks = list(_yield_checks(estimator))
-    names = {name for check in checks for name in _names(check)}
+    names = {_check_id(check).removeprefix(_FED) for check in checks}
     unknown = sorted(set(expected) - names)
     if unknown:
         raise ValueError(
@@ -229,7 +203,6 @@ def _yield_checks(estimator):
     if input_kind(estimator) == "array":
         yield from array_checks(estimator)
         return
-    yield from wordless_checks(estimator)
     yield from row_checks(estimator)
     if input_kind(estimator) == "embedded":
         yield from block_checks()
@@ -237,29 +210,21 @@ def _yield_checks(estimator):
     if is_tagger(estimator):
         yield from tag_checks(estimator)
     yield from state_checks(estimator)
-    yield from pipeline_checks(estimator)
+    if hasattr(estimator, "transform"):
+        yield from output_checks(estimator)
     yield from numeric_checks(estimator)
 
 
-def _names(check):
-    """Return the check's name without and with its arguments."""
-    name = _check_id(check).removeprefix("feed_words-")
-    return name.partition("(")[0], name
-
-
 def _reason(check, expected):
-    return next((expected[n] for n in _names(check) if n in expected), None)
+    return expected.get(_check_id(check).removeprefix(_FED))
 
 
 def _check_id(check):
-    """Return a check's name and keyword arguments, as in a test's id."""
+    """Return a check's name, as in a test's id."""
     if not isinstance(check, partial):
         return check.__name__
-    if check.func in (feed_words, feed_numbers):
-        prefix = "feed_words-" if check.func is feed_words else ""
-        return prefix + _check_id(check.args[0])
-    arguments = ",".join(f"{name}={value}" for name, value in check.keywords.items())
-    return _check_id(check.func) + (f"({arguments})" if arguments else "")
+    name = check.args[0].func.__name__
+    return _FED + name if check.func is feed_words else name
 
 
 def _short_repr(estimator):

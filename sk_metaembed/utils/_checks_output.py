@@ -1,0 +1,103 @@
+"""Checks of the names, frames and row index of outputs."""
+
+import numpy as np
+from sklearn import config_context
+from sklearn.utils import get_tags
+
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
+from ._checks_data import (
+    as_input,
+    assert_same,
+    embedded,
+    fitted,
+    frame_libraries,
+    input_kind,
+    require,
+    seeded,
+    targets,
+    texts_of,
+    token_lists,
+    unpaired,
+)
+
+
+def check_set_output(estimator):
+    """Check that ``set_output(transform=...)`` gives named columns, or a container."""
+    X, y = as_input(estimator, token_lists()), targets(estimator)
+    expected = fitted(estimator, X).transform(X)
+    for library in frame_libraries("pandas", "polars"):
+        kind = library.__name__
+        step = seeded(estimator)
+        require(step.set_output(transform=kind) is step, "set_output must return self.")
+        with config_context(transform_output=kind):
+            set_globally = fitted(estimator, X).transform(X)
+        for result in (step.fit(X, y).transform(X), set_globally):
+            if isinstance(expected, TokenSequences | EmbeddedSequences | SequencePairs):
+                assert_same(result, expected, "a container, after set_output")
+            else:
+                _check_frame(result, kind, expected, step.get_feature_names_out())
+
+
+def _check_frame(frame, kind, values, names):
+    library = type(frame).__module__.partition(".")[0]
+    require(library == kind, f"set_output({kind!r}) returned a {type(frame)}.")
+    require(
+        list(frame.columns) == list(names),
+        f"The columns {list(frame.columns)} differ from get_feature_names_out(), "
+        f"{list(names)}.",
+    )
+    assert_same(frame.to_numpy(), values, f"the values of the {kind} DataFrame")
+
+
+def check_feature_names(estimator):
+    """Check that get_feature_names_out returns one distinct str per column."""
+    X = as_input(estimator, token_lists())
+    step = fitted(estimator, X)
+    names = step.get_feature_names_out()
+    require(
+        isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1,
+        f"get_feature_names_out must return a 1-D object array; got {names!r}.",
+    )
+    require(all(type(n) is str for n in names), f"Names must be str; got {names!r}.")
+    require(len(set(names)) == len(names), f"Names must be unique; got {list(names)}.")
+    result = unpaired(step.transform(X))
+    if isinstance(result, TokenSequences):
+        return
+    width = result.dim if isinstance(result, EmbeddedSequences) else result.shape[1]
+    require(len(names) == width, f"Got {len(names)} names for {width} columns.")
+
+
+def check_row_index(estimator):
+    """Check that pandas rows keep their index in containers and DataFrames."""
+    (pandas,) = frame_libraries("pandas")
+    n_rows = len(token_lists())
+    order = np.random.default_rng(0).permutation(n_rows)
+    words = pandas.Index([f"row {i}" for i in order])
+    numbers = pandas.RangeIndex(n_rows)[order]
+    levels = pandas.MultiIndex.from_arrays([order % 3, words])
+    for index in (numbers, words, levels):
+        X = _with_index(estimator, pandas, index)
+        step = seeded(estimator)
+        step.set_output(transform="pandas")
+        fit_transformed = step.fit_transform(X, targets(estimator))
+        for result in (fit_transformed, step.transform(X)):
+            require(result.index is not None, "transform lost the index of the rows.")
+            same = result.index.equals(index)
+            require(same, f"The index of the rows is {result.index}, not {index}.")
+
+
+def _with_index(estimator, pandas, index):
+    """Return the rows of `token_lists` with an index."""
+    if input_kind(estimator) == "embedded":
+        return embedded(token_lists(), index=index)
+    texts = texts_of(estimator)
+    frame = pandas.DataFrame if isinstance(texts[0], tuple) else pandas.Series
+    return frame(texts, index=index)
+
+
+def output_checks(estimator):
+    """Yield the checks of outputs that apply to a transformer."""
+    yield check_set_output
+    if get_tags(estimator).requires_fit or hasattr(estimator, "get_feature_names_out"):
+        yield check_feature_names
+    yield check_row_index
