@@ -156,8 +156,7 @@ VARIANTS = [
     sk.DynamicMetaEmbedding(**NET, trainable=[("tuned", TUNED)]),
     sk.DynamicMetaEmbedding(**NET, attention="task", encoder="gru", output="sequence"),
     sk.DynamicMetaEmbedding(**NET, attention="task", layer_norm=True, mix_penalty=0.1),
-    # The nets of all folds are alike.
-    sk.DynamicMetaEmbedding(**NET, mixer="published", lr=1e-4, output="sequence", cv=2),
+    sk.DynamicMetaEmbedding(**NET, mixer="published", output="sequence"),
     sk.DynamicMetaEmbedding(**NET, trainable=[("char", CHARACTERS)]),
     sk.PairEncoder(sk.EmbeddingUnion(SOURCES)),
     sk.DynamicMetaTagger(**TAGGING_NET, decoder="softmax", scheme="IOB2"),
@@ -254,20 +253,13 @@ REPEATED = (
 )
 
 
-# They compare fit_transform with fit and transform.
-OF_ONE_NET = ("check_transformer_general",)
-
-
 def expected_failed_checks(estimator):
     """Return the reasons of expected failures by name of the check."""
     if isinstance(estimator, sk.DistilledEmbedding):
         return {}
     if hasattr(estimator, "validation_fraction"):
         reason = "Validation rows and batches are drawn by row, whatever their weights."
-        failures = {"check_sample_weight_equivalence_on_dense_data": reason}
-        if getattr(estimator, "cv", None) is not None:
-            failures |= dict.fromkeys(OF_ONE_NET, "fit_transform is out of fold.")
-        return failures
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
     if isinstance(estimator, sk.StackedMetaClassifier | sk.StackedMetaRegressor):
         return _expected_of_stacked(estimator)
     if isinstance(estimator, sk.TableClassifier | sk.TableRegressor):
@@ -327,13 +319,11 @@ def is_nightly(name):
     return any(check in name for check in nightly)
 
 
-@pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
 @checks(ESTIMATORS, is_nightly)
 def test_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore:.* out-of-fold vectors make")  # few rows
 @checks(VARIANTS, lambda name: not name.endswith(VARIED))
 def test_variant(estimator, check):
     check(estimator)

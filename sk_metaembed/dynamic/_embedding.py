@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin, clone
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import rollback_on_error
-from .._core._named_errors import errors_of_input
-from .._core._sklearn import StrOptions, routing_enabled
+from .._core._sklearn import StrOptions
 from ..sequences import Block, EmbeddedSequences, SequencePairs
-from ._base import BaseDynamicMeta, checked_weights
+from ._base import BaseDynamicMeta
 from ._parameters import (
     Attention,
     ClassWeight,
     Encoder,
     MixerKind,
 )
-from ._targets import any_target, no_warning_of_labels
+from ._targets import any_target
 from ._trainable import tokens_and_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from sklearn.model_selection import BaseCrossValidator
 
     from .._core._typing import RandomState
     from ._trainable import Input
 
-# See docs/benchmarks.md, "Earlier measurements".
-MIN_ROWS_TO_CROSS_FIT = 500
+
+class Vectors(NamedTuple):
+    """The vectors that a net computes for sequences, or for both sides of pairs."""
+
+    values: np.ndarray  # float32, (n_rows, dim)
+    level: str
+    known: np.ndarray  # bool, (n_rows,)
 
 
 class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
@@ -154,13 +151,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         returns the vectors of the encoder as an array. For pairs, "tokens" returns
         SequencePairs, the input of a `PairEncoder` of a `Pooling`; "sequence" returns
         [u; v; abs(u-v); u*v].
-    cv : int, cross-validation splitter or iterable, default=None
-        Cross-fitting: `fit_transform` returns vectors from nets that were not trained
-        on the sequences, one net per fold. Ignored by `fit` and `transform`. An int is
-        the number of folds, which are shuffled, and stratified by labels; iterables
-        hold (train, test) row numbers. Every row must be held out exactly once. None
-        returns the vectors of the net fitted on all rows. See the Notes for when to
-        use which.
 
     Attributes
     ----------
@@ -223,40 +213,14 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     A classifier behind the net is fitted on vectors that are adapted to its own labels:
     a net that fits the training data too well makes it overconfident, trees above all.
-    With ``cv=5``, `fit_transform`, and so ``Pipeline.fit``, trains one net on all
-    rows, which `transform` uses, and one per fold, which transforms the rows that it
-    was not trained on; thus ``fit(X, y).transform(X)`` differs from
-    ``fit_transform(X, y)``, as for scikit-learn's `TargetEncoder`. The nets of the
-    folds have the same initial weights as the net on all rows, but the spaces of their
-    vectors differ still. The centered vectors :math:`A` of a fold's net are therefore
-    mapped linearly to those of the net on all rows, :math:`B`, by
-
-    .. math:: \min_W \|A W - B\|^2 + \lambda \|W - R\|^2, \qquad
-              R = \arg\min_{R^T R = I} \|A R - B\|^2,
-
-    a ridge regression that shrinks to the best rotation. It is learned on the rows that
-    the fold's net was trained on; :math:`\lambda` is a tenth of the mean eigenvalue of
-    :math:`A^T A`. Mapped vectors may be slightly below zero even after a ReLU.
-
-    Below 500 sequences the nets of the folds see too few, the next step becomes worse,
-    and `fit_transform` warns. With early stopping, the vectors of the training rows are
-    hardly better than those of new rows, and ``cv=None``, the default, is as accurate
-    and takes a fifth of the time. Without early stopping, or where nets memorize the
-    training data, use ``cv=5``: probabilities are then better calibrated, at about the
-    same accuracy.
-
-    Each fold's net holds out its own part for early stopping,
-    and starts from new weights even with ``warm_start=True``; `partial_fit` ignores
-    `cv`. scikit-learn's callbacks and skorch's that write files see the net on all rows
-    only.
+    The pipeline's probabilities are then not calibrated; `DynamicMetaClassifier`, or
+    scikit-learn's `CalibratedClassifierCV` of the whole pipeline, avoids this.
 
     References
     ----------
     .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
        Representations". EMNLP 2018.
     .. [2] M. Peters et al. "Deep contextualized word representations". NAACL 2018.
-    .. [3] P. Schönemann. "A generalized solution of the orthogonal Procrustes problem".
-       Psychometrika 1966.
 
     Examples
     --------
@@ -280,20 +244,12 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     >>> weights = mix.fit(X, [1, 0] * 250).layer_weights_
     >>> sorted(weights), round(sum(weights.values()), 3), round(mix.gamma_, 1)
     (['a', 'b'], 1.0, 1.0)
-
-    Out-of-fold vectors for the training of the next step:
-
-    >>> dme.set_params(cv=5, output="sequence").fit_transform(X, [1, 0] * 250).shape
-    (500, 4)
     """
 
     _parameter_constraints: dict = {
         **BaseDynamicMeta._parameter_constraints,
         "output": [StrOptions({"tokens", "sequence"})],
-        "cv": ["cv_object"],
     }
-    # For the net of a fold: the estimator that is fitted on all rows.
-    _whole: DynamicMetaEmbedding | None = None
 
     def __init__(
         self,
@@ -326,7 +282,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         random_state: RandomState = None,
         verbose: int = 0,
         output: Literal["tokens", "sequence"] = "tokens",
-        cv: int | BaseCrossValidator | Iterable[Any] | None = None,
     ) -> None:
         super().__init__(
             attention,
@@ -358,17 +313,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             verbose=verbose,
         )
         self.output = output
-        self.cv = cv
 
     def _make_target(self, y, classes, weights):
-        if self._whole is not None:  # a fold may lack a class, or hold integers only
-            return self._whole._target
         return any_target(y, classes, weights)
-
-    def _draw_seed(self):
-        # Nets with the same initial weights end in similar spaces.
-        self._seed = super()._draw_seed() if self._whole is None else self._whole._seed
-        return self._seed
 
     @rollback_on_error
     def fit_transform(
@@ -379,13 +326,10 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         *,
         X_val: Input | None = None,
         y_val: ArrayLike | None = None,
-        **split_params: Any,
     ) -> EmbeddedSequences | SequencePairs | NDArray[np.float32]:
         """Train, and transform the same sequences.
 
-        With `cv`, each sequence is transformed by a net that was not trained on it, so
-        the output differs from ``fit(X, y).transform(X)``. Without, the output is the
-        same, and what is fitted on it sees vectors that are adapted to their labels.
+        What is fitted on the output sees vectors that are adapted to their labels.
 
         Parameters
         ----------
@@ -394,97 +338,20 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         y : array-like
             As for `fit`.
         sample_weight : array-like of shape (n_sequences,), default=None
-            As for `fit`. Sequences of weight 0 are in no net's training data.
+            As for `fit`.
         X_val : EmbeddedSequences or SequencePairs, default=None
-            As for `fit`, in all nets.
+            As for `fit`.
         y_val : array-like, default=None
             Their targets.
-        **split_params : dict
-            Arguments of the splitter `cv`, such as ``groups``.
 
         Returns
         -------
         EmbeddedSequences, SequencePairs, or ndarray of float32
-            As `transform` returns; mixed vectors are at token level with `cv`, because
-            a word has a vector in each fold, unless all sources are at sequence level.
+            As `transform` returns.
         """
-        params: dict[str, Any] = {"X_val": X_val, "y_val": y_val}
-        self._validate_params()
         # Read once: a generator of texts would run dry.
         X = self._read(X, fitted=False)
-        if self.cv is None:
-            if split_params:
-                raise TypeError(
-                    f"{next(iter(split_params))} is passed to the splitter of cv, but "
-                    "cv is None. Set cv, for example to GroupKFold(5), or leave the "
-                    "argument out."
-                )
-            return self.fit(X, y, sample_weight, **params).transform(X)
-        if X_val is not None:  # all nets read it
-            with errors_of_input("X_val"):
-                params["X_val"] = self._read(X_val, fitted=False)
-        targets = self._read_target(y, X)
-        weights = checked_weights(sample_weight, X)
-        folds = self._folds(X, targets, split_params)
-        n_rows = np.count_nonzero(weights)
-        if n_rows < MIN_ROWS_TO_CROSS_FIT:
-            warnings.warn(
-                f"{type(self).__name__}: cv is set for {n_rows} sequences. Below "
-                f"{MIN_ROWS_TO_CROSS_FIT}, out-of-fold vectors make the next step "
-                "worse, because each net sees too few. Use cv=None.",
-                stacklevel=3,
-            )
-        self.fit(X, y, sample_weight, **params)
-        return self._cross_fitted(
-            X, self._fold_vectors(X, targets, weights, folds, params)
-        )
-
-    def _folds(self, X, y, split_params):
-        """Return training and held-out rows of each fold."""
-        from .training._cross_fit import fold_rows
-
-        if routing_enabled():
-            routed = process_routing(self, "fit_transform", **split_params)
-            split_params = routed.splitter.split
-        target = any_target(y)
-        return fold_rows(self.cv, self.random_state, X, y, target, split_params)
-
-    def _fold_vectors(self, X, y, weights, folds, params):
-        """Yield the rows of each fold, and the vectors that its net computes for X."""
-        for train, test in folds:
-            net = self._fold_net()
-            with no_warning_of_labels():  # issued for all rows
-                net.fit(X[train], y[train], weights[train], **params)
-            yield train, test, net._vectors(X)
-
-    def _fold_net(self):
-        """Return an unfitted estimator with these parameters, for one fold."""
-        from .training._cross_fit import WRITERS
-
-        params = self.get_params(deep=False) | {"cv": None, "warm_start": False}
-        fold = clone(type(self)(**params))
-        # Only the net fitted on all rows writes files and logs.
-        fold.callbacks = [
-            callback
-            for callback in fold.callbacks or []
-            if not isinstance(
-                callback[1] if isinstance(callback, tuple) else callback, WRITERS
-            )
-        ]
-        fold._whole = self
-        return fold
-
-    def _cross_fitted(self, X, nets):
-        """Return the out-of-fold vectors in the form of `transform`."""
-        from .training._cross_fit import cross_fit
-
-        whole = self._vectors(X)
-        table, rows, level = cross_fit(whole, nets, X)
-        if self.output == "tokens":
-            return self._output(X, Block._of_table("dynamic", table, rows, level))
-        # The vector of a row without known words does not depend on labels.
-        unknown = rows[:, None] < 0
-        return self._output(X, np.where(unknown, whole.values, table[rows]))
+        return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).transform(X)
 
     def transform(
         self, X: Input
@@ -516,7 +383,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
-        from .training._cross_fit import Vectors
         from .training._predict import run, run_mixer
 
         data = self._net_input(X, joins_pairs=False)
@@ -563,18 +429,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         if self._reads_pairs and self.output == "sequence":
             names = [f"{f}__{name}" for f in PAIR_FEATURES for name in names]
         return np.asarray(names, dtype=object)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata that `fit` and the splitter `cv` request.
-
-        Returns
-        -------
-        MetadataRouter
-            Arguments of ``cv.split`` are routed from `fit_transform`.
-        """
-        router = MetadataRouter(owner=self).add_self_request(self)
-        mapping = MethodMapping().add(caller="fit_transform", callee="split")
-        return router.add(splitter=self.cv, method_mapping=mapping)
 
     def set_output(
         self, *, transform: Literal["default", "pandas", "polars"] | None = None

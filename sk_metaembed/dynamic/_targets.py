@@ -1,7 +1,6 @@
 """Training targets of sequences: labels, columns of labels, label sets or numbers."""
 
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -12,7 +11,6 @@ from .._core._targets import (
     counted_labels,
     is_continuous,
     is_indicator,
-    no_warning_of_rare_classes,
     refuse_amounts,
     warn_of_rare_classes,
 )
@@ -41,14 +39,6 @@ def warn_of_unseen(labels, name="y_val", noun="row"):
             UserWarning,
             stacklevel=2,
         )
-
-
-@contextmanager
-def no_warning_of_labels():
-    """Suppress warnings of rare and unseen labels in fits on parts of the rows."""
-    with no_warning_of_rare_classes():
-        warnings.filterwarnings("ignore", ".*y_val has (labels|tags)", UserWarning)
-        yield
 
 
 class BaseTarget:

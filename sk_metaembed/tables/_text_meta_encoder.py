@@ -57,9 +57,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         uses all. It can be searched over.
     combine : meta-embedding, default=None
         Combines the sources' sequence vectors after their reduction, such as
-        `AverageMetaEmbedding` or `SVDMetaEmbedding`. None concatenates them. A
-        meta-embedding that learns from y must be cross-fitted:
-        ``DynamicMetaEmbedding(cv=5)``.
+        `AverageMetaEmbedding` or `SVDMetaEmbedding`. None concatenates them. It must
+        not learn from y.
     n_components : int, default=30
         Number of dimensions to keep of each source.
     cv : "auto", int, cross-validation generator or an iterable, default=None
@@ -221,7 +220,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
             The texts. Token lists in a Series or frame are texts that are already
             split; in a list of lists, each inner list contains the cells of a row.
         y : array-like of shape (n_rows,), default=None
-            Classes or numbers, used only if `cv` is set or `combine` learns from them.
+            Classes or numbers, used only if `cv` is set.
 
         Returns
         -------
@@ -302,7 +301,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         tags.input_tags.categorical = True  # columns of a table
         tags.input_tags.allow_nan = True
         tags.input_tags.one_d_array = True  # a Series or list is one column
-        tags.target_tags.required = self._uses_target()
+        tags.target_tags.required = self.cv is not None
         return tags
 
     def _fit(self, X, y, method):
@@ -334,26 +333,20 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         active = [self.active] if isinstance(self.active, str) else self.active
         return active is None or any(name in _CHAR_NGRAMS for name in active)
 
-    def _uses_target(self):
-        return self.cv is not None or _learns_from_target(self.combine)
-
     def _check_target(self, y):
         """Return y, None if nothing uses it; raise an error if it would leak."""
         for name, step in [("combine", self.combine), *self._named_sources]:
-            if _learns_from_target(step) and getattr(step, "cv", None) is None:
+            if hasattr(step, "fit") and get_tags(step).target_tags.required:
                 raise ValueError(
                     f"{type(step).__name__}, {name!r}, learns from y, so its "
-                    "vectors of the training rows would be optimistic. Set its "
-                    "parameter cv, as in combine=DynamicMetaEmbedding(cv=5), or remove "
-                    "it."
+                    "vectors of the training rows would be optimistic. Remove it."
                 )
-        if not self._uses_target():
+        if self.cv is None:
             return None
         if y is None:
             raise ValueError(
-                "requires y to be passed, but the target y is None: cv="
-                f"{self.cv!r}, combine={self.combine!r} learn from it. Pass y to fit, "
-                "or set both to None."
+                "requires y to be passed, but the target y is None: the predictions of "
+                f"cv={self.cv!r} learn from it. Pass y to fit, or set cv=None."
             )
         return y
 
@@ -428,10 +421,6 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
             if self._indicates[column]:
                 parts.append(flags[:, None])
         return np.hstack(parts, dtype=np.float32, casting="unsafe")
-
-
-def _learns_from_target(step):
-    return hasattr(step, "fit") and get_tags(step).target_tags.required
 
 
 def _fit_encoder(encoder, cells, y, method):

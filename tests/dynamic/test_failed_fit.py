@@ -87,27 +87,6 @@ def test_invalid_parameters_do_not_destroy_a_net(embedded, labels):
     assert list(model.classes_) == ["high", "low"]
 
 
-def test_a_failed_fold_leaves_the_net_of_all_rows_as_it_was(embedded, labels):
-    model = DynamicMetaEmbedding(cv=2, **SMALL).fit(embedded, labels)
-    before = state(model, embedded)
-    count = []
-
-    class FailLater(Callback):
-        def on_train_begin(self, net, **kwargs):
-            count.append(1)
-            if len(count) == 2:  # the net of the first fold
-                raise RuntimeError
-
-    model.set_params(callbacks=[FailLater()], lr=0.5)
-    with (
-        pytest.raises(RuntimeError),
-        pytest.warns(UserWarning, match="out-of-fold vectors"),
-    ):
-        model.fit_transform(embedded, labels)
-    model.set_params(callbacks=None)
-    assert state(model, embedded) == before
-
-
 def test_a_failed_refit_restores_trainable_sources(embedded, labels):
     model = DynamicMetaClassifier(trainable=TrainableCharacters(), **SMALL)
     before = model.fit(embedded, labels).predict_proba(embedded)

@@ -7,7 +7,6 @@ import pytest
 
 from sk_metaembed import (
     DynamicMetaClassifier,
-    DynamicMetaEmbedding,
     DynamicMetaTagger,
 )
 
@@ -94,13 +93,3 @@ def test_unseen_tags(embedded, scheme, decoder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(embedded[:40], tags[:40], X_val=embedded[40:], y_val=tags[40:])
-
-
-def test_folds_do_not_repeat_the_warning(embedded, labels):
-    model = DynamicMetaEmbedding(cv=2, **SMALL)
-    with pytest.warns(UserWarning) as caught:
-        model.fit_transform(
-            embedded, labels, X_val=embedded[40:], y_val=with_new(labels)
-        )
-    messages = [str(warning.message) for warning in caught]
-    assert sum("y_val has labels" in message for message in messages) == 1
