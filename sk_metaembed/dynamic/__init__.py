@@ -10,7 +10,7 @@ from ._embedding import DynamicMetaEmbedding
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
-from ._targets import ColumnsTarget, IndicatorTarget, LabelTarget, NumberTarget
+from ._targets import IndicatorTarget, LabelTarget, NumberTarget
 from ._trainable import TrainedSources
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
 
 set_public_module(
     globals(),
-    ColumnsTarget,
     IndicatorTarget,
     LabelTarget,
     NumberTarget,

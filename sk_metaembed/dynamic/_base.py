@@ -148,8 +148,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             pairs: two columns of texts (array or DataFrame), a list of pairs of token
             lists, or SequencePairs of tokens.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            Labels, an indicator matrix of labels, several columns of labels (a
-            DataFrame or array), or numbers; for a tagger a list of tags per sequence.
+            Labels, an indicator matrix of labels, or numbers; for a tagger a list of
+            tags per sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence in the loss and in the held-out score. Sequences of
             weight 0 are left out, also where their words or classes are counted.
@@ -193,9 +193,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             With the blocks of the first call.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             As for `fit`.
-        classes : array-like, or list of array-like, default=None
-            All labels that can occur, for several columns a list of lists; required in
-            the first call unless y has them all.
+        classes : array-like, default=None
+            All labels that can occur; required in the first call unless y has them all.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence in the loss.
 
@@ -469,8 +468,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         from .training._predict import run
 
         data, net = self._net_input(X), self.net_
-        n_outputs = int(np.sum(self._target.n_outputs))
-        return run(net, data, net.module_.outputs, n_outputs)
+        return run(net, data, net.module_, self._target.n_outputs)
 
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.

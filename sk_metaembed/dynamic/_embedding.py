@@ -129,8 +129,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weight of each label in the loss and in the held-out score; labels that are not
         named have weight 1, and "balanced" gives rare labels larger weights. For label
-        sets and several columns of labels a list with one dict per column; the weights
-        of a sequence are multiplied. Must be None if y holds numbers.
+        sets a list with one dict per column; the weights of a sequence are multiplied.
+        Must be None if y holds numbers.
     device : str, default="auto"
         "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
         gives each process of joblib a GPU in turn.
@@ -170,8 +170,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         One record per epoch: losses, held-out score, duration.
     n_iter_ : int
         Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,), or list of them
-        Only if y holds labels; a list for several columns of labels.
+    classes_ : ndarray of shape (n_classes,)
+        Only if y holds labels.
 
     Raises
     ------

@@ -6,20 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from .._core._targets import check_target
 from ._base import BaseDynamicMeta
 from ._parameters import Attention
-from ._targets import (
-    ColumnsTarget,
-    NumberTarget,
-    check_columns,
-    classification_target,
-)
+from ._targets import NumberTarget, classification_target
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from ._trainable import Input
 
@@ -163,8 +156,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weight of each label in the loss and in the held-out score; labels that are not
         named have weight 1, and "balanced" gives rare labels larger weights. For label
-        sets and several columns of labels a list with one dict per column; the weights
-        of a sequence are multiplied. Must be None if y holds numbers.
+        sets a list with one dict per column; the weights of a sequence are multiplied.
+        Must be None if y holds numbers.
     device : str, default="auto"
         "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
         gives each process of joblib a GPU in turn.
@@ -199,8 +192,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         One record per epoch: losses, held-out score, duration.
     n_iter_ : int
         Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,), or list of them
-        Only if y holds labels; a list for several columns of labels.
+    classes_ : ndarray of shape (n_classes,)
+        Only if y holds labels.
 
     Raises
     ------
@@ -221,10 +214,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     Notes
     -----
     A matrix y of only 0 and 1 is read as label sets, with an independent
-    probability per label. For several columns of two classes each, use other class
-    names. If columns have labels of several types, pass the splitter of a search
-    explicitly, as ``cv=KFold(5)``: scikit-learn cannot determine the kind of such
-    labels.
+    probability per label.
 
     References
     ----------
@@ -274,9 +264,9 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     def predict(self, X: Input) -> NDArray[Any]:
         """Return the predicted labels.
 
-        With one label per sequence, or several columns of labels, the most probable
-        label is returned even if no source knows a word of the sequence. Of label sets,
-        the labels with a probability above one half are returned, possibly none.
+        With one label per sequence, the most probable label is returned even if no
+        source knows a word of the sequence. Of label sets, the labels with a
+        probability above one half are returned, possibly none.
 
         Parameters
         ----------
@@ -286,15 +276,12 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         Returns
         -------
         ndarray of shape (n_sequences,) or (n_sequences, n_labels)
-            In the format of y; of dtype object if columns of y have labels of several
-            types.
+            In the format of y.
         """
         outputs = self._outputs(X)
         return self._target.decode(outputs)
 
-    def predict_proba(
-        self, X: Input
-    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+    def predict_proba(self, X: Input) -> NDArray[np.float32]:
         """Return the probabilities of labels.
 
         Probabilities are not calibrated; networks trained for many epochs tend to be
@@ -307,17 +294,14 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
         Returns
         -------
-        ndarray of shape (n_sequences, n_classes), or list of them
+        ndarray of shape (n_sequences, n_classes)
             Columns are in the order of `classes_`. Rows sum to 1 for one label per
-            sequence; for label sets each column is an independent probability. For
-            several columns of labels it is a list with an array per column.
+            sequence; for label sets each column is an independent probability.
         """
         outputs = self._outputs(X)
         return self._target.probabilities(outputs)
 
-    def decision_function(
-        self, X: Input
-    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+    def decision_function(self, X: Input) -> NDArray[np.float32]:
         """Return the outputs of the network, of which probabilities are computed.
 
         Parameters
@@ -327,47 +311,13 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
         Returns
         -------
-        ndarray of shape (n_sequences,) or (n_sequences, n_classes), or list of them
+        ndarray of shape (n_sequences,) or (n_sequences, n_classes)
             The log odds of the second of two classes; for more classes log
             probabilities up to a constant per row; for label sets the log odds of each
-            label. For several columns of labels, a list with an array per column.
+            label.
         """
         outputs = self._outputs(X)
         return self._target.decisions(outputs)
-
-    def score(
-        self, X: Input, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return the accuracy.
-
-        Searches compare candidates by it unless `scoring` is given. For classes of very
-        different sizes use another metric, such as ``scoring="f1_macro"``.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs
-            With the blocks of fit; tokens or texts if fit saw no blocks.
-        y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            True labels.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence.
-
-        Returns
-        -------
-        float
-            In [0, 1]. For label sets and several columns of labels, all labels of a
-            sequence must be correct, as in scikit-learn's multi-output classifiers.
-        """
-        check_is_fitted(self, "net_")
-        if not isinstance(self._target, ColumnsTarget):
-            return super().score(X, y, sample_weight)
-        predicted = self.predict(X)
-        labels: NDArray[Any] = check_target(y, len(predicted))
-        check_columns(labels, len(self._target.columns))
-        # Compare objects, so that labels of another type count as wrong.
-        correct = (predicted.astype(object) == labels.astype(object)).all(axis=1)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        return float(np.average(correct, weights=weights))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -461,8 +411,8 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weight of each label in the loss and in the held-out score; labels that are not
         named have weight 1, and "balanced" gives rare labels larger weights. For label
-        sets and several columns of labels a list with one dict per column; the weights
-        of a sequence are multiplied. Must be None if y holds numbers.
+        sets a list with one dict per column; the weights of a sequence are multiplied.
+        Must be None if y holds numbers.
     device : str, default="auto"
         "auto" uses a GPU if torch finds one; otherwise a torch device name. "cuda:auto"
         gives each process of joblib a GPU in turn.
@@ -497,8 +447,8 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         One record per epoch: losses, held-out score, duration.
     n_iter_ : int
         Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,), or list of them
-        Only if y holds labels; a list for several columns of labels.
+    classes_ : ndarray of shape (n_classes,)
+        Only if y holds labels.
 
     Raises
     ------

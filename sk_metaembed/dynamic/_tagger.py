@@ -148,8 +148,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         One record per epoch: losses, held-out score, duration.
     n_iter_ : int
         Number of epochs trained.
-    classes_ : ndarray of shape (n_classes,), or list of them
-        Only if y holds labels; a list for several columns of labels.
+    classes_ : ndarray of shape (n_classes,)
+        Only if y holds labels.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Training targets of sequences: labels, columns of labels, label sets or numbers."""
+"""Training targets of sequences: labels, label sets or numbers."""
 
 import warnings
 
@@ -20,11 +20,9 @@ def check_classes(classes, target):
     """Raise unless `classes`, if given, are the classes of a target."""
     if classes is None or not target.takes_classes or target.has_classes(classes):
         return
-    known = target.classes
-    known = [c.tolist() for c in known] if isinstance(known, list) else known.tolist()
     raise ValueError(
-        f"classes={list(classes)} differ from the first call, {known}. Pass the "
-        "same, or train a clone."
+        f"classes={list(classes)} differ from the first call, "
+        f"{target.classes.tolist()}. Pass the same, or train a clone."
     )
 
 
@@ -146,7 +144,6 @@ class IndicatorTarget(BaseTarget):
     def __init__(self, y, classes=None):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
-        self.column_classes = [np.arange(2)] * self.n_outputs
 
     def encode(self, y, name="y"):
         """Return the indicators as float32."""
@@ -201,103 +198,6 @@ class NumberTarget(BaseTarget):
         return numbers[:, 0] if self.is_flat else numbers
 
 
-class ColumnsTarget(BaseTarget):
-    """Several columns of labels, each with its own head.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows, n_columns)
-    classes : list of array-like, default=None
-        The classes of each column; by default the classes in y.
-    """
-
-    loss = "columns-cross-entropy"
-    monitor = "valid_acc"
-    takes_classes = True
-    is_classification = True
-
-    def __init__(self, y, classes=None):
-        if classes is None:
-            classes = [None] * y.shape[1]
-        if len(classes) != y.shape[1]:
-            raise ValueError(
-                f"classes must hold the classes of each of y's {y.shape[1]} columns, a "
-                f"list of {y.shape[1]} lists; got {len(classes)} entries."
-            )
-        self.columns = [
-            LabelTarget(own_type(column), own)
-            for column, own in zip(y.T, classes, strict=True)
-        ]
-        self.classes = self.column_classes = [c.classes for c in self.columns]
-        self.n_outputs = tuple(column.n_outputs for column in self.columns)
-
-    def has_classes(self, classes):
-        """Return whether these are the classes of each column, in any order."""
-        return len(classes) == len(self.columns) and all(
-            column.has_classes(own)
-            for column, own in zip(self.columns, classes, strict=True)
-        )
-
-    def encode(self, y, name="y"):
-        """Return the labels of each column as row numbers of its classes, int64."""
-        return self._encode(y, name, LabelTarget.encode)
-
-    def encode_held_out(self, y, name="y_val"):
-        """Return row numbers; the number of classes for labels not seen before."""
-        return self._encode(y, name, LabelTarget.encode_held_out)
-
-    def _encode(self, y, name, encode):
-        check_columns(y, len(self.columns), name)
-        encoded = [
-            encode(column, own_type(y[:, j]), f"column {j} of {name}")
-            for j, column in enumerate(self.columns)
-        ]
-        return np.stack(encoded, axis=1)
-
-    def _parts(self, outputs):
-        return np.split(outputs, np.cumsum(self.n_outputs)[:-1], axis=1)
-
-    def decode(self, outputs):
-        """Return the best label of each column; object if their types differ."""
-        labels = [
-            column.decode(part)
-            for column, part in zip(self.columns, self._parts(outputs), strict=True)
-        ]
-        if len({part.dtype.kind for part in labels}) == 1:
-            return np.stack(labels, axis=1)
-        mixed = np.empty((len(outputs), len(labels)), dtype=object)
-        for j, part in enumerate(labels):
-            mixed[:, j] = part.tolist()
-        return mixed
-
-    def decisions(self, outputs):
-        """Return a list with the decision values of each column."""
-        return [
-            column.decisions(part)
-            for column, part in zip(self.columns, self._parts(outputs), strict=True)
-        ]
-
-    def probabilities(self, outputs):
-        """Return a list with an array (n, n_classes) per column."""
-        return [
-            column.probabilities(part)
-            for column, part in zip(self.columns, self._parts(outputs), strict=True)
-        ]
-
-    def stratify(self, codes):
-        """Return the combination of labels of each row, -1 for unique ones."""
-        _, combination, counts = np.unique(
-            codes, axis=0, return_inverse=True, return_counts=True
-        )
-        combination = combination.reshape(-1)
-        return np.where(counts[combination] > 1, combination, -1)
-
-    def warn_of_rare(self, y):
-        """Warn of classes of a column with very few rows."""
-        for j, column in enumerate(y.T):
-            warn_of_rare_classes(own_type(column), f"column {j} of y")
-
-
 def check_columns(y, n_columns, name="y"):
     """Raise unless y has as many columns as in fit."""
     if y.ndim != 2 or y.shape[1] != n_columns:
@@ -306,34 +206,29 @@ def check_columns(y, n_columns, name="y"):
         )
 
 
-def own_type(column):
-    """Return a column of an object array in its own dtype if it has one, (n_rows,)."""
-    if column.dtype != object or not len(column):
-        return column
-    values = column.tolist()
-    typed = np.array(values)
-    is_text = typed.dtype.kind == "U" and all(isinstance(v, str) for v in values)
-    return typed if is_text or typed.dtype.kind in "biuf" else column
-
-
 def classification_target(y, classes=None):
-    """Return the target for labels, label sets or columns of labels.
+    """Return the target for labels or label sets.
 
     Parameters
     ----------
     y : ndarray
-    classes : array-like, or list of array-like, default=None
+    classes : array-like, default=None
         All labels that can occur; by default the labels in y.
     """
     if is_indicator(y):
         return IndicatorTarget(y)
     refuse_amounts(y)
-    return LabelTarget(y, classes) if y.ndim == 1 else ColumnsTarget(y, classes)
+    if y.ndim == 2:
+        raise ValueError(
+            "y must have one column of labels, or be an indicator matrix of 0 and 1 "
+            f"with a column per label; got shape {y.shape}. Fit one estimator per "
+            "column for several columns of labels."
+        )
+    return LabelTarget(y, classes)
 
 
 def any_target(y, classes=None, weights=None):
     """Return the target for y: numbers if continuous, otherwise labels."""
-    # Columns of several types are labels.
     if y.dtype != object and is_continuous(y):
         return NumberTarget(y, weights)
     return classification_target(y, classes)
@@ -342,15 +237,15 @@ def any_target(y, classes=None, weights=None):
 def label_weights(class_weight, codes, target):
     """Return the weight of each row's label or labels, float64 (n_rows,).
 
-    The weights of several columns are multiplied. Labels that were not seen in training
-    have weight 1.
+    The weights of the labels of a set are multiplied. Labels that were not seen in
+    training have weight 1.
 
     Parameters
     ----------
     class_weight : dict, "balanced", list of dict or None
     codes : ndarray
         Encoded by the target.
-    target : LabelTarget, IndicatorTarget, ColumnsTarget or NumberTarget
+    target : LabelTarget, IndicatorTarget or NumberTarget
     """
     if class_weight is None:
         return np.ones(len(codes))
@@ -372,10 +267,9 @@ def label_weights(class_weight, codes, target):
             f"'balanced' or None; got {class_weight!r}."
         )
     weights = np.ones(len(codes))
-    columns = zip(class_weight, labels.T, target.column_classes, strict=True)
-    for j, (given, column, classes) in enumerate(columns):
+    for j, (given, column) in enumerate(zip(class_weight, labels.T, strict=True)):
         with errors_of_input(f"column {j} of y"):
-            weights *= _weights_of(given, column, classes)
+            weights *= _weights_of(given, column, np.arange(2))
     return weights
 
 

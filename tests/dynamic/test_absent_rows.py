@@ -1,7 +1,5 @@
 """Rows of weight 0 are absent rows, and a rare class changes other rows by little."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -70,14 +68,3 @@ def test_a_rare_class_changes_other_predictions_by_little():
         model.fit(X[:200], typo[:200])
     assert (model.predict(X[200:]) == expected).mean() > 0.9
     assert model.score(X[200:], y[200:]) > 0.9
-
-
-def test_rare_classes_of_columns_are_named():
-    X, y = topics(80, n_classes=2)
-    y = np.array([*zip(y.astype(str), "ab" * 40, strict=True)], dtype=object)
-    y[0, 1] = "typo"
-    with pytest.warns(UserWarning, match="column 1 of y has rare classes: 'typo'"):
-        DynamicMetaClassifier(**SMALL).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        DynamicMetaClassifier(**SMALL).partial_fit(X, y)

@@ -61,6 +61,13 @@ def test_held_out_data_is_checked(embedded, labels, held_out, error, message):
         classifier().fit(embedded, labels, **held_out(embedded, labels))
 
 
+@pytest.mark.parametrize("kind", [DynamicMetaClassifier, DynamicMetaEmbedding])
+def test_columns_of_labels_are_refused(kind, embedded, labels):
+    y = np.column_stack([labels, labels])
+    with pytest.raises(ValueError, match=r"got shape \(60, 2\). Fit one estimator"):
+        kind(**SMALL).fit(embedded, y)
+
+
 def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
     sets = np.column_stack([labels == "high", labels == "low"]).astype(int)
     model = classifier().partial_fit(embedded, sparse.csr_matrix(sets))

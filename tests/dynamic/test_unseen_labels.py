@@ -53,19 +53,6 @@ def test_all_held_out_labels_may_be_unseen(embedded, labels):
     assert not any(model.history_[:, "valid_acc"])
 
 
-def test_columns_of_labels(embedded, labels):
-    y = np.array([*zip(labels, "abc" * 20, strict=True)], dtype=object)
-    y_val = y[40:].copy()
-    y_val[::4, 1] = "d"
-    model = DynamicMetaClassifier(**SMALL)
-    model, message = fit_with_some_unseen(model, embedded, y, y_val)
-    assert "column 1 of y_val has labels that are not in y: 'd' (5 rows)" in message
-    predicted = model.predict(embedded[40:])
-    assert max(model.history_[:, "valid_acc"]) == pytest.approx(
-        (predicted == y_val).mean()
-    )
-
-
 @pytest.mark.parametrize(("scheme", "decoder"), [(None, "crf"), ("IOB2", "softmax")])
 def test_unseen_tags(embedded, scheme, decoder):
     tags = [["B-a" if t > "w2" else "O" for t in row] for row in embedded.tokens]

@@ -229,13 +229,6 @@ ENCODERS = {
 }
 
 
-def columns(device, dtype):
-    """Return the arrays of two columns of labels."""
-    y = np.column_stack([labels(), labels()[::-1]])
-    model = classifier(encoder="mean")
-    return one_step(model, embedded(), y, device, dtype, "predict")
-
-
 def label_sets(device, dtype):
     """Return the arrays of label sets."""
     y = np.random.default_rng(3).integers(0, 2, (N_ROWS, 3))
@@ -285,7 +278,6 @@ def tagger(**options):
 
 
 PREDICTORS = {
-    "columns": Case(columns),
     "label sets": Case(label_sets),
     "numbers": Case(numbers),
     "pairs": Case(pairs),

@@ -256,8 +256,7 @@ class DynamicMetaNet(MixingNet):
     Parameters
     ----------
     dims : list of int
-    n_outputs : int or tuple of int
-        A tuple for several columns of labels, with a head per column.
+    n_outputs : int
     encoder : str
     encoder_dims, hidden_dims : tuple of int
     encoder_dropout, head_dropout : float
@@ -294,17 +293,9 @@ class DynamicMetaNet(MixingNet):
         return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
 
     def forward(self, batch):
-        """Return the outputs, float32 (n_rows, n_outputs), a tuple for columns."""
+        """Return the outputs, float32 (n_rows, n_outputs)."""
         vectors = self.encode(batch)
-        outputs = self.head(joined(vectors) if self.pairs else vectors)
-        if isinstance(outputs, tuple):
-            return tuple(part.float() for part in outputs)
-        return outputs.float()
-
-    def outputs(self, batch):
-        """Return the outputs of all columns, float32 (n_rows, n_outputs)."""
-        outputs = self(batch)
-        return torch.cat(outputs, dim=1) if isinstance(outputs, tuple) else outputs
+        return self.head(joined(vectors) if self.pairs else vectors).float()
 
 
 def joined(vectors):
@@ -314,9 +305,7 @@ def joined(vectors):
 
 
 def make_head(dim_in, hidden_dims, n_outputs, dropout):
-    """Return the layers from vectors to outputs, `Heads` for a tuple of sizes."""
-    if isinstance(n_outputs, tuple):
-        return Heads(dim_in, hidden_dims, n_outputs, dropout)
+    """Return the layers from vectors to outputs."""
     layers, dim = [], dim_in
     for hidden in hidden_dims:
         layers += [nn.Linear(dim, hidden), nn.ReLU(), ByteDropout(dropout)]
@@ -324,35 +313,13 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
     return nn.Sequential(*layers, nn.Linear(dim, n_outputs))
 
 
-class Heads(nn.Module):
-    """A head per column of labels.
-
-    Parameters
-    ----------
-    dim_in : int
-    hidden_dims, n_outputs : tuple of int
-    dropout : float
-    """
-
-    def __init__(self, dim_in, hidden_dims, n_outputs, dropout):
-        super().__init__()
-        self.columns = nn.ModuleList(
-            make_head(dim_in, hidden_dims, size, dropout) for size in n_outputs
-        )
-
-    def forward(self, vectors):
-        """Return a tuple of tensors (n_rows, n_classes of the column)."""
-        return tuple(head(vectors) for head in self.columns)
-
-
 class WeightedLoss(nn.Module):
-    r"""The weighted mean of a loss over the sequences of a batch.
+    """The weighted mean of a loss over the sequences of a batch.
 
     Parameters
     ----------
-    kind : {"cross-entropy", "columns-cross-entropy", "binary-cross-entropy", \
-    "squared-error"}
-        For one label, several columns of labels, a label set, or numbers.
+    kind : {"cross-entropy", "binary-cross-entropy", "squared-error"}
+        For one label, a label set, or numbers.
     """
 
     def __init__(self, kind):
@@ -373,12 +340,6 @@ def _cross_entropy(outputs, labels):
     )
 
 
-def _columns_cross_entropy(outputs, labels):
-    parts = zip(outputs, labels.unbind(1), strict=True)
-    losses = [_cross_entropy(part, column) for part, column in parts]
-    return torch.stack(losses).mean(dim=0)
-
-
 def _binary_cross_entropy(outputs, indicators):
     losses = nn.functional.binary_cross_entropy_with_logits(
         outputs, indicators, reduction="none"
@@ -392,24 +353,15 @@ def _squared_error(outputs, numbers):
 
 _LOSSES = {
     "cross-entropy": _cross_entropy,
-    "columns-cross-entropy": _columns_cross_entropy,
     "binary-cross-entropy": _binary_cross_entropy,
     "squared-error": _squared_error,
 }
 
 
-def accuracies(outputs, labels):
-    """Return the accuracy of each row, float32 (n_rows,), a mean over columns."""
-    if not isinstance(outputs, tuple):
-        return (outputs.argmax(dim=1) == labels).float()
-    best = torch.stack([part.argmax(dim=1) for part in outputs], dim=1)
-    return (best == labels).float().mean(dim=1)
-
-
 def count_right(outputs, batch, labels):
     """Return the weights of correct rows and of all rows, on the device."""
     # Fetching the sums of each batch would wait for a GPU.
-    right = accuracies(outputs, labels) * batch.weights
+    right = (outputs.argmax(dim=1) == labels) * batch.weights
     return torch.stack([right.sum(), batch.weights.sum()])
 
 

@@ -36,9 +36,8 @@ def auto_epochs(n_batches, n_outputs, *, n_steps, min_epochs):
     """Return the number of epochs of training without a held-out part.
 
     Few rows have few batches, and each of many classes occurs in few of them.
-    `n_outputs` is a number, or a tuple with a number per column of labels.
     """
-    n_steps = max(n_steps, STEPS_PER_OUTPUT * int(np.max(n_outputs)))
+    n_steps = max(n_steps, STEPS_PER_OUTPUT * n_outputs)
     return max(min_epochs, math.ceil(n_steps / n_batches))
 
 
