@@ -44,20 +44,6 @@ def as_writable(array):
 _TOKENS_PER_BATCH = 16_384
 
 
-class Segments(NamedTuple):
-    """Some tokens of a batch, sequence after sequence.
-
-    Attributes
-    ----------
-    lengths : int64 tensor of shape (n_sequences,)
-    segments : int64 tensor of shape (n_tokens,)
-        The sequence of each token.
-    """
-
-    lengths: torch.Tensor
-    segments: torch.Tensor
-
-
 @dataclass(frozen=True)
 class Grid:
     """Positions of the tokens of a batch.
@@ -76,10 +62,8 @@ class Grid:
         The position of each token in the flattened grids.
     last : int64 tensor of shape (n_sequences,)
         The position of each sequence's last token in the flattened `forward_index`.
-    known : Segments
-        The tokens that some source knows.
-    known_index : int64 tensor or None
-        Their indices; None if all tokens are known.
+    n_known : int64 tensor of shape (n_sequences,)
+        The number of tokens that some source knows.
     """
 
     lengths: torch.Tensor
@@ -89,8 +73,7 @@ class Grid:
     forward_position: torch.Tensor
     backward_position: torch.Tensor
     last: torch.Tensor
-    known: Segments
-    known_index: torch.Tensor | None = None
+    n_known: torch.Tensor
 
     @classmethod
     def of(cls, lengths, send, known=None):
@@ -121,17 +104,11 @@ class Grid:
             "backward_position": (ends[segments] - position) * n + segments,
             "last": ends * n + np.arange(n),
         }
-        parts = {name: send(part) for name, part in parts.items()}
-        if known is None:
-            return cls(**parts, known=Segments(parts["lengths"], parts["segments"]))
-        known_index = np.flatnonzero(known)
-        segments = segments[known_index]
-        counts = np.bincount(segments, minlength=n)
-        return cls(
-            **parts,
-            known=Segments(send(counts), send(segments)),
-            known_index=send(known_index),
+        n_known = (
+            lengths if known is None else np.bincount(segments[known], minlength=n)
         )
+        parts["n_known"] = n_known
+        return cls(**{name: send(part) for name, part in parts.items()})
 
 
 class PrecomputedTypes(list):

@@ -140,8 +140,8 @@ def test_continued_training_uses_the_current_settings(embedded, labels):
     assert (group["lr"], group["weight_decay"]) == (0.01, 0.5)
     assert model.net_.batch_size == 7
     assert model.net_.autocast
-    with pytest.raises(ValueError, match="encoder is 'mean', but 'max' is requested"):
-        model.set_params(encoder="max").fit(embedded, labels)
+    with pytest.raises(ValueError, match="encoder is 'mean', but 'gru' is requested"):
+        model.set_params(encoder="gru").fit(embedded, labels)
     assert model.predict(embedded).shape == (60,)
 
 

@@ -224,8 +224,6 @@ ENCODERS = {
     "bilstm-max": encoder("bilstm-max", encoder_dim=(24, 16)),
     "gru": encoder("gru", encoder_dim=(24, 16)),
     "mean": encoder("mean"),
-    "max": encoder("max"),
-    "attention": encoder("attention"),
 }
 
 

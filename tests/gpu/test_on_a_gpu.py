@@ -150,8 +150,8 @@ def sync_errors(device):
 STEPS = {
     "bilstm-max": {},
     "gru": {"encoder": "gru"},
-    "attention": {"encoder": "attention", "attention": "context"},
-    "task": {"encoder": "max", "attention": "task", "mix_penalty": 0.1},
+    "context": {"encoder": "mean", "attention": "context"},
+    "task": {"encoder": "mean", "attention": "task", "mix_penalty": 0.1},
     "bfloat16": {"train_options": {"dtype": "bfloat16"}},
 }
 

@@ -1,6 +1,6 @@
 """Encoders: from the tokens of each sequence to one vector.
 
-Tokens that no source knows are zero vectors. Pools skip them, as `Pooling` does;
+Tokens that no source knows are zero vectors. The mean skips them, as `Pooling` does;
 recurrent layers read them, so that distances between other tokens are preserved. A
 sequence without known tokens is encoded as zeros.
 
@@ -115,31 +115,24 @@ def _random_bytes(shape):
     return words.view(torch.uint8)[:n].view(shape)
 
 
-def known_tokens(tokens, grid):
-    """Return the tokens that some source knows, and their `Segments`."""
-    return (
-        tokens if grid.known_index is None else tokens[grid.known_index]
-    ), grid.known
-
-
-def segment_sum(tokens, of):
+def segment_sum(tokens, grid):
     """Return the sum of each sequence's tokens, float32 (n_sequences, dim)."""
     # A long sum in half precision would stop growing.
     tokens = tokens.float()
-    total = tokens.new_zeros(len(of.lengths), tokens.shape[1])
-    return total.index_add(0, of.segments, tokens)
+    total = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
+    return total.index_add(0, grid.segments, tokens)
 
 
-def segment_max(tokens, of):
+def segment_max(tokens, grid):
     """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
-    largest = tokens.new_zeros(len(of.lengths), tokens.shape[1])
-    index = of.segments[:, None].expand_as(tokens)
+    largest = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
+    index = grid.segments[:, None].expand_as(tokens)
     return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
 
 
 def or_zeros(vectors, grid):
     """Return the vectors, with zeros for sequences without known tokens."""
-    return vectors * (grid.known.lengths > 0)[:, None]
+    return vectors * (grid.n_known > 0)[:, None]
 
 
 class MeanEncoder(nn.Module):
@@ -152,38 +145,7 @@ class MeanEncoder(nn.Module):
     def forward(self, tokens, grid):
         """Return (n_sequences, dim)."""
         # Tokens that are not known add zeros.
-        return segment_sum(tokens, grid) / grid.known.lengths.clamp(min=1)[:, None]
-
-
-class MaxEncoder(nn.Module):
-    """The maximum over the known tokens."""
-
-    def __init__(self, dim_in):
-        super().__init__()
-        self.dim = dim_in
-
-    def forward(self, tokens, grid):
-        """Return (n_sequences, dim)."""
-        return segment_max(*known_tokens(tokens, grid))
-
-
-class AttentionEncoder(nn.Module):
-    """A weighted mean over the known tokens, with learned weights."""
-
-    def __init__(self, dim_in):
-        super().__init__()
-        self.dim = dim_in
-        self.score = nn.Linear(dim_in, 1)
-
-    def forward(self, tokens, grid):
-        """Return (n_sequences, dim)."""
-        tokens, known = known_tokens(tokens, grid)
-        scores = self.score(tokens).float()
-        rows = known.segments
-        # Shifting by each sequence's largest score keeps the exponentials in range.
-        weights = torch.exp(scores - segment_max(scores, known).detach()[rows])
-        total = segment_sum(weights, known).clamp(min=torch.finfo(weights.dtype).tiny)
-        return segment_sum(tokens * (weights / total[rows]), known)
+        return segment_sum(tokens, grid) / grid.n_known.clamp(min=1)[:, None]
 
 
 class BiLSTM(nn.Module):
@@ -253,7 +215,6 @@ class GRUEncoder(nn.Module):
         return or_zeros(ends, grid)
 
 
-_POOLS = {"mean": MeanEncoder, "max": MaxEncoder, "attention": AttentionEncoder}
 _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
 
 
@@ -262,13 +223,13 @@ def make_encoder(name, dim_in, dims, dropout):
 
     Parameters
     ----------
-    name : {"bilstm-max", "gru", "mean", "max", "attention"}
+    name : {"bilstm-max", "gru", "mean"}
     dim_in : int
     dims : tuple of int
-        Sizes of the recurrent layers; ignored by pools.
+        Sizes of the recurrent layers; ignored by the mean.
     dropout : float
         On the input of recurrent layers.
     """
-    if name in _POOLS:
-        return _POOLS[name](dim_in)
+    if name == "mean":
+        return MeanEncoder(dim_in)
     return _RECURRENT[name](dim_in, dims, dropout)
