@@ -111,7 +111,6 @@ ROOMS = {
             "": [
                 "Pooling",
                 "CommonComponentRemoval",
-                "EmbeddingQuantizer",
             ]
         },
     ),

@@ -35,7 +35,6 @@ from .meta import SVDMetaEmbedding as SVDMetaEmbedding
 from .persistence import load as load
 from .persistence import save as save
 from .pooling import CommonComponentRemoval as CommonComponentRemoval
-from .pooling import EmbeddingQuantizer as EmbeddingQuantizer
 from .pooling import Pooling as Pooling
 from .scale import TextStream as TextStream
 from .scale import transform_in_batches as transform_in_batches

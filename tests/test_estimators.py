@@ -108,7 +108,6 @@ ESTIMATORS = [
     sk.TokenClassifier(LogisticRegression(C=0.01, max_iter=1000)),
     sk.Pooling(),
     sk.CommonComponentRemoval(),
-    sk.EmbeddingQuantizer(),
 ]
 
 # Other code paths of the same classes. Names, tags, errors and containers do not depend
@@ -165,8 +164,6 @@ VARIANTS = [
     sk.Pooling(("sum", "first", "last"), weights="sif"),
     sk.Pooling(("power-means", "dct", "hierarchical"), weights="usif"),
     sk.CommonComponentRemoval(2, weighted=True, center=True),
-    sk.EmbeddingQuantizer("binary", random_state=0),
-    sk.EmbeddingQuantizer("packed", n_bits=20, random_state=0),
     # Other heads and kinds of trainable sources.
     sk.DynamicMetaRegressor(**NET, encoder="mean", trainable=TUNED),
     sk.DynamicMetaRegressor(

@@ -18,7 +18,6 @@ from sk_metaembed import (
     ElmoLanguageModel,
     EmbeddedSequences,
     EmbeddingCache,
-    EmbeddingQuantizer,
     EmbeddingUnion,
     FunctionEmbedding,
     Pooling,
@@ -105,8 +104,6 @@ pooled = Pooling(weights="idf").fit_transform(embedded)
 assert_type(pooled, NDArray[np.float32])
 removal = CommonComponentRemoval()
 assert_type(removal.fit_transform(pooled), NDArray[np.floating])
-codes = EmbeddingQuantizer("packed", n_bits=64).fit_transform(pooled)
-assert_type(codes, NDArray[np.int8] | NDArray[np.uint8])
 
 # Sources return containers, and fit returns the source itself.
 source = FunctionEmbedding(lambda words: [[len(word)] for word in words])

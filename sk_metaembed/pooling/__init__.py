@@ -4,11 +4,9 @@ from .._core._public_module import set_public_module
 from ._common_component import CommonComponentRemoval
 from ._modes import Part
 from ._pooling import Pooling
-from ._quantizer import EmbeddingQuantizer
 
 __all__ = [
     "CommonComponentRemoval",
-    "EmbeddingQuantizer",
     "Pooling",
 ]
 
