@@ -3,22 +3,22 @@
 from ._replacement import replace_steps
 from ._steps import (
     apply_steps,
+    embedding_input,
     find_embedded,
     find_step,
     flat_steps,
-    texts_by_branch,
     unwrap_fitted,
 )
 from ._word_lookup import lookup_known, lookup_vectors
 
 __all__ = [
     "apply_steps",
+    "embedding_input",
     "find_embedded",
     "find_step",
     "flat_steps",
     "lookup_known",
     "lookup_vectors",
     "replace_steps",
-    "texts_by_branch",
     "unwrap_fitted",
 ]

@@ -83,23 +83,11 @@ def find_embedded(estimator, X):
     return _embedded(_one_route(estimator, embeds).steps, X)
 
 
-def texts_by_branch(estimator, X):
-    """Return the input of the first embedding step of each branch, by branch name."""
-    return {
-        name: apply_steps(steps[: _first(embeds, steps)], X)
-        for name, steps in _routes(estimator, embeds)
-    }
-
-
-def embedded_by_branch(estimator, tokens):
-    """Return every EmbeddedSequences of each branch, by branch name.
-
-    `tokens` is the input of the first embedding step; the steps before it are skipped.
-    """
-    return {
-        name: _embedded(steps[_first(embeds, steps) :], tokens)
-        for name, steps in _routes(estimator, embeds)
-    }
+def embedding_input(estimator, X):
+    """Return the input of the first step of an estimator that embeds texts."""
+    steps = _one_route(estimator, embeds).steps
+    place = _first(embeds, steps)
+    return X if place == len(steps) else apply_steps(steps[:place], X)
 
 
 def _embedded(steps, X):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core._arrays import infinite_rows
 from ..sequences import EmbeddedSequences, TokenSequences
-from ._steps import embedded_by_branch, features_within
+from ._steps import features_within, find_embedded
 
 
 def lookup_vectors(embedding, words):
@@ -56,28 +56,18 @@ def lookup_known(embedding, words):
     """Return which words an embedding knows, bool (n,) by block name.
 
     As `lookup_vectors`, but an estimator may return several blocks; of several steps
-    that return EmbeddedSequences, the last one with the most blocks is used. Names of
-    blocks are prefixed by their branch if there are several; without blocks the only
-    name is "".
+    that return EmbeddedSequences, the last one with the most blocks is used. Without
+    blocks the only name is "".
     """
     words = list(words)
-    if isinstance(embedding, type):
+    outputs = []
+    if not isinstance(embedding, type):
+        outputs = find_embedded(embedding, _one_word_sequences(words))
+    if not outputs:
         return {"": lookup_vectors(embedding, words)[1]}
-    tokens = _one_word_sequences(words)
-    branches = embedded_by_branch(embedding, tokens)
-    if not any(branches.values()) and hasattr(embedding, "transform"):
-        embedded = embedding.transform(tokens)
-        if not isinstance(embedded, EmbeddedSequences):
-            return {"": _dense(embedded, words, embedding).any(axis=1)}
-        branches = {"": [embedded]}
-    known = {}
-    for branch, outputs in branches.items():
-        # The last of those with most blocks: steps that fill in unknown words count.
-        embedded = max(reversed(outputs), key=lambda each: len(each.blocks))
-        for block in embedded.blocks:
-            name = f"{branch}.{block.name}" if len(branches) > 1 else block.name
-            known[name] = word_rows(embedded, block)[1]
-    return known or {"": lookup_vectors(embedding, words)[1]}
+    # The last of those with most blocks: steps that fill in unknown words count.
+    embedded = max(reversed(outputs), key=lambda each: len(each.blocks))
+    return {block.name: word_rows(embedded, block)[1] for block in embedded.blocks}
 
 
 def _estimator_output(estimator, tokens):

@@ -198,17 +198,8 @@ def test_coverage_counts_words_of_the_pipeline_per_source(searches, columns, kin
     estimator = columns if kind == "columns" else searches["grid"]
     X = FRAME if kind == "columns" else TEXTS
     rows = {row["source"]: row for row in coverage_report(estimator, X[:6])}
-    assert list(rows) == ["table", "shape", "(any)", "(all)"]
-    # The pipeline's Tokenizer keeps capitals; the lookup of "Bad" falls back to "bad".
-    assert rows["shape"]["tokens"] == rows["(any)"]["tokens"] == 12
-    assert (rows["table"]["types"], rows["table"]["tokens"]) == (4, 8)
-    assert rows["table"]["unknown"] == [("plot", 2), ("A", 1), ("a", 1)]
-
-
-def test_coverage_of_several_at_once(whole):
-    rows = coverage_report({"pipe": whole, "dict": KNOWN}, TEXTS[:6])
-    names = [row["source"] for row in rows]
-    assert names == ["pipe.table", "pipe.shape", "dict", "(any)", "(all)"]
-    lower = clone(whole).set_params(tokens__lowercase=True).fit(TEXTS, Y)
-    with pytest.raises(ValueError, match="'one' and 'two' split X into different"):
-        coverage_report({"one": whole, "two": lower}, TEXTS)
+    assert list(rows) == ["table", "shape"]
+    assert rows["shape"]["tokens"] == 12
+    # The pipeline's Tokenizer keeps capitals.
+    assert (rows["table"]["types"], rows["table"]["tokens"]) == (3, 7)
+    assert rows["table"]["unknown"] == [("plot", 2), ("A", 1), ("a", 1), ("Bad", 1)]
