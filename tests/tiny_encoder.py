@@ -95,10 +95,7 @@ def save(folder, family="Bert", steps=(), settings=None, options=None, seed=0):
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    module_ = network(family, seed)
-    if any(kind == "WeightedLayerPooling" for kind, *_ in steps):
-        module_.config.output_hidden_states = True
-    module_.save_pretrained(folder)
+    network(family, seed).save_pretrained(folder)
     tokenizer(family).save_pretrained(folder)
     modules = [module(0, "Transformer", "")]
     for i, (kind, content, *weights) in enumerate(steps, 1):
@@ -111,28 +108,6 @@ def save(folder, family="Bert", steps=(), settings=None, options=None, seed=0):
     _write(folder / "modules.json", modules)
     _write(folder / "sentence_bert_config.json", options or {})
     _write(folder / "config_sentence_transformers.json", settings or {})
-    return folder
-
-
-def save_router(folder, options=None):
-    """Write an encoder with a transformer and a pooling per task."""
-    folder = Path(folder)
-    types, structure = {}, {}
-    routes = {"query": ("Bert", "cls"), "document": ("MPNet", "max")}
-    for task, (family, mode) in routes.items():
-        names = f"{task}_0_Transformer", f"{task}_1_Pooling"
-        save(folder / names[0], family)
-        (folder / names[0] / "modules.json").unlink()
-        (folder / names[1]).mkdir()
-        _write(folder / names[1] / "config.json", pooling(mode)[1])
-        types |= {
-            name: module(0, name.rpartition("_")[2], "")["type"] for name in names
-        }
-        structure[task] = names
-    parameters = {"default_route": "document"} if options is None else options
-    content = {"types": types, "structure": structure, "parameters": parameters}
-    _write(folder / "router_config.json", content)
-    _write(folder / "modules.json", [module(0, "Router", "")])
     return folder
 
 
@@ -173,21 +148,6 @@ def layer_norm(dim, seed=0):
     rng = np.random.default_rng(seed)
     weights = {"norm.weight": _normal(rng, dim), "norm.bias": _normal(rng, dim)}
     return "LayerNorm", {"dimension": dim}, weights
-
-
-def layer_pooling(seed=0):
-    weights = {"layer_weights": np.random.default_rng(seed).uniform(0.5, 2, 2)}
-    weights = {name: w.astype(np.float32) for name, w in weights.items()}
-    options = {"embedding_dimension": DIM, "num_hidden_layers": 2, "layer_start": 1}
-    return "WeightedLayerPooling", options, weights
-
-
-def word_weights(seed=0):
-    rng = np.random.default_rng(seed)
-    words = tiny_bert.VOCABULARY
-    some = {word: float(rng.uniform(0.2, 2)) for word in words[::2]}
-    content = {"vocab": words, "word_weights": some, "unknown_word_weight": 0.7}
-    return "WordWeights", content
 
 
 NORMALIZE = "Normalize", {}

@@ -71,10 +71,6 @@ class Handle:
             "again."
         )
 
-    def _by_reference(self):
-        """Return the handle to which pickles and saved files refer."""
-        return self
-
     def _reference(self):
         """Return what a saved file contains; {} if it must include the files."""
         return {**self._spec._asdict(), "fingerprint": self.fingerprint}
@@ -95,8 +91,7 @@ class Handle:
         return self
 
     def __reduce__(self):
-        handle = self._by_reference()
-        return reopen, (type(handle), handle._spec, handle.fingerprint)
+        return reopen, (type(self), self._spec, self.fingerprint)
 
 
 def shared(cls, spec, *, local=False):

@@ -49,7 +49,6 @@ def encode_handle(handle, bundle, files, where):
     Its files are added to `files`, if `bundle` is true or there are no others to which
     a saved file could refer.
     """
-    handle = handle._by_reference()
     cls, content = type(handle), handle._reference()
     if bundle or not content:
         prefix = f"{cls.__name__}/{handle.fingerprint[:32]}"

@@ -37,8 +37,8 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     ----------
     model : str, path-like or a loaded model
         A folder, a file of word vectors, a name on the Hugging Face hub or of a
-        gensim-downloader model, or a model in memory: a SentenceTransformer, a (model,
-        tokenizer) pair, `WordVectors` or gensim's KeyedVectors.
+        gensim-downloader model, or a model in memory: a (model, tokenizer) pair,
+        `WordVectors` or gensim's KeyedVectors.
     **options
         Parameters of the class.
 

@@ -6,8 +6,8 @@ How the parts are called, from the outside in:
   blocks from the sentence cache or from a `ForwardPass`.
 - `_model.py`: the handle on a model that all sources of a process share.
   `_model_files.py` finds and reads its files, `_precision.py` chooses a dtype.
-  `_loaded_model.py` and `_loaded_encoder.py` wrap what the user has loaded: a model and
-  its tokenizer, which `_loaded_pair.py` pickles, and a SentenceTransformer.
+  `_loaded_model.py` wraps a model and its tokenizer that the user has loaded, which
+  `_loaded_pair.py` pickles.
 - `_forward.py`: windows, batches and pooling. It calls `_alignment.py`, which splits
   texts into pieces, and `_network.py`, which computes their hidden states.
 - `_sentence_files.py` reads the modules of a sentence encoder, and `_sentence_head.py`

@@ -19,7 +19,6 @@ from ..contextual._base import ContextualEmbedding
 from ..contextual._sentences import distinct_sentences, distinct_texts
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
-from ._loaded_encoder import is_encoder, loaded_encoder
 from ._loaded_model import LoadedModel
 from ._loaded_pair import is_pair
 from ._model import ModelSpec, TransformerModel
@@ -53,10 +52,10 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     Parameters
     ----------
-    model : str, path-like, SentenceTransformer or (model, tokenizer)
+    model : str, path-like or (model, tokenizer)
         A folder or a name on the Hugging Face hub, loaded once per process at fit time
-        and not pickled; or a loaded model, used as is on its current device. Pickles
-        contain the pair, or the path or name of a SentenceTransformer.
+        and not pickled; or a loaded model, used as is on its current device, which
+        pickles contain.
     layers : int, sequence of int or "all", default=(-1,)
         Hidden states to return: 0 is the input to the first layer, -1 the output of the
         last layer. Can be empty with ``static=True``.
@@ -77,8 +76,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         None for the prompt called `prompt_name`, or with "sentence" for the default
         prompt in the encoder's files, if there is one.
     prompt_name : str, default=None
-        Name of a prompt in a sentence encoder's files, such as "query". In an encoder
-        with a Router it also selects the route of that name.
+        Name of a prompt in a sentence encoder's files, such as "query".
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
         for it. None for that in the encoder's files, usually all.
@@ -438,7 +436,6 @@ def open_model(source):
         source.trusted,
         str(resolve_device(source.device)),
         source.dtype,
-        source.prompt_name,
     )
     if spec.dtype == "auto":
         from ._precision import choose_dtype
@@ -450,16 +447,20 @@ def open_model(source):
 
 
 def _open_loaded(source):
-    """Return the handle on a SentenceTransformer or (model, tokenizer)."""
+    """Return the handle on a (model, tokenizer)."""
     model = source.model
-    is_sentence = is_encoder(model)
-    if not is_sentence and not is_pair(model):
+    if not is_pair(model):
         parts = model if isinstance(model, tuple | list) else [model]
         found = [type(part).__name__ for part in parts]
+        hint = ""
+        if hasattr(model, "encode"):  # such as a SentenceTransformer
+            hint = (
+                " Pass the folder or name that it was loaded from, or use "
+                "FunctionEmbedding(model.encode, level='sequence', as_text=True)."
+            )
         raise TypeError(
-            "model must be a folder, a name on the Hugging Face hub, a "
-            "SentenceTransformer, or (model, tokenizer) as transformers loads them; "
-            f"got {found}."
+            "model must be a folder, a name on the Hugging Face hub, or (model, "
+            f"tokenizer) as transformers loads them; got {found}.{hint}"
         )
     defaults = {"revision": None, "device": "auto", "dtype": "float32"}
     changed = [
@@ -471,8 +472,6 @@ def _open_loaded(source):
             "have their default values. Prepare the model itself, for example with "
             "model.to('cuda'), or pass its folder or name."
         )
-    if is_sentence:
-        return loaded_encoder(model, source.prompt_name)
     return LoadedModel.of(*model)
 
 
@@ -502,12 +501,9 @@ def _prompt_of(source, model, default=""):
     prompts = model.prompts
     if source.prompt_name in prompts:
         return prompts[source.prompt_name]
-    if source.prompt_name in model.tasks:
-        return ""
-    known = sorted({*prompts, *model.tasks})
     raise ValueError(
-        f"prompt_name={source.prompt_name!r}, but the model's prompts are {known}. Use "
-        "one of them, or the text itself as prompt."
+        f"prompt_name={source.prompt_name!r}, but the model's prompts are "
+        f"{sorted(prompts)}. Use one of them, or the text itself as prompt."
     )
 
 

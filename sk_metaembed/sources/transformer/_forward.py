@@ -170,13 +170,11 @@ class ForwardPass:
         """Return the vectors that a sentence encoder pools from windows, a tensor."""
         import torch
 
-        head, config = self.model.head, self.model.config
-        # sentence-transformers passes them on only if the model returns them.
-        layers = head.mixes_layers and getattr(config, "output_hidden_states", False)
-        states = self.model.network.last_states(ids, types, layers=bool(layers))
+        head = self.model.head
+        states, mask = self.model.network.last_states(ids, types)
         n_prompt = 0 if head.include_prompt else self.aligner.n_prompt
         with torch.inference_mode():
-            return head.pool(*states, n_prompt)
+            return head.pool(states, mask, n_prompt)
 
     def _finished(self, pooled, known):
         """Return the vectors of texts (n_texts, dim), from their pooled vectors."""

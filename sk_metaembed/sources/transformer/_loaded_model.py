@@ -32,16 +32,13 @@ class LoadedModel(Transformer, keep=0):
         self.fingerprint = self._computed_fingerprint()
 
     @classmethod
-    def of(cls, module, tokenizer, *parts, key=()):
-        """Return the process's handle of a model; a new one if its weights changed.
-
-        `parts` are further parameters of the class, and `key` must be equal.
-        """
+    def of(cls, module, tokenizer):
+        """Return the process's handle of a model; a new one if its weights changed."""
         versions = _versions(module)
         if None in versions:
-            return cls(module, tokenizer, *parts)
-        key = cls, id(module), id(tokenizer), versions, key
-        return cls._handles.get(key, lambda: cls(module, tokenizer, *parts))
+            return cls(module, tokenizer)
+        key = id(module), id(tokenizer), versions
+        return cls._handles.get(key, lambda: cls(module, tokenizer))
 
     @property
     def device_type(self):

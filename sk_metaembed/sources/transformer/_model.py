@@ -1,14 +1,12 @@
 """A transformer and its tokenizer, loaded once per process.
 
-A fitted source holds a handle of one of three classes:
+A fitted source holds a handle of one of two classes:
 
 - `TransformerModel`: a model from files. All sources with the same `ModelSpec` share
   it. Weights are loaded on first use, and a pickle contains only the name or folder,
   the revision and the fingerprint.
 - `LoadedModel` (`_loaded_model.py`): a (model, tokenizer) pair of the user. A pickle
   contains the weights.
-- `LoadedEncoder` (`_loaded_encoder.py`): a SentenceTransformer of the user. A pickle
-  refers to its files.
 """
 
 import json
@@ -44,7 +42,6 @@ class ModelSpec(NamedTuple):
     trusted: bool = False
     device: str = "cpu"
     dtype: str = "float32"
-    task: str | None = None  # of a sentence encoder with a Router
 
 
 class Transformer(NetworkModel):
@@ -62,13 +59,10 @@ class Transformer(NetworkModel):
         Whether it is a sentence encoder, with `modules`.
     prompts : dict of str to str
         The encoder's prompts by name.
-    tasks : tuple of str
-        The routes of the encoder's Router, empty without one.
     """
 
     has_modules = False
     prompts: dict[str, str] = {}
-    tasks: tuple[str, ...] = ()
 
     def __init__(self, spec, tokenizer, config):
         super().__init__(spec)
@@ -120,7 +114,8 @@ class TransformerModel(Transformer, keep=2):
     ----------
     spec : ModelSpec
     root : Path
-    encoder : EncoderFolder or None
+    encoder : tuple or None
+        From `find_encoder`.
     paths : list of Path
         From `model_files`.
     """
@@ -131,7 +126,7 @@ class TransformerModel(Transformer, keep=2):
         self._root, self._encoder = root, encoder
         self._folder, self.dtype = backbone_of(root, encoder), spec.dtype
         if encoder is not None:
-            self.has_modules, self.tasks = True, encoder.tasks
+            self.has_modules = True
         self.prompts = read_prompts(root)
         config = load_config(self._folder, spec)
         super().__init__(spec, load_tokenizer(self._folder, spec), config)
@@ -142,18 +137,15 @@ class TransformerModel(Transformer, keep=2):
             for name, path in self._by_name.items()
             if path.suffix not in SETTINGS or path.parent not in (root, self._folder)
         }
-        modules = None if encoder is None else encoder.modules
         self.fingerprint = fingerprint_of(
             {**options_of(self.config, self.tokenizer), "files": digests}
-            | {"dtype": spec.dtype, "modules": modules}
+            | {"dtype": spec.dtype, "modules": encoder}
         )
 
     @classmethod
     def _find(cls, spec, local):
         spec, root = find_root(spec, local=local)
-        encoder = find_encoder(root, spec.task)
-        if encoder is None or not encoder.tasks:
-            spec = spec._replace(task=None)
+        encoder = find_encoder(root)
         paths = model_files(root, encoder, spec)
         return spec, file_states(paths), root, encoder, paths
 

@@ -44,7 +44,7 @@ def find_root(spec, *, local):
 
 def backbone_of(folder, encoder):
     """Return the folder of the transformer itself."""
-    return folder if encoder is None else folder / encoder.modules[0][1]
+    return folder if encoder is None else folder / encoder[0][1]
 
 
 def model_files(root, encoder, spec):
@@ -59,8 +59,8 @@ def model_files(root, encoder, spec):
             f"transformer. It should contain {_EXPECTED}."
         )
     files = set(_weight_files(backbone, safetensors=not spec.trusted))
-    modules = () if encoder is None else encoder.modules
-    folders = {root / place for _, place in modules if (root / place).is_dir()}
+    places = [root / place for _, place in encoder or ()]
+    folders = {place for place in places if place.is_dir()}
     for folder in folders - {root, backbone}:
         files |= set(folder.glob(_SAFETENSORS)) or set(folder.glob(_PICKLES))
     suffixes = (*SETTINGS, ".py") if spec.trust_remote_code else SETTINGS

@@ -3,7 +3,6 @@
 import os
 from copy import copy
 
-from ._loaded_encoder import encoder_place, is_encoder
 from ._loaded_pair import LoadedPair, is_pair
 
 
@@ -21,18 +20,17 @@ class ModelParameterMixin:
         return new
 
     def _saved_attributes(self):
-        """Return the attributes that files contain."""
-        place = {"model": encoder_place(self.model)} if is_encoder(self.model) else {}
-        return {**vars(self), **place}
+        """Return the attributes that files contain, with a loaded model as it is."""
+        return vars(self)
 
     def __getstate__(self):
-        state = {**super().__getstate__(), **self._saved_attributes()}
+        state = super().__getstate__()
         if is_pair(self.model):
             # The fitted model's own pair, if it is the same: a pickle then has it once.
             portable = getattr(getattr(self, "_model", None), "portable", None)
             if portable is None or portable.pair != tuple(self.model):
                 portable = LoadedPair(*self.model)
-            state["model"] = portable
+            state = {**state, "model": portable}
         return state
 
     def __setstate__(self, state):

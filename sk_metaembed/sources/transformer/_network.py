@@ -77,7 +77,7 @@ class Network:
         with self._inference():
             return self.states(rows, types)
 
-    def last_states(self, rows, types, *, layers=False):
+    def last_states(self, rows, types):
         """Return the last hidden states of a batch, as the model returns them.
 
         Some networks, such as ModernBERT, normalize them after the last layer.
@@ -86,29 +86,24 @@ class Network:
         ----------
         rows, types : list, list or None
             As for `hidden_states`.
-        layers : bool, default=False
-            Whether to return all hidden states too.
 
         Returns
         -------
         states : tensor of shape (n_rows, longest, dim)
         mask : tensor of bool, shape (n_rows, longest)
-        ids : tensor of int, shape (n_rows, longest)
-        layers : tuple of tensor, or None
         """
         from ..._training._device import send
 
         with self._inference():
             options, inside = self._arguments(rows, types)
-            output = self.body(**options, output_hidden_states=layers, return_dict=True)
+            output = self.body(**options, output_hidden_states=False, return_dict=True)
         state = getattr(output, "last_hidden_state", None)
         if state is None or state.shape[:2] != inside.shape:
             raise ValueError(
                 f"{type(self.body).__name__} returned no hidden state with one vector "
                 "per piece, which a sentence encoder pools."
             )
-        states = self._checked(output, inside.shape) if layers else None
-        return state, send(inside, self.device), options["input_ids"], states
+        return state, send(inside, self.device)
 
     def states(self, rows, types):
         """Return all hidden states in the current mode of the module and of torch."""

@@ -6,16 +6,13 @@ library, from JSON and tensors only. An unknown class raises an error, because v
 without its step would differ from those of the authors.
 """
 
-import ast
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-import numpy as np
-
 from .._fingerprint import fingerprint_of
-from .._folder_kind import listed_modules, module_kind, optional_json, read_json
+from .._folder_kind import listed_modules, optional_json
 
-_MODULES, _ROUTER = "modules.json", "router_config.json"
+_MODULES = "modules.json"
 _SETTINGS = "config_sentence_transformers.json"
 _TRANSFORMER_FILES = (
     *("sentence_bert_config.json", "sentence_roberta_config.json"),
@@ -40,7 +37,7 @@ _POOLING_FLAGS = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _ACTIVATIONS = ("torch.nn.modules.activation", "torch.nn.modules.linear", "torch.nn")
-_TOKENS, _SENTENCE = "token_embeddings", "sentence_embedding"
+_SENTENCE = "sentence_embedding"
 # Options of the transformer that change neither its vectors nor its pieces, or that
 # parameters of the source decide.
 _IGNORED_MODEL_OPTIONS = {
@@ -58,7 +55,7 @@ class SentenceModules(NamedTuple):
     Attributes
     ----------
     steps : tuple of dict
-        In order, each with its "kind" and its options; see `_STEPS`.
+        The pooling and those after it, each with its "kind" and options; see `_STEPS`.
     weights : dict of str to ndarray
         By the number of the step and the name there, "1.linear.weight".
     prompts : dict of str to str
@@ -80,14 +77,13 @@ class SentenceModules(NamedTuple):
     @property
     def pooling(self):
         """The options of the pooling step."""
-        return next(step for step in self.steps if step["kind"] == "Pooling")
+        return self.steps[0]
 
     def dim(self, dim):
         """Return the dimension of vectors, given that of the transformer."""
+        dim *= len(self.pooling["modes"])
         for i, step in enumerate(self.steps):
-            if step["kind"] == "Pooling":
-                dim *= len(step["modes"])
-            elif step["kind"] == "Dense":
+            if step["kind"] == "Dense":
                 dim = len(self.weights[f"{i}.linear.weight"])
         return dim
 
@@ -96,8 +92,8 @@ class SentenceModules(NamedTuple):
         modes = self.pooling["modes"]
         if modes != [output]:
             return f"pooling by {', '.join(modes)}"
-        ignored = "Pooling", "Normalize", "Dropout"
-        others = [step["kind"] for step in self.steps if step["kind"] not in ignored]
+        kinds = [step["kind"] for step in self.steps[1:]]
+        others = [kind for kind in kinds if kind != "Normalize"]
         return f"the module {others[0]}" if others else None
 
     @property
@@ -106,28 +102,10 @@ class SentenceModules(NamedTuple):
         return fingerprint_of({"steps": self.steps}, self.weights.items())
 
 
-class EncoderFolder(NamedTuple):
-    """Where the parts of a sentence encoder are, by its task.
+def find_encoder(folder):
+    """Return class and folder of each module, None for a folder without modules.
 
-    Attributes
-    ----------
-    modules : tuple of (str, str)
-        Class and folder of each module, the transformer first.
-    tasks : tuple of str
-        The routes of a Router, empty without one.
-    """
-
-    modules: tuple
-    tasks: tuple = ()
-
-
-def find_encoder(folder, task=None):
-    """Return the EncoderFolder of a folder, None if it has no modules.
-
-    Raises
-    ------
-    ValueError
-        If the folder has a Router without a route for the task.
+    A tuple, in which the transformer is first.
     """
     folder = Path(folder)
     if not (folder / _MODULES).is_file():
@@ -135,49 +113,7 @@ def find_encoder(folder, task=None):
     modules = [(kind, _inside(path, folder)) for kind, path in listed_modules(folder)]
     if not modules:
         raise ValueError(f"{folder / _MODULES} lists no modules.")
-    tasks = ()
-    if modules[0][0] in ("Router", "Asym"):
-        route, tasks = _routed(folder, modules[0][1], task)
-        modules = route + modules[1:]
-    return EncoderFolder(tuple(modules), tuple(tasks))
-
-
-def _routed(folder, place, task):
-    """Return the modules of the Router's route for a task, and all routes."""
-    config = optional_json(folder / place / _ROUTER) or read_json(
-        folder / place / "config.json", dict
-    )
-    routes = config["structure"]
-    name = route_of(list(routes), config.get("parameters", {}), task)
-    types = config["types"]
-    return [
-        (module_kind(types[key]), _inside(f"{place}/{key}".strip("/"), folder))
-        for key in routes[name]
-    ], list(routes)
-
-
-def route_of(routes, options, task):
-    """Return the route of texts for a task, as sentence-transformers chooses it."""
-    mapped = {}
-    for key, route in (options.get("route_mappings") or {}).items():
-        key = ast.literal_eval(key) if isinstance(key, str) else key
-        mapped[tuple(key)] = route
-    for key in ((task, "text"), (task, None), (None, "text"), (None, None)):
-        if key in mapped:
-            return mapped[key]
-    if task in routes:
-        return task
-    if "text" in routes:
-        return "text"
-    default = options.get("default_route")
-    if default is None and options.get("allow_empty_key", True):
-        default = routes[0]
-    if default is None:
-        raise ValueError(
-            f"this encoder has a Router with the routes {routes} and no default. "
-            f"Choose one with prompt_name, for example prompt_name={routes[0]!r}."
-        )
-    return default
+    return tuple(modules)
 
 
 def backbone_options(folder):
@@ -218,12 +154,7 @@ def read_prompts(folder):
 
 
 def read_modules(folder, encoder):
-    """Return the SentenceModules of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    encoder : EncoderFolder
+    """Return the SentenceModules of a folder, whose modules `find_encoder` returned.
 
     Raises
     ------
@@ -232,50 +163,33 @@ def read_modules(folder, encoder):
     """
     folder = Path(folder)
     settings = optional_json(folder / _SETTINGS)
-    parts = []
-    for kind, place in encoder.modules:
-        if kind in _TRANSFORMERS:
-            options = backbone_options(folder / place)
-        else:
-            options = optional_json(folder / place / "config.json")
-        parts.append((kind, options, folder / place))
-    return sentence_modules(parts, settings, read_weights)
-
-
-def sentence_modules(parts, settings, weights_of):
-    """Return the SentenceModules of parts in order, the transformer first.
-
-    Parameters
-    ----------
-    parts : list of (kind, options, place)
-    settings : dict
-        Content of config_sentence_transformers.json.
-    weights_of : callable
-        From a place to a dict of arrays.
-    """
     kind = settings.get("model_type") or "SentenceTransformer"
     if kind != "SentenceTransformer":
         raise unknown_module(kind, "a model of another type")
-    (first, options, _), *rest = parts
-    _check_transformer(first, options)
+    (first, place), *rest = encoder
+    backbone = backbone_options(folder / place)
+    _check_transformer(first, backbone)
     steps, weights = [], {}
-    for kind, module_options, place in rest:
+    for kind, place in rest:
         if kind not in _STEPS:
             raise unknown_module(kind)
-        step = {"kind": kind, **_STEPS[kind](module_options)}
+        options = optional_json(folder / place / "config.json")
+        step = {"kind": kind, **_STEPS[kind](options)}
         if kind in _WITH_WEIGHTS:
-            arrays = weights_of(place)
-            weights |= {f"{len(steps)}.{name}": a for name, a in arrays.items()}
-        steps.append(step)
-    _check_order(steps)
-    prompts = settings.get("prompts") or {}
+            arrays = _read_weights(folder / place).items()
+            weights |= {f"{len(steps)}.{name}": array for name, array in arrays}
+        if kind != "Dropout":  # has no effect on frozen models
+            steps.append(step)
+    kinds = [step["kind"] for step in steps]
+    if kinds[:1] != ["Pooling"] or kinds.count("Pooling") > 1:
+        raise unknown_module("Transformer", f"the modules {kinds} after it")
     return SentenceModules(
         tuple(steps),
         weights,
-        {name: text or "" for name, text in prompts.items()},
+        read_prompts(folder),
         settings.get("default_prompt_name"),
         settings.get("truncate_dim"),
-        options.get("max_seq_length"),
+        backbone.get("max_seq_length"),
     )
 
 
@@ -291,7 +205,7 @@ def _check_transformer(kind, options):
             raise unknown_module(kind, f"{name}={options[name]!r}")
     if options.get("modality_config") is not None:
         _check_modality(kind, options["modality_config"])
-    if (options.get("module_output_name") or _TOKENS) != _TOKENS:
+    if options.get("module_output_name") not in (None, "token_embeddings"):
         raise unknown_module(kind, f"output {options['module_output_name']!r}")
     model = _renamed(options, "model_kwargs", "model_args")
     other = sorted(set(model) - _IGNORED_MODEL_OPTIONS)
@@ -308,20 +222,6 @@ def _check_modality(kind, modalities):
         raise unknown_module(kind, f"texts as {text or None}")
     if "message" in modalities:
         raise unknown_module(kind, "texts in a chat template")
-
-
-def _check_order(steps):
-    """Raise ValueError unless one pooling separates steps on pieces and on vectors."""
-    kinds = [step["kind"] for step in steps]
-    if kinds.count("Pooling") != 1:
-        n_poolings = kinds.count("Pooling")
-        raise unknown_module("Transformer", f"{n_poolings} modules Pooling behind it")
-    place = kinds.index("Pooling")
-    for i, step in enumerate(steps):
-        of_pieces = step.get("of", _SENTENCE) == _TOKENS
-        if step["kind"] not in ("Pooling", "Dropout") and of_pieces != (i < place):
-            where = "before" if i < place else "behind"
-            raise unknown_module(step["kind"], f"{where} Pooling")
 
 
 def _pooling(options):
@@ -342,43 +242,27 @@ def _dense(options):
     if room not in _ACTIVATIONS:
         raise unknown_module("Dense", f"activation_function={name!r}")
     residual = bool(options.get("use_residual", False))
-    return {"activation": activation, "use_residual": residual} | _place(
-        "Dense", options
-    )
+    _checked_place("Dense", options)
+    return {"activation": activation, "use_residual": residual}
 
 
-def _place(kind, options):
-    """Return which vectors a module maps, which must be those that it returns."""
+def _checked_place(kind, options):
+    """Raise ValueError unless a module maps vectors of texts to vectors of texts."""
     source = options.get("module_input_name") or _SENTENCE
     target = options.get("module_output_name") or source
-    if source != target or source not in (_TOKENS, _SENTENCE):
+    if {source, target} != {_SENTENCE}:
         raise unknown_module(kind, f"{source!r} to {target!r}")
-    return {"of": source}
-
-
-def _word_weights(options):
-    """Return the weight of each piece id, as sentence-transformers looks it up."""
-    weights, default = options["word_weights"], options.get("unknown_word_weight", 1)
-    values = [
-        weights.get(word, weights.get(word.lower(), default))
-        for word in options["vocab"]
-    ]
-    return {"values": values, "of": _TOKENS}
+    return {}
 
 
 _STEPS = {
     "Pooling": _pooling,
     "Dense": _dense,
     "LayerNorm": lambda options: {},
-    "Normalize": lambda options: _place("Normalize", options),
-    "WordWeights": _word_weights,
-    "WeightedLayerPooling": lambda options: {
-        "layer_start": options.get("layer_start", 4),
-        "of": _TOKENS,
-    },
-    "Dropout": lambda options: {},  # has no effect on frozen models
+    "Normalize": lambda options: _checked_place("Normalize", options),
+    "Dropout": lambda options: {},
 }
-_WITH_WEIGHTS = ("Dense", "LayerNorm", "WeightedLayerPooling")
+_WITH_WEIGHTS = ("Dense", "LayerNorm")
 
 
 def unknown_module(kind, what=None):
@@ -395,7 +279,7 @@ def unknown_module(kind, what=None):
     )
 
 
-def read_weights(folder):
+def _read_weights(folder):
     """Return the arrays of a module by name, from safetensors or a pickle of tensors.
 
     torch reads only tensors from the pickle (``weights_only``), and runs no code.
@@ -415,15 +299,7 @@ def read_weights(folder):
                 "pytorch_model.bin."
             )
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    return as_arrays(tensors)
-
-
-def as_arrays(tensors):
-    """Return tensors as float32 arrays, by name."""
-    return {
-        name: np.ascontiguousarray(tensor.detach().cpu().float().numpy())
-        for name, tensor in tensors.items()
-    }
+    return {name: tensor.float().numpy() for name, tensor in tensors.items()}
 
 
 def _inside(path, folder):

@@ -4,7 +4,6 @@ The formulas are as in sentence-transformers, over rows that are padded on the r
 with a causal mask or an attention mask, the side does not change the vectors.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -26,24 +25,19 @@ class SentenceHead:
     ----------
     include_prompt : bool
         Whether the pieces of the prompt are pooled.
-    mixes_layers : bool
-        Whether all hidden states are read.
     """
 
     def __init__(self, modules, device):
         self._device = device
         self.modes = modules.pooling["modes"]
         self.include_prompt = modules.pooling["include_prompt"]
-        kinds = [step["kind"] for step in modules.steps]
-        self.mixes_layers = "WeightedLayerPooling" in kinds
-        place = kinds.index("Pooling")
-        functions = [
+        self._functions = [
             _built(step, _weights(modules, i, device), device)
             for i, step in enumerate(modules.steps)
+            if i > 0  # the pooling
         ]
-        self._of_pieces, self._of_vectors = functions[:place], functions[place + 1 :]
 
-    def pool(self, states, mask, ids, layers=None, n_prompt=0):
+    def pool(self, states, mask, n_prompt=0):
         """Return one vector per text, (n, length, dim) -> (n, pooled dim) in float32.
 
         Parameters
@@ -52,38 +46,21 @@ class SentenceHead:
             The transformer's last hidden states.
         mask : tensor of bool, shape (n, length)
             Which of them are pieces, not padding.
-        ids : tensor of int, shape (n, length)
-        layers : tuple of tensor, default=None
-            All hidden states, if the modules read them.
         n_prompt : int, default=0
             Number of leading pieces that are not pooled.
         """
-        pieces = _Pieces(states.float(), mask, ids, layers)
-        for function in self._of_pieces:
-            function(pieces)
         counted = mask.clone()
         counted[:, :n_prompt] = False
-        pooled = [_POOLINGS[mode](pieces, counted) for mode in self.modes]
+        pooled = [_POOLINGS[mode](states.float(), counted) for mode in self.modes]
         return torch.cat(pooled, dim=1)
 
     def finish(self, pooled):
         """Return the vectors of texts, arrays of (n, pooled dim) -> (n, dim)."""
         vectors = torch.from_numpy(pooled).to(self._device)
         with torch.inference_mode():
-            for function in self._of_vectors:
+            for function in self._functions:
                 vectors = function(vectors)
         return vectors.cpu().numpy()
-
-
-@dataclass
-class _Pieces:
-    """The vectors of a batch's pieces, which the modules before the pooling change."""
-
-    states: torch.Tensor
-    mask: torch.Tensor
-    ids: torch.Tensor
-    layers: tuple | None
-    total: torch.Tensor | None = None  # sums of WordWeights, by which means divide
 
 
 def _weights(modules, number, device):
@@ -96,50 +73,14 @@ def _weights(modules, number, device):
 
 
 def _built(step, weights, device):
-    """Return the function of a step: it changes _Pieces, or maps vectors of texts."""
-    kind = step["kind"]
-    if kind in ("Pooling", "Dropout"):  # applied by `pool`; frozen, so without effect
-        return lambda given: given
-    if kind == "WordWeights":
-        values = torch.tensor(step["values"]).float().to(device)
-        return partial(_weight_words, values=values)
-    if kind == "WeightedLayerPooling":
-        start = step["layer_start"]
-        return partial(_mix_layers, weights=weights["layer_weights"], start=start)
-    if kind == "Dense":
-        function = _Dense(step, weights, device)
-    elif kind == "Normalize":
-        function = partial(functional.normalize, dim=-1)
-    else:
-        weight, bias = weights["norm.weight"], weights["norm.bias"]
-        options = {"normalized_shape": weight.shape, "weight": weight, "bias": bias}
-        function = partial(functional.layer_norm, **options)
-    if step.get("of") == "token_embeddings":
-        return partial(_map_states, function=function)
-    return function
-
-
-def _map_states(pieces, function):
-    pieces.states = function(pieces.states)
-
-
-def _weight_words(pieces, values):
-    """Scale the vector of each piece by the weight of its id, and sum the weights."""
-    if int(pieces.ids.max()) >= len(values):
-        raise ValueError(
-            f"WordWeights has {len(values)} words, but the tokenizer returned piece "
-            f"{int(pieces.ids.max())}."
-        )
-    weights = values[pieces.ids] * pieces.mask
-    pieces.states, pieces.total = pieces.states * weights[..., None], weights.sum(1)
-
-
-def _mix_layers(pieces, weights, start):
-    """Replace the vectors by a weighted mean of the hidden states from `start` on."""
-    if pieces.layers is not None:  # None without output_hidden_states in config.json
-        layers = torch.stack([layer.float() for layer in pieces.layers[start:]])
-        mixed = (weights.view(-1, 1, 1, 1) * layers).sum(0)
-        pieces.states = mixed / weights.sum()
+    """Return the function of a step, which maps vectors of texts."""
+    if step["kind"] == "Dense":
+        return _Dense(step, weights, device)
+    if step["kind"] == "Normalize":
+        return partial(functional.normalize, dim=-1)
+    weight, bias = weights["norm.weight"], weights["norm.bias"]
+    options = {"normalized_shape": weight.shape, "weight": weight, "bias": bias}
+    return partial(functional.layer_norm, **options)
 
 
 class _Dense:
@@ -184,34 +125,33 @@ def _activation(name, weights):
     return module.eval().requires_grad_(False)
 
 
-def _first(pieces, counted):
+def _first(states, counted):
     places = counted.int().argmax(dim=1)
-    return pieces.states[torch.arange(len(places), device=places.device), places]
+    return states[torch.arange(len(places), device=places.device), places]
 
 
-def _last(pieces, counted):
+def _last(states, counted):
     length = counted.shape[1]
     places = length - 1 - counted.flip(1).int().argmax(dim=1)
     rows = torch.arange(len(places), device=places.device)
-    return pieces.states[rows, places] * counted[rows, places, None]
+    return states[rows, places] * counted[rows, places, None]
 
 
-def _maximum(pieces, counted):
-    found = pieces.states.masked_fill(~counted[..., None], -torch.inf).amax(dim=1)
+def _maximum(states, counted):
+    found = states.masked_fill(~counted[..., None], -torch.inf).amax(dim=1)
     return found.masked_fill(~counted.any(dim=1, keepdim=True), 0)
 
 
-def _mean(pieces, weights, power=1.0):
+def _mean(states, weights, power=1.0):
     """Return weighted sums over pieces, divided by a power of the sum of weights."""
     weights = weights.float()
-    sums = (pieces.states * weights[..., None]).sum(dim=1)
-    total = weights.sum(dim=1) if pieces.total is None else pieces.total
-    return sums / total.clamp(min=_TINY).pow(power)[:, None]
+    sums = (states * weights[..., None]).sum(dim=1)
+    return sums / weights.sum(dim=1).clamp(min=_TINY).pow(power)[:, None]
 
 
-def _weighted_mean(pieces, counted):
+def _weighted_mean(states, counted):
     places = torch.arange(1, counted.shape[1] + 1, device=counted.device)
-    return _mean(pieces, counted * places)
+    return _mean(states, counted * places)
 
 
 _POOLINGS = {

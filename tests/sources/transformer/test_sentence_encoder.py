@@ -129,34 +129,6 @@ def test_dense_layer_norm_and_residuals(tmp_path):
         np.testing.assert_allclose(vector, y, atol=1e-5)
 
 
-def test_modules_of_pieces(tmp_path):
-    name, weights = "token_embeddings", tiny.word_weights()
-    steps = [weights, tiny.dense(16, 16, module_input_name=name), MEAN]
-    folder = tiny.save(tmp_path, steps=steps)
-    words, known = weights[1]["vocab"], weights[1]["word_weights"]
-    factor = np.array([known.get(w, known.get(w.lower(), 0.7)) for w in words])
-    dense = steps[1][2]
-    for text, vector in zip(TEXTS, embed(folder), strict=True):
-        ids, pieces = states(folder, text)
-        pieces = pieces * factor[ids][:, None]
-        pieces = np.tanh(pieces @ dense["linear.weight"].T + dense["linear.bias"])
-        expected = pieces.sum(0) / factor[ids].sum()
-        np.testing.assert_allclose(vector, expected, atol=1e-5)
-
-
-def test_a_mean_of_layers(tmp_path):
-    folder = tiny.save(tmp_path, steps=[tiny.layer_pooling(), MEAN])
-    weights = tiny.layer_pooling()[2]["layer_weights"]
-    network = tiny.network("Bert")
-    for text, vector in zip(TEXTS, embed(folder), strict=True):
-        ids = torch.tensor([tiny.tokenizer("Bert")(text)["input_ids"]])
-        with torch.no_grad():
-            layers = network(ids, output_hidden_states=True).hidden_states[1:]
-        means = [layer[0].mean(0).numpy() for layer in layers]
-        expected = np.average(means, axis=0, weights=weights)
-        np.testing.assert_allclose(vector, expected, atol=1e-5)
-
-
 def test_weights_in_a_pickle_of_tensors(tmp_path):
     folder = tiny.save(tmp_path, steps=[MEAN, tiny.dense(16, 4)])
     expected = embed(folder)
@@ -240,31 +212,6 @@ def test_text_is_lower_cased_if_the_files_say_so(tmp_path):
     np.testing.assert_array_equal(rows[0], rows[1])
 
 
-def test_a_router_selects_by_prompt_name(tmp_path):
-    folder = tiny.save_router(tmp_path)
-    expected = {
-        task: [pooled(states(folder, text, family)[1], mode) for text in TEXTS]
-        for task, family, mode in (
-            ("query", "Bert", "cls"),
-            ("document", "MPNet", "max"),
-        )
-    }
-    np.testing.assert_allclose(embed(folder), expected["document"], atol=1e-5)
-    for task, rows in expected.items():
-        source = TransformerEmbedding(folder, prompt_name=task).fit(TEXTS)
-        again = pickle.loads(pickle.dumps(source))
-        for fitted in (source, again):
-            values = fitted.transform(TEXTS).blocks[0].values
-            np.testing.assert_allclose(values, rows, atol=1e-5)
-    with pytest.raises(ValueError, match=r"prompts are \['document', 'query'\]"):
-        TransformerEmbedding(folder, prompt_name="title").fit(TEXTS)
-    config = json.loads((folder / "router_config.json").read_text())
-    config["parameters"] = {"allow_empty_key": False}
-    (folder / "router_config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="no default. Choose one with prompt_name"):
-        embed(folder)
-
-
 def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch):
     import huggingface_hub
 
@@ -296,8 +243,10 @@ def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch):
     ("steps", "options", "saved", "message"),
     [
         ([("CNN", {}), MEAN], {}, {}, "the module CNN"),
-        ([], {}, {}, "0 modules Pooling"),
-        ([MEAN, tiny.word_weights()], {}, {}, "WordWeights with behind Pooling"),
+        ([], {}, {}, r"the modules \[\] after it"),
+        ([("WordWeights", {}), MEAN], {}, {}, "the module WordWeights"),
+        ([tiny.NORMALIZE, MEAN], {}, {}, r"the modules \['Normalize', 'Pooling'\]"),
+        ([MEAN, tiny.dense(16, 4, module_input_name="token_embeddings")], {}, {}, "to"),
         ([MEAN, ("Dense", {"activation_function": "os.system"})], {}, {}, "os.system"),
         ([MEAN], {"transformer_task": "fill-mask"}, {}, "fill-mask"),
         ([MEAN], {"model_args": {"rotary": 1}}, {}, r"model_args=\['rotary'\]"),
@@ -451,29 +400,3 @@ class TestAgainstSentenceTransformers:
             )
 
         check()
-
-    def test_the_object_is_used_and_saved_by_reference(self, tmp_path):
-        saved = {**PROMPTS, "default_prompt_name": "query"}
-        steps = [tiny.pooling("cls"), tiny.dense(16, 4), tiny.NORMALIZE]
-        folder = tiny.save(tmp_path / "a", "Bert", steps, saved)
-        model = self.model(folder)
-        source = TransformerEmbedding(model, cache=tmp_path / "cache")
-        first = source.fit_transform(TEXTS)
-        np.testing.assert_allclose(
-            first.blocks[0].values, model.encode(TEXTS), atol=1e-5
-        )
-        assert clone(source).model is model
-        again = pickle.loads(pickle.dumps(source))
-        assert again.model == str(folder)
-        path = save(source, tmp_path / "source.skm")
-        for other in (again, load(path)):
-            assert other.transform(TEXTS) == first  # from the cache
-            rows = other.set_params(cache=None).transform(TEXTS).blocks[0].values
-            np.testing.assert_allclose(rows, first.blocks[0].values, atol=1e-6)
-        assert len(path.read_bytes()) < 20_000
-        with torch.no_grad():
-            next(model.parameters()).add_(1)
-        with pytest.raises(TypeError, match="differs from the files"):
-            pickle.dumps(clone(source))
-        with pytest.raises(ValueError, match="weights changed since fit"):
-            source.transform(["another text"])
