@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import nullcontext
+from functools import cache, partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _LEARNERS = ("boosting", "trees", "linear")
+# Boosting waits for all threads after each of thousands of short loops: on a machine
+# that does other work, two threads take 30 times as long as one for a small table.
+_FEWEST_CELLS = 1_000_000  # for several threads
 
 
 class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
@@ -99,7 +103,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         folds = make_folds(None, target, groups, None, rng)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
-            results = part_tasks(self, context, tasks, self._run(tasks))
+            results = part_tasks(self, context, tasks, self._run(tasks, table))
             learned = dict(zip(tasks, results, strict=True))
             self._weight(learned, target, weights)
         return self
@@ -168,12 +172,13 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
             raise ValueError(f"learner {learner[0]!r} is not a {kind}: {learner[1]!r}.")
         return learner
 
-    def _run(self, tasks):
+    def _run(self, tasks, X):
         """Return an iterator of results of calls, in `n_jobs` threads of one core."""
         from tqdm import tqdm
 
+        is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        results = parallel(delayed(_call)(task, self.n_jobs) for task in tasks.values())
+        results = parallel(delayed(_call)(task, is_single) for task in tasks.values())
         return tqdm(results, "learners", len(tasks), disable=not self.verbose)
 
     def _decide(self, X):
@@ -192,10 +197,11 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         total = np.zeros((len(X), self._target.columns.shape[1]))
         if not len(X):
             return total
-        for name, models in self.estimators_.items():
-            for model in models:
-                own = decide(model, X) - self._target.center
-                total += self.weights_[name] / len(models) * own
+        with _threads(is_single=X.size < _FEWEST_CELLS):
+            for name, models in self.estimators_.items():
+                for model in models:
+                    own = decide(model, X) - self._target.center
+                    total += self.weights_[name] / len(models) * own
         return total
 
     def __sklearn_tags__(self):
@@ -222,7 +228,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
         Weights of the classes, as for scikit-learn's classifiers.
     n_jobs : int, default=None
         Number of learners that are fitted in parallel, each by one thread. None fits
-        one after the other, with all cores where a learner can use them.
+        one after the other; from a million numbers on, with all cores where a learner
+        can use them.
     verbose : int, default=0
         1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
         learner is a task.
@@ -387,7 +394,8 @@ class TableRegressor(RegressorMixin, _TableModel):
         `Ridge`.
     n_jobs : int, default=None
         Number of learners that are fitted in parallel, each by one thread. None fits
-        one after the other, with all cores where a learner can use them.
+        one after the other; from a million numbers on, with all cores where a learner
+        can use them.
     verbose : int, default=0
         1 shows a progress bar. scikit-learn's own is set with ``set_callbacks``: each
         learner is a task.
@@ -476,9 +484,18 @@ class TableRegressor(RegressorMixin, _TableModel):
         return tags
 
 
-def _call(task, n_jobs):
-    """Return the result of a call; with several jobs, by one thread."""
-    if n_jobs is None:
+def _call(task, is_single):
+    """Return the result of a call, by one thread or as many as the learner takes."""
+    with _threads(is_single=is_single):
         return task()
-    with threadpool_limits(1):
-        return task()
+
+
+def _threads(*, is_single):
+    """Return the context of one thread, or of as many as a learner takes."""
+    return _controller().limit(limits=1) if is_single else nullcontext()
+
+
+@cache
+def _controller():
+    """Return the controller of the loaded libraries, which takes long to find them."""
+    return ThreadpoolController()

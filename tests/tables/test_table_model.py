@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sk_metaembed import TableClassifier, TableRegressor
 from sk_metaembed.tables._learners import decide
@@ -204,6 +205,24 @@ def test_n_jobs_does_not_change_the_result(fitted):
         TableRegressor(n_jobs=n_jobs, random_state=0).fit(X, value) for n_jobs in (1, 2)
     )
     np.testing.assert_allclose(parallel.predict(X), one.predict(X), rtol=1e-5)
+
+
+class CountThreads(DummyClassifier):
+    """Count the threads that a learner may use, at most."""
+
+    def fit(self, X, y):
+        """Store the number."""
+        self.n_threads_ = max(each["num_threads"] for each in threadpool_info())
+        return super().fit(X, y)
+
+
+def test_small_tables_are_fitted_by_one_thread(fitted):
+    # Boosting waits for its threads longer than they save, above all on a busy machine.
+    X, y, *_ = fitted
+    with threadpool_limits(2):
+        model = TableClassifier([("count", CountThreads())]).fit(X, y)
+        assert max(each["num_threads"] for each in threadpool_info()) == 2
+    assert [each.n_threads_ for each in model.estimators_["count"]] == [1] * 5
 
 
 def test_progress_is_shown(capsys, fitted):
