@@ -35,9 +35,7 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     -------
     estimator
         The saved estimator. Its methods return the same values, bit for bit, with the
-        same versions of libraries on the same kind of machine. On a CPU, vectors of
-        transformers and ELMo may differ by rounding: a trial in each process chooses
-        how their weights are stored.
+        same versions of libraries on the same kind of machine.
 
     Raises
     ------

@@ -5,7 +5,7 @@ How the parts are called, from the outside in:
 - `_embedding.py`: `TransformerEmbedding` resolves its parameters in `fit`, and takes
   blocks from the sentence cache or from a `ForwardPass`.
 - `_model.py`: the handle on a model that all sources of a process share.
-  `_model_files.py` finds and reads its files, `_precision.py` chooses a dtype.
+  `_model_files.py` finds and reads its files.
   `_loaded_model.py` wraps a model and its tokenizer that the user has loaded, which
   `_loaded_pair.py` pickles.
 - `_forward.py`: windows, batches and pooling. It calls `_alignment.py`, which splits

@@ -96,10 +96,9 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         is no model.safetensors. Pickles can execute arbitrary code.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one.
-    dtype : {"float32", "float16", "bfloat16", "auto"}, default="float32"
+    dtype : {"float32", "float16", "bfloat16"}, default="float32"
         Precision of the network. Returned vectors are float32. bfloat16 is faster on
-        GPUs and on processors with instructions for it, and slower on others. "auto"
-        is float32, or bfloat16 if a trial in `fit` finds it faster and accurate.
+        GPUs and on processors with instructions for it, and slower on others.
     batch_tokens : int, default=None
         Number of pieces per batch, including padding. None for 512 on a CPU and 16384
         on other devices.
@@ -176,8 +175,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     vector, but is not known in the block "static" and not counted in `coverage_`; `fit`
     issues a warning if most tokens of the training fold are such words.
 
-    The page "Transformers" of the user guide describes windows, networks whose vectors
-    depend on the batch, and how ``dtype="auto"`` decides.
+    The page "Transformers" of the user guide describes windows, and networks whose
+    vectors depend on the batch.
 
     References
     ----------
@@ -221,7 +220,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         "revision": [str, None],
         "trust_remote_code": ["boolean"],
         "trusted": ["boolean"],
-        "dtype": [StrOptions({"float32", "float16", "bfloat16", "auto"})],
+        "dtype": [StrOptions({"float32", "float16", "bfloat16"})],
     }
     _CPU_BATCH_TOKENS, _GPU_BATCH_TOKENS = 512, 16_384
 
@@ -242,7 +241,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         trust_remote_code: bool = False,
         trusted: bool = False,
         device: str = "auto",
-        dtype: Literal["float32", "float16", "bfloat16", "auto"] = "float32",
+        dtype: Literal["float32", "float16", "bfloat16"] = "float32",
         batch_tokens: int | None = None,
         cache: StrPath | None = None,
         cache_dtype: Literal["float32", "float16"] = "float32",
@@ -437,12 +436,6 @@ def open_model(source):
         str(resolve_device(source.device)),
         source.dtype,
     )
-    if spec.dtype == "auto":
-        from ._precision import choose_dtype
-
-        # Rows of the input table are only looked up.
-        runs = is_integer(source.layers) or len(source.layers) > 0
-        spec = spec._replace(dtype=choose_dtype(spec) if runs else "float32")
     return shared(TransformerModel, spec)
 
 

@@ -155,11 +155,7 @@ class TransformerModel(Transformer, keep=2):
         return read_modules(self._root, self._encoder)
 
     def _new_network(self):
-        return self.new_network(self._spec.dtype)
-
-    def new_network(self, dtype):
-        """Return a Network in some precision, loaded from the files."""
-        module = load_network(self._folder, self._spec._replace(dtype=dtype))
+        module = load_network(self._folder, self._spec)
         return Network(module, self.config, self.padding_id, private=True)
 
     def private_module(self):
