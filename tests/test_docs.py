@@ -101,6 +101,8 @@ SLOW_PAGES = {
     "guide/saving.rst",
     "guide/stacking.rst",
     "guide/tables.rst",
+    "guide/transformers.rst",
+    "start.rst",
 }
 
 

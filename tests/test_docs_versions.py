@@ -34,14 +34,3 @@ def test_index_leads_to_the_newest_release(tmp_path, add_version):
         page = (site / entry["version"] / "index.html").read_text()
         assert page == f"pages of {entry['version']}"
     assert 'url=0.10.0/"' in (site / "index.html").read_text()
-
-
-def test_pages_are_replaced_as_a_whole(tmp_path, add_version):
-    first, second = tmp_path / "first", tmp_path / "second"
-    for built, page in ((first, "old.html"), (second, "new.html")):
-        built.mkdir()
-        (built / page).touch()
-        add_version(built, tmp_path / "site", URL, "1.0.0")
-    assert [path.name for path in (tmp_path / "site" / "1.0.0").iterdir()] == [
-        "new.html"
-    ]

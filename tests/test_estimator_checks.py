@@ -7,9 +7,7 @@ import pytest
 from sklearn.preprocessing import MaxAbsScaler
 
 from sk_metaembed import PairEncoder, Tokenizer
-from sk_metaembed.sequences import check_tokens
 from sk_metaembed.utils.estimator_checks import (
-    WORDS,
     check_estimator,
     parametrize_with_checks,
 )
@@ -79,29 +77,6 @@ def test_rounding_errors_at_the_scale_of_the_data_pass(name):
         checks_of(faulty)[name].values[1](faulty)
 
 
-class LogProbabilities(Predictor):
-    """Predicts one class with certainty, so that the log of another is infinite."""
-
-    difference = 0.0
-
-    def predict_log_proba(self, X):
-        n_rows = len(self.predict_proba(X))
-        return np.tile([-np.inf, self.difference * (n_rows == 1)], (n_rows, 1))
-
-
-class BatchDependentLog(LogProbabilities):
-    """A row's log probability depends on the number of rows."""
-
-    difference = -0.1
-
-
-def test_infinite_values_do_not_widen_the_tolerance():
-    valid, faulty = LogProbabilities(), BatchDependentLog()
-    checks_of(valid)["check_row_alone"].values[1](valid)
-    with pytest.raises(AssertionError, match="predict_log_proba"):
-        checks_of(faulty)["check_row_alone"].values[1](faulty)
-
-
 def test_classes_raise_an_error():
     with pytest.raises(TypeError, match=r"Pass Source\(...\)"):
         check_estimator(Source)
@@ -134,7 +109,3 @@ def test_missing_packages_skip_with_a_reason(monkeypatch):
     exception = results["check_set_output"]["exception"]
     assert isinstance(exception, unittest.SkipTest)
     assert "pandas and polars" in str(exception)
-
-
-def test_tokenization_leaves_words_unchanged():
-    assert check_tokens([" ".join(WORDS)]).to_list() == [list(WORDS)]

@@ -72,7 +72,7 @@ def test_any_tagged_text(data, tmp_path):
     assert all(bunch.data.lengths)
 
 
-@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("suffix", ["bz2", "xz"])
 def test_tagged_text_that_unpacks_without_end(suffix, tmp_path, monkeypatch):
     monkeypatch.setattr(_compression, "_HARMLESS", MIB)
     file = tmp_path / f"bomb.conll.{suffix}"
@@ -159,34 +159,3 @@ def test_a_cache_on_a_full_disk(tmp_path):
             assert cache.get_many(first)[0] is not None
         with SentenceCache(disk, "m") as cache:
             assert cache.get_many(first)[0] is not None
-
-
-def test_models_and_steps_on_a_full_disk(tmp_path):
-    small = {"projection_dim": 4, "cell_dim": 6, "filters": ((1, 4),), "char_dim": 2}
-    model = sk.ElmoLanguageModel(
-        architecture=small, max_epochs=1, device="cpu", random_state=0
-    )
-    rows = [["a", "b"]] * 4
-    model.fit(rows)
-    vectors = sk.WordVectors.from_arrays(
-        ["a"], np.ones((1, 90_000)), cache_dir=tmp_path / "cache"
-    )
-    source = sk.PretrainedEmbedding(vectors).fit(rows)
-    with small_disk(tmp_path / "disk", "128k") as disk:
-        model.save(disk / "model")
-        before = {p.name: p.read_bytes() for p in (disk / "model").iterdir()}
-        rest = 90 * 1024 - sum(map(len, before.values()))
-        (disk / "ballast").write_bytes(bytes(rest))
-        with contextlib.suppress(OSError):
-            (disk / "more").write_bytes(bytes(MIB))
-        with pytest.raises(OSError):
-            model.save(disk / "model")
-        assert {p.name: p.read_bytes() for p in (disk / "model").iterdir()} == before
-        with pytest.raises(OSError):
-            sk.save(source, disk / "step.skm", bundle=True)
-        assert sorted(p.name for p in disk.iterdir()) == ["ballast", "model", "more"]
-        # Training goes on where its checkpoint cannot be written.
-        saved = model.set_params(checkpoint=disk / "fit.pt")
-        with pytest.warns(UserWarning, match="cannot be written"):
-            assert saved.fit(rows).n_iter_ == 1
-        assert not (disk / "fit.pt").exists()

@@ -64,12 +64,6 @@ def test_an_output_that_is_mapped_is_replaced_once_it_is_closed(
     np.testing.assert_array_equal(np.load(out), pipe.transform(more))
 
 
-@pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
-def test_outputs_leave_no_files(name, windows, pipe, tmp_path):
-    transform_in_batches(pipe, TEXTS, tmp_path / name, batch_size=2)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
 def test_a_store_that_is_mapped_is_replaced_once_it_is_closed(windows, store, tmp_path):
     path = tmp_path / "store"
     export_vectors(store, store.words, path, format="store")
@@ -132,9 +126,8 @@ def test_a_cache_is_filled_and_cleared(windows, tmp_path):
     assert EmbeddingCache(tmp_path).info()
 
 
-# The code page of a Western European Windows console, and one without accents.
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_commands_write_to_a_console_of_few_characters(encoding, tmp_path, monkeypatch):
+def test_commands_write_to_a_console_of_few_characters(tmp_path, monkeypatch):
+    encoding = "cp1252"  # of a Western European Windows
     table = tmp_path / "table.csv"
     rows = [f"молоко ☕ {i},{i % 2}" for i in range(40)]
     table.write_text("\n".join(["Текст,label", *rows]), "utf-8")

@@ -34,14 +34,6 @@ class BatchMean(Mean):
         return values - values.mean(axis=0) if len(values) else values
 
 
-class PaddedMean(Mean):
-    """Divides by the longest row of the batch, as unmasked padding does."""
-
-    def transform(self, X):
-        array = embedded_only(X, "PaddedMean").to_padded()[0]
-        return array.sum(axis=1) / max(array.shape[1], 1)
-
-
 class NaNOfNothing(Mean):
     """Divides by zero on an empty row."""
 
@@ -308,7 +300,6 @@ class Deaf(Source):
     [
         (BatchMean(), "check_row_alone"),
         (BatchMean(), "feed_words-check_methods_subset_invariance"),
-        (PaddedMean(), "check_row_alone"),
         (NaNOfNothing(), "check_edge_case_rows"),
         (OneOfNothing(), "check_unknown_gives_zeros"),
         (Wide(), "check_output_kind"),

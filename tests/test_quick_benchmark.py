@@ -1,6 +1,5 @@
 """What benchmarks/quick.py calls a change, on generated ratios; nothing is timed."""
 
-import json
 import math
 import sys
 from importlib import import_module
@@ -40,15 +39,6 @@ def generated_run(logic, rng, factors=None, between=0.01, within=0.03, n_rounds=
 
 def against(run):
     return dict.fromkeys(run["ratios"], run)
-
-
-def test_interval_is_the_narrowest_that_encloses_the_median(logic):
-    """The k-th and the (n + 1 - k)-th smallest, by counting fair coins."""
-    for n, k in ((1, 1), (5, 1), (6, 1), (9, 2), (21, 6), (50, 18)):
-        middle, low, high = logic.summarize([float(i) for i in range(n, 0, -1)])
-        assert (middle, low, high) == ((n + 1) / 2, k, n + 1 - k)
-        narrower = 1 - 2 * sum(math.comb(n, j) for j in range(k + 1)) / 2**n
-        assert narrower < 0.95
 
 
 def test_runs_of_one_commit_raise_no_alarm(logic):
@@ -103,27 +93,6 @@ def test_only_records_of_the_same_processor_are_compared(logic):
     assert "No record is from this processor (z)" in note
     assert newest == {}
     assert logic.baseline([], "z") == ({}, "")
-
-
-def test_one_record_per_commit_and_machine(quick, tmp_path, capsys):
-    path = tmp_path / "history.jsonl"
-
-    def taken(commit, committed, ratios, missing=None, processor="x"):
-        facts = {"commit": commit, "committed": committed, "date": "2026", "torch": "2"}
-        missing = missing or {}
-        return facts | {"processor": processor, "ratios": ratios, "missing": missing}
-
-    quick.record(taken("b", "2025", {"w": [1, 1, 1]}, {"v": "why", "u": "why"}), path)
-    quick.record(taken("a", "2024", {"w": [2, 2, 2]}), path)
-    quick.record(taken("b", "2025", {"v": [3, 3, 3]}), path)
-    quick.record(taken("b", "2025", {"w": [9, 9, 9]}, processor="y"), path)
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [r["commit"] + r["processor"] for r in records] == ["ax", "bx", "by"]
-    assert records[1]["ratios"] == {"w": [1, 1, 1], "v": [3, 3, 3]}
-    assert records[1]["missing"] == {"u": "why"}
-    for commit in ("c+", ""):
-        with pytest.raises(SystemExit, match="commit the changes"):
-            quick.record(taken(commit, "2026", {}), path)
 
 
 @pytest.fixture
