@@ -100,7 +100,7 @@ ESTIMATORS = [
     sk.DynamicMetaRegressor(**LEARNING_NET),
     sk.TextMetaEncoder(n_components=3, random_state=0),
     sk.TableEncoder(n_components=3, random_state=0),
-    sk.TableClassifier(random_state=0),
+    sk.TableClassifier(["linear", "trees"], random_state=0),
     sk.TableRegressor(random_state=0),
     sk.PairEncoder(make_pipeline(sk.PretrainedEmbedding(vectors()), sk.Pooling())),
     sk.DynamicMetaTagger(**TAGGING_NET),

@@ -47,7 +47,6 @@ def autoencoded(variant, **options):
 VARIANTS = {
     "concat": ConcatMetaEmbedding(),
     "average": AverageMetaEmbedding(),
-    "average-as-is": AverageMetaEmbedding(normalize=False),
     "procrustes": ProcrustesMetaEmbedding(),
     "procrustes-known": ProcrustesMetaEmbedding(impute_missing=False),
     "imputer": SourceImputer(min_shared=1),

@@ -15,7 +15,6 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaRegressor,
     EmbeddedSequences,
-    LSAEmbedding,
     Pooling,
     SequencePairs,
     StackedMetaClassifier,
@@ -76,29 +75,16 @@ def test_the_mean_of_the_models_of_the_folds_counts():
     np.testing.assert_allclose(stack.transform(X)[:, place], mean, rtol=1e-5)
 
 
-def test_models_that_read_texts_receive_the_tokens():
-    X, y = data()
-    lsa = make_pipeline(
-        LSAEmbedding(3, random_state=0), Pooling(), LogisticRegression()
-    )
-    both = [("lsa", lsa), ("arrays", ARRAYS)]
-    stack = StackedMetaClassifier(models=both, cv=KFold(2)).fit(X, y)
-    without = stack.estimators_["lsa"][0].decision_function(X.tokens[:3])
-    assert without.shape == (3,)
-
-
-@pytest.mark.parametrize("kind", ["two", "three", "labels", "numbers", "columns"])
+@pytest.mark.parametrize("kind", ["three", "labels", "columns"])
 def test_nets_are_members_for_all_targets(kind, tmp_path):
     X, y = data(40, 3)
     member, Stack = net(), StackedMetaClassifier
-    if kind == "two":
-        y = y > 0
-    elif kind == "labels":
+    if kind == "labels":
         y = np.stack([y > 0, y > 1], axis=1).astype(int)
-    elif kind in ("numbers", "columns"):
+    elif kind == "columns":
         Stack = StackedMetaRegressor
         member = DynamicMetaRegressor(random_state=0, **FEW_STEPS)
-        y = y.astype(float) if kind == "numbers" else np.stack([y, 5.0 - y], axis=1)
+        y = np.stack([y, 5.0 - y], axis=1)
     stack = Stack(
         models=[("net", member)], tfidf=False, concat=False, cv=2, random_state=0
     )

@@ -146,11 +146,8 @@ def test_token_lists_are_read_as_they_are():
         (pd.DataFrame({"a": ["b"]}), ValueError, "got 1 column "),
         ([("a", "b"), ("a",)], ValueError, "row 1 has 1 side "),
         ((["a"] * 3, ["b"] * 3), ValueError, r"list\(zip\(first, second\)\)"),
-        (["ab", "cd"], TypeError, "row 0 is of type str .* not a pair"),
         ([("a", "b"), None], TypeError, "row 1 is missing"),
         ([("a", "b"), ("a", np.nan)], TypeError, "row 1, second side is missing"),
-        ([("a", "b"), ("a", 3)], TypeError, "row 1, second side is of type int"),
-        ([("a", "b"), (b"a", "b")], TypeError, "row 1, first side is of type bytes"),
         ([("a", "b"), (["a"], "b")], TypeError, "row 1, first side is of type list"),
         ([(["a"], ["b", 3])], TypeError, "row 0, second side, token 1"),
         (
@@ -164,7 +161,6 @@ def test_token_lists_are_read_as_they_are():
             "row 1, second side is of type float: 2.5.*wrong column",
         ),
         (np.array([[["a"], ["b"]]]), ValueError, "lists of equal length"),
-        ("a text", TypeError, "a single str"),
         (TokenSequences.from_lists([["b"]]), TypeError, "single sequences"),
     ],
 )

@@ -119,15 +119,12 @@ RUNS = [
     r"\S+",
     r"\w+",
     r"\W+",
-    r"\D{3,}",
     r"\w\w{2,}",
     r"(?u)\b\w\w+\b",
-    r"\b\w+\b",
     r"(?a)\b\w\w+\b",
     r"[^\s,]+",
     r"[a-zé\]]+",
     r"[\w'-]+",
-    r"[^\x00-\x08]+",
 ]
 
 
@@ -162,7 +159,7 @@ def test_other_expressions_are_left_to_re(pattern):
     assert run_rule(pattern) is None
 
 
-@pytest.mark.parametrize("name", ["words", r"\w", r"(?a)\w", r"[^\s,]"])
+@pytest.mark.parametrize("name", ["words", r"[^\s,]"])
 def test_every_code_point_has_the_class_that_its_character_has(name):
     some = [*range(0x3000), 0xD800, 0xFE0F, 0x1F1E6, 0x1F3FB, 0xE0020, 0x10FFFF]
     classes = character_classes(name)

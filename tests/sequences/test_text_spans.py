@@ -93,16 +93,6 @@ def test_a_lemma_does_not_take_the_place_of_a_later_word(text, lemmas, expected)
     assert [part for part in row if part] == expected.split()
 
 
-def test_a_long_text_with_tokens_that_are_not_in_it():
-    words = np.random.default_rng(0).integers(300, size=5000).astype(str)
-    lemmas = [f"<{word}>" if i % 3 == 0 else word for i, word in enumerate(words)]
-    tokenizer = Tokenizer(tokenizer=lambda text: lemmas)
-    (row,) = written(tokenizer.transform(["; ".join(words)]))
-    assert [part or None for part in row] == [
-        None if token.startswith("<") else token for token in lemmas
-    ]
-
-
 def test_tokens_that_overlap():
     def kmers(text):
         return [text[i : i + 3] for i in range(len(text) - 2)]

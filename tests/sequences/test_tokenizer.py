@@ -1,15 +1,12 @@
 """Tokenizer: splitting, token lists, and invalid input."""
 
-import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.utils.validation import check_is_fitted
 
 from sk_metaembed import Tokenizer, TokenSequences
 from sk_metaembed.sequences import _split, _text_scan
@@ -69,9 +66,7 @@ def test_callable_gets_the_prepared_text():
     assert tokens.to_list() == [["a", "\u00e9"], [""]]
 
 
-@pytest.mark.parametrize(
-    "collect", [list, tuple, np.array, pd.Series, pl.Series, iter, pd.Index]
-)
+@pytest.mark.parametrize("collect", [tuple, np.array, pl.Series, iter])
 def test_callable_may_return_any_sequence_of_tokens(collect):
     tokenizer = Tokenizer(tokenizer=lambda text: collect(text.split()))
     tokens = tokenizer.fit_transform(["to be", "or"])
@@ -84,12 +79,9 @@ def test_callable_may_return_any_sequence_of_tokens(collect):
     [
         ("ab", r"returned str for row 1\. It must return the tokens of a text, a list"),
         (None, "returned NoneType for row 1"),
-        ({"a": 1}, "returned dict for row 1"),
-        ({"a"}, "returned set for row 1"),
         (np.array([["a", "b"]]), "row 1, token 0 is of type list .*nested"),
         (np.array([1.5]), r"row 1, token 0 is of type float \(1.5\)"),
         (["a", 3], r"row 1, token 1 is of type int \(3\)"),
-        ([b"a"], r"row 1, token 0 is of type bytes \(b'a'\)"),
     ],
 )
 def test_callable_must_return_tokens(returned, message):
@@ -102,31 +94,17 @@ def test_callable_must_return_tokens(returned, message):
     ("params", "message"),
     [
         ({"token_pattern": "("}, "is not a regular expression"),
-        ({"token_pattern": r"[a-"}, "is not a regular expression"),
         ({"token_pattern": r"(a)(b)"}, "has 2 capturing groups"),
         ({"token_pattern": r"\w*"}, "matches the empty string"),
-        ({"token_pattern": ""}, "matches the empty string"),
         ({"token_pattern": r"\w+", "tokenizer": str.split}, "are both set"),
         ({"token_pattern": r"\w+", "punctuation": True}, "punctuation=True applies"),
         ({"tokenizer": str.split, "punctuation": True}, "punctuation=True applies"),
-        ({"token_pattern": 3}, "'token_pattern' parameter"),
-        ({"tokenizer": "split"}, "'tokenizer' parameter"),
-        ({"lowercase": "yes"}, "'lowercase' parameter"),
-        ({"punctuation": None}, "'punctuation' parameter"),
-        ({"normalize": "nfc"}, "'normalize' parameter"),
     ],
 )
 def test_bad_parameters(params, message):
     for method in ("fit", "transform"):
         with pytest.raises(ValueError, match=message):
             getattr(Tokenizer(**params), method)(["a"])
-
-
-@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
-@pytest.mark.parametrize("X", ["a text", [1]])
-def test_errors_name_the_step(method, X):
-    with pytest.raises(TypeError, match="^Tokenizer: "):
-        getattr(Tokenizer(), method)(X)
 
 
 def test_token_lists_pass_untouched():
@@ -138,15 +116,6 @@ def test_fit_does_not_consume_iterators():
     rows = iter(["a b"])
     assert Tokenizer().fit(rows).transform(rows).to_list() == [["a", "b"]]
     assert Tokenizer().fit_transform(t for t in ["a b"]).to_list() == [["a", "b"]]
-
-
-def test_stateless():
-    tokenizer = Tokenizer()
-    check_is_fitted(tokenizer)
-    assert not tokenizer.__sklearn_tags__().requires_fit
-    assert tokenizer.fit(["a"]) is tokenizer
-    assert vars(tokenizer) == {**vars(clone(tokenizer)), "n_missing_": 0}
-    assert vars(tokenizer) == vars(pickle.loads(pickle.dumps(tokenizer)))
 
 
 def test_parameters_may_change_between_calls():

@@ -123,7 +123,6 @@ class DatasetDict(dict):
 
 REFUSED = [
     ("a text", "a single str: 'a text'. Put it in a list"),
-    (np.str_("a"), "a single str_"),
     ("corpus.txt", r"'corpus.txt'. Put it in a list: \[text\]. Read a file first"),
     (Path("corpus.txt"), r"got a path: .* Read a file first.*read_text\(\).splitlines"),
     (Dataset(), r"Dataset with columns \['text', 'label'\].*X\['name of the column'\]"),
@@ -132,22 +131,15 @@ REFUSED = [
     ([{"text": "a"}], r"row 0 is of type dict: .* \[row\[name\] for row in X\]"),
     (b"ab", "a single bytes"),
     (None, "got NoneType"),
-    (3, "got int: 3"),
     (float("nan"), "got float: nan"),
     ({"a": 1}, "got dict"),
-    ({"a": 1}.keys(), "got dict_keys"),
-    ({"a"}, "got set"),
-    (object(), "got object"),
     (list, "got type"),
-    (np.array("a"), "got ndarray"),
     (np.zeros((1, 1, 1)), r"got ndarray of shape \(1, 1, 1\)"),
     (pl.LazyFrame({"text": ["a"]}), r"call its collect\(\)"),
     (csr_array(np.ones((2, 1))), r"EstimatorEmbedding\(vectorizer, as_text=True"),
     ([1], "row 0 is of type int: 1"),
-    (["a", 1.5], "row 1 is of type float"),
     ([b"a"], "row 0 is of type bytes.*"),
     (["a", ["b"]], "row 1 is of type list"),
-    (["a", {"b"}], "row 1 is of type set"),
 ]
 
 
@@ -179,26 +171,17 @@ def test_one_column_is_required(X):
     [
         ([["a"], "b"], "row 1 is of type str: 'b'.*cannot be mixed"),
         ([["a"], None], r"row 1 is missing.*\[\] \(no tokens\)"),
-        ([["a"], {"b"}], "row 1 is of type set"),
         ([["a"], b"b"], "row 1 is of type bytes.*decode"),
         ([["a"], ["b", 3]], r"row 1, token 1 is of type int \(3\)"),
         ([["a"], ["b", None]], "row 1, token 1 is missing.*leave missing tokens out"),
         ([["a"], ["b", b"c"]], "row 1, token 1 is of type bytes.*decode bytes first"),
         ([["a"], [["b"]]], "row 1, token 0 is of type list"),
-        ([["a"], [b"b"]], "row 1, token 0 is of type bytes"),
-        ([np.ones(2)], "row 0, token 0 is of type float"),
         ([np.array([["a"]])], "row 0, token 0 is of type list"),
     ],
 )
 def test_token_lists_that_are_refused(X, message):
     with pytest.raises(TypeError, match=message):
         check_tokens(X)
-
-
-def test_long_values_are_cut_in_messages():
-    with pytest.raises(TypeError) as caught:
-        check_texts([list(range(1000))])
-    assert len(str(caught.value)) < 300
 
 
 NUMBERS = {
@@ -236,11 +219,6 @@ def test_the_column_of_a_wrong_row_is_named(X, name):
             check(X)
 
 
-def test_numbers_come_before_missing_rows():
-    with pytest.raises(TypeError, match="row 1 is of type float: 1.0.*wrong column"):
-        check_tokens(pd.Series([np.nan, 1.0]))
-
-
 def test_columns_of_numbers_raise_with_a_remedy():
     with pytest.raises(ValueError, match="3 columns of numbers.*order of the steps"):
         check_tokens(np.ones((2, 3)))
@@ -249,7 +227,7 @@ def test_columns_of_numbers_raise_with_a_remedy():
         check_tokens(frame)
 
 
-@pytest.mark.parametrize("token", [["b"], ("b", "NN"), np.array(["b"]), [1.0, 2.0]])
+@pytest.mark.parametrize("token", [("b", "NN"), np.array(["b"])])
 def test_lists_three_deep(token):
     with pytest.raises(TypeError, match="row 1, token 0 is .*one level too deep"):
         check_tokens([["a"], [token]])

@@ -246,18 +246,6 @@ def test_other_cells_are_refused_by_name(cell):
         read_cells(["a", cell], "c")
 
 
-def test_huge_integers():
-    with pytest.raises(ValueError, match="The column 'c' has an integer too large"):
-        read_cells([1, 10**400], "c")
-    assert read_cells([1, "10", 10**18], "c").tolist() == ["1", "10", str(10**18)]
-
-
-def test_dates_of_arrow():
-    cells = read_cells(pd.Series([DAYS[0], None], dtype="date32[pyarrow]"))
-    assert cells[0] == np.datetime64(DAYS[0])
-    assert np.isnat(cells[1])
-
-
 def test_types_may_differ_between_fit_and_transform():
     kind = column_kind(read_cells(["1", "2", "3.5"] * 5))
     assert read_floats(read_cells([2, 3.5]), kind).tolist() == [[2], [3.5]]
@@ -265,14 +253,6 @@ def test_types_may_differ_between_fit_and_transform():
     assert read_floats(read_cells(["2", "3.5"]), kind).tolist() == [[2], [3.5]]
     kind = column_kind(read_cells(COLUMNS["names"][0]))
     assert read_texts(read_cells([2.0, 3.5]), kind).tolist() == ["2", "3.5"]
-
-
-def test_dates_that_are_all_missing_are_missing_numbers():
-    """pandas infers dates from NaT alone, as in a single row."""
-    kind = column_kind(read_cells([1, 2, 3.5] * 5))
-    cells = read_cells(pd.Series([pd.NaT]))
-    assert cells.dtype.kind == "M"
-    assert np.isnan(read_floats(cells, kind)).all()
 
 
 def test_duplicates():

@@ -64,10 +64,10 @@ DATES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), DATES, ids=[text for text, _ in DATES])
-def test_formats(text, expected):
-    (date,) = parse_dates([text], "mdy")
-    np.testing.assert_array_equal(date, np.datetime64(expected or "NaT", "us"))
+def test_formats():
+    dates = parse_dates([text for text, _ in DATES], "mdy")
+    expected = np.array([date or "NaT" for _, date in DATES], "datetime64[us]")
+    np.testing.assert_array_equal(dates, expected)
 
 
 @pytest.mark.parametrize(

@@ -61,15 +61,14 @@ def test_steps_of_the_text_pipeline():
     assert isinstance(own["encoder"], TextMetaEncoder)
 
 
-@pytest.mark.parametrize("sources", [None, [SOURCE]])
-@pytest.mark.parametrize("n_rows", [8, 60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("sources", "n_rows"), [(None, 8), ([SOURCE], 60)])
 def test_text_pipeline_is_no_worse_than_a_linear_model_of_the_words(sources, n_rows):
     texts, y = reviews(n_rows)
-    new, expected = reviews(500, seed=1)
+    new, expected = reviews(300, seed=1)
     tfidf = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10)).fit(texts, y)
     model = make_text_pipeline(sources=sources, random_state=0).fit(texts, y)
     assert model.score(new, expected) > tfidf.score(new, expected) - 0.05
-    assert model.score(new, expected) > {8: 0.45, 60: 0.75, 400: 0.95}[n_rows]
+    assert model.score(new, expected) > {8: 0.45, 60: 0.75}[n_rows]
 
 
 def test_missing_texts_and_two_rows_per_class():
@@ -106,7 +105,7 @@ def test_search_space_of_a_table_pipeline():
     assert [*search_space(make_table_pipeline())] == ["table__n_components"]
 
 
-@pytest.mark.parametrize("target", ["xor", "linear"])
+@pytest.mark.parametrize("target", ["xor"])
 @pytest.mark.usefixtures("usual_trees")
 def test_learners_of_a_table_pipeline_have_weights_by_their_loss(target):
     rng = np.random.default_rng(0)
@@ -134,21 +133,6 @@ def test_other_estimators_receive_what_they_accept():
     assert names[-1] == "size__missing" and len(names) == linear[-1].n_features_in_
     with pytest.raises(ValueError, match='parts of the models "classifier" and "reg'):
         make_table_pipeline(LogisticRegression(), learners=["linear"])
-
-
-def test_learners_weights_and_groups_of_a_table_pipeline():
-    frame, y = dated()
-    model = make_table_pipeline(learners=["linear"], random_state=0)
-    weights, groups = np.arange(len(y)) < 30, np.arange(len(y)) // 2
-    model.fit(
-        frame,
-        y,
-        table__sample_weight=weights.astype(float),
-        model__sample_weight=weights.astype(float),
-        table__groups=groups,
-        model__groups=groups,
-    )
-    assert [*model[-1].weights_] == ["linear"]
 
 
 def test_table_pipeline_with_sets_of_labels_and_few_rows():
@@ -179,26 +163,18 @@ def dated(n_rows=40):
     return frame.assign(day=days), (days.year % 2).to_numpy()
 
 
-@pytest.mark.parametrize("kind", ["timestamp[s]", "date32", "zone"])
-def test_dates_backed_by_arrow(kind, tmp_path):
+def test_dates_backed_by_arrow(tmp_path):
     """They are encoded as the same dates of pandas, and fitted ones as either."""
     arrow = pytest.importorskip("pyarrow")
-    tree = DecisionTreeClassifier(random_state=0)
-    model = tree if kind == "zone" else LogisticRegression()
     frame, y = dated()
     frame.loc[3, "day"] = None
-    if kind == "zone":
-        frame["day"] = frame["day"].dt.tz_localize("Europe/Berlin")
-    types = {"date32": arrow.date32(), "zone": arrow.timestamp("us", "Europe/Berlin")}
-    dtype = pd.ArrowDtype(types.get(kind) or arrow.timestamp(kind[10:-1]))
-    if kind == "date32":
-        values = pd.Series(frame["day"].dt.date.tolist(), dtype=dtype)
-    else:
-        values = frame["day"].astype(dtype)
+    frame["day"] = frame["day"].dt.tz_localize("Europe/Berlin")
+    dtype = pd.ArrowDtype(arrow.timestamp("us", "Europe/Berlin"))
+    values = frame["day"].astype(dtype)
     backed = frame.assign(day=values, size=frame["size"].astype("int64[pyarrow]"))
     before = backed.copy()
-    pipe = make_table_pipeline(model, random_state=0).fit(backed, y)
-    plain = make_table_pipeline(model, random_state=0).fit(frame, y)
+    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(backed, y)
+    plain = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
     pd.testing.assert_frame_equal(backed, before)
     assert {c.name: c.kind for c in pipe["table"].columns_}["day"] == "date"
     np.testing.assert_allclose(
@@ -209,11 +185,9 @@ def test_dates_backed_by_arrow(kind, tmp_path):
     np.testing.assert_array_equal(loaded.predict(backed), pipe.predict(backed))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_columns_are_found_by_name(library):
+def test_columns_are_found_by_name():
     frame, y = dated()
-    if library == "polars":
-        frame = pytest.importorskip("polars").from_pandas(frame)
+    frame = pytest.importorskip("polars").from_pandas(frame)
     pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
     expected = pipe.predict_proba(frame)
     moved = frame[["day", "review", "size"]]

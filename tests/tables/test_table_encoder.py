@@ -72,15 +72,6 @@ def test_columns_are_encoded_by_kind(table, target):
     )
 
 
-def test_predictions_of_training_rows_are_out_of_fold(table):
-    """Of noise they explain nothing, and are not added."""
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=N)
-    encoder = TableEncoder(random_state=0).fit(table[["title"]], noise)
-    assert encoder.columns_[0].r2 < 0.1
-    assert "title__predicted" not in encoder.get_feature_names_out()
-
-
 def test_fit_transform_differs_from_transform_in_predictions_only(table, target):
     encoder = TableEncoder(random_state=0)
     out = encoder.fit_transform(table, target)
@@ -150,24 +141,19 @@ def test_the_vectorizer_is_applied_as_scikit_learn_does(table):
         )
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "rows", "array"])
-def test_kinds_of_tables(library, table, target):
-    expected = TableEncoder(random_state=0).fit(table, target).transform(table)
-    if library in ("rows", "array"):
-        rows = table.astype(object).where(table.notna(), None).to_numpy()
-        X = rows.tolist() if library == "rows" else rows
-    elif library == "pandas":
-        X = table[table.columns[::-1]]
-    else:
-        module = pytest.importorskip(library)
-        X = (
-            module.Table.from_pandas(table)
-            if library == "pyarrow"
-            else module.from_pandas(table)
-        )
-    encoder = TableEncoder(random_state=0).fit(
-        table if library == "pandas" else X, target
+@pytest.mark.parametrize("kind", ["polars", "arrow", "rows"])
+def test_kinds_of_tables(kind, table, target):
+    encoder = TableEncoder(random_state=0).fit(table, target)
+    expected = encoder.transform(table)
+    np.testing.assert_array_equal(
+        encoder.transform(table[table.columns[::-1]]), expected
     )
+    if kind == "rows":
+        X = table.astype(object).where(table.notna(), None).to_numpy().tolist()
+    else:
+        X = pytest.importorskip("polars").from_pandas(table)
+        X = X.to_arrow() if kind == "arrow" else X
+    encoder = TableEncoder(random_state=0).fit(X, target)
     np.testing.assert_allclose(encoder.transform(X), expected, atol=1e-5)
 
 
@@ -225,9 +211,6 @@ def test_sources_encode_categories_in_place_of_ngrams_only():
         ),
         (pd.DataFrame(np.eye(2), columns=["a", "a"]), "have the same name, 'a'"),
         (pd.DataFrame({"a": []}), "0 sample"),
-        (np.zeros((2, 2, 2)), r"array of shape \(2, 2, 2\)"),
-        ("text", "str"),
-        (pd.DataFrame({"bag": [{"a": 1}, {"b": 2}]}), "'bag'"),
         (pd.DataFrame({"bag": [np.zeros(2), np.ones(2)]}), "'bag'"),
     ],
 )

@@ -77,23 +77,6 @@ def test_a_row_is_predicted_the_same_alone(fitted):
     np.testing.assert_allclose(alone, classifier.predict_proba(X[:20]), rtol=1e-6)
 
 
-def test_no_rows(fitted):
-    X, *_, classifier, regressor = fitted
-    assert regressor.predict(X[:0]).shape == (0,)
-    assert classifier.predict_proba(X[:0]).shape == (0, 2)
-
-
-def test_units_of_a_column_of_y_do_not_matter():
-    X, value = rows()
-    y = np.stack([value, np.sin(value)], axis=1)
-    learners = ["trees", "linear"]
-    plain = TableRegressor(learners, random_state=0).fit(X, y)
-    scaled = TableRegressor(learners, random_state=0).fit(X, y * [1000, 1])
-    np.testing.assert_allclose(
-        scaled.predict(X)[:, 1], plain.predict(X)[:, 1], atol=0.05
-    )
-
-
 def test_sets_of_labels(usual_trees):
     X, value = rows()
     y = np.stack([value > 0, X[:, 3] > 0], axis=1).astype(int)
@@ -102,12 +85,11 @@ def test_sets_of_labels(usual_trees):
     assert model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("n_odd", [1, pytest.param(5, marks=pytest.mark.slow)])
-def test_a_mistyped_label_changes_little_and_is_named(n_odd):
+def test_a_mistyped_label_changes_little_and_is_named():
     X, value = rows(400)
     y = np.where(value > 0, "in", "out").astype(object)
     before = TableClassifier(random_state=0).fit(X, y)
-    y[:n_odd] = "In"
+    y[0] = "In"
     with pytest.warns(UserWarning, match="y has rare classes: 'In'"):
         after = TableClassifier(random_state=0).fit(X, y)
     new, value = rows(seed=1)
@@ -132,7 +114,7 @@ def test_rows_of_weight_0_are_absent(seed, n_absent):
     np.testing.assert_allclose(same.predict_proba(X), plain.predict_proba(X))
 
 
-@pytest.mark.parametrize(("n_rows", "n_classes"), [(2, 2), (3, 2), (8, 4), (12, 12)])
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(2, 2), (12, 12)])
 def test_few_rows(n_rows, n_classes):
     X, value = rows(n_rows)
     with warnings.catch_warnings():
@@ -223,9 +205,3 @@ def test_small_tables_are_fitted_by_one_thread(fitted):
         model = TableClassifier([("count", CountThreads())]).fit(X, y)
         assert max(each["num_threads"] for each in threadpool_info()) == 2
     assert [each.n_threads_ for each in model.estimators_["count"]] == [1] * 5
-
-
-def test_progress_is_shown(capsys, fitted):
-    X, y, *_ = fitted
-    TableClassifier(["linear"], verbose=1).fit(X, y)
-    assert "1/1" in capsys.readouterr().err
