@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, load, save
@@ -69,43 +68,6 @@ def test_a_model_comes_back(library, tmp_path):
     assert trusted(again) == TRUSTED[library]
 
 
-@pytest.mark.parametrize("library", MODELS)
-def test_a_regressor_in_a_search(library, tmp_path):
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    grid = {"max_depth": [1, 2]}
-    search = GridSearchCV(model(library, "Regressor"), grid, cv=2).fit(X, X[:, 0])
-    path = save(search, tmp_path / "m.skm")
-    result = load(path, trusted=trusted(path))
-    np.testing.assert_array_equal(result.predict(X), search.predict(X))
-    assert result.best_params_ == search.best_params_
-
-
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
-@pytest.mark.parametrize(
-    ("library", "params", "best"),
-    [
-        (
-            "lightgbm",
-            {"n_estimators": 30, "early_stopping_round": 2},
-            "best_iteration_",
-        ),
-        ("xgboost", {"n_estimators": 30, "early_stopping_rounds": 2}, "best_iteration"),
-        ("catboost", {"iterations": 30, "early_stopping_rounds": 2}, "tree_count_"),
-    ],
-)
-def test_early_stopping_is_kept(library, params, best, tmp_path):
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    step = model(library).set_params(**params)
-    step.fit(X[:40], y[:40], eval_set=[(X[40:], 1 - y[40:])])
-    result = load(save(step, tmp_path / "m.skm"), trusted=TRUSTED[library])
-    assert getattr(result, best) == getattr(step, best) < 30
-    np.testing.assert_array_equal(result.predict_proba(X), step.predict_proba(X))
-    if library == "xgboost":
-        threads = [b.get_booster().save_config() for b in (result, step)]
-        assert all('"nthread":"1"' in config for config in threads)
-
-
 def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
     X = np.random.default_rng(0).normal(size=(40, 3))
     path = save(model("lightgbm").fit(X, X[:, 0] > 0), tmp_path / "m.skm")
@@ -119,10 +81,8 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name",
     [
-        "over_sampling.RandomOverSampler",
         "over_sampling.SMOTE",
         "under_sampling.RandomUnderSampler",
-        "combine.SMOTETomek",
     ],
 )
 def test_pipelines_of_imbalanced_learn(name, tmp_path):

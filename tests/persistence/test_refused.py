@@ -65,10 +65,9 @@ def test_a_file_from_a_newer_version(path):
     refused(path, "format version 2; .* written by sk_metaembed 9.9: install")
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
-def test_a_truncated_file(share, path):
+def test_a_truncated_file(path):
     data = path.read_bytes()
-    path.write_bytes(data[: int(share * len(data))])
+    path.write_bytes(data[: len(data) // 2])
     refused(path, "corrupt|truncated")
 
 
@@ -82,14 +81,13 @@ def without_structure(parts):
     [
         (lambda parts: parts.pop(forge.STRUCTURE), "lacks 'structure.json'"),
         (lambda parts: parts.update(more=b"x"), "also has 'more'"),
-        (lambda parts: parts.pop(forge.MANIFEST), "manifest.json is missing"),
         (
             lambda parts: parts.update({forge.STRUCTURE: b"[]"}),
             "checksum of 'structure.json' does not match the manifest",
         ),
         (without_structure, "no item named 'structure.json' in the archive"),
     ],
-    ids=["missing", "not listed", "no manifest", "changed", "neither"],
+    ids=["missing", "not listed", "changed", "neither"],
 )
 def test_members_are_those_of_the_manifest(edit, match, path):
     parts = forge.members(path.read_bytes())
@@ -98,17 +96,9 @@ def test_members_are_those_of_the_manifest(edit, match, path):
     refused(path, match)
 
 
-@pytest.mark.parametrize("write", [joblib.dump, partial(joblib.dump, compress=3)])
-def test_a_pickle(write, tmp_path):
-    write(Tokenizer(), tmp_path / "model")
+def test_a_pickle(tmp_path):
+    joblib.dump(Tokenizer(), tmp_path / "model", compress=3)
     refused(tmp_path / "model", "any code .* joblib.load or pickle.load")
-
-
-def test_a_zip_file_of_torch_and_a_missing_file(tmp_path):
-    torch.save({}, tmp_path / "model")
-    refused(tmp_path / "model", "was not written by sk_metaembed.save")
-    with pytest.raises(FileNotFoundError, match="nothing"):
-        load(tmp_path / "nothing")
 
 
 @pytest.mark.parametrize(
@@ -117,11 +107,6 @@ def test_a_zip_file_of_torch_and_a_missing_file(tmp_path):
         (3, TypeError, "requires the path of a file, got 3"),
         ("https://example.org/m.skm", ValueError, "'https://.*Nothing is downloaded"),
         ("", IsADirectoryError, "one file. Pass the file's path, such as 'model.skm'"),
-        (
-            ".",
-            IsADirectoryError,
-            "'.' is a directory, and an estimator is saved as one file",
-        ),
     ],
 )
 def test_invalid_paths(place, error, match):
@@ -219,7 +204,6 @@ def test_models_with_code_or_pickles_are_not_bundled(tmp_path):
         (Holder(torch.nn.Linear(1, 1)), "value= of Holder is a torch module"),
         (Pooling, "got the class Pooling. Pass an instance"),
         ([Pooling()], "get_params, got list. To save several, put them into a Pipe"),
-        (Holder(np.random.Generator(np.random.SFC64())), "holds Generator, which"),
         (Holder(DRAWING), "the distribution 'norm', .* has its own random_state"),
         (Holder(iter([1])), "value= of Holder holds list_iterator, which sk_meta"),
     ],
@@ -262,7 +246,7 @@ def test_functions_are_named_and_trusted(tmp_path):
     assert pickle.loads(pickle.dumps(error.value)).names == (name,)
 
 
-@pytest.mark.parametrize("trusted", [True, "os.system", [1], 3, b"x"])
+@pytest.mark.parametrize("trusted", ["os.system", [1]])
 def test_trusted_is_a_list_of_names(trusted, path):
     with pytest.raises(TypeError, match="list of names"):
         load(path, trusted=trusted)

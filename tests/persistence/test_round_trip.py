@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
@@ -90,10 +88,6 @@ def pipelines():
     return {
         "svd": pipe,
         "net": Pipeline([*words, ("clf", net)]),
-        "columns": make_pipeline(
-            ColumnTransformer([("tfidf", TfidfVectorizer(), 0)]), LogisticRegression()
-        ),
-        "grid": GridSearchCV(pipe, grid, cv=2, scoring="accuracy"),
         "several": GridSearchCV(
             pipe,
             grid,
@@ -109,7 +103,7 @@ def pipelines():
 
 @pytest.mark.parametrize("name", pipelines())
 def test_pipelines_and_searches(name, tmp_path):
-    X = np.array(TEXTS)[:, None] if name == "columns" else TEXTS
+    X = TEXTS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, on tiny data
         trained = clone(pipelines()[name]).fit(X, LABELS)
@@ -129,28 +123,21 @@ def test_pipelines_and_searches(name, tmp_path):
     "value",
     [
         [*"abcdefghijklmnopqrst", "東京", "a\x00", "\udc80", ""],
-        list(range(100)),
         [0.1, float("inf"), -0.0] * 10,
         [1, 2.0, True] * 10,
-        [2**70] * 20,
         {1: "a", (2, None): 2.5, "b": {None: 1}},
-        {f"w{i}": i for i in range(50)},
-        {np.str_("a"): np.str_("b"), np.int64(3): 1},
         OrderedDict({np.str_("b"): 1, np.int64(0): 2}),
-        defaultdict(list, {np.str_("a"): [1]}),
         defaultdict(None, a=defaultdict(OrderedDict)),
         {"z", "a"},
         frozenset([3, 1]),
         b"\x00bytes",
         (1, [2, (3,)], {"a": None}),
         np.float32(0.1),
-        np.array(["tea", "東京"]),
         np.array([[1, "a", None]], dtype=object),
         np.ma.masked_array([1, 2], [True, False]),
         np.asfortranarray(np.arange(6.0).reshape(2, 3)),
         np.array(3, dtype=">i2"),
         sparse.csr_array(np.eye(3)),
-        sparse.csc_matrix(np.eye(3)),
         slice(1, None, 2),
         np.float64,
         np.dtype("float32"),
@@ -178,13 +165,6 @@ def test_random_state_continues(tmp_path):
     rng.normal()  # normal draws pairs and stores the second
     result = round_trip(rng, tmp_path / "e.skm")
     assert result.normal(size=3).tolist() == rng.normal(size=3).tolist()
-
-
-def test_generator_continues(tmp_path):
-    rng = np.random.default_rng([3, 4])
-    rng.integers(9, size=3, dtype=np.int32)  # stores half of a 64-bit draw
-    result = round_trip(rng, tmp_path / "e.skm")
-    assert result.integers(99, size=9).tolist() == rng.integers(99, size=9).tolist()
 
 
 def test_a_search_that_draws_from_a_distribution(tmp_path):
@@ -245,20 +225,3 @@ def test_a_net_trimmed_for_prediction(trained, tmp_path):
     path = save(trained, tmp_path / "e.skm")
     assert path.stat().st_size < whole
     np.testing.assert_array_equal(load(path).predict_proba(X), trained.predict_proba(X))
-
-
-def test_parameters_set_after_the_fit_do_not_change_the_net(trained, tmp_path):
-    trained, X, _ = trained
-    expected = trained.predict_proba(X)
-    trained.set_params(projection_dim=7, encoder="gru")
-    loaded = load(save(trained, tmp_path / "e.skm"))
-    assert loaded.projection_dim == 7
-    np.testing.assert_array_equal(loaded.predict_proba(X), expected)
-
-
-def test_gensims_vectors_as_a_parameter(tmp_path):
-    kv = vectors().to_keyed_vectors()
-    source = PretrainedEmbedding(kv).fit(TEXTS)
-    loaded = load(save(source, tmp_path / "e.skm"))
-    assert loaded.vectors == source.vectors_
-    assert_same(loaded.transform(TEXTS), source.transform(TEXTS), "loaded", rtol=0)

@@ -14,7 +14,6 @@ from sklearn.preprocessing import SplineTransformer
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    ExtraTreeClassifier,
 )
 
 from sk_metaembed import load, save
@@ -30,21 +29,16 @@ boosting = partial(HistGradientBoostingClassifier, max_iter=3, random_state=0)
 ESTIMATORS = {
     "tree": DecisionTreeClassifier(random_state=0),
     "one leaf": DecisionTreeClassifier(max_depth=1, min_samples_leaf=100),
-    "pruned": DecisionTreeClassifier(ccp_alpha=0.02, random_state=0),
     "best first": DecisionTreeRegressor(max_leaf_nodes=9, random_state=0),
-    "extra tree": ExtraTreeClassifier(random_state=0),
     "forest": RandomForestClassifier(**few),
     "several outputs": RandomForestClassifier(**few),
-    "extra trees": ensemble.ExtraTreesRegressor(**few),
     "isolation": ensemble.IsolationForest(max_features=0.5, **few),
-    "bagging": ensemble.BaggingClassifier(DecisionTreeClassifier(), **few),
     "adaboost": ensemble.AdaBoostClassifier(**few),
     "embedding": make_pipeline(
         ensemble.RandomTreesEmbedding(max_depth=3, **few), LogisticRegression()
     ),
     "boosting": boosting(),
     "exact boosting": ensemble.GradientBoostingClassifier(**few),
-    "boosted regressor": ensemble.HistGradientBoostingRegressor(max_iter=3),
     "categories": boosting(categorical_features=[3]),
     "quantile": ensemble.HistGradientBoostingRegressor(
         max_iter=2, loss="quantile", quantile=0.8

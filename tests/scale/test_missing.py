@@ -45,11 +45,8 @@ def frame():
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [
-        *[(kind, TEXTS) for kind in ("list", "jsonl", "reader", "frame")],
-        ("polars frame", TEXTS),
+        *[(kind, TEXTS) for kind in ("jsonl", "reader", "polars frame", "stream")],
         ("list", LISTS),
-        ("table", LISTS),
-        ("stream", TEXTS),
     ],
 )
 def test_missing_rows_of_a_source(kind, rows, lenient, pipe, tmp_path):
@@ -64,15 +61,14 @@ def test_missing_rows_of_a_source(kind, rows, lenient, pipe, tmp_path):
         transform_in_batches(pipe, source, out, resume=False, **options)
 
 
-@pytest.mark.parametrize("kind", ["frame", "strings", "series", "bag"])
+@pytest.mark.parametrize("kind", ["strings", "series", "bag"])
 def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
     data = {
-        "frame": lambda: dd.from_pandas(frame, npartitions=3),
         "strings": lambda: dd.from_pandas(frame.astype({"text": "string"}), 3),
         "series": lambda: dd.from_pandas(frame["text"], npartitions=3),
         "bag": lambda: db.from_sequence(LISTS, npartitions=3),
     }[kind]()
-    column = "text" if kind in ("frame", "strings") else None
+    column = "text" if kind == "strings" else None
     lazy = transform_partitions(lenient, data, column=column)
     result = lazy.compute(scheduler="synchronous")
     assert_close(
@@ -83,15 +79,12 @@ def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
     assert "In partition" in caught.value.__notes__[-1]
 
 
-@pytest.mark.parametrize("kind", ["pandas", "jsonl"])
-def test_missing_cells_of_columns(kind, store, tmp_path):
+def test_missing_cells_of_columns(store, tmp_path):
     pairs = PairEncoder(make_pipeline(*steps(store)), missing="empty")
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS[::-1]}, dtype=object)
     expected = pairs.fit(frame).transform(frame)
-    source = frame
-    if kind == "jsonl":
-        source = tmp_path / "a.jsonl"
-        frame.to_json(source, orient="records", lines=True)
+    source = tmp_path / "a.jsonl"
+    frame.to_json(source, orient="records", lines=True)
     out = tmp_path / "a.npy"
     transform_in_batches(pairs, source, out, column=["a", "b"], batch_size=2)
     assert_close(np.load(out), expected)

@@ -16,14 +16,12 @@ ERRORS = {
     "extra column": ("a 1 2\nb 1 2 3\nc 1 2\n", r"line 2: .* got 4 columns"),
     "no number": ("a 1 2\nb x 2\nc 1 2\n", r"line 2: 'x' in column 2 is not a number"),
     "bad number": ("3 2\na 1 2\nb 1 2x\nc 1 2\n", r"line 3.*'2x' in column 3"),
-    "underscored": ("a 1 2\nb 1_0 2\nc 1 2\n", r"line 2: '1_0' in column 2"),
     "fewer rows": (
         "3 2\na 1.25 2.75\nb 3.5 4.125\n",
         r"states 3 rows.*after 2.*limit=2",
     ),
     "header dim": ("2 3\na 1 2\nb 3 4\n", r"line 2: expected a word and 3 numbers"),
     "zero words": ("0 300\n", "states 0 words"),
-    "zero dim": ("3 0\na\nb\nc\n", "dimensions; got 0"),
     "huge dim": ("3 99999999999\na 1\n", "dimensions; got 99999999999"),
     "empty": ("", "empty"),
     "prose": (
@@ -140,9 +138,7 @@ def test_missing_and_foreign_paths(tmp_path):
     [
         ({"limit": 0}, ValueError, "at least 1"),
         ({"limit": 1.5}, TypeError, "limit must be an int"),
-        ({"limit": True}, TypeError, "limit must be an int"),
         ({"dtype": "int8"}, ValueError, "float32.*float16.*int8"),
-        ({"dtype": "no type"}, ValueError, "float32"),
     ],
 )
 def test_arguments_are_checked(write, kwargs, error, message):
@@ -158,7 +154,6 @@ def test_arguments_are_checked(write, kwargs, error, message):
         (["a"], np.eye(2), ValueError, "1 words and 2 rows"),
         (["a"], np.ones(1), ValueError, "one row per word"),
         ([], np.ones((0, 3)), ValueError, "no words"),
-        (["a"], np.array([["x"]]), TypeError, "real numbers"),
         (["a"], np.array([[1j]]), TypeError, "real numbers"),
     ],
 )

@@ -5,7 +5,6 @@ import errno
 import os
 import signal
 import subprocess
-import time
 import traceback
 
 import numpy as np
@@ -15,7 +14,6 @@ from sk_metaembed import WordVectors, export_vectors
 from sk_metaembed.vectors._store_files import StoreWriter
 
 ROOT = os.name == "posix" and os.geteuid() == 0
-BIG = np.ones((1, 99999))
 LINES = "".join(f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))
 
 
@@ -52,17 +50,16 @@ def ended(child):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize("where", ["append", "_write_meta"])
-def test_kill_9_while_converting(where, write, tmp_path):
+def test_kill_9_while_converting(write, tmp_path):
     source, target = write("x.txt", LINES), tmp_path / "store"
-    original = getattr(StoreWriter, where)
+    original = StoreWriter._write_meta
 
     def killing(self, *args):
         original(self, *args)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def work():
-        setattr(StoreWriter, where, killing)
+        StoreWriter._write_meta = killing
         WordVectors.convert(source, target)
 
     WordVectors.from_arrays(["a"], np.eye(1))  # compiles
@@ -76,15 +73,15 @@ def test_kill_9_while_converting(where, write, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="forks")
-def test_eight_processes_converting_one_file(write, cache):
+def test_processes_converting_one_file(write, cache):
     path = write("x.txt", LINES)
     WordVectors.from_arrays(["a"], np.eye(1))  # compiles, once for all
 
     def work():
         assert len(WordVectors.open(path)) == 3000
 
-    children = [forked(work) for _ in range(8)]
-    assert [ended(child) for child in children] == [0] * 8
+    children = [forked(work) for _ in range(4)]
+    assert [ended(child) for child in children] == [0] * 4
     assert len(list(cache.glob("x.txt-*"))) == 1
     assert not list(cache.glob(".*"))
     WordVectors.open(path).verify()
@@ -158,19 +155,3 @@ def test_a_source_replaced_under_a_running_process(write, tmp_path):
     WordVectors.from_arrays(["a"], [[2.0]], path=store)
     assert old["a"].tolist() == [1]  # what is mapped stays
     assert WordVectors.open(store)["a"].tolist() == [2]
-
-
-def test_clock_set_back(write, monkeypatch):
-    path = write("x.txt", "a 1 2\n")
-    year = 365 * 86400
-    monkeypatch.setattr(time, "time", lambda: os.stat(path).st_mtime - year)
-    monkeypatch.setattr(
-        time, "time_ns", lambda: os.stat(path).st_mtime_ns - year * 10**9
-    )
-    assert WordVectors.open(path)["a"].tolist() == [1, 2]
-    path.write_text("a 3 4\n")  # of a time that is not yet
-    os.utime(path, (time.time() + 2 * year,) * 2)
-    assert WordVectors.open(path)["a"].tolist() == [3, 4]
-    path.write_text("a 5 6\n")
-    os.utime(path, (time.time() + 2 * year,) * 2)
-    assert WordVectors.open(path)["a"].tolist() == [5, 6]

@@ -1,8 +1,6 @@
 import copy
 import pickle
 import shutil
-import subprocess
-import sys
 
 import joblib
 import numpy as np
@@ -34,20 +32,6 @@ def test_copies_are_the_handle(wv):
     assert clone(Holder(wv)).vectors is wv
     assert clone(Holder([wv])).vectors[0] is wv
     assert pickle.loads(pickle.dumps(wv)) is wv
-
-
-def test_pickle_reopens_in_another_process(wv):
-    code = (
-        "import pickle, sys\n"
-        "one, two = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
-        "assert one is two\n"
-        "print(one.vectors.tolist(), one.fingerprint)\n"
-        "print(sorted({'torch', 'gensim', 'numba'} & set(sys.modules)))"
-    )
-    data = pickle.dumps([wv, pickle.loads(pickle.dumps(wv))]).hex()
-    run = [sys.executable, "-c", code, data]
-    out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
-    assert out.splitlines() == [f"{wv.vectors.tolist()} {wv.fingerprint}", "[]"]
 
 
 def test_one_map_per_process(wv):

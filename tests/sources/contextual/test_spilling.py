@@ -85,6 +85,7 @@ def _seen(X):
     return name, [block.values.sum() for block in X.blocks]
 
 
+@pytest.mark.slow  # starts processes
 def test_copies_and_workers_have_the_same_values(pair, tmp_path):
     whole, spilled = pair
     assert pickle.loads(pickle.dumps(spilled)) == whole
