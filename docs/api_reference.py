@@ -153,10 +153,6 @@ ROOMS = {
                 "coverage_report",
             ],
             "Scores for tags": ["span_f1_score", "span_classification_report"],
-            "Scorers": [
-                "make_unsupervised_scorer",
-                "make_span_f1_scorer",
-            ],
         },
     ),
     "inspection": (

@@ -37,7 +37,6 @@ from sk_metaembed.inspection import SimilarityDisplay, TokenWeightsDisplay
 from sk_metaembed.metrics import (
     analogy_score,
     coverage_report,
-    make_unsupervised_scorer,
     sentence_similarity_score,
     span_classification_report,
     span_f1_score,
@@ -76,11 +75,6 @@ assert_type(
     span_classification_report(tags, tags, output_dict=True),
     dict[str, dict[str, float]],
 )
-scorer = make_unsupervised_scorer(
-    word_similarity_score, {"one set": (pairs, [9, 2, 1])}, average=False
-)
-assert_type(scorer(vectors), float | dict[str, float])
-
 # Containers are immutable; an int gives a row, any other index a container.
 tokens = TokenSequences.from_lists([["a", "b"], ["b"]])
 assert_type(tokens[0], list[str])

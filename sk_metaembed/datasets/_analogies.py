@@ -36,7 +36,6 @@ def load_analogies() -> Bunch:
 
     See Also
     --------
-    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the questions.
     load_word_similarity : Word pairs with human similarity ratings.
 
     References

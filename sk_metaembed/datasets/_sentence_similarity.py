@@ -103,7 +103,6 @@ def fetch_sts_benchmark(
     See Also
     --------
     fetch_sick : Fetches pairs with ratings and entailment labels.
-    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the pairs.
 
     Notes
     -----
@@ -192,7 +191,6 @@ def fetch_sick(
     See Also
     --------
     fetch_sts_benchmark : Fetches pairs of news, captions and forums.
-    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the pairs.
 
     Notes
     -----

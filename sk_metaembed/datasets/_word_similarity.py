@@ -50,7 +50,6 @@ def load_word_similarity(
     See Also
     --------
     load_analogies : Questions about pairs of words.
-    sk_metaembed.metrics.make_unsupervised_scorer : Makes a scorer of the pairs.
 
     Notes
     -----

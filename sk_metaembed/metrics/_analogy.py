@@ -124,7 +124,6 @@ def analogy_score(
 
     See Also
     --------
-    make_unsupervised_scorer : Makes a scorer for a grid search.
     word_similarity_score : Evaluates word pairs with human ratings.
     load_analogies : Loads the questions of Google.
 
@@ -157,7 +156,7 @@ def analogy_score(
     """
     check_option(missing, _MISSING, "missing")
     words, codes = check_words(questions, 4, "questions")
-    candidates, unit = vocabulary_vectors(embedding, vocabulary)
+    candidates, unit = _vocabulary_vectors(embedding, vocabulary)
     key = str.casefold if ignore_case else str
     matches = _match(words, candidates, key)
     complete = np.array([all(matches[word] for word in row) for row in codes])
@@ -192,14 +191,7 @@ def analogy_score(
     return report if return_report else report.score
 
 
-def check_questions(questions, *, vocabulary=None, ignore_case=True, missing="omit"):
-    """Check the arguments of a scorer, for which the vocabulary is a list of words."""
-    check_option(missing, _MISSING, "missing")
-    check_words(questions, 4, "questions")
-    check_vocabulary(vocabulary)
-
-
-def vocabulary_vectors(embedding, vocabulary):
+def _vocabulary_vectors(embedding, vocabulary):
     """Return the words of a vocabulary with a vector, and unit vectors, (n, dim)."""
     words = _vocabulary(embedding, vocabulary)
     values, known = lookup_vectors(embedding, words)

@@ -98,7 +98,7 @@ def sentence_similarity_score(
 
     See Also
     --------
-    make_unsupervised_scorer : Makes a scorer for a grid search.
+    word_similarity_score : Evaluates word pairs.
 
     Examples
     --------
@@ -109,17 +109,12 @@ def sentence_similarity_score(
     >>> round(sentence_similarity_score(counts, pairs, [5, 2, 0]), 2)
     0.97
     """
-    texts, scores = check_sentence_pairs(pairs, scores, correlation=correlation)
-    values = sentence_vectors(estimator, texts)
-    report = pairs_report(values, scores, correlation)
-    return report if return_report else report.score
-
-
-def check_sentence_pairs(pairs, scores, *, correlation="pearson"):
-    """Return the first and then the second texts of rated pairs, and their scores."""
     check_option(correlation, _KINDS, "correlation")
     left, right = check_text_pairs(pairs)
-    return left + right, check_scores(scores, len(left))
+    scores = check_scores(scores, len(left))
+    values = sentence_vectors(estimator, left + right)
+    report = pairs_report(values, scores, correlation)
+    return report if return_report else report.score
 
 
 def sentence_vectors(estimator, texts):

@@ -187,15 +187,11 @@ def span_f1_score(
     See Also
     --------
     span_classification_report : Precision, recall and F1 per label.
-    make_span_f1_scorer : Makes a scorer, which also passes the tokens.
 
     Notes
     -----
     With :math:`T` the true and :math:`P` the predicted spans,
     :math:`F_1 = 2 |T \cap P| / (|T| + |P|)`.
-
-    For ``level="surface"`` in a search, `make_span_f1_scorer` passes the words of each
-    fold.
 
     References
     ----------

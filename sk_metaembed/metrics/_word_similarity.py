@@ -108,7 +108,7 @@ def word_similarity_score(
 
     See Also
     --------
-    make_unsupervised_scorer : Makes a scorer for a grid search.
+    analogy_score : Evaluates analogy questions.
 
     Notes
     -----
@@ -127,18 +127,13 @@ def word_similarity_score(
     >>> round(report.score, 2), report.n_missing, report.missing_words
     (0.4, 1, ['gnu'])
     """
-    words, codes, scores = check_word_pairs(pairs, scores, missing=missing)
+    check_option(missing, _MISSING, "missing")
+    words, codes = check_words(pairs, 2, "pairs")
+    scores = check_scores(scores, len(codes))
     values, known = vectors_of_words(embedding, words, case_fallback)
     report = similarity_report(values, known, codes, scores, missing)
     report.missing_words = [words[i] for i in np.flatnonzero(~known)]
     return report if return_report else report.score
-
-
-def check_word_pairs(pairs, scores, *, missing="omit", case_fallback=True):
-    """Return distinct words, codes (n_pairs, 2) and scores (n_pairs,) of pairs."""
-    check_option(missing, _MISSING, "missing")
-    words, codes = check_words(pairs, 2, "pairs")
-    return words, codes, check_scores(scores, len(codes))
 
 
 def vectors_of_words(embedding, words, case_fallback):

@@ -85,7 +85,7 @@ class SourceSelector(
         selected together or one by one. They are named ``source__block``.
     scoring : str or callable, default=None
         Name of a scorer, or ``scorer(estimator, X, y)``; None uses the estimator's own
-        score. With a scorer that needs no labels, `y` may be None. The scorers of
+        score. With a scorer that needs no labels, `y` may be None. The scores of
         `sk_metaembed.metrics` embed words or texts of their own and need the sources
         too: use them in a search over `source_subsets`.
     cv : int, cross-validation generator or an iterable, default=5

@@ -1,19 +1,15 @@
 """Span F1, compared with counts by hand."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.model_selection import cross_val_score
 
 from sk_metaembed import TokenSequences
 from sk_metaembed.metrics import (
-    make_span_f1_scorer,
     span_classification_report,
     span_f1_score,
 )
@@ -155,39 +151,6 @@ def test_report_agrees_with_scores():
     ]
     with pytest.warns(UndefinedMetricWarning):
         assert "micro avg" in span_classification_report([["O"]], [["O"]])
-
-
-class Fixed(BaseEstimator):
-    """Tags every sentence by a table of words."""
-
-    def __init__(self, table=None):
-        self.table = table
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return [[self.table.get(word, "O") for word in row] for row in X]
-
-
-def test_a_scorer_finds_the_words_of_each_fold():
-    X = [["Rome", "Rome", "Ada"], ["Ada", "Bonn"]] * 2
-    y = [["B-x", "B-x", "B-y"], ["B-y", "B-x"]] * 2
-    tagger = Fixed({"Rome": "B-x"})
-    scores = {
-        level: cross_val_score(
-            tagger, X, y, cv=2, scoring=make_span_f1_scorer(level=level)
-        )
-        for level in ("entity", "surface")
-    }
-    np.testing.assert_allclose(scores["entity"], 2 * 2 / (2 + 5))
-    np.testing.assert_allclose(scores["surface"], 2 * 1 / (1 + 3))
-    scorer = make_span_f1_scorer(level="surface", labels=["x"])
-    assert pickle.loads(pickle.dumps(scorer))(tagger, X, y) == pytest.approx(2 / 3)
-    assert "'level': 'surface'" in repr(scorer)
-    for wrong in ({"average": None}, {"level": "word"}, {"labels": "x"}):
-        with pytest.raises(ValueError, match=rf"_score.*: {[*wrong][0]} must be"):
-            make_span_f1_scorer(**wrong)
 
 
 @pytest.mark.parametrize(
