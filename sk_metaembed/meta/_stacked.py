@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import (
@@ -19,21 +20,21 @@ from sklearn.base import (
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._arrays import inverse_norms, normalize_rows, pair_features
+from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_target
 from ..pooling import Pooling
-from ..pooling._api import sequence_blocks
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
     SequencesInputMixin,
     TokenSequences,
 )
-from ..sequences._api import block_dims, check_embedded, tokens_of
+from ..sequences._api import tokens_of
 from ._stacked_decisions import decisions
+from ._stacked_rows import VECTORS, StackRows, equal_rows, in_form, of_name
 from ._stacked_targets import expected, predicted, read_classes, read_numbers
 
 if TYPE_CHECKING:
@@ -46,9 +47,15 @@ if TYPE_CHECKING:
     Input = EmbeddedSequences | TokenSequences | SequencePairs
 
 _CONCAT = "concat"
-_NGRAMS = ("words", "chars")
 _SWITCH = {_CONCAT: "concat", "words": "tfidf", "chars": "tfidf"}
-_VECTORS = ("row", "dimension", "given")  # forms of the vectors of sources
+
+
+class Member(NamedTuple):
+    """A model of a stack that is not fitted yet."""
+
+    name: str
+    estimator: Any  # None is a linear model whose penalty is chosen
+    forms: tuple[str, ...]  # of its rows, from which the best is chosen
 
 
 class _BaseStacked(
@@ -210,7 +217,7 @@ class _BaseStacked(
         return tags
 
     def _fit(self, X, y, sample_weight, groups):
-        """Fit the models on the rows that have a weight.
+        """Fit the models on the rows that have a weight, and learn their weights.
 
         Returns
         -------
@@ -219,52 +226,81 @@ class _BaseStacked(
         decisions : ndarray of shape (n_models, len(rows), n_columns)
             The out-of-fold predictions of each model for these rows.
         """
-        from ._stacked_models import folds_of_part, given_folds
+        from ._stacked_models import fit_members, fit_weights, row_weights
 
-        self._sequences(X, fitted=False)
-        rows, folds = np.arange(len(X)), None
+        StackRows(X)  # raises for an input of another kind
+        kept, given_folds = np.arange(len(X)), None
         if sample_weight is not None:
             sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            rows = np.flatnonzero(sample_weight)
-        if len(rows) < len(X):
+            kept = np.flatnonzero(sample_weight)
+        if len(kept) < len(X):
             y = check_target(y, len(X))
             check_consistent_length(y, groups)
-            if not isinstance(self.cv, Integral | None):
-                folds = folds_of_part(given_folds(self.cv, y, groups), rows)
-            X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-            groups = None if groups is None else np.asarray(groups)[rows]
-        return rows, self._fit_rows(X, y, sample_weight, groups, folds)
+            given_folds = self._given_folds(y, groups, kept)
+            X, y, sample_weight = X[kept], y[kept], sample_weight[kept]
+            groups = None if groups is None else np.asarray(groups)[kept]
+        rows = StackRows(X)
+        self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
+        target = self._read_target(y, len(X), sample_weight)
+        folds = self._folds(X, target, groups, given_folds)
+        members = self._members(rows)
+        fitted = fit_members(members, rows, target, folds, sample_weight, self.n_jobs)
+        decisions = np.stack([each.decisions for each in fitted])
+        counted = folds.held_out * row_weights(target, sample_weight)
+        names = [member.name for member in members]
+        weights = fit_weights(decisions, target, counted, self._usual(names))
+        by_name = dict(zip(names, fitted, strict=True))
+        self.estimators_ = {name: each.model for name, each in by_name.items()}
+        self._forms = {name: each.form for name, each in by_name.items()}
+        self.scores_ = {name: each.score for name, each in by_name.items()}
+        self.weights_ = dict(zip(names, weights.tolist(), strict=True))
+        self._target = target.first_row()  # for predictions
+        return kept, decisions + target.center
 
-    def _fit_rows(self, X, y, sample_weight, groups, folds):
-        """Fit the models and return the out-of-fold predictions of each.
+    def _given_folds(self, y, groups, kept):
+        """Return the folds of `cv` with the kept rows only, None if it is a number."""
+        from ._stacked_models import folds_of_part, given_folds
 
-        `folds` are the folds of `cv`, or None if they are not yet known.
-        """
-        from ._stacked_models import (
-            as_folds,
-            fit_models,
-            fit_weights,
-            make_folds,
-            row_weights,
-        )
+        if isinstance(self.cv, Integral | None):
+            return None
+        return folds_of_part(given_folds(self.cv, y, groups), kept)
 
-        self._reads_pairs = isinstance(X, SequencePairs)
-        sequences = self._sequences(X, fitted=False)
-        has_blocks = isinstance(sequences, EmbeddedSequences)
-        self.dims_in_ = block_dims(sequences) if has_blocks else {}
-        target = self._target = self._read_target(y, len(X), sample_weight)
+    def _folds(self, X, target, groups, given):
+        """Return the `Folds` of the rows; `given` are those of `cv`, if known."""
+        from ._stacked_models import as_folds, make_folds
+
         copies = equal_rows(X)
-        if folds is None:
+        if given is None:
             folds = make_folds(self.cv, target, groups, copies, self.random_state)
         else:
-            folds = as_folds(folds, target)
+            folds = as_folds(given, target)
         if not folds.folds and groups is None and copies is not None:
             _warn_of_equal_rows(copies)
+        return folds
+
+    def _members(self, rows):
+        """Return the `Member` for each model, unfitted."""
         self._check_models()
-        inputs = self._inputs(X, sequences)
-        given = dict(self.models or ())
+        forms = ("row", "dimension") if self.estimator is None else ("given",)
+        names = [*self.dims_in_]
+        if self.concat and len(names) > 1:
+            names.append(_CONCAT)
+        members = [Member(name, self.estimator, forms) for name in names]
+        if self.tfidf and tokens_of(rows.sequences).n_tokens:
+            members += [Member(name, None, (name,)) for name in ("words", "chars")]
+        for name, model in self.models or ():
+            form = "tokens" if _reads_texts(model) else "sequences"
+            members.append(Member(name, model, (form,)))
+        _check_names(members)
+        if not members:
+            reason = "all sequences are empty" if self.tfidf else "tfidf=False"
+            raise ValueError(
+                "there is nothing to learn from: X has no "
+                f"sources, and {reason}. Pass EmbeddedSequences, such as the output of "
+                "an EmbeddingUnion."
+            )
         if self.estimator is not None and not self.dims_in_:
             warnings.warn(
                 f"estimator={short_repr(self.estimator)} is not used, because X has no "
@@ -273,38 +309,7 @@ class _BaseStacked(
                 UserWarning,
                 stacklevel=2,
             )
-        estimators = {
-            name: given.get(name, None if name in _NGRAMS else self.estimator)
-            for name in inputs
-        }
-        fitted = fit_models(
-            estimators, inputs, target, folds, sample_weight, self.n_jobs
-        )
-        decisions = np.stack([each.decisions for each in fitted.values()])
-        rows = folds.held_out * row_weights(target, sample_weight)
-        weights = fit_weights(decisions, target, rows, self._usual(inputs))
-        self.estimators_ = {name: each.model for name, each in fitted.items()}
-        self._forms = {name: each.form for name, each in fitted.items()}
-        self.scores_ = {name: each.score for name, each in fitted.items()}
-        self.weights_ = dict(zip(inputs, weights.tolist(), strict=True))
-        # The rows are no longer needed.
-        self._target = target.first_row()
-        return decisions + target.center
-
-    def _sequences(self, X, *, fitted=True):
-        """Return the sequences of X: of pairs, all first and then all second sides."""
-        if fitted and self._reads_pairs != isinstance(X, SequencePairs):
-            kind = "SequencePairs" if self._reads_pairs else "single sequences"
-            raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
-        sequences = X.sequences if isinstance(X, SequencePairs) else X
-        if isinstance(sequences, TokenSequences):
-            if fitted and self.dims_in_:
-                raise TypeError(
-                    f"The stack was fitted on the sources {[*self.dims_in_]}, got "
-                    f"{X!r} without sources. Pass EmbeddedSequences with these sources."
-                )
-            return sequences
-        return check_embedded(sequences, self.dims_in_ if fitted else None)
+        return members
 
     def _check_models(self):
         """Raise an error unless all models predict what the stack does."""
@@ -318,84 +323,39 @@ class _BaseStacked(
             if not hasattr(model, "fit") or not is_kind(model):
                 raise ValueError(f"estimator and models must be {kind}, got {model!r}.")
 
-    def _inputs(self, X, sequences):
-        """Return the training rows of each model in the forms to choose from."""
-        forms = ("row", "dimension") if self.estimator is None else ("given",)
-        parts = self._parts(sequences, forms)
-        names = [*self.dims_in_]
-        inputs = {n: {form: parts[form][n] for form in forms} for n in names}
-        if self.concat and len(names) > 1:
-            joined = {form: np.hstack([*parts[form].values()]) for form in forms}
-            inputs[_new_name(_CONCAT, inputs)] = joined
-        tokens = self._tokens(sequences)
-        if self.tfidf and tokens_of(sequences).n_tokens:
-            for name in _NGRAMS:
-                inputs[_new_name(name, inputs)] = {name: tokens}
-        for name, model in self.models or ():
-            form = {"tokens": tokens} if _reads_texts(model) else {"sequences": X}
-            inputs[_new_name(name, inputs)] = form
-        if not inputs:
-            reason = "all sequences are empty" if self.tfidf else "tfidf=False"
-            raise ValueError(
-                "there is nothing to learn from: X has no "
-                f"sources, and {reason}. Pass EmbeddedSequences, such as the output of "
-                "an EmbeddingUnion."
-            )
-        return inputs
-
-    def _usual(self, inputs):
+    def _usual(self, names):
         """Return the default weights, to which few rows shrink the learned ones.
 
         Only the concatenation counts, or the only source; without sources, all models
         count equally.
         """
-        names = [*inputs]
         if _CONCAT in names and len(self.dims_in_) > 1 and self.concat:
             usual = [name == _CONCAT for name in names]
         else:
             usual = [not self.dims_in_ or name in self.dims_in_ for name in names]
         return np.array(usual) / np.sum(usual)
 
-    def _tokens(self, sequences):
-        tokens = tokens_of(sequences)
-        return SequencePairs(tokens) if self._reads_pairs else tokens
-
-    def _parts(self, sequences, forms):
-        """Return the vectors of each source in some forms, by form and source."""
-        if not self.dims_in_:
-            return {form: {} for form in forms}
-        blocks = sequence_blocks(sequences)
-        return {
-            form: {b.name: _in_form(b.values, form, self._reads_pairs) for b in blocks}
-            for form in forms
-        }
+    def _rows(self, X):
+        """Return the `StackRows` of X, which must be of the kind seen in fit."""
+        if self._reads_pairs != isinstance(X, SequencePairs):
+            kind = "SequencePairs" if self._reads_pairs else "single sequences"
+            raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
+        return StackRows(X, self.dims_in_)
 
     def _each(self, X):
         """Return the decision values of each model, (n_rows, n_columns)."""
-        sequences = self._sequences(X)
+        rows = self._rows(X)
         if not len(X):
             return [np.zeros((0, self._target.columns.shape[1]))] * len(self._forms)
-        forms = {self._forms[name] for name in self._vector_models}
-        parts = self._parts(sequences, forms)
-        return self._of_models(parts, self._tokens(sequences), X)
-
-    def _of_models(self, parts, tokens, X):
-        """Return the decision values of each model for the forms that they read."""
-        center, values = self._target.center, []
-        for name, model in self.estimators_.items():
-            form = self._forms[name]
-            rows = X if form == "sequences" else tokens
-            if form in parts:
-                own = parts[form].get(name)
-                rows = np.hstack([*parts[form].values()]) if own is None else own
-            values.append(decisions(model, rows) - center)
-        return values
+        return [
+            decisions(model, rows.read(name, self._forms[name])) - self._target.center
+            for name, model in self.estimators_.items()
+        ]
 
     @property
-    def _vector_models(self):
-        """The names of the models that read vectors of sources."""
-        own = [*self.dims_in_]
-        return [n for n in self.estimators_ if n in own or self._forms[n] in _VECTORS]
+    def _vector_forms(self):
+        """The forms of the models that read vectors of sources, by model."""
+        return {name: form for name, form in self._forms.items() if form in VECTORS}
 
     def _sum(self, values):
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
@@ -426,7 +386,7 @@ class _BaseStacked(
         return self._sum(self._each(X))
 
     # Models that read tokens are not functions of the vectors.
-    @available_if(lambda self: len(self._vector_models) == len(self.estimators_))
+    @available_if(lambda self: len(self._vector_forms) == len(self.estimators_))
     def word_parts(
         self, X: EmbeddedSequences
     ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
@@ -449,24 +409,20 @@ class _BaseStacked(
             The block of each vector, and the weight of each token in it, which contains
             the scale.
         """
-        sequences = self._sequences(X)
+        sequences = self._rows(X).sequences
         pooled, parts = Pooling().fit(sequences).word_parts(sequences)
         ends = np.cumsum([*self.dims_in_.values()])[:-1]
         rows = sequences.tokens.segment_ids()
         values, scaled = [], []
-        for form in self._pooled_forms:
+        for form in sorted({*self._vector_forms.values()}):
             for part, (block, factors) in zip(
                 np.split(pooled, ends, axis=1), parts, strict=True
             ):
-                values.append(_in_form(part, form, of_pairs=False))
+                values.append(in_form(part, form, of_pairs=False))
                 if factors is not None and form == "row":
                     factors = factors * inverse_norms(part)[rows]
                 scaled.append((block, factors))
         return np.hstack(values), scaled
-
-    @property
-    def _pooled_forms(self):
-        return sorted({self._forms[name] for name in self._vector_models})
 
     def from_pooled(self, pooled: NDArray[Any]) -> NDArray[np.float64]:
         """Return the predictions for pooled vectors.
@@ -481,14 +437,18 @@ class _BaseStacked(
         ndarray of shape (n_rows, n_columns)
             Decision values, with one column for two classes, or numbers.
         """
-        n_forms = len(self._pooled_forms)
-        ends = np.cumsum([*self.dims_in_.values()] * n_forms)[:-1]
-        split = np.split(pooled, ends, axis=1)
-        parts, size = {}, len(self.dims_in_)
-        for i, form in enumerate(self._pooled_forms):
-            own = split[i * size : (i + 1) * size]
-            parts[form] = dict(zip(self.dims_in_, own, strict=True))
-        return self._sum(self._of_models(parts, None, None)) + self._target.center
+        forms = sorted({*self._vector_forms.values()})
+        ends = np.cumsum([*self.dims_in_.values()] * len(forms))[:-1]
+        parts = iter(np.split(pooled, ends, axis=1))
+        vectors = {
+            form: {name: next(parts) for name in self.dims_in_} for form in forms
+        }
+        center = self._target.center
+        values = [
+            decisions(model, of_name(vectors[self._forms[name]], name)) - center
+            for name, model in self.estimators_.items()
+        ]
+        return self._sum(values) + center
 
 
 def _warn_of_equal_rows(copies):
@@ -510,45 +470,16 @@ def _reads_texts(model):
     return get_tags(model).input_tags.string
 
 
-def _new_name(name, inputs):
-    """Return a model's name, or raise an error if a source has it."""
-    if name in inputs:
-        raise ValueError(
-            f"two models are named {name!r}. Rename the source or the entry of models"
-            + (f", or set {_SWITCH[name]}=False." if name in _SWITCH else ".")
-        )
-    return name
-
-
-def _in_form(values, form, of_pairs):
-    """Return sequence vectors, or features of pairs of them, in a form."""
-    if form == "row":
-        values = normalize_rows(values)
-    if not of_pairs:
-        return values
-    u, v = np.split(values, 2)
-    features = pair_features(u, v)
-    if form == "row":
-        # Products of unit vectors have a length of about 1 / sqrt(dim).
-        features[:, 3 * u.shape[1] :] *= np.sqrt(u.shape[1])
-    cosines = np.einsum("ij,ij->i", normalize_rows(u), normalize_rows(v))
-    return np.hstack([features, cosines[:, None]])
-
-
-def equal_rows(X):
-    """Return the number of the first row that is equal to each, None if none are."""
-    is_pairs = isinstance(X, SequencePairs)
-    tokens = tokens_of(X.sequences if is_pairs else X)
-    # Vectors of empty sequences may still differ.
-    keys = [
-        codes.tobytes() or i
-        for i, codes in enumerate(np.split(tokens.codes, tokens.offsets[1:])[:-1])
-    ]
-    if is_pairs:
-        keys = list(zip(keys[: len(X)], keys[len(X) :], strict=True))
-    places = {}
-    groups = np.array([places.setdefault(key, i) for i, key in enumerate(keys)])
-    return groups if len(places) < len(keys) else None
+def _check_names(members):
+    """Raise an error if two models have the same name."""
+    counts = Counter(member.name for member in members)
+    for name, count in counts.items():
+        if count > 1:
+            switch = f", or set {_SWITCH[name]}=False" if name in _SWITCH else ""
+            raise ValueError(
+                f"two models are named {name!r}. Rename the source or the entry of "
+                f"models{switch}."
+            )
 
 
 class StackedMetaClassifier(ClassifierMixin, _BaseStacked):

@@ -206,29 +206,43 @@ class Fitted(NamedTuple):
     score: float
 
 
-def fit_models(estimators, inputs, target, folds, sample_weight, n_jobs):
-    """Return the `Fitted` model of each input, by name.
+def fit_members(members, rows, target, folds, sample_weight, n_jobs):
+    """Return the `Fitted` model of each member.
 
     Parameters
     ----------
-    estimators : dict of str to (estimator or None)
-        The model of each input; None is a linear model whose penalty is chosen.
-    inputs : dict of str to dict
-        The training rows in one or several forms, by the name of the form, from which
-        the best is chosen; later ones only if they are clearly better.
+    members : list of Member
+    rows : StackRows
     target : Target
     folds : Folds
     sample_weight : ndarray of shape (n_rows,) or None
     n_jobs : int or None
     """
-    fitted = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_model)(estimators[name], forms, target, folds, sample_weight)
-        for name, forms in inputs.items()
+    return Parallel(n_jobs=n_jobs)(
+        delayed(fit_member)(
+            estimator,
+            {form: rows.read(name, form) for form in forms},
+            target,
+            folds,
+            sample_weight,
+        )
+        for name, estimator, forms in members
     )
-    return dict(zip(inputs, fitted, strict=True))
 
 
-def _fit_model(estimator, forms, target, folds, sample_weight):
+def fit_member(estimator, rows, target, folds, sample_weight):
+    """Return the `Fitted` model of the best form of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        None is a linear model whose penalty is chosen.
+    rows : dict of str to array or container
+        The training rows by form; later forms are used only if they are clearly better.
+    target : Target
+    folds : Folds
+    sample_weight : ndarray of shape (n_rows,) or None
+    """
     # Weights reach the models whether or not the caller uses routing. Solvers make many
     # small products, which take several times as long in threads.
     with (
@@ -241,9 +255,10 @@ def _fit_model(estimator, forms, target, folds, sample_weight):
     ):
         fitter = _Fitter(target, folds, sample_weight)
         best = None
-        for form, X in forms.items():
+        for form, X in rows.items():
             if form in WHOLE:
-                return fitter.fit_on_folds(estimator, form, X)
+                models, out = fit_on_folds(estimator, X, target, folds, sample_weight)
+                return Fitted(models, form, out, fitter.score(out))
             if form == "dimension":
                 if len(X) < X.shape[1]:
                     continue
@@ -273,6 +288,9 @@ _FEATURES = {
 
 def fit_on_folds(estimator, X, target, folds, sample_weight, prepare=None):
     """Return a model per fold, fitted without its rows, and their decision values.
+
+    The mean of these models takes one fit less than a model of all rows, and is at
+    least as accurate where single models vary, as networks do.
 
     Parameters
     ----------
@@ -472,20 +490,10 @@ class _Fitter:
             X.move_coefficients(model)
         if choice.features is not None:
             model = Pipeline([("features", choice.features), ("model", model)])
-        return Fitted(model, form, out, self._score(out))
+        return Fitted(model, form, out, self.score(out))
 
-    def fit_on_folds(self, estimator, form, X):
-        """Return the `Fitted` models of an estimator: one per fold, without its rows.
-
-        The mean of these models takes one fit less than a model of all rows, and is at
-        least as accurate where single models vary, as networks do.
-        """
-        models, out = fit_on_folds(
-            estimator, X, self.target, self.folds, self.sample_weight
-        )
-        return Fitted(models, form, out, self._score(out))
-
-    def _score(self, decisions):
+    def score(self, decisions):
+        """Return the score of decision values on the rows that are held out."""
         rows = self.folds.held_out
         return held_out_score(self.target, rows, self.sample_weight, decisions)
 

@@ -184,12 +184,11 @@ def fit_linear(X, target, folds, sample_weight):
     """Return a `Learned` linear model, its penalty chosen by held-out rows."""
     from sklearn.pipeline import Pipeline
 
-    from ..meta._stacked_models import fit_models
+    from ..meta._stacked_models import fit_member
 
     scaler = DenseScaler(unit_rows=True)
-    rows = {"linear": {"row": scaler.fit_transform(X)}}
-    fitted = fit_models({"linear": None}, rows, target, folds, sample_weight, None)
-    linear = fitted["linear"]
+    rows = {"row": scaler.fit_transform(X)}
+    linear = fit_member(None, rows, target, folds, sample_weight)
     model = Pipeline([("scaler", scaler), ("model", linear.model)])
     return Learned([model], linear.decisions, folds.held_out)
 

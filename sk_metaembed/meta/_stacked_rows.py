@@ -1,0 +1,108 @@
+"""The rows of a stack, in the forms that its models read."""
+
+from functools import cached_property
+
+import numpy as np
+
+from .._core._arrays import normalize_rows, pair_features
+from ..pooling._api import sequence_blocks
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
+from ..sequences._api import block_dims, check_embedded, tokens_of
+
+# Forms of the vectors of sources.
+VECTORS = ("row", "dimension", "given")
+
+
+class StackRows:
+    """The rows of an input of a stack.
+
+    A form is "row", for vectors of unit length; "dimension" or "given", for vectors as
+    they are, which a model scales or not; "sequences", for X itself; or any other name,
+    for the tokens.
+
+    Parameters
+    ----------
+    X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
+    dims : dict of str to int, default=None
+        The blocks of fit; None in fit.
+    """
+
+    def __init__(self, X, dims=None):
+        self.X, self.are_pairs = X, isinstance(X, SequencePairs)
+        # Of pairs all first and then all second sides.
+        sequences = X.sequences if self.are_pairs else X
+        if not isinstance(sequences, TokenSequences):
+            check_embedded(sequences, dims)
+        elif dims:
+            raise TypeError(
+                f"The stack was fitted on the sources {[*dims]}, got {X!r} without "
+                "sources. Pass EmbeddedSequences with these sources."
+            )
+        self.sequences, self._by_form = sequences, {}
+
+    @property
+    def dims(self):
+        """The dimensions of the sources, by name."""
+        has_sources = isinstance(self.sequences, EmbeddedSequences)
+        return block_dims(self.sequences) if has_sources else {}
+
+    @cached_property
+    def _blocks(self):
+        return sequence_blocks(self.sequences)
+
+    def vectors(self, form):
+        """Return the vectors of each source in a form, (n_rows, n_features) by name."""
+        if form not in self._by_form:
+            self._by_form[form] = {
+                block.name: in_form(block.values, form, self.are_pairs)
+                for block in self._blocks
+            }
+        return self._by_form[form]
+
+    def read(self, name, form):
+        """Return what the model of a name reads.
+
+        Vectors are those of the source of this name, or of all sources side by side.
+        """
+        if form == "sequences":
+            return self.X
+        if form not in VECTORS:
+            tokens = tokens_of(self.sequences)
+            return SequencePairs(tokens) if self.are_pairs else tokens
+        return of_name(self.vectors(form), name)
+
+
+def of_name(vectors, name):
+    """Return the vectors of a source, or of all sources if none has the name."""
+    return vectors[name] if name in vectors else np.hstack([*vectors.values()])
+
+
+def in_form(values, form, of_pairs):
+    """Return sequence vectors, or features of pairs of them, in a form."""
+    if form == "row":
+        values = normalize_rows(values)
+    if not of_pairs:
+        return values
+    u, v = np.split(values, 2)
+    features = pair_features(u, v)
+    if form == "row":
+        # Products of unit vectors have a length of about 1 / sqrt(dim).
+        features[:, 3 * u.shape[1] :] *= np.sqrt(u.shape[1])
+    cosines = np.einsum("ij,ij->i", normalize_rows(u), normalize_rows(v))
+    return np.hstack([features, cosines[:, None]])
+
+
+def equal_rows(X):
+    """Return the number of the first row that is equal to each, None if none are."""
+    is_pairs = isinstance(X, SequencePairs)
+    tokens = tokens_of(X.sequences if is_pairs else X)
+    # Vectors of empty sequences may still differ.
+    keys = [
+        codes.tobytes() or i
+        for i, codes in enumerate(np.split(tokens.codes, tokens.offsets[1:])[:-1])
+    ]
+    if is_pairs:
+        keys = list(zip(keys[: len(X)], keys[len(X) :], strict=True))
+    places = {}
+    groups = np.array([places.setdefault(key, i) for i, key in enumerate(keys)])
+    return groups if len(places) < len(keys) else None
