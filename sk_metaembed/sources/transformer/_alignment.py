@@ -1,6 +1,7 @@
 """Aligner: from words and texts to the pieces of a model's tokenizer, and back."""
 
 import warnings
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,9 @@ _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # show whether spaces are lost
 _UNKNOWN_WORD = 3 * "\ue000"  # of a private character, which some tokenizers drop
 _WORDS_PER_BATCH = 50_000
 _EXAMPLES = 5
+_BETWEEN = "||"  # texts; no space, and as long as a piece reaches beyond its text
+# Whether a character is a space, by its code point; none beyond is.
+_SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
 
 
 class Pieces(NamedTuple):
@@ -115,17 +119,34 @@ class Aligner:
         ]
         texts = [self.prefix + encodable(text) for text, _ in pairs]
         encoded = _encode(self.tokenizer, texts, return_offsets_mapping=True)
-        result = []
-        for text, (_, spans), ids, offsets in zip(
-            texts, pairs, encoded["input_ids"], encoded["offset_mapping"], strict=True
-        ):
-            offsets = np.array(offsets, dtype=np.int64).reshape(-1, 2)
-            offsets = _with_next(text, offsets) - len(self.prefix)
-            after = offsets[:, 1] > 0
-            n_prefix = int(after.argmax()) if after.any() else len(ids)
-            ids = np.array(ids, dtype=np.int64)
-            result.append(Pieces(ids, n_prefix, *overlapping(spans, offsets)))
-        return result
+        rows = encoded["input_ids"]
+        ids = np.fromiter(chain.from_iterable(rows), np.int64)
+        offsets = chain.from_iterable(encoded["offset_mapping"])
+        pieces = np.fromiter(chain.from_iterable(offsets), np.int64).reshape(-1, 2)
+        # Positions in all texts one after another, so far apart that a piece of one
+        # text and a word of another never overlap.
+        begins = _begins([len(text) + len(_BETWEEN) for text in texts])
+        first_pieces = _begins([len(row) for row in rows])
+        first_words = _begins([len(spans) for _, spans in pairs])
+        pieces += np.repeat(begins[:-1], np.diff(first_pieces))[:, None]
+        pieces = _with_next(_BETWEEN.join(texts), pieces)
+        text_begins = begins[:-1] + len(self.prefix)
+        words = np.concatenate([spans for _, spans in pairs]).astype(np.int64)
+        shifts = np.repeat(text_begins, np.diff(first_words))[:, None]
+        at, owners = overlapping(np.where(words < 0, -1, words + shifts), pieces)
+        is_prefix = pieces[:, 1] <= np.repeat(text_begins, np.diff(first_pieces))
+        n_prefix = np.diff(_begins(is_prefix)[first_pieces])
+        cuts = np.searchsorted(owners, first_words)
+        return [
+            Pieces(ids[piece:stop], n, at[i:j] - piece, owners[i:j] - word)
+            for (piece, stop), word, n, (i, j) in zip(
+                pairwise(first_pieces.tolist()),
+                first_words.tolist(),
+                n_prefix.tolist(),
+                pairwise(cuts.tolist()),
+                strict=False,
+            )
+        ]
 
     def _whole(self, sentences):
         """Return the pieces of texts, not of their words."""
@@ -166,7 +187,19 @@ class Aligner:
 
 
 def _encode(tokenizer, texts, **options):
-    return tokenizer(texts, add_special_tokens=False, verbose=False, **options)
+    return tokenizer(
+        texts,
+        add_special_tokens=False,
+        verbose=False,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        **options,
+    )
+
+
+def _begins(sizes):
+    """Return where each of some parts begins, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
 def _joined(words):
@@ -253,9 +286,12 @@ def _with_next(text, offsets):
     """
     starts, stops = offsets.T
     stops = np.maximum(stops, starts + 1)
-    spans = zip(starts.tolist(), stops.tolist(), strict=True)
-    spaces = np.array([text[slice(*span)].isspace() for span in spans], dtype=bool)
-    return np.column_stack([starts, stops + spaces])
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    is_space = _SPACES[np.minimum(codes, len(_SPACES) - 1)]
+    others = _begins(~is_space)  # characters before each position
+    first, last = (np.minimum(places, len(text)) for places in (starts, stops))
+    is_space = (others[first] == others[last]) & (first < last)
+    return np.column_stack([starts, stops + is_space])
 
 
 def encodable(text):

@@ -1,0 +1,87 @@
+"""Aligner: the pieces of words, of whole batches."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from sk_metaembed import Tokenizer
+from sk_metaembed.sources.contextual._sentences import OriginalText
+from sk_metaembed.sources.transformer._alignment import Aligner
+
+from ... import tiny_bert
+
+CORPUS = ["the film was good", "a  good plot, queens and kings"] * 3
+
+
+def trained(pre_tokenizer):
+    backend = Backend(models.BPE(unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizer
+    trainer = trainers.BpeTrainer(vocab_size=60, special_tokens=["[UNK]"])
+    backend.train_from_iterator(CORPUS, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
+
+
+TOKENIZERS = {
+    "words": tiny_bert.tokenizer(),
+    "bytes": trained(pre_tokenizers.ByteLevel(add_prefix_space=False)),
+    "spaces": trained(pre_tokenizers.Metaspace()),
+}
+
+
+def plain(aligner, sentence):
+    """Return ids, number of prefix pieces, and (piece, word) pairs, one by one."""
+    words = sentence
+    if isinstance(sentence, OriginalText):
+        text, spans = sentence.text, sentence.spans.tolist()
+    else:
+        spans, text = [], ""
+        for word in words:
+            text += " " if text and word else ""
+            spans.append([len(text), len(text) + len(word)] if word else [-1, -1])
+            text += word
+    prefix, text = aligner.prefix, text.encode("utf-8", "replace").decode()
+    encoded = aligner.tokenizer(
+        prefix + text, add_special_tokens=False, return_offsets_mapping=True
+    )
+    pieces = []
+    for start, stop in encoded["offset_mapping"]:
+        stop = max(stop, start + 1)
+        stop += (prefix + text)[start:stop].isspace()
+        pieces.append((start - len(prefix), stop - len(prefix)))
+    n_prefix = sum(stop <= 0 for _, stop in pieces)
+    pairs = [
+        (piece, word)
+        for word, (start, stop) in enumerate(spans)
+        for piece, (begin, end) in enumerate(pieces)
+        if start >= 0 and begin < stop and end > start
+    ]
+    return encoded["input_ids"], n_prefix, pairs
+
+
+texts = st.text("the film was\t\n\u3000 good\u00e9\U0001f600,'", max_size=20)
+words = st.text("the go\u00e9\ud800", max_size=4)
+token_lists = st.lists(words, min_size=1, max_size=5)
+
+
+def original(text):
+    tokens = Tokenizer().transform([text])
+    return OriginalText(text, tokens.spans().astype(np.int32).tobytes())
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("prefix", ["", "the: "])
+@given(st.lists(texts.map(original) | token_lists.map(tuple), min_size=1, max_size=6))
+def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, sentences):
+    aligner = Aligner(TOKENIZERS[name], prefix)
+    if not aligner.has_offsets:
+        pytest.skip("words are split one by one")
+    for sentence, pieces in zip(sentences, aligner.encode(sentences), strict=True):
+        ids, n_prefix, pairs = plain(aligner, sentence)
+        assert pieces.ids.tolist() == ids
+        assert pieces.n_prefix == n_prefix
+        found = zip(pieces.at.tolist(), pieces.words.tolist(), strict=True)
+        assert list(found) == pairs
