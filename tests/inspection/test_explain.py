@@ -24,16 +24,13 @@ from sk_metaembed import (
     Block,
     CommonComponentRemoval,
     ConcatMetaEmbedding,
-    DynamicMetaClassifier,
     DynamicMetaEmbedding,
     EmbeddedSequences,
     EmbeddingUnion,
-    EstimatorEmbedding,
     FunctionEmbedding,
     PairEncoder,
     Pooling,
     SequencePairs,
-    SourceSelector,
     StackedMetaClassifier,
     StackedMetaRegressor,
     Tokenizer,
@@ -318,19 +315,6 @@ def test_sources_are_left_out_where_a_step_mixes_them(meta):
     assert_close(explanation.sources["second"], pipe.decision_function(SHOWN) - without)
 
 
-def test_networks_and_selected_sources_are_explained():
-    pipe = fitted(DynamicMetaClassifier(hidden_dims=(), **SMALL), y=CLASSES)
-    explanation = explain(pipe, SHOWN[:3])
-    assert explanation.output == "decision_function"
-    assert list(explanation.sources) == ["first", "second"]
-    assert_close(explanation.values, pipe.decision_function(SHOWN[:3]).max(axis=1))
-    end = make_pipeline(Pooling(), LogisticRegression())
-    selector = SourceSelector(end, n_sources_to_select=1, cv=2)
-    pipe = fitted(selector, Pooling(), LogisticRegression())
-    explanation = explain(pipe, SHOWN)
-    assert list(explanation.sources) == pipe[2].sources_
-
-
 def test_sources_of_three_classes_are_left_out_in_turn():
     """The contributions of a source are what hiding it in the union changes."""
     pipe = fitted(Pooling(), SVC(), y=CLASSES)
@@ -410,23 +394,6 @@ def test_original_texts_lack_the_word_too():
     explanation = explain(pipe, [text], method="occlusion")
     others = [", good film.", "Oh, film.", "Oh, good ."]
     assert_close(explanation.words, pipe.predict([text]) - pipe.predict(others))
-
-
-def test_equal_texts_are_predicted_once():
-    seen = []
-
-    def note(texts):
-        seen.append(len(texts))
-        return texts
-
-    noted = FunctionTransformer(note)
-    pipe = make_pipeline(noted, TfidfVectorizer(), LogisticRegression())
-    pipe.fit(TEXTS, BINARY)
-    seen.clear()
-    explanation = explain(pipe, ["w1 w1 w1 w2", "w1 w1 w1 w2"])
-    assert len(explanation.words) == 8
-    # The texts, and then "w1 w1 w2", "w1 w1 w1" and "".
-    assert seen == [2, 3]
 
 
 def table(kind="pandas"):
@@ -566,28 +533,6 @@ def test_estimator_is_not_changed():
     assert pipe.steps == steps
     assert dict(pipe.named_steps) == names
     np.testing.assert_array_equal(pipe.decision_function(SHOWN), expected)
-
-
-def test_output_may_be_frames():
-    pipe = fitted(Pooling(), StandardScaler(), LogisticRegression())
-    expected = explain(pipe, SHOWN)
-    for kind in ("pandas", "polars"):
-        framed = clone(pipe).set_output(transform=kind).fit(TEXTS, BINARY)
-        explanation = explain(framed, SHOWN, method="exact")
-        assert_close(explanation.words, expected.words)
-
-
-def test_vectors_of_whole_texts_are_left_out_by_word():
-    vectorizer = TfidfVectorizer(vocabulary=WORDS)
-    source = EstimatorEmbedding(vectorizer, as_text=True)
-    sources = [("words", FunctionEmbedding(first)), ("tfidf", source)]
-    sources = EmbeddingUnion(sources)
-    pipe = make_pipeline(Tokenizer(), sources, Pooling(), LogisticRegression())
-    explanation = explain(pipe.fit(TEXTS, BINARY), TEXTS[:4])
-    assert explanation.word_method == "occlusion"
-    assert explanation.source_method == "exact"
-    total = explanation.base + sum(explanation.sources.values())
-    assert_close(total, explanation.values)
 
 
 def test_one_side_of_pairs_is_a_column():

@@ -94,20 +94,6 @@ def test_occurrences_are_selected_by_word_words_or_function(embedded):
     assert same.labels == several.labels
 
 
-def test_repeated_labels_get_their_position():
-    tokens = TokenSequences.from_lists([["a", "b"], ["b", "a"], ["a", "b"]])
-    block = Block("x", np.eye(6), "token")
-    embedded = EmbeddedSequences(tokens, [block])
-    display = SenseProjectionDisplay.from_embedded(embedded, "b")
-    assert display.labels == ["a b (0, 1)", "b a", "a b (2, 1)"]
-    long = EmbeddedSequences(
-        TokenSequences.from_lists([["x" * 40, "b", "y" * 15]]),
-        [Block("x", np.eye(3), "token")],
-    )
-    display = SenseProjectionDisplay.from_embedded(long, "b")
-    assert display.labels == ["x" * 14 + "… b " + "y" * 15]
-
-
 def test_one_panel_per_block_and_static_blocks_coincide(embedded):
     display = SenseProjectionDisplay.from_embedded(embedded, "bank", senses=SENSES)
     static, layer, sentence = display.axes_
@@ -153,16 +139,6 @@ def test_positions_of_few_occurrences_or_dimensions_have_no_nan(shape):
     assert display.silhouette_scores == {}
     assert display.axes_[0].get_title() == "x"
     assert "silhouette" not in display.frame()
-
-
-def test_no_silhouette_if_no_sense_occurs_twice(two_senses):
-    vectors, _ = two_senses
-    display = SenseProjectionDisplay.from_vectors(vectors, senses=range(8))
-    assert display.silhouettes is None
-    plain = SenseProjectionDisplay.from_vectors(vectors)
-    assert plain.axes_[0].get_title() == ""
-    assert plain.legend_ is None
-    assert len(plain.points_[0]) == 1
 
 
 def test_axes_and_options_are_passed_on(two_senses):
@@ -222,7 +198,6 @@ def test_frame_has_one_row_per_block_and_occurrence(embedded):
     ("words", "options", "message"),
     [
         ("river", {}, "'river' does not occur in the 4 sequences"),
-        ("BANKS", {}, "'BANKS' does not occur.* Did you mean 'banks'"),
         (("bank", "bark"), {}, "'bark' does not occur"),
         (str.isdigit, {}, "isdigit selects none of the 14 distinct words"),
         ("banks", {}, "block 'layer': no vector for 1 of 1: to banks"),
@@ -232,10 +207,7 @@ def test_frame_has_one_row_per_block_and_occurrence(embedded):
             {"senses": ["a", None, "b"]},
             "1 senses are missing.*sense of 'the bank'",
         ),
-        ("bank", {"labels": ["a"] * 4}, "4 labels for 3 vectors"),
-        ("bank", {"n_cols": 0}, "n_cols must be 1 or more; got 0"),
         ("bank", {"ax": []}, "0 axes for 3 panels"),
-        ("bank", {"blocks": []}, "at least one block"),
     ],
 )
 def test_errors_say_what_is_wrong(embedded, words, options, message):
@@ -245,16 +217,10 @@ def test_errors_say_what_is_wrong(embedded, words, options, message):
 
 def test_other_errors_say_what_is_wrong(embedded):
     make = SenseProjectionDisplay
-    with pytest.raises(TypeError, match="words must be a str.*got none"):
-        make.from_embedded(embedded, [])
     with pytest.raises(TypeError, match="got a collection with 3"):
         make.from_embedded(embedded, ["bank", 3])
     with pytest.raises(TypeError, match="requires a fitted estimator .* got dict"):
         make.from_estimator({}, SENTENCES, "bank")
-    with pytest.raises(TypeError, match=r"EmbeddedSequences; got list"):
-        make.from_embedded(SENTENCES, "bank")
-    with pytest.raises(KeyError, match="No block is named 'top'"):
-        make.from_embedded(embedded, "bank", blocks=["top"])
     with pytest.raises(ValueError, match="2 labels for 3 vectors"):
         make.from_vectors({"x": np.eye(2), "y": np.ones((3, 2))})
     with pytest.raises(ValueError, match="vector of '1' is zero"):

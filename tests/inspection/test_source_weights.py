@@ -57,14 +57,6 @@ def test_bars_show_the_weights_with_labels(dme, embedded):
     assert shown == {f"{weight:.2f}" for weight in display.weights.ravel()}
 
 
-def test_gates_that_do_not_sum_to_one_have_no_even_share():
-    display = SourceWeightsDisplay(
-        np.array([[0.9, 0.8]]), sources=["a", "b"], groups=["all"], counts=[3]
-    ).plot()
-    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert names == ["a", "b"]
-
-
 @pytest.fixture(scope="module")
 def cdme(embedded):
     cdme = DynamicMetaEmbedding(
@@ -77,11 +69,9 @@ def tags_of(embedded):
     return [["D" if word == "the" else "N" for word in row] for row in embedded.tokens]
 
 
-@pytest.mark.parametrize("kind", ["lists", "tokens", "function"])
+@pytest.mark.parametrize("kind", ["lists", "function"])
 def test_words_are_grouped_by_tags_or_by_a_function(dme, embedded, kind):
     groups = tags_of(embedded)
-    if kind == "tokens":
-        groups = TokenSequences.from_lists(groups)
     if kind == "function":
         groups = {"chip": "N", "the": "D", "new": "N", "goal": "N"}.get
     make = SourceWeightsDisplay.from_estimator

@@ -166,13 +166,9 @@ def test_other_errors_say_what_is_wrong(whole):
         SimilarityDisplay.from_estimator(whole["clf"], TEXTS)
 
 
-@pytest.mark.parametrize("kind", ["grid", "columns"])
-def test_every_display_takes_whole_pipelines(searches, columns, kind):
-    estimator = columns if kind == "columns" else searches["grid"]
-    X = FRAME if kind == "columns" else TEXTS
-    part = searches["grid"].best_estimator_
-    if kind == "columns":
-        part = columns["features"].named_transformers_["text"]
+def test_every_display_takes_whole_pipelines(columns):
+    estimator, X = columns, FRAME
+    part = columns["features"].named_transformers_["text"]
     mixed = part[:3].transform(TEXTS)
 
     bars = SourceWeightsDisplay.from_estimator(estimator, X, groups=Y)

@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.stats import pearsonr, spearmanr
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -69,21 +67,6 @@ def test_sequence_blocks_frames_and_token_lists():
         assert result == pytest.approx(expected)
     lists = [(a.split(), b.split()) for a, b in PAIRS]
     assert sentence_similarity_score(pooled(), lists, GOLD) == pytest.approx(expected)
-
-
-def test_sparse_vectors_agree_with_dense_ones():
-    tfidf = TfidfVectorizer().fit(TEXTS)
-
-    class Dense:
-        def transform(self, texts):
-            return tfidf.transform(texts).toarray()
-
-    pairs, gold = [*PAIRS, ("gnu", "tea")], [*GOLD, 0]
-    result = sentence_similarity_score(tfidf, pairs, gold, return_report=True)
-    dense = sentence_similarity_score(Dense(), pairs, gold, return_report=True)
-    np.testing.assert_allclose(result.similarities, dense.similarities, atol=1e-6)
-    assert result.n_missing == dense.n_missing == 1
-    assert sparse.issparse(tfidf.transform(TEXTS))
 
 
 def test_an_undefined_correlation_is_zero_with_a_warning():

@@ -117,8 +117,9 @@ def test_schemes_and_containers_do_not_matter():
     assert span_f1_score(*converted, scheme="IOBES") == expected
 
 
-@pytest.mark.parametrize("empty", [[], [["O", "O"]]])
-@pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
+@pytest.mark.parametrize(
+    ("empty", "average"), [([], "micro"), ([["O", "O"]], "weighted")]
+)
 def test_zero_division(empty, average):
     for value in (0, 1):
         score = span_f1_score(empty, empty, average=average, zero_division=value)
@@ -159,11 +160,7 @@ def test_report_agrees_with_scores():
         (TRUE[:2], {}, "y_pred has 2 rows for 3 sentences"),
         ([["O"] * 3, [], ["O"]], {}, "row 2 of y_pred has 1 tag for a sentence of 2"),
         (TRUE, {"average": "samples"}, "average must be one of"),
-        (TRUE, {"labels": "person"}, "labels must be a list"),
-        (TRUE, {"scheme": "BILOU"}, "scheme must be one of"),
-        (TRUE, {"invalid": "strict"}, "invalid must be one of"),
         (TRUE, {"level": "word"}, "level must be one of"),
-        (TRUE, {"zero_division": 2}, "'zero_division' parameter"),
         (TRUE, {"level": "surface"}, "pass tokens="),
         (TRUE, {"level": "surface", "tokens": [["a"]] * 3}, "row 0 of y_true has 3"),
         ([["B-x", "I-x", "O"], [], ["O", "x"]], {}, "row 2 of y_pred, tag 1 is 'x'"),

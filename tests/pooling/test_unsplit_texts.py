@@ -107,8 +107,6 @@ def test_bits_are_those_of_single_steps(options, stores):
     ("source", "pooling"),
     [
         ({"oov": "mean"}, {}),
-        ({"oov": "random"}, {}),
-        ({"preprocess": "unit"}, {}),
         ({"preprocess": "all-but-the-top"}, {}),
         ({}, {"weights": "idf"}),
         ({}, {"weights": "sif", "mode": ("mean", "max")}),
