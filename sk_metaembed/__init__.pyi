@@ -29,6 +29,7 @@ from .meta import GCCAMetaEmbedding as GCCAMetaEmbedding
 from .meta import OneToNMetaEmbedding as OneToNMetaEmbedding
 from .meta import ProcrustesMetaEmbedding as ProcrustesMetaEmbedding
 from .meta import SourceImputer as SourceImputer
+from .meta import SourceSelector as SourceSelector
 from .meta import StackedMetaClassifier as StackedMetaClassifier
 from .meta import StackedMetaRegressor as StackedMetaRegressor
 from .meta import SVDMetaEmbedding as SVDMetaEmbedding
@@ -55,7 +56,6 @@ from .sources import FastTextEmbedding as FastTextEmbedding
 from .sources import FunctionEmbedding as FunctionEmbedding
 from .sources import LSAEmbedding as LSAEmbedding
 from .sources import PretrainedEmbedding as PretrainedEmbedding
-from .sources import SourceSelector as SourceSelector
 from .sources import StaticSubwordEmbedding as StaticSubwordEmbedding
 from .sources import TrainableCharacters as TrainableCharacters
 from .sources import TrainableTransformer as TrainableTransformer

@@ -39,7 +39,7 @@ FLOORS = {
         "elmo transformer",
         "_estimator _function trainable",
         "students",
-        "_api _make_embedding _selector _source_subsets _union",
+        "_api _make_embedding _source_subsets _union",
     ),
 }
 

@@ -7,14 +7,11 @@ one module. Here they have no underscore: other rooms may import them.
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
-from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     InvalidParameterError,
     Options,
-    RealNotInt,
     StrOptions,
     make_constraint,
     validate_parameter_constraints,
@@ -116,7 +113,6 @@ __all__ = [
     "Interval",
     "InvalidParameterError",
     "Options",
-    "RealNotInt",
     "StrOptions",
     "VisualBlock",
     "_fit_context",
@@ -126,8 +122,6 @@ __all__ = [
     "get_output_config",
     "make_constraint",
     "print_elapsed_time",
-    "raise_for_params",
-    "routing_enabled",
     "safe_indexing",
     "validate_parameter_constraints",
     "with_callbacks",

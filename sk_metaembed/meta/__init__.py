@@ -13,6 +13,7 @@ from ._neighbors import SharedRows
 from ._ngram_features import CharacterFeatures, WordFeatures
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
+from ._source_selector import SourceSelector
 from ._stacked import StackedMetaClassifier, StackedMetaRegressor
 from ._stacked_decisions import PerLabel
 from ._stacked_targets import Target
@@ -29,6 +30,7 @@ __all__ = [
     "ProcrustesMetaEmbedding",
     "SVDMetaEmbedding",
     "SourceImputer",
+    "SourceSelector",
     "StackedMetaClassifier",
     "StackedMetaRegressor",
 ]

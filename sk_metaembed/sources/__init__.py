@@ -5,7 +5,6 @@ from ._base import BaseEmbedding, Preprocessing
 from ._estimator import EstimatorEmbedding
 from ._function import FunctionEmbedding
 from ._make_embedding import make_embedding
-from ._selector import SourceSelector
 from ._source_subsets import source_subsets
 from ._union import EmbeddingUnion, make_embedding_union
 from .cache._embedding_cache import EmbeddingCache
@@ -45,7 +44,6 @@ __all__ = [
     "FunctionEmbedding",
     "LSAEmbedding",
     "PretrainedEmbedding",
-    "SourceSelector",
     "StaticSubwordEmbedding",
     "TrainableCharacters",
     "TrainableTransformer",

@@ -16,22 +16,10 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._sklearn import (
-    HasMethods,
-    Interval,
-    RealNotInt,
-    StrOptions,
-    raise_for_params,
-    routing_enabled,
-)
+from .._core._sklearn import HasMethods, Interval, StrOptions
 from .._core._targets import (
     check_target,
     no_warning_of_rare_classes,
@@ -69,11 +57,10 @@ class SourceSelector(
         The remaining steps up to the prediction, on EmbeddedSequences, for example
         ``make_pipeline(ConcatMetaEmbedding(), Pooling(), LogisticRegression())``.
         Clones of it are fitted for their scores only.
-    n_sources_to_select : "auto", int or float, default="auto"
+    n_sources_to_select : "auto" or int, default="auto"
         With "auto" and a `tol`, sources are added or removed while the score improves
         by `tol`; with "auto" alone, half of the sources are selected, rounded down. An
-        int is a number of sources, a float between 0 and 1 a share, of at least one
-        source.
+        int is a number of sources.
     tol : float, default=None
         Minimum improvement of the score per step; a step that gains less is not taken
         and ends the search. Only with ``n_sources_to_select="auto"``. May be negative
@@ -146,10 +133,6 @@ class SourceSelector(
     labels, unless it learns from them. The scores in `history_` are optimistic, since
     the best ones were selected. Evaluate the whole pipeline by cross-validation.
 
-    Metadata such as ``sample_weight`` is passed to the estimator, the splitter and the
-    scorer if metadata routing is enabled and they request it. Rows of weight 0 still
-    count in the division into folds: remove them from X before, if they should not.
-
     Examples
     --------
     >>> import numpy as np
@@ -186,7 +169,6 @@ class SourceSelector(
         "estimator": [HasMethods(["fit"])],
         "n_sources_to_select": [
             StrOptions({"auto"}),
-            Interval(RealNotInt, 0, 1, closed="right"),
             Interval(Integral, 0, None, closed="neither"),
         ],
         "tol": [None, Interval(Real, None, None, closed="neither")],
@@ -201,7 +183,7 @@ class SourceSelector(
         self,
         estimator: Any,
         *,
-        n_sources_to_select: float | Literal["auto"] = "auto",
+        n_sources_to_select: int | Literal["auto"] = "auto",
         tol: float | None = None,
         direction: Literal["forward", "backward"] = "forward",
         by: Literal["source", "block"] = "source",
@@ -221,9 +203,7 @@ class SourceSelector(
     # The estimator validates its own parameters.
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit(
-        self, X: EmbeddedSequences, y: ArrayLike | None = None, **params: Any
-    ) -> Self:
+    def fit(self, X: EmbeddedSequences, y: ArrayLike | None = None) -> Self:
         """Select the sources.
 
         A clone of the estimator is fitted per fold and evaluated subset. No clone is
@@ -235,31 +215,24 @@ class SourceSelector(
             The training data, with the blocks of all sources.
         y : array-like of shape (n_sequences,), default=None
             Labels. May be None if neither the estimator nor the scorer needs them.
-        **params : dict
-            Metadata for the estimator, the splitter and the scorer; only if
-            scikit-learn's metadata routing is enabled.
 
         Returns
         -------
         estimator instance
             The fitted selector.
         """
-        raise_for_params(params, self, "fit")
         check_embedded(X)
         self._check_target(y)
         whole = self.by == "source"
         group = {b: b.partition("__")[0] if whole else b for b in X.names}
         names = np.array(list(dict.fromkeys(group.values())), dtype=object)
         n_steps = self._number_of_steps(names)
-        if routing_enabled():
-            # Validation only: cross_val_score does the routing.
-            process_routing(self, "fit", **params)
 
         def blocks_of(mask):
             selected = set(names[mask])
             return [block for block in X.names if group[block] in selected]
 
-        scores = self._scores(y, params)
+        scores = self._scores(y)
         self.support_, self.history_ = self._search(
             names, n_steps, lambda mask: scores(X.select(blocks_of(mask)))
         )
@@ -351,29 +324,6 @@ class SourceSelector(
         )
         return np.array(names, dtype=object)[mask]
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of metadata to the estimator, the splitter and the scorer.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRouter
-            The same routing as of `SequentialFeatureSelector`.
-        """
-        from sklearn.metrics import check_scoring
-        from sklearn.model_selection import check_cv
-
-        cv = check_cv(self.cv, classifier=is_classifier(self.estimator))
-        parts = {
-            "fit": {"estimator": self.estimator},
-            "split": {"splitter": cv},
-            "score": {"scorer": check_scoring(self.estimator, scoring=self.scoring)},
-        }
-        router = MetadataRouter(owner=self)
-        for callee, part in parts.items():
-            mapping = MethodMapping().add(caller="fit", callee=callee)
-            router.add(**part, method_mapping=mapping)
-        return router
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
@@ -437,18 +387,15 @@ class SourceSelector(
             )
         if isinstance(number, str):
             return len(names) // 2 if self.tol is None else len(names) - 1
-        if isinstance(number, Integral) and number >= len(names):
+        if number >= len(names):
             raise ValueError(
                 f"n_sources_to_select={number} must be smaller than the number of "
                 f"{self.by}s in X, {len(names)} ({list(names)}). Select fewer, or "
                 'replace the selector by "passthrough" to keep all.'
             )
-        # As in scikit-learn, a float is a share and an int is a number.
-        if not isinstance(number, Integral):
-            number = max(1, int(len(names) * number))
         return len(names) - number if backward else number
 
-    def _scores(self, y, params):
+    def _scores(self, y):
         """Return a function from a selection of blocks to the scores of the folds."""
         from sklearn.model_selection import cross_val_score
 
@@ -463,7 +410,6 @@ class SourceSelector(
                     cv=cv,
                     scoring=self.scoring,
                     n_jobs=self.n_jobs,
-                    params=params,
                     error_score="raise",
                 )
 
