@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import zipfile
 from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
@@ -62,7 +61,6 @@ def test_a_wheel_without_a_license(tmp_path):
         ),
         ("## 1.0.0 (unreleased)\n", r"1.0.0 has no date but \(unreleased\)"),
         ("## 0.9.0 (2026-12-01)\n", "first release .* is 0.9.0, not 1.0.0"),
-        ("# Changelog\n", "first release of CHANGELOG.md is nothing"),
         ("## 1.0.0 (2027-02-01)\n", "1.0.0 is dated 2027-02-01, after today"),
         ("## 1.0.0 (2027-01-01)\n## 1.2.0 (2027-01-01)\n", "are not in order"),
     ],
@@ -83,7 +81,6 @@ README = "# Name\n\n![A plot](https://a.org/p.png) and [docs](https://a.org).\n"
         (README.replace("https://a.org/p.png", "p.png"), "the link p.png is relative"),
         (README.replace("(https://a.org)", "(docs/a.rst)"), "link docs/a.rst is rel"),
         (README.replace("# Name", "Name"), "no heading"),
-        (README + "text <b>bold</b>\n", "has HTML"),
         (README + "```python\nx = 1\n", "a block of code is not closed"),
     ],
 )
@@ -131,21 +128,3 @@ def test_version(tmp_path):
     found = [*release.check_version(tmp_path, "1.0.0.dev1")]
     assert "is not a version of a release" in found[0]
     assert "CITATION.cff has no line 'version: 1.0.0.dev1'" in found[1]
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_tag(tmp_path):
-    def git(*arguments):
-        author = ["-c", "user.name=a", "-c", "user.email=a@b.org"]
-        run = ["git", "-C", str(tmp_path), *author, *arguments]
-        subprocess.run(run, check=True, capture_output=True)
-
-    git("init")
-    git("commit", "--allow-empty", "-m", "first")
-    (found,) = release.check_tag(tmp_path, "1.0.0")
-    assert found == "HEAD has no tag v1.0.0, but none: git tag v1.0.0"
-    git("tag", "v1.0.0")
-    assert [*release.check_tag(tmp_path, "1.0.0")] == []
-    (tmp_path / "new.py").write_text("")
-    (found,) = release.check_tag(tmp_path, "1.0.0")
-    assert found == "1 files are not committed, such as ?? new.py"

@@ -146,21 +146,6 @@ def test_code_of_the_readme_runs_on_a_part_of_the_articles(module, monkeypatch, 
     assert "{'embeddingunion__active': (" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        ">>> 1 + 1\n3\n",
-        ".. code-block:: python\n\n    1 / 0\n",
-        ".. code-block:: python\n    :class: not-run\n\n    1 +\n",
-    ],
-)
-def test_a_wrong_page_is_found(page, module, tmp_path):
-    path = tmp_path / "page.rst"
-    path.write_text(page, encoding="utf-8")
-    with pytest.raises((AssertionError, ZeroDivisionError, SyntaxError)):
-        test_code_of_a_page_runs(path, module)
-
-
 @pytest.fixture
 def reference(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))

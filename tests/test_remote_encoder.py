@@ -250,17 +250,6 @@ def test_malformed_answers(recipe, server, tmp_path, change, message):
         recipe.RemoteEncoder(server.url, "small", 2)(["a"])
 
 
-def test_an_interrupted_run_keeps_what_was_paid_for(recipe, server, tmp_path):
-    source = source_of(recipe, server, tmp_path, max_retries=0)
-    server.failures = [answers(lambda answer: answer), says(500)]
-    with pytest.raises(RuntimeError, match="texts in the cache are not requested"):
-        source.fit(TEXTS)
-    assert EmbeddingCache(tmp_path / "cache").info().entries == 8
-    source.fit(TEXTS)
-    assert sum(server.texts.values()) == 12
-    assert recipe.spent(tmp_path / "usage.jsonl")["texts"] == 20
-
-
 def test_the_key_is_read_for_each_request_and_kept_nowhere(
     recipe, server, tmp_path, monkeypatch
 ):

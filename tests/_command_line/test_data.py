@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from sk_metaembed import load, make_table_pipeline
+from sk_metaembed import make_table_pipeline
 
 from .command import main
 
@@ -29,7 +29,6 @@ def write_json(path, **options):
     ("name", "write"),
     [
         ("t.csv", partial(TABLE.to_csv, index=False)),
-        ("t.TSV", partial(TABLE.to_csv, index=False, sep="\t")),
         ("semicolons.csv.gz", partial(TABLE.to_csv, index=False, sep=";")),
         (
             "byte_order_mark.csv",
@@ -62,7 +61,6 @@ def constant_pipeline(monkeypatch):
 @pytest.mark.parametrize(
     ("path", "output"),
     [
-        ("a/reports.2023.csv", "reports.2023.skm"),
         ("reports.2024.JSON.GZ", "reports.2024.skm"),
     ],
 )
@@ -76,36 +74,3 @@ def test_only_the_suffix_of_a_table_is_replaced(
     write(path)
     assert main(["fit", path, "--target", "b"]) == 0
     assert (tmp_path / output).exists()
-
-
-@pytest.mark.parametrize(
-    ("values", "classes"),
-    [
-        (["a", "b"], ["a", "b"]),
-        ([True, False], [False, True]),
-        ([0.0, 1.0], [0, 1]),
-        ([True, "x"], ["True", "x"]),
-        ([0.5, 1.0], None),
-        (range(20), list(range(20))),
-        (range(21), None),
-    ],
-)
-def test_the_target_is_classes_or_numbers(
-    values, classes, constant_pipeline, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"b": [*values] * 3}).reset_index(names="a")
-    table.to_csv("t.csv", index=False)
-    assert main(["fit", "t.csv", "--target", "b"]) == 0
-    result = getattr(load("t.skm"), "classes_", None)
-    result = None if result is None else result.tolist()
-    assert result == classes
-    assert [*map(type, result or [])] == [*map(type, classes or [])]
-
-
-def test_categories_are_classes(constant_pipeline, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"a": range(6), "b": pd.Categorical(["b", "a"] * 3)})
-    table.to_parquet("t.parquet")
-    assert main(["fit", "t.parquet", "--target", "b"]) == 0
-    assert load("t.skm").classes_.tolist() == ["a", "b"]

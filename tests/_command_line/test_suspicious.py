@@ -42,12 +42,6 @@ def test_a_column_with_the_target_is_named(task):
     assert "Leave it out by --drop if it is not known" in note
 
 
-def test_strings_with_the_target_are_named():
-    frame = X.assign(code=[f"ref-{c} {i}" for i, c in enumerate(TARGETS["classifier"])])
-    (note,) = notes(frame, "classifier")
-    assert note.startswith("Column 'code' almost determines the target")
-
-
 def test_columns_without_information_are_named():
     frame = X.assign(
         number=range(1, N_ROWS + 1), same=1, none=None, again=X["noise"], wave=0.5

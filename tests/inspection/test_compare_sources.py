@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from scipy.stats import t
 from sklearn.decomposition import PCA
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import StratifiedKFold
@@ -77,24 +76,6 @@ def test_scores_are_those_of_cross_validation(display):
         np.testing.assert_allclose(display.errors[test], expected, atol=1e-6)
 
 
-def test_tfidf_is_that_of_words_and_pairs_of_words():
-    texts = [f"{'Good' if y else 'bad'} film {i % 7} a" for i, y in enumerate(Y)]
-    y = np.where(RNG.random(N_ROWS) < 0.2, 0, Y)
-    found = compare_sources([source(len_of)], texts, y, cv=CV, groups=None)
-    model = make_pipeline(
-        TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2)),
-        LogisticRegression(C=10, max_iter=1000),
-    )
-    for k, (train, test) in enumerate(CV.split(texts, y)):
-        model.fit([texts[i] for i in train], y[train])
-        expected = model.score([texts[i] for i in test], y[test])
-        assert found.scores[0, k] == expected
-
-
-def len_of(texts):
-    return [[len(text), 1] for text in texts]
-
-
 def of_scores(scores, metric="r2", **options):
     shape = np.shape(scores)
     names = [f"s{i}" for i in range(shape[0])]
@@ -155,17 +136,6 @@ def test_a_source_is_fitted_on_the_training_part_only():
 
     compare_sources([Recorder(4, random_state=0)], TEXTS, Y, cv=CV)
     assert seen == [N_ROWS // 2] * 2
-
-
-def test_a_source_that_learns_nothing_embeds_once():
-    calls = []
-
-    def counted(texts):
-        calls.extend(texts)
-        return good(texts)
-
-    compare_sources([source(counted)], TEXTS, Y, cv=CV)
-    assert len(calls) == N_ROWS
 
 
 def test_numbers():

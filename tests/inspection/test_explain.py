@@ -546,12 +546,3 @@ def test_one_side_of_pairs_is_a_column():
         expected = pipe.decision_function(row) - pipe.decision_function(others)
         own = explanation.tokens.segment_ids() == i
         assert_close(explanation.words[own], expected)
-
-
-def test_texts_that_hold_no_located_words_lose_their_tokens():
-    lemmas = Tokenizer(tokenizer=lambda text: [w.upper() + "*" for w in text.split()])
-    source = FunctionEmbedding(lambda words: [[len(w), w[1] == "1"] for w in words])
-    pipe = make_pipeline(lemmas, source, Pooling("max"), LogisticRegression())
-    explanation = explain(pipe.fit(TEXTS, BINARY), TEXTS[:3], target=True)
-    expected = [left_out(pipe.decision_function, text) for text in TEXTS[:3]]
-    assert_close(explanation.words, np.concatenate(expected))

@@ -197,19 +197,6 @@ def test_weights_of_numbers_are_in_units_of_the_error_of_the_concatenation():
     np.testing.assert_allclose(weights_of(scaled), weights, atol=0.02)
 
 
-def test_a_source_of_noise_keeps_a_tenth_of_its_weight():
-    """Where out-of-fold predictions run against y, the sum does not vanish."""
-    rng = np.random.default_rng(0)
-    weights = []
-    for _ in range(10):
-        noise = Block("noise", rng.normal(size=(12, 30)), "sequence")
-        X = EmbeddedSequences(planted(n_rows=12)[0].tokens, [noise])
-        model = classifier(tfidf=False).fit(X, rng.permutation([0, 1] * 6))
-        weights.append(model.weights_["noise"])
-    assert min(weights) == pytest.approx(0.1)
-    assert np.median(weights) < 0.8
-
-
 def test_models_of_words_are_those_of_their_sparse_features():
     rows = [[f"a{i % 7}", f"b{i % 5}", f"c{i % 11}"] for i in range(60)]
     tokens, y = TokenSequences.from_lists(rows), planted(n_rows=60)[1]
@@ -266,9 +253,9 @@ def draws_near_chance(n_draws, seed):
     return np.array(scores)
 
 
-@pytest.mark.parametrize("n_draws", [6, pytest.param(1000, marks=pytest.mark.slow)])
-def test_no_draw_is_below_chance(n_draws):
-    errors = draws_near_chance(n_draws, seed=0)
+@pytest.mark.slow
+def test_no_draw_is_below_chance():
+    errors = draws_near_chance(1000, seed=0)
     # A model that inverts its sources would be some 10 standard errors below.
     assert errors.min() > -4.5
     assert errors.mean() > -0.5
@@ -512,23 +499,6 @@ def test_several_columns_of_numbers():
     assert model.predict(X).ndim == 1
 
 
-def test_columns_of_numbers_do_not_depend_on_their_units():
-    X, _ = planted(150)
-    X = X.select(["a", "b"])
-    rng = np.random.default_rng(0)
-    y = np.stack([values(X, "a")[:, 0], values(X, "b")[:, 0]], axis=1)
-    y += rng.normal(size=y.shape)
-    units = np.array([1.0, 1000.0])
-    model = StackedMetaRegressor(random_state=0).fit(X, y)
-    other = clone(model).fit(X, y * units + 7)
-    np.testing.assert_allclose(weights_of(other), weights_of(model), atol=1e-3)
-    np.testing.assert_allclose((other.predict(X) - 7) / units, model.predict(X), 1e-3)
-    constant = np.c_[y, np.full(150, 0.1)]
-    predicted = clone(model).fit(X, constant).predict(X)
-    np.testing.assert_allclose(predicted[:, 2], 0.1)
-    np.testing.assert_allclose(predicted[:, :2], model.predict(X), atol=0.01)
-
-
 def test_rows_with_equal_tokens_that_cannot_be_held_out_issue_a_warning():
     X, y = planted(60)
     tokens = TokenSequences.from_lists([["row"]] * 60)
@@ -572,12 +542,6 @@ def test_pairs_are_predicted():
     assert few.score(X[100:], y[100:]) > 0.7
     tokens = SequencePairs(X.sequences.tokens)
     assert classifier().fit(tokens, y).predict(tokens).shape == (200,)
-
-
-def test_an_estimator_without_sources_issues_a_warning():
-    tokens = TokenSequences.from_lists([[f"word{i}"] for i in range(20)])
-    with pytest.warns(UserWarning, match=r"estimator=LogisticRegr.* is not used, bec"):
-        classifier(LogisticRegression()).fit(tokens, [0, 1] * 10)
 
 
 def test_inputs_of_other_kinds_are_not_confused():

@@ -7,7 +7,6 @@ import sklearn
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, transform_partitions
 
@@ -76,15 +75,6 @@ def test_unknown_divisions_and_empty_partitions(frame, pipe, table):
     dd.utils.assert_eq(lazy, lazy.compute())
 
 
-def test_a_frame_without_rows(frame, classifier):
-    none = frame[frame.n < 0]
-    for method in ("transform", "predict", "predict_proba"):
-        model = classifier[:-1] if method == "transform" else classifier
-        lazy = transform_partitions(model, none, column="text", method=method)
-        assert len(lazy.compute()) == 0
-        dd.utils.assert_eq(lazy, lazy.compute())
-
-
 def test_kept_columns(frame, pipe, table):
     lazy = transform_partitions(pipe, frame, column="text", keep="n")
     assert list(lazy.columns)[:1] == ["n"]
@@ -127,20 +117,6 @@ def test_a_bag_keeps_order(tokens, pipe, classifier, texts):
     np.testing.assert_array_equal(np.stack(result), pipe.transform(rows))
     labels = transform_partitions(classifier, bag, method="predict").compute()
     assert labels == classifier.predict(rows).tolist()
-
-
-def test_a_step_that_takes_a_frame(frame, table):
-    scaler = StandardScaler().fit(table[["n"]])
-    lazy = transform_partitions(scaler, frame, column=["n"])
-    np.testing.assert_allclose(lazy, scaler.transform(table[["n"]]), rtol=1e-6)
-
-
-def test_refitting_does_not_change_a_lazy_result(frame, pipe, texts):
-    model = make_pipeline(*pipe, PCA(2)).fit(texts)
-    expected = model.transform(texts)
-    lazy = transform_partitions(model, frame, column="text")
-    model.fit(texts[:5])
-    assert_close(lazy, expected)
 
 
 def test_errors_name_the_partition_and_the_row(store, texts):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed import TableEncoder, TableRegressor, make_table_pipeline
+from sk_metaembed import TableEncoder, TableRegressor
 
 pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
 TABLE = pd.DataFrame({"size": range(20), "color": ["red", "blue"] * 10})
@@ -39,17 +39,6 @@ def test_each_column_is_a_task():
     TableEncoder().set_callbacks(log).fit(TABLE)
     parts = ["begin size", "end size", "begin color", "end color"]
     assert log.calls == ["setup", "begin fit", *parts, "end fit", "teardown"]
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_each_learner_is_a_task_of_a_pipeline(n_jobs):
-    callback = pytest.importorskip("sklearn.callback")
-    monitor = callback.ScoringMonitor(scoring="r2")
-    model = make_table_pipeline("regressor", learners=["linear", "trees"])
-    model["model"].set_params(n_jobs=n_jobs, random_state=0).set_callbacks(monitor)
-    model.fit(TABLE, Y)
-    (fit,) = [row for row in monitor.get_logs().data if row["task_name"] == "fit"]
-    assert fit["r2"] == model.score(TABLE, Y)
 
 
 @pytest.mark.parametrize(
