@@ -110,9 +110,6 @@ def test_a_fit_in_eight_threads_is_the_fit_alone(estimator):
         DynamicMetaRegressor(
             **POOLED, trainable=TrainableTransformer(BERT, n_layers=1)
         ),
-        DynamicMetaRegressor(
-            **POOLED, trainable=TrainableTransformer(BERT, method="lora")
-        ),
         LANGUAGE,
     ],
     ids=lambda e: type(e).__name__,

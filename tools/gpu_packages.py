@@ -24,7 +24,7 @@ except ImportError:
 
 ROOT = Path(__file__).parents[1]
 # Tests that need another one are skipped.
-OPTIONAL = ("transformers", "lora", "elmo", "subwords")
+OPTIONAL = ("transformers", "elmo", "subwords")
 PATHS = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 

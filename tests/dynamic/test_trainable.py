@@ -1,7 +1,6 @@
 """Sources that are trained along: what is trained, what is not, and what comes out."""
 
 import pickle
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -36,8 +35,6 @@ OPTIONS = {
     "random_state": 0,
 }
 NOTHING = "\u200b"  # a word that the tokenizer has no piece for
-needs_peft = pytest.mark.skipif(find_spec("peft") is None, reason="peft is missing")
-METHODS = ["full", pytest.param("lora", marks=needs_peft)]
 LONG = "good film kings the warm plot was very bad and dull"
 
 
@@ -115,10 +112,9 @@ def test_cut_words_are_not_known_and_counted_in_a_warning(data):
     np.testing.assert_array_equal(known, block.known)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_predictions_do_not_depend_on_the_batch(data, method):
+def test_predictions_do_not_depend_on_the_batch(data):
     tokens, y = data
-    tuned = Tuned(source(max_length=9), method=method, lr=0.01)
+    tuned = Tuned(source(max_length=9), lr=0.01)
     model = classifier(tuned, attention="context", encoder="bilstm-max", encoder_dim=4)
     together = model.fit(tokens, y).predict_proba(tokens)
     alone = np.concatenate([model.predict_proba(tokens[i : i + 1]) for i in range(32)])
@@ -154,18 +150,6 @@ def test_all_of_it_is_trained_but_what_the_vectors_do_not_depend_on(data):
     assert all(n.endswith(("key.bias", "token_type_embeddings.weight")) for n in still)
     moved, _ = changed(Tuned(source(layers=(1,)), lr=0.01), data)
     assert not any(name.startswith("encoder.layer.1.") for name in moved)
-
-
-@needs_peft
-def test_lora_trains_its_additions_alone(data):
-    tuned = Tuned(source(), n_layers=1, method="lora", rank=2, lr=0.01)
-    moved, names = changed(tuned, data)
-    assert moved
-    assert all(".lora_" in name for name in moved)
-    layers = {name.split(".")[2] for name in names if ".lora_" in name}
-    assert layers == {"1"}
-    again = tuned.prepare(data[0]).network().trained_parameters()
-    assert all(".lora_" in name for name in again)
 
 
 @pytest.mark.parametrize("loaded", [False, True], ids=["folder", "pair"])
@@ -281,10 +265,9 @@ def test_it_has_a_learning_rate_of_its_own_which_may_change_when_going_on(data):
     assert model.set_params(warm_start=False).fit(*data).net_ is not net
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_saved_model_is_a_source_again(data, tmp_path, method):
+def test_a_saved_model_is_a_source_again(data, tmp_path):
     tokens, y = data
-    model = classifier(Tuned(source(), method=method, lr=0.01)).fit(tokens, y)
+    model = classifier(Tuned(source(), lr=0.01)).fit(tokens, y)
     network = model.trained_["transformer"]
     network.save(tmp_path / "tuned")
     block = TransformerEmbedding(tmp_path / "tuned").fit_transform(tokens).blocks[0]
@@ -321,14 +304,12 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
         (Tuned(source(static=True)), ValueError, "static=True: the input table"),
         (Tuned(source(preprocess="unit")), ValueError, "preprocess='unit'"),
         (Tuned(source(layers=1), n_layers=2), ValueError, "there are 1 layers"),
-        (Tuned(source(layers=0), method="lora", n_layers=1), ValueError, "there"),
+        (Tuned(source(layers=0), n_layers=1), ValueError, "there"),
         (Tuned(source(), lr=0), ValueError, "'lr' parameter"),
         (Tuned(TransformerEmbedding("/no/where")), OSError, "/no/where"),
     ],
 )
 def test_untrainable_sources_raise(data, trainable, error, message):
-    if getattr(trainable, "method", "") == "lora":
-        pytest.importorskip("peft")
     with pytest.raises(error, match=message):
         classifier(trainable).fit(*data)
 
@@ -349,12 +330,6 @@ def test_input_that_does_not_fit_the_sources_raises(data):
         model.predict(embedded)
     with pytest.raises(TypeError, match="Put a source before it"):
         model.set_params(trainable=None).fit(tokens, y)
-
-
-def test_lora_without_peft_names_the_extra(data, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "peft", None)
-    with pytest.raises(ImportError, match=r"pip install 'sk_metaembed\[lora\]'"):
-        classifier(Tuned(source(), method="lora")).fit(*data)
 
 
 # ConvBERT lets padding into the vectors beside it; T5 is a pair of networks; XLM has

@@ -333,9 +333,6 @@ SOURCES = {
     "transformer static": transformer(static=True),
     "characters": trained_with(lambda: TrainableCharacters(dropout=0.0)),
     "trainable transformer": trained_with(_tuned, "transformers", "safetensors"),
-    "lora": trained_with(
-        lambda: _tuned(method="lora"), "transformers", "safetensors", "peft"
-    ),
 }
 
 

@@ -222,7 +222,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         device = (
             self.model[0].device if is_pair(self.model) else resolve_device(self.device)
         )
-        module = TransformerSpec(frozen, "all", "full", 0, self.lr).network().to(device)
+        module = TransformerSpec(frozen, "all", self.lr).network().to(device)
         losses = train_contrastively(
             module,
             pieces,

@@ -1,6 +1,6 @@
 """TrainableModule: the torch module that trains a transformer's weights.
 
-Trains all weights, the weights of the upper layers, or LoRA's additions to them.
+Trains all weights, or those of the upper layers.
 """
 
 import numpy as np
@@ -13,8 +13,6 @@ from ..transformer._forward import check_dimensions, pool_pieces
 from ..transformer._model_files import own_randomness, quiet
 from ..transformer._network import Network
 
-_ADAPTER = "sk_metaembed"
-
 
 def unfreeze(network, spec):
     """Make the weights of the chosen layers of a frozen Network trainable."""
@@ -22,44 +20,6 @@ def unfreeze(network, spec):
         part.requires_grad_(True)
     for part in _without_effect(network, spec):
         part.requires_grad_(False)
-
-
-def add_lora(network, spec):
-    """Add trainable low-rank maps to the linear maps of the chosen layers."""
-    try:
-        from peft import LoraConfig, inject_adapter_in_model
-    except ImportError as error:
-        raise ImportError(
-            "TrainableTransformer(method='lora') needs peft: "
-            "pip install 'sk_metaembed[lora]'."
-        ) from error
-    ignored = {id(m) for p in _without_effect(network, spec) for m in p.modules()}
-    chosen = {id(m) for p in _trained_parts(network, spec) for m in p.modules()}
-    names = [
-        name
-        for name, module in network.module.named_modules()
-        if id(module) in chosen - ignored and _is_linear(module)
-    ]
-    if not names:
-        raise ValueError(
-            "TrainableTransformer: the chosen layers have no linear maps for LoRA to "
-            "add to. Use method='full'."
-        )
-    config = LoraConfig(r=spec.rank, lora_alpha=2 * spec.rank, target_modules=names)
-    inject_adapter_in_model(config, network.module, adapter_name=_ADAPTER)
-
-
-def lora_merged(network, plain):
-    """Return `plain`, the model as loaded, with LoRA's additions in its weights."""
-    for name, module in network.named_modules():
-        if hasattr(module, "get_delta_weight"):
-            weight = plain.get_submodule(name).weight
-            weight.data += module.get_delta_weight(_ADAPTER).to(weight.device)
-    return plain
-
-
-def _is_linear(module):
-    return isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
 
 
 def _trained_parts(network, spec):
@@ -134,8 +94,7 @@ class TrainableModule(nn.Module):
         self.network = model.private_module()
         self._network = Network(self.network, self.network.config, model.padding_id)
         self._policy = self._network.batching_policy
-        train = add_lora if spec.method == "lora" else unfreeze
-        train(self._network, spec)
+        unfreeze(self._network, spec)
         self.register_load_state_dict_pre_hook(_with_frozen)
 
     # Batches are assembled in NumPy, which torch.compile would trace for minutes.
@@ -184,12 +143,8 @@ class TrainableModule(nn.Module):
         folder : str or path-like
             ``TransformerEmbedding(folder)`` loads it.
         """
-        network = self.network
-        if self.spec.method == "lora":
-            plain = self.spec.source._model.private_module()
-            network = lora_merged(network, plain)
         with quiet():
-            network.save_pretrained(folder)
+            self.network.save_pretrained(folder)
             self.spec.source._model.tokenizer.save_pretrained(folder)
 
     def state_dict(self, *args, **kwargs):

@@ -100,8 +100,6 @@ class TransformerSpec:
     source : TransformerEmbedding
         With its model and options resolved.
     n_layers : int or "all"
-    method : {"full", "lora"}
-    rank : int
     lr : float
 
     Attributes
@@ -112,9 +110,8 @@ class TransformerSpec:
         "token" or "sequence", by the same names.
     """
 
-    def __init__(self, source, n_layers, method, rank, lr):
-        self.source = source
-        self.n_layers, self.method, self.rank, self.lr = n_layers, method, rank, lr
+    def __init__(self, source, n_layers, lr):
+        self.source, self.n_layers, self.lr = source, n_layers, lr
         self.dims = {block.name: block.dim for block in source._spec.blocks}
         self.levels = {block.name: block.level for block in source._spec.blocks}
 
@@ -138,18 +135,10 @@ class TransformerSpec:
     @property
     def _key(self):
         """The options that determine the network; not the learning rate."""
-        rank = self.rank if self.method == "lora" else None
-        options = self.n_layers, self.method, rank
-        return self.source.fingerprint_, self.source._spec, *options
+        return self.source.fingerprint_, self.source._spec, self.n_layers
 
     def __repr__(self):
-        return (
-            f"TrainableTransformer({self.source!r}, n_layers={self.n_layers!r}, "
-            f"method={self.method!r}, rank={self.rank})"
-        )
-
-
-_METHODS = ("full", "lora")
+        return f"TrainableTransformer({self.source!r}, n_layers={self.n_layers!r})"
 
 
 class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
@@ -169,14 +158,8 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     n_layers : int or "all", default="all"
         Number of layers to train, counted down from the highest layer in `source`;
         "all" also trains the input table. Fewer layers train faster and forget less.
-    method : {"full", "lora"}, default="full"
-        "full" trains the weights themselves. "lora" freezes them and trains low-rank
-        additions to the linear maps of these layers [1]_, with ``peft``.
-    rank : int, default=8
-        Rank of the additions. Ignored with "full".
-    lr : float, default=None
-        Learning rate of these weights, usually far below the mixer's. None for
-        5e-5, or 1e-3 with "lora".
+    lr : float, default=5e-5
+        Learning rate of these weights, usually far below the mixer's.
 
     Raises
     ------
@@ -185,8 +168,6 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     ValueError
         If `source` has options that cannot be trained (``static=True``, `preprocess`),
         or the model has fewer layers.
-    ImportError
-        If `method` is "lora" and peft is not installed.
 
     See Also
     --------
@@ -210,11 +191,6 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
 
     An estimator calls one method of a trainable source, ``prepare(tokens)``, so other
     networks can be trained in the same way: see `sk_metaembed.dynamic`.
-
-    References
-    ----------
-    .. [1] E. Hu et al. (2022). LoRA: Low-rank adaptation of large language models.
-       ICLR.
 
     Examples
     --------
@@ -244,9 +220,7 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "source": [TransformerEmbedding],
         "n_layers": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
-        "method": [StrOptions(set(_METHODS))],
-        "rank": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, None, closed="neither"), None],
+        "lr": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -254,14 +228,10 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
         source: TransformerEmbedding,
         *,
         n_layers: int | Literal["all"] = "all",
-        method: Literal["full", "lora"] = "full",
-        rank: int = 8,
-        lr: float | None = None,
+        lr: float = 5e-5,
     ) -> None:
         self.source = source
         self.n_layers = n_layers
-        self.method = method
-        self.rank = rank
         self.lr = lr
 
     def prepare(self, tokens: TokenSequences) -> TransformerSpec:
@@ -296,8 +266,7 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
         tokens = used_types(tokens)
         source._fit_vectors(tokens, None)
         source._readable_types(tokens)  # warns
-        lr = {"full": 5e-5, "lora": 1e-3}[self.method] if self.lr is None else self.lr
-        return TransformerSpec(source, self.n_layers, self.method, self.rank, lr)
+        return TransformerSpec(source, self.n_layers, self.lr)
 
 
 def _check_source(source):
