@@ -326,14 +326,6 @@ def test_variant(estimator, check):
     check(estimator)
 
 
-def test_search_results_hold_the_estimator_itself():
-    # cv_results_ has masked arrays, which store the attribute `_data` of an element.
-    results = np.ma.masked_all(1, dtype=object)
-    for estimator in ESTIMATORS:
-        results[0] = estimator
-        assert results.data[0] is estimator
-
-
 def test_every_public_estimator_is_checked():
     public = [getattr(sk, name) for name in sk.__all__]
     estimators = {

@@ -155,22 +155,6 @@ def test_index_and_series():
         assert step.fit_transform(series).index.equals(frame.index)
 
 
-@FRAMES
-def test_null_and_constant_columns(kind):
-    rows = {"null": [None] * N_ROWS, "title": reviews()["title"].tolist()}
-    assert list(vectorizer().fit_transform(kind(rows), Y).columns) == [
-        f"title__{name}" for name in NAMES
-    ]
-    step = skrub.ApplyToCols(meta(cv=2), cols=["null"])
-    result = step.fit_transform(kind(rows), Y)
-    names = list(result.columns)
-    names.remove("title")
-    assert names == ["null__empty", "null__missing"]
-    step = vectorizer().fit(kind(rows), Y)
-    later = step.transform(kind({**rows, "title": [None] * N_ROWS}))
-    assert not later.to_numpy().any()
-
-
 def test_meta_encoder_in_tabular_pipeline():
     pipeline = skrub.tabular_pipeline(LogisticRegression())
     pipeline.set_params(

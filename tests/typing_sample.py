@@ -12,7 +12,6 @@ import sk_metaembed
 from sk_metaembed import (
     AverageMetaEmbedding,
     Block,
-    CommonComponentRemoval,
     DynamicMetaClassifier,
     DynamicMetaTagger,
     ElmoLanguageModel,
@@ -96,8 +95,6 @@ assert_type(SourceImputer("neighbors").fit_transform(embedded), EmbeddedSequence
 assert_type(Pooling(["mean", "max"]).fit(embedded), Pooling)
 pooled = Pooling(weights="idf").fit_transform(embedded)
 assert_type(pooled, NDArray[np.float32])
-removal = CommonComponentRemoval()
-assert_type(removal.fit_transform(pooled), NDArray[np.floating])
 
 # Sources return containers, and fit returns the source itself.
 source = FunctionEmbedding(lambda words: [[len(word)] for word in words])
@@ -107,7 +104,6 @@ assert_type(union, EmbeddingUnion)
 assert_type(union.set_params(active="function-1"), EmbeddingUnion)
 assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
 
-# Batches go to a file; a stream can be iterated over repeatedly.
 stream = TextStream(["to be", "or not"], tokenizer="spaces")
 assert_type(list(stream), list[str | list[str]])
 

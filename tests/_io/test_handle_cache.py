@@ -153,22 +153,6 @@ def test_a_child_inherits_no_held_lock():
         assert finishes_in_child(use)
 
 
-@needs_fork
-@forks
-def test_a_fork_within_the_lock_leaves_it():
-    lock = fork_safe_lock()
-
-    def fork_within():
-        with lock:
-            child = os.fork()
-        if not child:
-            with lock:
-                os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-
-    assert finishes_in_child(fork_within)
-
-
 def test_locks_of_modules_and_models_are_safe():
     package = Path(sk_metaembed.__file__).parent
     plain = [

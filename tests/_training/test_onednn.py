@@ -76,12 +76,6 @@ def test_weights_are_not_packed_without_operators_that_work(operator, monkeypatc
 
 
 @needs_packing
-def test_checks_do_not_depend_on_the_default_device():
-    with torch.device("meta"):
-        assert has_onednn.__wrapped__("cpu", torch.float32)
-
-
-@needs_packing
 def test_layers_that_gain_are_packed(generator):
     module, x = Twice(generator), torch.randn(3, 256, generator=generator)
     with torch.inference_mode():
@@ -90,12 +84,6 @@ def test_layers_that_gain_are_packed(generator):
         torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-4)
     assert module.first.weight.shape == (256, 256)
     assert module.first.weight.dtype == torch.float32
-
-
-def test_layers_with_a_shared_weight_stay(generator):
-    module = Twice(generator)
-    module.second.weight = module.first.weight
-    assert packed(module, torch.ones(1, 256)) == []
 
 
 class UsesWeight(Twice):
@@ -144,17 +132,3 @@ def test_nothing_is_measured(monkeypatch):
         monkeypatch.setattr(time, name, measured)
     choices = {pack_weight(torch.ones(1024, 1024)) is None for _ in range(2)}
     assert len(choices) == 1
-
-
-def test_the_vendor_is_read(monkeypatch):
-    assert _onednn.vendor.__wrapped__() == _onednn.vendor()
-
-    def missing(*args, **kwargs):
-        raise FileNotFoundError
-
-    monkeypatch.setattr("builtins.open", missing)
-    name = "Intel64 Family 6 Model 85 Stepping 7, GenuineIntel"
-    monkeypatch.setattr(_onednn.platform, "processor", lambda: name)
-    assert _onednn.vendor.__wrapped__() == "GenuineIntel"
-    monkeypatch.setattr(_onednn.platform, "processor", lambda: "arm")
-    assert _onednn.vendor.__wrapped__() == ""

@@ -118,17 +118,15 @@ def test_member_with_wrong_checksum_is_deleted(server, cache):
     assert os.listdir(cache / "own") == ["own.zip"]
 
 
-@pytest.mark.parametrize("is_set", [True, False])
-def test_error_without_network_says_what_to_do(cache, tmp_path, monkeypatch, is_set):
-    if is_set:
-        monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
+def test_error_without_network_says_what_to_do(cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("SK_METAEMBED_DATA", str(tmp_path))
     remote = RemoteFile("own", ("http://127.0.0.1:9/own.zip",), None, "in/own.txt")
     with pytest.raises(FileNotFoundError) as raised:
         data_file(remote)
     message = str(raised.value)
     assert message.startswith("http://127.0.0.1:9/own.zip cannot be")
     assert "copy own.txt or own.zip into the folder own below" in message
-    assert (f"(it is {tmp_path})" if is_set else "(it is not set)") in message
+    assert f"(it is {tmp_path})" in message
     assert str(cache / "own" / "own.zip") in message
 
 
@@ -144,24 +142,6 @@ def test_paths_in_archives_are_ignored(tmp_path, name):
         assert (inside / "target").read_text() == "evil"
         assert sorted(path.name for path in tmp_path.rglob("*.txt")) == []
     assert not os.path.exists("/evil.txt")
-
-
-def test_links_and_corrupt_archives(tmp_path):
-    archive, target = tmp_path / "archive", tmp_path / "target"
-    whole = tarred(("a", os.urandom(5000), tarfile.REGTYPE))
-    bad_zip = bytearray(zipped(a="a" * 500))
-    bad_zip[40] ^= 1
-    for content in (
-        tarred(("a", b"/etc/passwd", tarfile.SYMTYPE)),
-        tarred(("a", b"", tarfile.DIRTYPE)),
-        zipped(b="b"),
-        b"no archive",
-        whole[:2000],
-        bytes(bad_zip),
-    ):
-        archive.write_bytes(content)
-        with pytest.raises(ValueError, match="cannot be read, or does not contain a"):
-            copy_member(archive, "a", target)
 
 
 def test_unknown_split():

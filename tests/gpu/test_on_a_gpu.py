@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed import ElmoEmbedding, TransformerEmbedding, load, save
+from sk_metaembed import TransformerEmbedding, load, save
 from sk_metaembed.dynamic.training._net import SequenceNet
 
-from .. import tiny_bert
 from . import cases
 from .compare import differences, exact_products
 
@@ -68,14 +67,6 @@ def test_all_names_of_a_gpu_train_the_same_there(gpu):
         assert_same(named[0], other)
     with pytest.raises(ValueError, match="'gpu' is not a torch device"):
         fitted("gpu")
-
-
-def test_the_same_seed_trains_the_same(device):
-    with exact_products():
-        assert_same(fitted(device), fitted(device))
-        other = fitted(device, random_state=1)
-    with pytest.raises(AssertionError):
-        assert_same(fitted(device), other)
 
 
 def test_the_random_state_of_torch_does_not_change(device):
@@ -194,68 +185,3 @@ def test_a_synchronization_is_found(gpu):
     ones = torch.ones(3, device=gpu)
     with sync_errors(gpu), pytest.raises(RuntimeError, match="synchroniz"):
         ones.sum().item()
-
-
-@contextmanager
-def limited_memory(n_bytes):
-    """Let this process allocate this much more memory of the GPU."""
-    torch.cuda.empty_cache()
-    total = torch.cuda.get_device_properties(0).total_memory
-    allowed = torch.cuda.memory_reserved() + n_bytes
-    torch.cuda.set_per_process_memory_fraction(allowed / total)
-    try:
-        yield
-    finally:
-        torch.cuda.set_per_process_memory_fraction(1.0)
-        torch.cuda.empty_cache()
-
-
-def test_training_without_memory_says_what_to_do(gpu):
-    large = {"encoder_dim": 1024, "projection_dim": 1024, "batch_size": 64}
-    fitted(gpu)
-    with (
-        limited_memory(16 * 2**20),
-        pytest.raises(MemoryError, match="Out of GPU memory in training"),
-    ):
-        fitted(gpu, **large)
-    fitted(gpu)  # the device works as before
-
-
-def large_bert(folder):
-    pytest.importorskip("transformers")
-    sizes = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4}
-    return (tiny_bert.save(folder, max_position_embeddings=512, **sizes),)
-
-
-def large_elmo(folder):
-    pytest.importorskip("h5py")
-    return cases.elmo_files()[1:]
-
-
-SOURCES = {
-    "transformer": (TransformerEmbedding, large_bert, 32_768),
-    "elmo": (ElmoEmbedding, large_elmo, 65_536),
-}
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_a_source_continues_with_smaller_batches(kind, gpu, tmp_path):
-    make, files, budget = SOURCES[kind]
-    source = make(*files(tmp_path), device=gpu, batch_tokens=budget)
-    # Equal sentences would be computed once.
-    words = np.random.default_rng(0).choice(["ab", "cd", "ef"], (budget // 128, 120))
-    texts = words.tolist()
-    source.fit(texts[:2])
-    with exact_products():
-        expected = source.transform(texts).blocks[-1].values
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        source.transform(texts)
-        needed = torch.cuda.max_memory_allocated() - before
-        assert needed > 80 * 2**20  # blocks of 20 MiB are allocated
-        with (
-            limited_memory(needed // 2),
-            pytest.warns(UserWarning, match="out of GPU memory on a batch of"),
-        ):
-            halved = source.transform(texts).blocks[-1].values
-    assert not differences({"value v": expected}, {"value v": halved}, "float32")

@@ -123,12 +123,3 @@ def test_html_is_escaped_and_self_contained(display):
     assert "<small>even</small>" in page
     assert page.count("<h4") == 3
     assert "mathjax_ignore" in display._repr_html_()
-
-
-def test_html_is_written_in_utf_8(display, tmp_path):
-    display.labels = ["Fußball", "\ud800", "&"]
-    page = display.to_html(tmp_path / "page.html")
-    written = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert written == page
-    assert "Fußball" in written
-    assert "&amp;" in written

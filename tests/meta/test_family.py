@@ -11,9 +11,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.linear_model import LinearRegression
 
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
@@ -21,16 +19,12 @@ from sk_metaembed import (
     Block,
     ConcatMetaEmbedding,
     EmbeddedSequences,
-    EmbeddingUnion,
     GCCAMetaEmbedding,
     OneToNMetaEmbedding,
-    Pooling,
-    PretrainedEmbedding,
     ProcrustesMetaEmbedding,
     SourceImputer,
     SVDMetaEmbedding,
     TokenSequences,
-    WordVectors,
 )
 
 
@@ -271,36 +265,3 @@ def test_a_source_of_weight_zero_knows_nothing(kind):
     assert np.array_equal(known, PLACE > 5)
     with pytest.raises(ValueError, match=r"every weight is 0 \(sources \['x', 'y'\]"):
         kind(weights=[0, 0]).fit(X)
-
-
-WORDS = [f"w{i}" for i in range(N)]
-
-
-def pipeline(*last):
-    def source(values, known):
-        words = [word for word, some in zip(WORDS, known, strict=True) if some]
-        return PretrainedEmbedding(WordVectors.from_arrays(words, values[known]))
-
-    sources = [("x", source(A, KNOW_A)), ("y", source(B, KNOW_B))]
-    return Pipeline([("embed", EmbeddingUnion(sources)), ("meta", None), *last])
-
-
-def combiners():
-    """Return one step for each variant, for the place of the combiner."""
-    return [
-        make_pipeline(step, ConcatMetaEmbedding())
-        if isinstance(step, SourceImputer)
-        else step
-        for step in VARIANTS.values()
-    ]
-
-
-def test_grid_search_over_all_with_labels():
-    end = make_pipeline(Pooling(), LogisticRegression())
-    texts = [f"{WORDS[i]} {WORDS[(5 * i + 1) % N]} {WORDS[-i]}" for i in range(N)]
-    labels = MEANING[:, 0] > 0
-    grid = {"meta": combiners()}
-    search = GridSearchCV(pipeline(("end", end)), grid, cv=2, error_score="raise")
-    results = search.fit(texts, labels).cv_results_
-    assert len(results["mean_test_score"]) == len(VARIANTS)
-    assert np.isfinite(results["mean_test_score"]).all()

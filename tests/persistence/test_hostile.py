@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.ensemble import BaggingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
@@ -218,14 +217,6 @@ def test_code_of_a_bundled_model_is_ignored(
     assert not canary.exists() and not requests
 
 
-def test_bundled_adapter_is_refused(bundled_bert, tmp_path):
-    folder, parts = bundled_bert
-    message = b'{"peft_type": "LORA", "megatron_core": "antigravity"}'
-    forged = forge.resealed({**parts, f"{folder}/adapter_config.json": message})
-    with pytest.raises(SavedFileError, match="adapter_config.json names another mod"):
-        loaded(forged, tmp_path)
-
-
 @pytest.mark.parametrize(
     ("shape", "dtype", "match"),
     [
@@ -360,16 +351,6 @@ def test_attributes_that_notebooks_show_are_refused(name, tmp_path):
     forge.set_attribute(nodes, name, "<script>")
     with pytest.raises(SavedFileError, match="with the attributes"):
         loaded(forge.with_nodes(parts, nodes), tmp_path)
-
-
-@pytest.mark.parametrize("key", ["memory", "pool__trust_remote_code"])
-def test_choices_of_any_kind_require_trust(key, tmp_path):
-    bag = BaggingClassifier()
-    bag.estimators_ = [True, True]
-    for values in ("m", np.str_("m"), bag, (None, True)):
-        search = RandomizedSearchCV(Pooling(), {key: values, "power": [1]})
-        with pytest.raises(UntrustedError, match=key):
-            load(save(search, tmp_path / "e.skm"))
 
 
 @pytest.mark.parametrize("name", ["TransformerModel", "StaticModel"])

@@ -4,13 +4,9 @@ import re
 import unicodedata
 import warnings
 
-import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from sk_metaembed import LSAEmbedding, Pooling, Tokenizer
+from sk_metaembed import Tokenizer
 
 # Turn the lights on, or stop the music, in different words.
 TEXTS = {
@@ -46,10 +42,7 @@ def test_default_warns(texts):
         ["コンピュータ プログラミング", "データベース ネットワーク"],  # loan words
         ["เปิด ไฟ ห้อง นอน", "ช่วย หยุด เพลง นี้"],
         ["Turn on the 灯 please", "Stop the 音楽 now"],
-        ["불을 켜 주세요", "음악을 멈춰 주세요"],
         ["включи свет", "أطفئ الضوء", "बत्ती जलाओ"],
-        ["打开"],
-        [],
         [""],
     ],
 )
@@ -68,14 +61,6 @@ def test_own_splitting_and_later_texts_do_not_warn():
         Tokenizer(token_pattern=CHARACTERS).fit_transform(texts)
         Tokenizer().fit([list(text) for text in texts])
         Tokenizer().fit(Tokenizer().transform(texts))
-
-
-def test_from_texts_to_classes():
-    texts, y = TEXTS["zh"], np.repeat([0, 1], 5)
-    source = LSAEmbedding(n_components=4, random_state=0)
-    classifier = make_pipeline(StandardScaler(), LogisticRegression(C=1000))
-    pipe = make_pipeline(Tokenizer(tokenizer=bigrams), source, Pooling(), classifier)
-    assert pipe.fit(texts, y).score(texts, y) == 1
 
 
 def test_forms_of_the_same_text_have_the_same_tokens():

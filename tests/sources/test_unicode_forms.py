@@ -48,13 +48,11 @@ STEPS = {
     "fasttext-subword": lambda: sk.FastTextEmbedding(
         **TINY | {"min_count": 8}, bucket=50
     ),
-    "lsa": lambda: sk.LSAEmbedding(3, random_state=0),
     "lsa-characters": lambda: sk.LSAEmbedding(3, char_ngrams=(1, 2), random_state=0),
     "distilled": lambda: sk.DistilledEmbedding(sk.LSAEmbedding(3, random_state=0)),
     "own": OneHot,
     "nfc file": lambda: stored("NFC"),
     "nfd file": lambda: stored("NFD"),
-    "idf": lambda: make_pipeline(stored("NFC"), sk.Pooling(weights="idf")),
     "sif": lambda: make_pipeline(stored("NFC"), sk.Pooling(weights="sif")),
     "stack": stack,
     "characters": lambda: sk.DynamicMetaClassifier(
@@ -87,16 +85,6 @@ def test_words_are_found_in_either_form(name):
                 expected = result
                 assert np.any(expected)
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
-
-
-def test_a_file_of_tokens_may_have_any_form(tmp_path):
-    (tmp_path / "corpus.txt").write_text(
-        "\n".join(" ".join(row) for row in spelled(ROWS, "NFD")), encoding="utf-8"
-    )
-    stream = sk.scale.TextStream(tmp_path / "corpus.txt", tokenizer="spaces")
-    for n_jobs in (1, 2):  # gensim reads the file itself
-        source = sk.Word2VecEmbedding(**TINY, n_jobs=n_jobs).fit(stream)
-        assert source.transform(ROWS).blocks[0].known.all()
 
 
 def test_texts_are_looked_up_alike_whether_split_at_once_or_later(monkeypatch):

@@ -173,17 +173,6 @@ def test_batches_and_company_do_not_matter(batch_tokens, layers):
             assert_close(shuffled.blocks[k].values[start:stop], layers[i][k])
 
 
-def test_long_sequences_go_in_stretches(monkeypatch, tmp_path):
-    rng = np.random.default_rng(0)
-    words = ["w" + str(i) for i in rng.integers(0, 30, 400)]
-    sentences = [words, words[:70], words[5:300]]
-    whole = source().fit_transform(sentences)
-    monkeypatch.setattr("sk_metaembed.sources.elmo._network._GATE_BYTES", {"cpu": 1})
-    stretched = ElmoEmbedding(*write(tmp_path)).fit_transform(sentences)
-    for a, b in zip(whole.blocks, stretched.blocks, strict=True):
-        assert_close(a.values, b.values)
-
-
 def test_equal_sentences_and_words_are_computed_once(monkeypatch):
     step = source().fit(SENTENCES)
     network = step._model.network
