@@ -24,7 +24,7 @@ def bare_machine(monkeypatch):
 @pytest.mark.parametrize("optional", [False, True])
 def test_each_missing_package_is_one_word(bare_machine, optional):
     listed = gpu_packages.packages(optional)
-    assert len(listed) > 5
+    assert len(listed) >= 5
     for package in listed:
         assert not set(package) & set(" ;[]")
         assert Requirement(package).specifier
