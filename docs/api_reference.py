@@ -164,7 +164,6 @@ ROOMS = {
                 "SourceWeightsDisplay",
                 "TokenWeightsDisplay",
                 "SimilarityDisplay",
-                "SenseProjectionDisplay",
                 "attention_weights",
                 "explain",
                 "Explanation",

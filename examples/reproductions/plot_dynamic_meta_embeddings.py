@@ -151,11 +151,17 @@ def frequency(word):
     return f"{10 ** (digits - 1):,} to {10**digits - 1:,}"
 
 
-mixtures = {name: nets[name] for name in ("DME", "CDME")}
-display = SourceWeightsDisplay.from_estimators(
-    mixtures, X[test], groups=frequency, group_label="occurrences of the word"
-)
-print(display.frame().round(2).to_string(index=False))
+figure, axes = plt.subplots(2, 1, figsize=(6.4, 7), layout="constrained")
+for ax, name in zip(axes, ("DME", "CDME"), strict=True):
+    display = SourceWeightsDisplay.from_estimator(
+        nets[name],
+        X[test],
+        groups=frequency,
+        group_label="occurrences of the word",
+        ax=ax,
+    )
+    ax.set_title(name)
+    print(name, display.frame().round(2).to_string(index=False), sep="\n")
 
 # %%
 # With DME, MiniLM has .81 of the weight of frequent words and .56 of that of rare

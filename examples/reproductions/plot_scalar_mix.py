@@ -167,10 +167,12 @@ import matplotlib.pyplot as plt
 
 from sk_metaembed.inspection import SourceWeightsDisplay
 
-for task, net in mixes.items():
+figure, axes = plt.subplots(2, 1, figsize=(6.4, 3.6), layout="constrained")
+for ax, (task, net) in zip(axes, mixes.items(), strict=True):
     weights = {name: round(w, 2) for name, w in net.layer_weights_.items()}
     print(f"{task:<10} {weights}, factor {net.gamma_:.2f}")
-SourceWeightsDisplay.from_estimators(mixes, X[test])
+    SourceWeightsDisplay.from_estimator(net, X[test], ax=ax)
+    ax.set_title(task)
 plt.show()
 
 # %%

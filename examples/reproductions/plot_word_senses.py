@@ -81,16 +81,56 @@ embedded = union.fit_transform([sentence.lower().split() for sentence in SENTENC
 print(embedded)
 
 # %%
-# The figure has one panel per block. The occurrences of all three forms are listed in
-# the order of the text and labeled with their neighboring words.
-from sk_metaembed.inspection import SenseProjectionDisplay
+# The figure has one panel per block: the occurrences of all three forms on the plane of
+# their two principal components, and the mean silhouette of the senses by cosine
+# distance. It is 1 if senses are far apart, and 0 if they overlap.
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics import silhouette_samples
+from sklearn.metrics.pairwise import cosine_distances
+
+
+def occurrences(embedded, block, forms):
+    """Return the vectors of all occurrences of some words, in the order of the text."""
+    rows = zip(embedded.select([block]).to_list(), embedded.tokens, strict=True)
+    return np.array(
+        [
+            vector
+            for vectors, words in rows
+            for vector, word in zip(vectors, words, strict=True)
+            if word in forms
+        ]
+    )
+
+
+def silhouettes(vectors, senses):
+    """Return the silhouette of each occurrence; equal vectors have a distance of 0."""
+    distances = cosine_distances(vectors).round(6)
+    return silhouette_samples(distances, senses, metric="precomputed")
+
+
+def plot_senses(embedded, forms, senses, n_cols):
+    """Draw a panel per block, and print its mean silhouette."""
+    senses, n_rows = np.array(senses), -(-len(embedded.names) // n_cols)
+    size = 3 * n_cols, 2.8 * n_rows
+    figure, axes = plt.subplots(n_rows, n_cols, figsize=size, layout="constrained")
+    for ax in axes.flat[len(embedded.names) :]:
+        ax.remove()
+    for ax, block in zip(axes.flat, embedded.names, strict=False):
+        vectors = occurrences(embedded, block, forms)
+        left, sizes, _ = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
+        positions = left[:, :2] * sizes[:2]
+        for sense, marker in zip(np.unique(senses), "o^", strict=True):
+            ax.scatter(*positions[senses == sense].T, marker=marker, label=sense)
+        score = silhouettes(vectors, senses).mean()
+        ax.set(xticks=[], yticks=[], title=f"{block}\nsilhouette {score:.2f}")
+        print(f"{block:<16} silhouette {score:.2f}")
+    ax.legend()
+
 
 forms = ("work", "works", "working")
-display = SenseProjectionDisplay.from_embedded(embedded, forms, senses=SENSES, n_cols=2)
-for block, score in display.silhouette_scores.items():
-    print(f"{block:<16} silhouette {score:.2f}")
-glove = display.frame().query("block == 'glove'")
-print(glove[["label", "sense", "silhouette"]].round(2).to_string(index=False))
+plot_senses(embedded, forms, SENSES, n_cols=3)
+print(silhouettes(occurrences(embedded, "glove", forms), SENSES).round(2))
 
 # %%
 # GloVe has one vector per form and does not distinguish senses: the occurrence in
@@ -126,11 +166,8 @@ LABOURS = [
 ]
 sentences = [sentence.split() for sentence in ARTWORKS + LABOURS]
 senses = ["artwork"] * len(ARTWORKS) + ["labour"] * len(LABOURS)
-display = SenseProjectionDisplay.from_estimator(
-    union, sentences, "work", senses=senses, include_labels=False, n_cols=3
-)
-for block, score in display.silhouette_scores.items():
-    print(f"{block:<16} silhouette {score:.2f}")
+embedded = union.transform(sentences)
+plot_senses(embedded, ["work"], senses, n_cols=3)
 
 # %%
 # As in the paper, each occurrence is assigned the sense of its nearest neighbor among
@@ -139,11 +176,9 @@ for block, score in display.silhouette_scores.items():
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-embedded = union.transform(sentences)
 nearest = KNeighborsClassifier(n_neighbors=1, metric="cosine")
 for name in (block.name for block in embedded.blocks if block.level == "token"):
-    rows = embedded.select([name]).to_list()
-    work = [v[words.index("work")] for v, words in zip(rows, sentences, strict=True)]
+    work = occurrences(embedded, name, ["work"])
     right = cross_val_score(nearest, work, senses, cv=LeaveOneOut()).mean()
     print(f"{name:<16} nearest has the same sense: {right:.2f}")
 
@@ -161,12 +196,10 @@ for name in (block.name for block in embedded.blocks if block.level == "token"):
 # The first layer has .33, the second .42, which is the maximum; the layers above have
 # .36 to .40.
 #
-# The last layer with labels:
-display = SenseProjectionDisplay.from_estimator(
-    union, sentences, "work", senses=senses, blocks=["minilm__layer6"]
-)
-frame = display.frame().sort_values("silhouette")
-print(frame[["label", "sense", "silhouette"]].round(2).to_string(index=False))
+# The silhouette of each occurrence in the last layer:
+values = silhouettes(occurrences(embedded, "minilm__layer6", ["work"]), senses)
+for i in np.argsort(values):
+    print(f"{values[i]:5.2f} {senses[i]:<8} {' '.join(sentences[i])}")
 
 # %%
 # The works of art are close together, with silhouettes of .46 to .59, and labour is

@@ -5,7 +5,6 @@ from ._attention import attention_weights
 from ._compare_sources import compare_sources
 from ._explain import explain
 from ._explanation import Explanation
-from ._sense_projection import SenseProjectionDisplay
 from ._similarity import SimilarityDisplay
 from ._source_comparison import SourceComparisonDisplay
 from ._source_weights import SourceWeightsDisplay
@@ -13,7 +12,6 @@ from ._token_weights import TokenWeightsDisplay
 
 __all__ = [
     "Explanation",
-    "SenseProjectionDisplay",
     "SimilarityDisplay",
     "SourceComparisonDisplay",
     "SourceWeightsDisplay",

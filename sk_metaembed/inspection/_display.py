@@ -20,45 +20,26 @@ class BaseDisplay(NamedErrorsMixin):
 
     ax_: Any
     figure_: Any
-    axes_: Any
 
     def _make_axes(self, ax, size):
         """Return `ax`, or the axes of a new figure of `size` (width, height) in inches.
 
-        Like `_make_panels`, with a single panel.
+        They are stored as `ax_`, and their figure as `figure_`.
         """
-        (ax,) = self._make_panels(ax, 1, 1, size)
+        if ax is None:
+            ax = _new_axes(size)
+        self.ax_, self.figure_ = ax, ax.figure
         return ax
 
-    def _make_panels(self, axes, n, n_cols, size):
-        """Return `axes` as an array (n,), or the axes of a new figure.
 
-        The axes are stored as `axes_`, the first as `ax_`, and their figure as
-        `figure_`. In a new figure, each panel has a `size` (width, height) in inches.
-        """
-        if n_cols < 1:
-            raise ValueError(f"n_cols must be 1 or more; got {n_cols}.")
-        if axes is None:
-            axes = _new_axes(n, min(n, n_cols), size)
-        axes = np.asarray(axes, dtype=object).ravel()
-        if len(axes) != n:
-            raise ValueError(f"got {len(axes)} axes for {n} panels.")
-        self.axes_, self.ax_, self.figure_ = axes, axes[0], axes[0].figure
-        return axes
-
-
-def _new_axes(n, n_cols, size):
+def _new_axes(size):
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
             "Displays require matplotlib: pip install 'sk_metaembed[plot]'."
         ) from error
-    n_rows = -(-n // n_cols)
-    figure = plt.figure(
-        figsize=(size[0] * n_cols, size[1] * n_rows), layout="constrained"
-    )
-    return [figure.add_subplot(n_rows, n_cols, i + 1) for i in range(n)]
+    return plt.figure(figsize=size, layout="constrained").add_subplot()
 
 
 def draw_legend(ax, handles, names, **style):

@@ -19,7 +19,7 @@ from ._token_selection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -61,7 +61,7 @@ class SimilarityDisplay(BaseDisplay):
 
     See Also
     --------
-    SenseProjectionDisplay : Occurrences of a word on a plane.
+    sk_metaembed.metrics.word_similarity_score : Compares cosines with human ratings.
 
     Notes
     -----
@@ -257,7 +257,7 @@ class SimilarityDisplay(BaseDisplay):
         ValueError
             If a vector is zero or not finite, or shapes do not match.
         """
-        values, names = check_vectors(vectors, labels, need_direction=True)
+        values, names = check_vectors(vectors, labels)
         cosines = cosine_similarity(values).clip(-1, 1)
         display = cls(cosines, labels=names, title=title)
         return display.plot(ax, **plot_kw)
@@ -267,10 +267,7 @@ class SimilarityDisplay(BaseDisplay):
         ax: Any = None,
         *,
         include_values: bool | None = None,
-        values_format: str = ".2f",
         colorbar: bool = True,
-        im_kw: Mapping[str, Any] | None = None,
-        text_kw: Mapping[str, Any] | None = None,
     ) -> Self:
         """Draw the heat map.
 
@@ -283,14 +280,8 @@ class SimilarityDisplay(BaseDisplay):
         include_values : bool, default=None
             Whether to write the values into the cells. None writes those of up to 12
             tokens.
-        values_format : str, default=".2f"
-            Format of the values.
         colorbar : bool, default=True
             Whether to draw a color bar.
-        im_kw : dict, default=None
-            Passed to ``Axes.imshow``: ``cmap``, ``vmin`` and ``vmax`` among others.
-        text_kw : dict, default=None
-            Passed to ``Axes.text`` for the values.
 
         Returns
         -------
@@ -305,8 +296,7 @@ class SimilarityDisplay(BaseDisplay):
             ax.set_title(self.title, parse_math=False)
         # The lightness of this map is monotonic, so that it is readable in gray, and it
         # looks the same with red-green color blindness.
-        style = {"cmap": "cividis", "vmin": -1, "vmax": 1}
-        self.im_ = ax.imshow(self.values, **style | dict(im_kw or {}))
+        self.im_ = ax.imshow(self.values, cmap="cividis", vmin=-1, vmax=1)
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="cosine similarity")
         step = -(-n // _MAX_LABELS)
@@ -319,18 +309,15 @@ class SimilarityDisplay(BaseDisplay):
         ax.spines[:].set_visible(False)
         if include_values is None:
             include_values = n <= _MAX_ROWS_WITH_VALUES
-        self.text_ = None
-        if include_values:
-            style = {"ha": "center", "va": "center"} | dict(text_kw or {})
-            self.text_ = self._write_values(ax, values_format, style)
+        self.text_ = self._write_values(ax) if include_values else None
         return self
 
-    def _write_values(self, ax, values_format, style):
+    def _write_values(self, ax):
         texts = np.empty(self.values.shape, dtype=object)
         for (i, j), value in np.ndenumerate(self.values):
             color = readable_on(self.im_.cmap(self.im_.norm(value)))
-            text = format(value, values_format)
-            texts[i, j] = ax.text(j, i, text, **{"color": color} | style)
+            style = {"color": color, "ha": "center", "va": "center"}
+            texts[i, j] = ax.text(j, i, f"{value:.2f}", **style)
         return texts
 
     def frame(self) -> pd.DataFrame:

@@ -7,10 +7,8 @@ import numpy as np
 from .._core._checked_parameters import is_integer
 from .._pipelines import find_embedded
 from ..sequences import EmbeddedSequences
-from ._style import shorten
 
 _MAX_VECTORS = 1000
-_MAX_LENGTH = 15  # characters of an adjacent word in a label
 
 
 def select_vectors(embedded, block, tokens):
@@ -18,7 +16,7 @@ def select_vectors(embedded, block, tokens):
 
     `tokens` is as for `SimilarityDisplay.from_embedded`.
     """
-    check_from_embedded(embedded)
+    _check_embedded(embedded)
     block = _select_block(embedded, block)
     if block.level == "sequence":
         rows = _sequence_rows(len(embedded), tokens)
@@ -28,7 +26,7 @@ def select_vectors(embedded, block, tokens):
         rows = _token_rows(embedded.tokens, tokens, is_type)
         codes = embedded.tokens.codes[rows]
         words = embedded.tokens.types[codes].tolist()
-        labels = unique_labels(embedded.tokens, rows, words)
+        labels = _unique_labels(embedded.tokens, rows, words)
         rows = codes if is_type else rows
     check_count(len(rows))
     refuse_unknown(block.known[rows], labels)
@@ -53,11 +51,8 @@ def check_count(n):
         raise ValueError(f"compares between 1 and {_MAX_VECTORS} vectors; got {n}.")
 
 
-def check_vectors(vectors, labels, *, need_direction):
-    """Return vectors as float64 (n, dim) and labels as n str, or raise a ValueError.
-
-    ``need_direction=True`` refuses vectors of zeros.
-    """
+def check_vectors(vectors, labels):
+    """Return nonzero vectors as float64 (n, dim) and labels as n str, or raise."""
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
         raise ValueError(
@@ -81,7 +76,7 @@ def check_vectors(vectors, labels, *, need_direction):
             "NaN or infinity."
         )
     is_zero = ~vectors.any(axis=1)
-    if need_direction and is_zero.any():
+    if is_zero.any():
         raise ValueError(
             f"the vector of {labels[int(is_zero.argmax())]!r} is zero, so "
             "that its cosines are undefined. Leave it out."
@@ -89,17 +84,17 @@ def check_vectors(vectors, labels, *, need_direction):
     return vectors, labels
 
 
-def refuse_unknown(known, labels, where=""):
+def refuse_unknown(known, labels):
     """Raise a ValueError that names the labels without a vector."""
     unknown = [str(labels[i]) for i in np.flatnonzero(~np.asarray(known))]
     if unknown:
         raise ValueError(
-            f"{where}no vector for {len(unknown)} of {len(labels)}: "
+            f"no vector for {len(unknown)} of {len(labels)}: "
             f"{', '.join(unknown[:10])}. Leave out unknown ones."
         )
 
 
-def check_from_embedded(embedded):
+def _check_embedded(embedded):
     """Raise a TypeError unless the input of `from_embedded` is EmbeddedSequences."""
     if isinstance(embedded, EmbeddedSequences):
         return
@@ -192,85 +187,10 @@ def _position(tokens, row):
     return sequence, int(row - tokens.offsets[sequence])
 
 
-def unique_labels(tokens, rows, names):
+def _unique_labels(tokens, rows, names):
     """Return names of occurrences, with (sequence, position) if a name is repeated."""
     counts = Counter(names)
     return [
         f"{name} {_position(tokens, row)}" if counts[name] > 1 else name
         for name, row in zip(names, rows, strict=True)
     ]
-
-
-def find_occurrences(tokens, words):
-    """Return the rows of ``tokens.codes`` (n,) with some words, ascending.
-
-    A callable is called once per distinct word.
-    """
-    occurring = tokens.types[np.unique(tokens.codes)].tolist()
-    if callable(words):
-        selected = {word for word in occurring if words(word)}
-        if not selected:
-            name = getattr(words, "__name__", repr(words))
-            raise ValueError(
-                f"{name} selects none of the {len(occurring)} distinct words "
-                f"of the {len(tokens)} sequences."
-            )
-    else:
-        selected = _check_words(words, occurring, len(tokens))
-    codes = np.flatnonzero([word in selected for word in tokens.types])
-    return np.flatnonzero(np.isin(tokens.codes, codes))
-
-
-def _check_words(words, occurring, n_sequences):
-    words = [words] if isinstance(words, str) else list(words)
-    invalid = [word for word in words if not isinstance(word, str)]
-    if invalid or not words:
-        received = f"a collection with {invalid[0]!r}" if invalid else "none"
-        raise TypeError(
-            f"words must be a str, a collection of str, or a function from "
-            f"a str to a bool; got {received}."
-        )
-    missing = [word for word in dict.fromkeys(words) if word not in set(occurring)]
-    if missing:
-        folded = {word.casefold() for word in missing}
-        similar = [word for word in occurring if word.casefold() in folded]
-        hint = f" Did you mean {', '.join(map(repr, similar))}?" if similar else ""
-        raise ValueError(
-            f"{', '.join(map(repr, missing))} does not occur in the "
-            f"{n_sequences} sequences.{hint} Words are matched exactly; pass a "
-            "function to match them otherwise."
-        )
-    return set(words)
-
-
-def context_labels(tokens, rows):
-    """Return each occurrence with its adjacent words, n str without duplicates."""
-    following = np.searchsorted(tokens.offsets, rows, side="right")
-    starts, ends = tokens.offsets[following - 1], tokens.offsets[following]
-    labels = []
-    for row, start, end in zip(rows, starts, ends, strict=True):
-        around = np.arange(max(row - 1, start), min(row + 2, end))
-        words = tokens.types[tokens.codes[around]]
-        short = [
-            word if other == row else shorten(word, _MAX_LENGTH)
-            for word, other in zip(words, around, strict=True)
-        ]
-        labels.append(" ".join(short))
-    return unique_labels(tokens, rows, labels)
-
-
-def occurrence_vectors(embedded, names, rows, labels):
-    """Return the vectors of occurrences by block, {name: (n, dim)}."""
-    check_count(len(rows))
-    if isinstance(names, str):
-        names = [names]
-    vectors = {}
-    for name in embedded.names if names is None else names:
-        block, block_rows = embedded.block(name), rows
-        if block.level == "type":
-            block_rows = embedded.tokens.codes[rows]
-        elif block.level == "sequence":
-            block_rows = embedded.tokens.segment_ids()[rows]
-        refuse_unknown(block.known[block_rows], labels, f"block {name!r}: ")
-        vectors[name] = block.take(block_rows).values
-    return vectors

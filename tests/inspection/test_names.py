@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sk_metaembed.inspection import (
-    SenseProjectionDisplay,
     SimilarityDisplay,
     SourceWeightsDisplay,
 )
@@ -19,9 +18,6 @@ VECTORS = np.random.default_rng(0).normal(size=(4, 3))
     "draw",
     [
         lambda: SimilarityDisplay.from_vectors(VECTORS, NAMES, title="$$"),
-        lambda: SenseProjectionDisplay.from_vectors(
-            {"$$": VECTORS}, NAMES, senses=["$$", "$$", "b", "b"]
-        ),
         lambda: SourceWeightsDisplay(
             np.full((4, 2), 0.5), sources=NAMES[:2], groups=NAMES, counts=[1] * 4
         ).plot(),

@@ -45,7 +45,7 @@ def test_means_are_over_tokens_with_a_vector(dme, embedded):
 
 def test_bars_show_the_weights_with_labels(dme, embedded):
     display = SourceWeightsDisplay.from_estimator(dme, embedded, groups=GROUPS)
-    widths = [[bar.get_width() for bar in bars] for bars in display.bars_[0]]
+    widths = [[bar.get_width() for bar in bars] for bars in display.bars_]
     np.testing.assert_allclose(np.transpose(widths), display.weights)
     ax = display.ax_
     assert ax.figure is display.figure_
@@ -57,23 +57,8 @@ def test_bars_show_the_weights_with_labels(dme, embedded):
     assert shown == {f"{weight:.2f}" for weight in display.weights.ravel()}
 
 
-@pytest.fixture(scope="module")
-def cdme(embedded):
-    cdme = DynamicMetaEmbedding(
-        "context", projection_dim=4, max_epochs=1, random_state=0
-    )
-    return cdme.fit(embedded, GROUPS)
-
-
-def tags_of(embedded):
-    return [["D" if word == "the" else "N" for word in row] for row in embedded.tokens]
-
-
-@pytest.mark.parametrize("kind", ["lists", "function"])
-def test_words_are_grouped_by_tags_or_by_a_function(dme, embedded, kind):
-    groups = tags_of(embedded)
-    if kind == "function":
-        groups = {"chip": "N", "the": "D", "new": "N", "goal": "N"}.get
+def test_words_are_grouped_by_a_function(dme, embedded):
+    groups = {"chip": "N", "the": "D", "new": "N", "goal": "N"}.get
     make = SourceWeightsDisplay.from_estimator
     display = make(dme, embedded, groups=groups, group_label="part of speech")
     weights = dme.attention_weights(embedded)
@@ -104,62 +89,12 @@ def test_groups_without_known_words_are_shown_without_bars(dme, embedded):
     assert display.groups.tolist() == [3, 20]
 
 
-def test_several_estimators_have_a_panel_each(dme, cdme, embedded):
-    make = SourceWeightsDisplay.from_estimators
-    display = make({"DME": dme, "CDME": cdme}, embedded, groups=GROUPS)
-    for number, one in enumerate((dme, cdme)):
-        alone = SourceWeightsDisplay.from_estimator(one, embedded, groups=GROUPS)
-        np.testing.assert_allclose(display.weights[number], alone.weights)
-        widths = [[bar.get_width() for bar in bars] for bars in display.bars_[number]]
-        np.testing.assert_allclose(np.transpose(widths), alone.weights)
-    assert [ax.get_title() for ax in display.axes_] == ["DME", "CDME"]
-    assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
-    frame = display.frame()
-    assert frame["estimator"].tolist() == ["DME", "DME", "CDME", "CDME"]
-    assert frame["group"].tolist() == ["sports", "tech"] * 2
-    assert frame["n_tokens"].tolist() == [20] * 4
-    display.figure_.canvas.draw()
-    boxes = [ax.get_tightbbox() for ax in display.axes_]
-    assert not boxes[0].overlaps(boxes[1])
-    assert boxes[1].x1 <= display.figure_.bbox.x1
-    labels = [ax.xaxis.label.get_window_extent() for ax in display.axes_]
-    assert not labels[0].overlaps(labels[1])
-
-
-def test_estimators_may_have_different_sources(dme, embedded):
-    less = DynamicMetaEmbedding(projection_dim=4, max_epochs=1, random_state=0)
-    less.fit(embedded.select(["large"]), GROUPS)
-
-    class Selecting:
-        steps = ()
-
-        def attention_weights(self, X):
-            return less.attention_weights(X.select(["large"]))
-
-    display = SourceWeightsDisplay.from_estimators(
-        {"one": Selecting(), "both": dme}, embedded
-    )
-    assert display.sources == ["large", "small"]
-    assert np.isnan(display.weights[0, 0, 1])
-    shown = {text.get_text() for text in display.axes_[0].texts}
-    assert shown == {"1.00", ""}
-    names = [text.get_text() for text in display.legend_.get_texts()]
-    assert names == ["large", "small", "even share"]
-
-
-def test_errors_say_what_is_wrong(dme, cdme, embedded):
+def test_errors_say_what_is_wrong(dme, embedded):
     make = SourceWeightsDisplay.from_estimator
-    tags = tags_of(embedded)
     with pytest.raises(ValueError, match=r"20 sequences.*function of the word; .*\(\)"):
         make(dme, embedded, groups="pos")
-    with pytest.raises(ValueError, match="row 1 of groups"):
-        make(dme, embedded, groups=[tags[0], ["N"], *tags[2:]])
     with pytest.raises(ValueError, match="for 30 of 50 weights.*'chip' in sequence 0"):
         make(dme, embedded, groups={"the": "D"}.get)
-    with pytest.raises(TypeError, match="requires a dict of fitted estimators"):
-        SourceWeightsDisplay.from_estimators([dme, cdme], embedded)
-    with pytest.raises(ValueError, match="at least one estimator"):
-        SourceWeightsDisplay.from_estimators({}, embedded)
     with pytest.raises(TypeError, match="an estimator with attention_weights"):
         make(EmbeddingUnion([]), embedded)
     with pytest.raises(ValueError, match=r"each of the 20 sequences.*shape \(3,\)"):
