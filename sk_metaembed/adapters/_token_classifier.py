@@ -56,7 +56,7 @@ class TokenClassifier(
         Cloned, and fitted with one row per token. May be a Pipeline.
     window : int, default=0
         Number of neighbors on each side. Beyond the ends of a sentence they are zeros.
-    scheme : {"IOB2", "IOBES", "BIOES"}, default=None
+    scheme : {"IOB2", "IOBES"}, default=None
         The scheme of the tags: y must follow it, and invalid predictions are repaired
         as by `sk_metaembed.sequences.convert_tags`. None allows any tags.
 
@@ -127,7 +127,7 @@ class TokenClassifier(
         estimator: Any,
         *,
         window: int = 0,
-        scheme: Literal["IOB2", "IOBES", "BIOES"] | None = None,
+        scheme: Literal["IOB2", "IOBES"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.window = window

@@ -106,7 +106,7 @@ def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
     weights : ndarray of float, shape (n_tokens,)
     lengths : ndarray of int, shape (n_sequences,)
     classes : ndarray of str, shape (n_classes,)
-    scheme : {"IOB2", "IOBES", "BIOES"}
+    scheme : {"IOB2", "IOBES"}
     """
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     sums, spans = [], []

@@ -126,7 +126,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     decoder : {"crf", "softmax"}, default="crf"
         Whether scores of adjacent tags are learned, or each token is classified on its
         own.
-    scheme : {"IOB2", "IOBES", "BIOES"}, default=None
+    scheme : {"IOB2", "IOBES"}, default=None
         Tagging scheme: y must follow it, and tag sequences that it does not allow are
         not predicted. None allows any sequence.
 
@@ -258,7 +258,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         random_state: RandomState = None,
         verbose: int = 0,
         decoder: Literal["crf", "softmax"] = "crf",
-        scheme: Literal["IOB2", "IOBES", "BIOES"] | None = None,
+        scheme: Literal["IOB2", "IOBES"] | None = None,
     ) -> None:
         super().__init__(
             attention,

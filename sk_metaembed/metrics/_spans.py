@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     class SpanOptions(TypedDict, total=False):
         """Options of both functions."""
 
-        scheme: Literal["IOB2", "IOBES", "BIOES"]
+        scheme: Literal["IOB2", "IOBES"]
         labels: Iterable[str] | None
         level: Literal["entity", "surface"]
         tokens: Texts | EmbeddedSequences | None
@@ -126,7 +126,7 @@ def span_f1_score(
     y_true: Tags,
     y_pred: Tags,
     *,
-    scheme: Literal["IOB2", "IOBES", "BIOES"] = "IOB2",
+    scheme: Literal["IOB2", "IOBES"] = "IOB2",
     average: Literal["micro", "macro", "weighted"] | None = "micro",
     labels: Iterable[str] | None = None,
     level: Literal["entity", "surface"] = "entity",
@@ -145,7 +145,7 @@ def span_f1_score(
     ----------
     y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
         One tag per token.
-    scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
+    scheme : {"IOB2", "IOBES"}, default="IOB2"
         Tagging scheme.
     average : {"micro", "macro", "weighted"} or None, default="micro"
         "micro" counts all spans together; "macro" is the mean over labels; "weighted"
@@ -255,7 +255,7 @@ def span_classification_report(
     y_true: Tags,
     y_pred: Tags,
     *,
-    scheme: Literal["IOB2", "IOBES", "BIOES"] = "IOB2",
+    scheme: Literal["IOB2", "IOBES"] = "IOB2",
     labels: Iterable[str] | None = None,
     level: Literal["entity", "surface"] = "entity",
     tokens: Texts | EmbeddedSequences | None = None,
@@ -273,7 +273,7 @@ def span_classification_report(
     ----------
     y_true, y_pred : list of lists of str, array of such lists, or TokenSequences
         One tag per token.
-    scheme : {"IOB2", "IOBES", "BIOES"}, default="IOB2"
+    scheme : {"IOB2", "IOBES"}, default="IOB2"
         Tagging scheme.
     labels : list of str, default=None
         Labels to report. None means all labels in `y_true` and `y_pred`, sorted.

@@ -23,7 +23,6 @@ from ._validation import (
     count_missing,
     fill_missing,
     read_rows,
-    refuse_dataset,
 )
 
 __all__ = [
@@ -54,7 +53,6 @@ __all__ = [
     "read_pairs",
     "read_rows",
     "read_tags",
-    "refuse_dataset",
     "refuse_other_rows",
     "tag_classes",
     "tags_to_spans",

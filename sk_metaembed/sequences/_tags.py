@@ -132,7 +132,7 @@ def decode_tags(codes, classes, offsets):
     return np.fromiter(rows, object, len(rows))
 
 
-_LETTERS = {"IOB2": "BIO", "IOBES": "BIESO", "BIOES": "BIESO"}
+_LETTERS = {"IOB2": "BIO", "IOBES": "BIESO"}
 SCHEMES = tuple(_LETTERS)
 _NO_LABEL = "_"  # of spans with the tags "B" and "I" alone, as in seqeval
 
@@ -212,7 +212,7 @@ def tags_to_spans(tags, scheme=None, *, name="y"):
     last = inside & ~np.concatenate([joined, [False]])[: len(codes)]
     starts, ends = np.flatnonzero(first), np.flatnonzero(last)
     valid = parts.among("BS")[codes][starts]
-    if scheme in ("IOBES", "BIOES"):
+    if scheme == "IOBES":
         valid &= parts.among("ES")[codes][ends]
     begin = tags.offsets[rows[starts]]
     return Spans(
@@ -239,7 +239,7 @@ def allowed_transitions(classes, scheme):
     joined = opened[:, None] & (parts.labels[:, None] == parts.labels)
     between = joined | ~inner
     end = np.ones(len(opened), dtype=bool)
-    if letters == _LETTERS["IOBES"]:
+    if scheme == "IOBES":
         between &= inner | ~opened[:, None]
         end = ~opened
     return ~inner, between, end
@@ -269,7 +269,7 @@ def _written(tags, scheme):
     inside += np.arange(len(inside))
     letters[inside] = "I"
     letters[starts] = "B"
-    if _letters_of(scheme) == _LETTERS["IOBES"]:
+    if scheme == "IOBES":
         letters[starts + lengths - 1] = "E"
         letters[starts[lengths == 1]] = "S"
     written = np.full(tags.n_tokens, "O", dtype=object)
@@ -283,7 +283,7 @@ def _written(tags, scheme):
 
 
 @names_errors
-def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.object_]:
+def convert_tags(y: Tags, to: Literal["IOB2", "IOBES"]) -> NDArray[np.object_]:
     """Convert tags to another scheme.
 
     Spans are read like the scorer conlleval reads them, so input may be in IOB1, IOB2
@@ -294,8 +294,8 @@ def convert_tags(y: Tags, to: Literal["IOB2", "IOBES", "BIOES"]) -> NDArray[np.o
     ----------
     y : list of lists of str, array of such lists, Series or TokenSequences
         One tag per token.
-    to : {"IOB2", "IOBES", "BIOES"}
-        The scheme of the result. "BIOES" is another name of "IOBES".
+    to : {"IOB2", "IOBES"}
+        The scheme of the result; "IOBES" is also known as BIOES.
 
     Returns
     -------

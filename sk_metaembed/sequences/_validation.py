@@ -59,7 +59,6 @@ def refuse_other_input(X, allowed=_ALLOWED):
         )
     if is_lazy(X):
         raise TypeError("X is a LazyFrame; call its collect() first.")
-    refuse_dataset(X)
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if not is_rows or isinstance(X, Mapping | Set):
         received = f"{type(X).__name__}: {short_repr(X)}"
@@ -71,32 +70,6 @@ def _names_file(text):
     if isinstance(text, bytes) or len(text) > _MAX_PATH or "\0" in text:
         return False
     return _FILE_NAME.fullmatch(text) is not None or os.path.exists(text)
-
-
-def refuse_dataset(X):
-    """Raise a TypeError for a Dataset or DatasetDict of Hugging Face's datasets.
-
-    Their rows are dicts; a column of a Dataset is a collection of texts.
-    """
-    if hasattr(X, "columns") or not hasattr(X, "column_names"):
-        return
-    name, expression = type(X).__name__, "X"
-    if isinstance(X, Mapping):  # splits
-        expression = f"X[{next(iter(X), 'train')!r}]"
-        columns = next(iter(X.values()), None)
-        columns = getattr(columns, "column_names", None)
-    else:
-        columns = X.column_names
-    columns = list(columns or [])
-    named = f" with columns {short_repr(columns)}" if columns else ""
-    column = columns[0] if len(columns) == 1 else "name of the column"
-    remedy = (
-        f"Select a column of texts, {expression}[{column!r}], or several, "
-        f"{expression}.to_pandas()"
-    )
-    if not hasattr(X, "__len__"):
-        remedy = f"Pass the texts of a column: [row[{column!r}] for row in X]"
-    raise TypeError(f"X is of type {name}{named}; its rows are dicts. {remedy}.")
 
 
 def read_rows(X):

@@ -4,14 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 
 from .._io._text_lines import read_lines
-from ..sequences._api import refuse_dataset
 
 
 def is_stream(X):
     """Return whether X is an iterable to iterate over repeatedly, not a collection."""
     if isinstance(X, Mapping | Set) or not isinstance(X, Iterable):
         return False
-    refuse_dataset(X)
     is_collection = hasattr(X, "__len__") or hasattr(X, "__array__")
     return not is_collection and not isinstance(X, Iterator)
 

@@ -93,7 +93,7 @@ def _tag(estimator, word):
 def span_letter(estimator):
     """Return the prefix of a one-token span in the estimator's tagging scheme."""
     scheme = estimator.get_params().get("scheme")
-    return "S" if scheme in ("IOBES", "BIOES") else "B"
+    return "S" if scheme == "IOBES" else "B"
 
 
 def input_kind(estimator):

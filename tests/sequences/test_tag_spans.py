@@ -51,7 +51,7 @@ def test_no_tags_hold_no_spans():
 def test_a_label_may_hold_dashes_and_may_be_missing():
     row = ["B-creative-work", "I-creative-work", "B", "I", "I-x"]
     expected = ["B-creative-work", "E-creative-work", "B", "E", "S-x"]
-    assert convert_tags([row], to="BIOES").tolist() == [expected]
+    assert convert_tags([row], to="IOBES").tolist() == [expected]
 
 
 @pytest.mark.parametrize(
