@@ -81,20 +81,6 @@ def test_verdicts_give_the_size_and_need_intervals_apart(logic):
     assert found == {name: expected for name, (_, expected) in cases.items()}
 
 
-def test_only_records_of_the_same_processor_are_compared(logic):
-    def taken(processor, *names):
-        return {"processor": processor, "ratios": dict.fromkeys(names, [1, 1, 1])}
-
-    records = [taken("x", "a", "b"), taken("x", "a"), taken("y", "a", "c")]
-    newest, note = logic.baseline(records, "x")
-    assert note == ""
-    assert newest == {"a": records[1], "b": records[0]}
-    newest, note = logic.baseline(records, "z")
-    assert "No record is from this processor (z)" in note
-    assert newest == {}
-    assert logic.baseline([], "z") == ({}, "")
-
-
 @pytest.fixture
 def counted(quick, monkeypatch):
     """Make a workload whose sides return figures in place of being timed."""

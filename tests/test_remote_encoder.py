@@ -225,31 +225,6 @@ def test_errors_say_what_to_do(recipe, server, failure, options, message):
     assert caught.value.__cause__ is None
 
 
-def with_vector(answer, vector):
-    answer["data"][0]["embedding"] = vector
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda answer: {"error": "overloaded"}, "overloaded"),
-        (lambda answer: {**answer, "data": answer["data"][1:]}, "1 vectors for 2"),
-        (lambda answer: with_vector(answer, [1.0, float("nan"), 2.0]), "NaN"),
-    ],
-)
-def test_malformed_answers(recipe, server, tmp_path, change, message):
-    server.failures = [answers(change)]
-    source = source_of(recipe, server, tmp_path)
-    with pytest.raises(RuntimeError, match=f"did not answer as.*{message}"):
-        source.fit(["a b", "c d"])
-    assert len(server.requests) == 1
-    assert EmbeddingCache(tmp_path / "cache").info().entries == 0
-    server.failures = [answers(lambda answer: with_vector(answer, [1.0, 2.0, 3.0]))]
-    with pytest.raises(RuntimeError, match=r"shape \(3,\).*dimensions"):
-        recipe.RemoteEncoder(server.url, "small", 2)(["a"])
-
-
 def test_the_key_is_read_for_each_request_and_kept_nowhere(
     recipe, server, tmp_path, monkeypatch
 ):

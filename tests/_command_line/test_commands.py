@@ -129,21 +129,6 @@ def test_report_compares_sources_and_escapes_the_data(fitted):
     assert HOSTILE in text
 
 
-def test_report_of_a_table_without_strings(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    frame = table()[["phase <b>", "height", "amount"]]
-    frame.to_csv("t.csv", index=False)
-    arguments = ["fit", "t.csv", "--target", "amount", "--report", "r.html"]
-    assert main([*arguments, "--folds", "2"]) == 0
-    text = "\n".join(Checker((tmp_path / "r.html").read_text("utf-8")).text)
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    assert lines[lines.index("seed") + 1] == "0"
-    assert not {"jobs", "metric", "bundle"} & {*lines}
-    assert "Each row with strings" not in text
-    assert "R² on rows that were not used for fitting" in text
-    assert "five groups by the predicted number" in text
-
-
 def test_predict_writes_what_the_pipeline_predicts(
     fitted, tmp_path, monkeypatch, capsys
 ):
@@ -288,17 +273,6 @@ def test_columns_of_a_model_are_required(fitted, tmp_path, capsys):
     assert main(["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]) == 2
     missing = "'phase <b>', 'copy <b>', 'day', 'height'"
     assert f"has no column {missing}" in capsys.readouterr().err
-
-
-def test_columns_of_the_predictions_have_different_names(fitted, tmp_path, capsys):
-    new = table().assign(prediction="old")[:3]
-    new.to_csv(tmp_path / "new.csv", index=False)
-    arguments = ["predict", str(fitted[1] / "t.skm"), str(tmp_path / "new.csv")]
-    arguments += ["--output", str(tmp_path / "p.csv"), "--id", "key"]
-    assert main([*arguments, "prediction"]) == 2
-    assert "--id: predict writes a column named 'prediction'" in capsys.readouterr().err
-    assert main([*arguments, "key"]) == 0
-    assert list(pd.read_csv(tmp_path / "p.csv"))[:2] == ["key", "prediction"]
 
 
 def test_no_rows_have_no_predictions(fitted, tmp_path):

@@ -88,20 +88,6 @@ def test_tags_have_their_likelihood_among_all_paths(chain):
             assert losses.sum().item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-def test_each_token_has_the_likelihood_of_its_tag_given_the_one_before(chain):
-    n_tags, length = len(chain.starts), 4
-    scores = scores_of([length], n_tags)
-    paths, totals = every_path(scores, chain)
-    tags = torch.tensor(paths[len(paths) // 2])
-    losses = tag_losses(scores, chain, grid_of([length]), tags)
-    for i in range(length):
-        agree = [torch.tensor(p[: i + 1]) for p in paths]
-        until = torch.tensor([bool((a == tags[: i + 1]).all()) for a in agree])
-        before = torch.tensor([bool((a[:i] == tags[:i]).all()) for a in agree])
-        expected = totals[before].logsumexp(0) - totals[until].logsumexp(0)
-        assert losses[i].item() == pytest.approx(expected.item(), rel=1e-4, abs=1e-4)
-
-
 def test_the_best_path_is_the_best_of_all(chain):
     scores = scores_of(LENGTHS, len(chain.starts))
     result = best_tags(scores, chain, grid_of(LENGTHS))

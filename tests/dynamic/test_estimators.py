@@ -68,21 +68,6 @@ def test_word_weights_give_a_type_level_block_and_context_a_token_level_one(
     }
 
 
-@pytest.mark.parametrize("gate", ["softmax", "sigmoid"])
-def test_the_scalar_mix_is_reported_per_source(embedded, labels, gate):
-    model = DynamicMetaClassifier("task", gate=gate, encoder="mean", **SMALL)
-    assert not hasattr(model, "layer_weights_")
-    weights = model.fit(embedded, labels).layer_weights_
-    assert list(weights) == list(embedded.names)
-    frame = model.attention_weights(embedded)[list(weights)]
-    known = (frame > 0).all(axis=1)
-    expected = np.tile(list(weights.values()), (known.sum(), 1))
-    np.testing.assert_allclose(frame[known], expected, atol=1e-5)
-    model.set_params(attention="word")
-    assert model.layer_weights_ == weights
-    assert not hasattr(model.fit(embedded, labels), "layer_weights_")
-
-
 @pytest.mark.parametrize("attention", ["word", "context"])
 def test_attention_weights_are_a_row_a_token_and_sum_to_one(
     embedded, labels, attention
@@ -188,14 +173,6 @@ def test_bfloat16_computes_nearly_the_same(embedded, labels):
     full = model.predict_proba(embedded)
     assert not np.array_equal(half, full)
     np.testing.assert_allclose(half, full, atol=0.02)
-
-
-@pytest.mark.usefixtures("callback")
-def test_a_callback_may_end_training(embedded, labels):
-    model = DynamicMetaClassifier(encoder="mean", **SMALL)
-    model.set_callbacks(StopAfter(2)).fit(embedded, labels)
-    assert model.n_iter_ == 2
-    assert model.predict(embedded).shape == (60,)
 
 
 @pytest.mark.usefixtures("callback")

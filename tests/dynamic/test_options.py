@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 import torch
 from scipy import sparse
 from skorch.callbacks import Callback
@@ -12,7 +11,6 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
-    EmbeddedSequences,
 )
 from sk_metaembed.dynamic import _batches
 from sk_metaembed.dynamic._batches import Grid
@@ -145,27 +143,6 @@ def test_continued_training_uses_the_current_settings(embedded, labels):
     assert model.predict(embedded).shape == (60,)
 
 
-def first_moments(net):
-    return [s["exp_avg"].clone() for s in net.optimizer_.state_dict()["state"].values()]
-
-
-class _RecordMoments(Callback):
-    def on_train_begin(self, net, **kwargs):
-        self.moments_ = first_moments(net)
-
-
-def test_warm_start_keeps_the_moments_of_adam(embedded, labels):
-    model = classifier(warm_start=True, callbacks=[("moments", _RecordMoments())])
-    model.fit(embedded, labels)
-    assert dict(model.net_.callbacks_)["moments"].moments_ == []
-    expected = first_moments(model.net_)
-    assert any(moment.any() for moment in expected)
-    model.fit(embedded, labels)
-    actual = dict(model.net_.callbacks_)["moments"].moments_
-    for moment, same in zip(actual, expected, strict=True):
-        assert torch.equal(moment, same)
-
-
 def test_a_net_that_diverges_in_further_training_is_restored(embedded, labels):
     model = classifier().fit(embedded, labels)
     before = model.predict_proba(embedded)
@@ -199,34 +176,12 @@ def test_a_long_mean_in_half_precision_is_exact():
     assert mean.tolist() == [[3.0], [3.0]]
 
 
-def test_types_that_no_sequence_uses_are_not_known(embedded, labels):
-    model = DynamicMetaEmbedding(**SMALL).fit(embedded, labels)
-    (block,) = model.transform(embedded[:1]).blocks
-    used = embedded[:1].tokens.type_counts() > 0
-    assert not block.known[~used].any()
-    assert block.known[used].any()
-
-
 def test_a_source_named_like_a_column_raises(embedded, labels):
     named = embedded.with_blocks([b.rename(f"t{b.name}") for b in embedded.blocks])
     named = named.with_blocks([named.blocks[0].rename("token"), named.blocks[1]])
     model = classifier().fit(named, labels)
     with pytest.raises(ValueError, match="source name 'token' is also"):
         model.attention_weights(named)
-
-
-class _Child(DynamicMetaEmbedding):
-    """A user's subclass."""
-
-
-def test_output_containers_follow_the_parameter(embedded, labels):
-    model = _Child(**SMALL).set_output(transform="pandas")
-    assert isinstance(model.fit_transform(embedded, labels), EmbeddedSequences)
-    model.set_params(output="sequence")
-    assert isinstance(model.transform(embedded), pd.DataFrame)
-    with sklearn.config_context(transform_output="pandas"):
-        out = _Child(**SMALL).fit_transform(embedded, labels)
-    assert isinstance(out, EmbeddedSequences)
 
 
 def test_a_gpu_without_memory_says_what_to_do(embedded, labels, monkeypatch):

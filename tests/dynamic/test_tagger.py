@@ -214,15 +214,3 @@ def test_bad_input_raises(embedded, tags, change, error, message):
         model.predict(embedded)
     with pytest.raises(NotFittedError):
         model.score(embedded, tags)
-
-
-def test_more_that_is_refused(embedded, tags):
-    empty = embedded[np.flatnonzero(embedded.tokens.lengths == 0)]
-    with pytest.raises(ValueError, match="all sentences are empty"):
-        DynamicMetaTagger(**SMALL).fit(empty, [[]] * len(empty))
-    for weights in ({"O": -1}, {"O": "much"}, dict.fromkeys(map(str, "ab"), 1)):
-        with pytest.raises(ValueError, match="class_weight"):
-            DynamicMetaTagger(class_weight=weights, **SMALL).fit(embedded, tags)
-    classes = sorted({"X", *(tag for row in tags for tag in row)})
-    with pytest.raises(ValueError, match=r"\['X'\] are not tags of IOB2"):
-        DynamicMetaTagger(scheme="IOB2", **SMALL).partial_fit(embedded, tags, classes)

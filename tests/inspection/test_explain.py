@@ -5,7 +5,6 @@ from itertools import permutations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -250,24 +249,11 @@ def left_out(value, text):
     return [value([text])[0] - value([other])[0] for other in shorter(text)]
 
 
-class BoundedLog(TransformerMixin, BaseEstimator):
-    """The logarithm, which refuses what is not positive."""
-
-    def fit(self, X, y=None):
-        return self
-
-    def transform(self, X):
-        if (X <= 0).any():
-            raise ValueError("not positive")
-        return np.log(X)
-
-
 REGRESSORS = {"poisson", "transformed"}
 NOT_LINEAR = {
     "max": [Pooling("max"), LogisticRegression()],
     "forest": [Pooling(), RandomForestClassifier(9, random_state=0)],
     "poisson": [Pooling(), PoissonRegressor()],
-    "refusing": [Pooling(), MinMaxScaler((1, 2)), BoundedLog(), LogisticRegression()],
     "transformed": [
         Pooling(),
         TransformedTargetRegressor(Ridge(), func=np.arcsinh, inverse_func=np.sinh),
@@ -398,8 +384,6 @@ def test_original_texts_lack_the_word_too():
 
 def table(kind="pandas"):
     frame = {"remarks": TEXTS, "n": NUMBERS, "kind": CLASSES}
-    if kind == "polars":
-        return pl.DataFrame(frame)
     frame = pd.DataFrame(frame, index=np.arange(100, 160))
     return frame if kind == "pandas" else frame.to_numpy(dtype=object)
 
@@ -417,7 +401,7 @@ def table_pipeline(numbers=False):
     return make_pipeline(columns, RandomForestClassifier(9, random_state=0))
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "numpy"])
+@pytest.mark.parametrize("kind", ["pandas", "numpy"])
 def test_words_and_columns_of_tables(kind):
     frame, column = table(kind), 0 if kind == "numpy" else "remarks"
     pipe = table_pipeline(kind == "numpy").fit(frame, BINARY)
@@ -428,9 +412,7 @@ def test_words_and_columns_of_tables(kind):
 
     def value(row, **changes):
         row = pandas.iloc[[row]].assign(**changes)
-        if kind == "polars":
-            row = pl.DataFrame({name: row[name].to_list() for name in row})
-        elif kind == "numpy":
+        if kind == "numpy":
             row = row.to_numpy(dtype=object)
         return pipe.predict_proba(row)[0, 1]
 

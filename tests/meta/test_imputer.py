@@ -82,16 +82,6 @@ def test_neighbors_by_their_formula():
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_neighbors_that_point_away_count_only_if_all_do():
-    imputer = SourceImputer("neighbors", n_neighbors=2, min_shared=1)
-    for first, expected in ((1.0, 2.0), (-1.0, 5.0)):
-        a = np.array([[1.0], [first], [-1.0]])
-        b = np.array([[0.0], [2.0], [8.0]])
-        X = embed(a, b, known=[None, np.array([False, True, True])])
-        filled = imputer.fit_transform(X).block("b").values
-        assert filled.tolist() == [[expected], [2.0], [8.0]]
-
-
 @both_strategies
 def test_nothing_missing_or_one_source_passes_as_it_is(strategy):
     values, known = planted()

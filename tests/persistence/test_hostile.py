@@ -152,16 +152,6 @@ def test_unsafe_parameters_require_trust(name, tokenizer, tmp_path):
     assert getattr(loaded(parts, tmp_path, trusted=error.value.names), name) is True
 
 
-@pytest.mark.parametrize(("number", "entry"), [(2, "keys"), (3, "names")])
-def test_names_are_not_references(number, entry, tokenizer, tmp_path):
-    """They are checked before references are resolved."""
-    names, values = (["list", {"items": [item]}] for item in ("trusted", True))
-    nodes = [names, values, no_items(), forge.nodes_of(tokenizer)[-1]]
-    nodes[number][1].update({entry: {"ref": 0}, "values": {"ref": 1}})
-    with pytest.raises(SavedFileError, match=f"entry '{entry}' is not a list"):
-        loaded(forge.with_nodes(tokenizer, nodes), tmp_path)
-
-
 @pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust")
 def test_searches_over_unsafe_parameters_require_trust(tmp_path):
     for key in ("trusted", np.str_("trusted")):

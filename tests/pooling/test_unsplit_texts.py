@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,20 +165,6 @@ def test_a_later_fit_changes_nothing(stores):
     other = WordVectors.from_arrays(["a", "be"], np.ones((2, 17)))
     steps[1].set_params(vectors=other, case_fallback=False).fit(["a"])
     assert bits(steps[2].transform(embedded)) == expected
-
-
-def test_rows_keep_their_index(stores):
-    pipe = make_pipeline(
-        Tokenizer(missing="empty"),
-        PretrainedEmbedding(stores["float32"]),
-        Pooling(add_indicator=True),
-    ).set_output(transform="pandas")
-    rows = pd.Series(["To be", None, "Paris"], index=["x", "y", "z"])
-    frame = pipe.fit(rows).transform(rows)
-    assert frame.index.tolist() == ["x", "y", "z"]
-    assert frame["missing"].tolist() == [0, 1, 0]
-    steps = [step for _, step in pipe.steps]
-    assert bits(frame.to_numpy()) == bits(one_by_one(*steps, rows).to_numpy())
 
 
 def test_overflow_is_reported_with_its_row(tmp_path):

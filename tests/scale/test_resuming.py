@@ -22,7 +22,6 @@ from sk_metaembed import (
     Pooling,
     PretrainedEmbedding,
     SVDMetaEmbedding,
-    TextStream,
     Tokenizer,
     Word2VecEmbedding,
     make_embedding_union,
@@ -30,7 +29,6 @@ from sk_metaembed import (
 )
 from sk_metaembed.scale import _partial_output
 
-from ..test_hostile_files import small_disk
 from .test_transform_in_batches import SOURCES, WITH_COLUMNS
 
 # By output, sizes of files at which a process is killed.
@@ -202,14 +200,6 @@ def test_another_pipeline_or_source_or_option_is_refused(
     assert is_like(out, whole)
 
 
-def test_a_stream_with_a_different_tokenizer_is_refused(pipe, texts, out):
-    stream = TextStream(lambda: interrupted(texts, 14), tokenizer="spaces")
-    with pytest.raises(Stop):
-        run(pipe, stream, out)
-    with pytest.raises(ValueError, match="started with a different source"):
-        run(pipe, TextStream(lambda: texts), out)
-
-
 def test_a_file_that_changed_is_refused(folder, pipe, tmp_path):
     source, out = folder / "texts.txt", tmp_path / "out" / "a.npy"
     with pytest.raises(Stop):
@@ -287,19 +277,6 @@ def test_one_process_at_a_time(pipe, texts, tmp_path):
         yield from texts[9:]
 
     assert run(pipe, rows(), out).rows == 23
-
-
-def test_a_disk_that_is_really_full(pipe, texts, whole, tmp_path):
-    with small_disk(tmp_path / "disk", "320k") as disk:
-        (disk / "ballast").write_bytes(bytes(308 * 1024))
-        out = disk / whole.name
-        with pytest.raises(OSError, match="No space left") as caught:
-            run(pipe, texts * 40, out, batch_size=40)
-        assert "free some space, and call it again" in caught.value.__notes__[-1]
-        (disk / "ballast").unlink()
-        assert run(pipe, texts * 40, out, batch_size=40).resumed > 0
-        run(pipe, texts * 40, whole, batch_size=40)
-        assert is_like(out, whole)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows ends a process at this signal")

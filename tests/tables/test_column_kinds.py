@@ -246,15 +246,6 @@ def test_other_cells_are_refused_by_name(cell):
         read_cells(["a", cell], "c")
 
 
-def test_types_may_differ_between_fit_and_transform():
-    kind = column_kind(read_cells(["1", "2", "3.5"] * 5))
-    assert read_floats(read_cells([2, 3.5]), kind).tolist() == [[2], [3.5]]
-    kind = column_kind(read_cells([1, 2, 3.5] * 5))
-    assert read_floats(read_cells(["2", "3.5"]), kind).tolist() == [[2], [3.5]]
-    kind = column_kind(read_cells(COLUMNS["names"][0]))
-    assert read_texts(read_cells([2.0, 3.5]), kind).tolist() == ["2", "3.5"]
-
-
 def test_duplicates():
     columns = [
         [1, 2, None],

@@ -134,14 +134,6 @@ def test_columns_without_texts(value):
     assert not encoder().fit(["a", "b"] * 9).transform([" ", ""]).any()
 
 
-def test_a_null_that_fit_has_not_seen():
-    step = encoder().fit(table()[["notes", "phase"]])
-    result = step.transform(pd.DataFrame({"notes": [None], "phase": [None]}))
-    assert result.shape == (1, 6)
-    assert not result[0, 4:].any()
-    assert np.array_equal(result, step.transform([["", ""]]))
-
-
 def test_values_named_like_the_indicator():
     frame = pl.DataFrame({"part": ["missing", None, "wing", "missing_"] * 15})
     step = encoder().set_output(transform="polars")
@@ -241,11 +233,6 @@ def test_predictions_are_out_of_fold():
     np.testing.assert_array_equal(step.fit_transform(X, Y[::-1])[:, :-1], vectors)
 
 
-def test_texts_of_which_none_can_be_held_out_have_no_predictions():
-    step = encoder(cv=2).fit(["climb", "landing"] * (N_ROWS // 2), Y)
-    assert not [n for n in step.get_feature_names_out() if n.startswith("stacked")]
-
-
 def test_kinds_of_targets():
     X = texts()
     three = np.array(["a", "b", "c"])[np.arange(N_ROWS) % 3]
@@ -301,13 +288,6 @@ def test_words_that_all_rows_share():
     new = ["", "bird hit the wing number 5000", "engine", "wing"]
     assert model.predict(new).tolist() == [False, False, True, False]
     assert np.abs(model.decision_function(new)).max() < 50
-
-
-def test_invalid_estimators():
-    with pytest.raises(ValueError, match='"regressor" or an estimator; got .tree'):
-        make_text_pipeline("tree")
-    with pytest.raises(TypeError, match="instance with fit and predict; got None"):
-        make_text_pipeline(None)
 
 
 def test_invalid_sources():

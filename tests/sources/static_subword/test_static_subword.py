@@ -200,15 +200,6 @@ def test_words_are_means_of_pieces():
     assert source.dims_ == {"staticsubword": tiny_static.DIM}
 
 
-def test_a_word_has_the_pieces_that_it_has_behind_a_space(tmp_path):
-    tiny_static.save(tmp_path, tiny_static.byte_bpe(), config={})
-    source = StaticSubwordEmbedding(tmp_path).fit(["film"])
-    ids = tiny_static.byte_bpe().encode(" film").ids
-    expected = load_file(tmp_path / "model.safetensors")["embeddings"][ids].mean(axis=0)
-    result = source.transform([["film"]]).blocks[0].values[0]
-    np.testing.assert_allclose(result, expected, rtol=1e-6)
-
-
 @pytest.mark.parametrize("make", [tiny_static.wordpiece, tiny_static.byte_bpe])
 def test_files_with_defaults_left_out(tmp_path, make):
     # As in the files of RoBERTa, GPT-2 and MiniLM, of old versions of tokenizers.

@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 import shutil
-import threading
 import warnings
 
 import numpy as np
@@ -91,18 +90,6 @@ def test_a_cache_stores_layers_for_later_requests(
     assert len(passes) == 2 * n_passes
 
 
-def test_a_layer_that_cannot_be_stored_is_named(tmp_path):
-    network = tiny_bert.network()
-    with torch.no_grad():
-        network.encoder.layer[0].output.LayerNorm.weight.fill_(1e6)
-    pair = network, tiny_bert.tokenizer()
-    options = {"cache": tmp_path, "cache_dtype": "float16"}
-    with pytest.raises(ValueError, match=r"Layer 'layer1' of .* as float32\.$"):
-        TransformerEmbedding(pair, layers="all", **options).fit(SENTENCES)
-    selected = TransformerEmbedding(pair, **options)
-    assert selected.fit_transform(SENTENCES).blocks[0].known.all()
-
-
 def test_options_that_change_vectors_are_part_of_the_key(folder):
     options = [
         {},
@@ -176,27 +163,6 @@ def test_a_loaded_pair_that_was_trained_needs_a_new_fit():
     with pytest.raises(ValueError, match="weights changed since fit"):
         source.transform(SENTENCES)
     assert source.fit(SENTENCES).fingerprint_ != before
-
-
-def test_threads_compute_equal_vectors(folder):
-    rows = [["good"] * n + ["king"] for n in range(1, 20)]
-    source = TransformerEmbedding(folder, prompt="query:").fit(SENTENCES)
-    expected = values(source, rows)
-    models.TransformerModel._handles.clear()
-    shared = TransformerEmbedding(folder, prompt="query:").fit(SENTENCES)
-    assert shared._model._network is not source._model._network
-    results = [None] * 8
-
-    def work(i):
-        results[i] = values(shared if i % 2 else clone(shared).fit(rows), rows)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results:
-        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.skipif(
