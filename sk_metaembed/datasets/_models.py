@@ -1,4 +1,4 @@
-"""Models in pip packages: MiniLM, MPNet, WordLlama and tokenlearn."""
+"""Models in pip packages: MiniLM and MPNet."""
 
 from __future__ import annotations
 
@@ -106,77 +106,6 @@ def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
         folder.parent.mkdir(parents=True, exist_ok=True)
         publish(folder, _unpack_mpnet)
     return str(folder)
-
-
-def wordllama_paths() -> tuple[str, str]:
-    """Locate WordLlama's table of subwords: 32,000 pieces of 256 dimensions.
-
-    The files are part of the pip package ``wordllama`` (0.4.0.post1, 17 MB). The table
-    was trained from the input table of Llama 2 on pairs of sentences; its leading 64 or
-    128 dimensions may be used alone.
-
-    Returns
-    -------
-    tuple of (str, str)
-        The paths of weights and tokenizer, for `StaticSubwordEmbedding`.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If the package is not installed.
-
-    See Also
-    --------
-    tokenlearn_path : Locates a smaller, multilingual table.
-
-    References
-    ----------
-    D. L. Miller (2024). WordLlama: recycled token embeddings from large language
-    models. https://github.com/dleemiller/wordllama
-
-    Examples
-    --------
-    >>> from sk_metaembed import StaticSubwordEmbedding
-    >>> from sk_metaembed.datasets import wordllama_paths
-    >>> source = StaticSubwordEmbedding(wordllama_paths())  # doctest: +SKIP
-    """
-    install = "pip install wordllama==0.4.0.post1"
-    weights = package_folder("wordllama", "weights", install=install)
-    tokenizers = package_folder("wordllama", "tokenizers", install=install)
-    return (
-        str(weights / "l2_supercat_256.safetensors"),
-        str(tokenizers / "l2_supercat_tokenizer_config.json"),
-    )
-
-
-def tokenlearn_path() -> str:
-    """Locate a multilingual model2vec model: 276,326 pieces of 64 dimensions.
-
-    The model is part of the pip package ``tokenlearn-static-model`` (0.1.1, 14 MB). Its
-    vocabulary is quantized to 10,000 rows of int8, with a weight for each piece.
-
-    Returns
-    -------
-    str
-        The folder of the model, for `StaticSubwordEmbedding`.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If the package is not installed.
-
-    See Also
-    --------
-    wordllama_paths : Locates an English table of more dimensions.
-
-    Examples
-    --------
-    >>> from sk_metaembed import StaticSubwordEmbedding
-    >>> from sk_metaembed.datasets import tokenlearn_path
-    >>> source = StaticSubwordEmbedding(tokenlearn_path())  # doctest: +SKIP
-    """
-    install = "pip install tokenlearn-static-model==0.1.1"
-    return str(package_folder("static_model", "model", install=install))
 
 
 def _unpack_mpnet(folder):

@@ -86,12 +86,7 @@ def _class_name(model):
         return _class_of_path(path)
     if isinstance(model, WordVectors) or hasattr(model, "key_to_index"):
         return "PretrainedEmbedding"
-    paths = isinstance(model, tuple | list) and model and all(map(_is_path, model))
-    return "StaticSubwordEmbedding" if paths else "TransformerEmbedding"
-
-
-def _is_path(part):
-    return isinstance(part, str | os.PathLike)
+    return "TransformerEmbedding"
 
 
 def _class_of_path(path):

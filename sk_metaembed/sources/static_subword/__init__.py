@@ -1,1 +1,1 @@
-"""Static subword models: model2vec, sentence-transformers and WordLlama."""
+"""Static subword models: model2vec and sentence-transformers."""

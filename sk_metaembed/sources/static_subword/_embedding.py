@@ -1,4 +1,4 @@
-"""StaticSubwordEmbedding: model2vec, sentence-transformers and WordLlama tables."""
+"""StaticSubwordEmbedding: tables of model2vec and of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ if TYPE_CHECKING:
 class StaticSubwordEmbedding(BaseEmbedding):
     r"""Embed words or whole texts with a static table of subword pieces.
 
-    For models of model2vec (such as potion), the StaticEmbedding of
-    sentence-transformers, and WordLlama. They have the vocabulary of a transformer's
+    For models of model2vec (such as potion) and the StaticEmbedding of
+    sentence-transformers. They have the vocabulary of a transformer's
     tokenizer and one vector per piece, and need no network: hundreds of times as fast
     as the transformer that they were distilled from. Only words without any piece are
     unknown.
 
     Parameters
     ----------
-    model : str, path-like or (weights, tokenizer)
-        A folder of model2vec or sentence-transformers, a name on the Hugging Face hub,
-        or the paths of a safetensors file and its tokenizer.json, as WordLlama has
-        them: see `wordllama_paths`. No code of a model is executed.
+    model : str or path-like
+        A folder of model2vec or sentence-transformers, or a name on the Hugging Face
+        hub. No code of a model is executed.
     output : {"words", "mean"}, default="words"
         "words" returns one vector per distinct token, the mean of its pieces, like
         every source of word vectors. "mean" returns the vector of each whole text that
@@ -81,9 +80,8 @@ class StaticSubwordEmbedding(BaseEmbedding):
     [1]_. A text has the mean over its pieces, scaled to unit length if the model says
     so. As in its own library, model2vec cuts a text to `max_length` times the median
     number of characters of a piece, then to `max_length` pieces, and leaves out unknown
-    ones; sentence-transformers and WordLlama count these. WordLlama's ``norm=True`` is
-    ``preprocess="unit"``. Sums are float64 and vectors float32; model2vec rounds to
-    float16 if the table is float16.
+    ones; sentence-transformers counts these. Sums are float64 and vectors float32;
+    model2vec rounds to float16 if the table is float16.
 
     With ``output="mean"`` the original texts are read, with case and punctuation,
     however they were tokenized; token lists are joined by spaces. With "words", the
@@ -94,10 +92,9 @@ class StaticSubwordEmbedding(BaseEmbedding):
     the pieces of a word may depend on its neighbors, so whole texts are split. The
     pieces are the same.
 
-    Tables of float32 and int8 are memory-mapped, others are converted once per process.
-    Pickles contain the path and the fingerprint, not the table. Replace the folder
-    instead of writing into its files while it is in use. `dim` cuts vectors before they
-    are scaled to unit length; sentence-transformers' ``truncate_dim`` cuts them after.
+    A process reads a table once. Pickles contain the path and the fingerprint, not the
+    table. `dim` cuts vectors before they are scaled to unit length;
+    sentence-transformers' ``truncate_dim`` cuts them after.
 
     References
     ----------
@@ -133,7 +130,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "model": [str, os.PathLike, tuple, list],
+        "model": [str, os.PathLike],
         "output": [StrOptions({"words", "mean"})],
         "dim": [Interval(Integral, 1, None, closed="left"), None],
         "max_length": [
@@ -146,7 +143,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
 
     def __init__(
         self,
-        model: StrPath | tuple[StrPath, StrPath],
+        model: StrPath,
         *,
         output: Literal["words", "mean"] = "words",
         dim: int | None = None,
@@ -190,14 +187,5 @@ def _open_model(source):
             "Static subword models require tokenizers: "
             "pip install 'sk_metaembed[subwords]'."
         ) from error
-    model = source.model
-    if isinstance(model, str | os.PathLike):
-        model = os.fspath(model)
-    elif len(model) == 2 and all(isinstance(p, str | os.PathLike) for p in model):
-        model = tuple(map(os.fspath, model))
-    else:
-        raise TypeError(
-            "model must be a folder, a name on the Hugging Face hub, or the paths "
-            f"(weights, tokenizer); got {model!r}."
-        )
+    model = os.fspath(source.model)
     return shared(StaticModel, StaticSpec(model, source.revision, source.dim))

@@ -1,7 +1,7 @@
 """A static subword model, opened once per process and shared by its users.
 
 Fitted sources hold a handle, whose pickle contains the path or name of the model and
-its fingerprint. Its table is memory-mapped and never copied into a pickle.
+its fingerprint. Its table is never copied into a pickle.
 
 If the tokenizer splits a word alike in every text, each distinct word is split once.
 """
@@ -16,7 +16,7 @@ from ..._io._handle import Handle, file_states
 from ..._kernels._compiled import use_compiled
 from ..._kernels._row_sums import sum_rows
 from .._fingerprint import file_digest, fingerprint_of
-from ._model_files import find_files, find_model, read_tensor
+from ._model_files import find_files, find_model, read_tensors
 from ._piece_tokenizer import PieceTokenizer
 
 _CHUNK = 1 << 22  # characters to read at a time
@@ -29,15 +29,15 @@ class StaticSpec(NamedTuple):
 
     Attributes
     ----------
-    model : str or tuple of (str, str)
-        A folder, a name on the Hugging Face hub, or files of weights and tokenizer.
+    model : str
+        A folder, or a name on the Hugging Face hub.
     revision : str or None
         Revision on the hub.
     dim : int or None
         Number of leading dimensions to use.
     """
 
-    model: str | tuple
+    model: str
     revision: str | None = None
     dim: int | None = None
 
@@ -62,13 +62,12 @@ class StaticModel(Handle, keep=2):
     def __init__(self, spec, files):
         self._spec, self._paths = spec, files
         self.tokenizer = PieceTokenizer(files.tokenizer)
-        table = read_tensor(files.weights, files.table)
-        self._mapping = read_tensor(files.weights, "mapping")
-        self._weights = read_tensor(files.weights, "weights")
+        names = files.table, "mapping", "weights"
+        table, self._mapping, self._weights = read_tensors(files.weights, names)
         self._check(table)
         if spec.dim is not None:
             table = np.ascontiguousarray(table[:, : spec.dim])
-        # numba computes with float32 and int8, which stay mapped.
+        # numba computes with float32 and int8.
         self._table = read_only(_as_single(table, np.int8))
         if self._weights is not None:
             self._weights = _as_single(self._weights, np.float64)
@@ -90,11 +89,7 @@ class StaticModel(Handle, keep=2):
 
     @classmethod
     def _unpacked(cls, spec, folder):
-        model = str(folder)
-        if not isinstance(spec.model, str):
-            suffixes = "*.safetensors", "*.json"
-            model = tuple(str(next(folder.glob(suffix))) for suffix in suffixes)
-        return spec._replace(model=model, revision=None)
+        return spec._replace(model=str(folder), revision=None)
 
     def _check(self, table):
         """Check that each piece has a row; compiled code does not."""
@@ -118,9 +113,6 @@ class StaticModel(Handle, keep=2):
                 f"dim={self._spec.dim}, but the vectors in {where} have "
                 f"{table.shape[1]} dimensions."
             )
-        if self._paths.library == "wordllama" and n_ids > len(table):
-            # Ids without a row have the last one.
-            self._mapping = np.minimum(np.arange(n_ids), len(table) - 1)
         n_rows = len(table) if self._mapping is None else len(self._mapping)
         n_weights = n_rows if self._weights is None else len(self._weights)
         if min(n_rows, n_weights) < n_ids:

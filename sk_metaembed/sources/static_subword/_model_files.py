@@ -3,12 +3,8 @@
 Only JSON and safetensors are read: nothing of a model is executed.
 """
 
-import json
-import os
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from .._folder_kind import hint_of_folder, listed_modules, optional_json
 from .._hub import find_folder
@@ -17,8 +13,6 @@ _WEIGHTS = ("model.safetensors", "embeddings.safetensors")
 _TOKENIZER = "tokenizer.json"
 _SETTINGS = ("config.json", "modules.json", "config_sentence_transformers.json")
 _MAX_LENGTH = 512  # the default of model2vec
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
-_DTYPES |= {"I8": "i1", "BF16": "<u2"}
 _EXPECTED = (
     "model.safetensors, tokenizer.json, and config.json (model2vec) or modules.json "
     "(sentence-transformers)"
@@ -35,7 +29,7 @@ class StaticFiles(NamedTuple):
         Name of the tensor with the vectors.
     settings : tuple of Path
         The other files that were read.
-    library : {"model2vec", "sentence-transformers", "wordllama"}
+    library : {"model2vec", "sentence-transformers"}
         Whose files these are.
     normalize : bool
         Whether vectors of texts are scaled to unit length.
@@ -48,8 +42,8 @@ class StaticFiles(NamedTuple):
     weights: Path
     tokenizer: Path
     table: str
-    settings: tuple = ()
-    library: str = "wordllama"
+    settings: tuple
+    library: str
     normalize: bool = False
     max_length: int | None = None
     prefix: str = ""
@@ -61,17 +55,14 @@ class StaticFiles(NamedTuple):
 
 
 def find_model(spec, *, local):
-    """Return a StaticSpec as `find_folder` does, and the folder or pair of files."""
-    if not isinstance(spec.model, str):
-        pair = tuple(os.path.abspath(os.path.expanduser(path)) for path in spec.model)
-        return spec._replace(model=pair), pair
+    """Return a StaticSpec as `find_folder` does, and the folder."""
     files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
     patterns = [*files, *(f"*/{name}" for name in files)]
     return find_folder(spec, _EXPECTED, local=local, allow_patterns=patterns)
 
 
 def find_files(model):
-    """Return the `StaticFiles` of a folder, or of a pair of weights and tokenizer.
+    """Return the `StaticFiles` of a folder.
 
     Raises
     ------
@@ -80,12 +71,6 @@ def find_files(model):
     ValueError
         If the folder has a model of another kind.
     """
-    if not isinstance(model, str | os.PathLike):
-        weights, tokenizer = (Path(part).expanduser() for part in model)
-        for path in (weights, tokenizer):
-            if not path.is_file():
-                raise FileNotFoundError(f"no file {path}.")
-        return StaticFiles(weights, tokenizer, _table_name(weights))
     folder = Path(model)
     hint = hint_of_folder(folder, "StaticSubwordEmbedding")
     modules = listed_modules(folder)
@@ -94,23 +79,24 @@ def find_files(model):
     weights = next((path for path in places if path.is_file()), None)
     if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise FileNotFoundError(
-            f"{folder} is not a static model. Expected {_EXPECTED}. Pass (weights, "
-            f"tokenizer) for files with other names, such as those of WordLlama.{hint}"
+            f"{folder} is not a static model. Expected {_EXPECTED}.{hint}"
         )
     table = _table_name(weights, hint)
     settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
-    files = StaticFiles(weights, weights.parent / _TOKENIZER, table, settings)
+    files = weights, weights.parent / _TOKENIZER, table, settings
     if table == "embeddings":
         config = optional_json(folder / "config.json")
-        return files._replace(
-            library="model2vec",
+        return StaticFiles(
+            *files,
+            "model2vec",
             normalize=bool(config.get("normalize", False)),
             max_length=_checked_length(config.get("max_length", _MAX_LENGTH), folder),
         )
     options = optional_json(folder / "config_sentence_transformers.json")
     prompts = options.get("prompts") or {}
-    return files._replace(
-        library="sentence-transformers",
+    return StaticFiles(
+        *files,
+        "sentence-transformers",
         normalize=any(kind == "Normalize" for kind, _ in modules),
         prefix=prompts.get(options.get("default_prompt_name"), ""),
     )
@@ -158,21 +144,11 @@ def _open(path):
         raise ValueError(f"{path} is corrupt: {error}.") from error
 
 
-def read_tensor(path, name):
-    """Return a tensor of a safetensors file, mapped and read-only; None if absent."""
+def read_tensors(path, names):
+    """Return tensors of a safetensors file; None for those that it does not have."""
     with _open(path) as file:
-        if name not in file.keys():  # noqa: SIM118 (not a dict)
-            return None
-        tensor = file.get_slice(name)
-        shape, kind = tuple(tensor.get_shape()), tensor.get_dtype()
-    if kind not in _DTYPES:
-        raise ValueError(f"{path}: the tensor {name!r} has unsupported dtype {kind}.")
-    if 0 in shape:
-        return np.zeros(shape, _DTYPES[kind])
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        first, _ = json.loads(file.read(length))[name]["data_offsets"]
-    values = np.memmap(path, _DTYPES[kind], "r", offset=8 + length + first, shape=shape)
-    if kind == "BF16":
-        return (values.astype(np.uint32) << 16).view(np.float32)
-    return np.asarray(values)
+        try:
+            present = set(file.keys())
+            return [file.get_tensor(n) if n in present else None for n in names]
+        except TypeError as error:  # NumPy has no bfloat16
+            raise ValueError(f"{path} has an unsupported dtype: {error}.") from error

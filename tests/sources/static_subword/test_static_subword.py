@@ -14,7 +14,6 @@ from tokenizers.pre_tokenizers import Punctuation
 
 import sk_metaembed
 from sk_metaembed import StaticSubwordEmbedding, Tokenizer
-from sk_metaembed.datasets import wordllama_paths
 from sk_metaembed.sequences import _split
 from sk_metaembed.sources.static_subword import _model, _piece_tokenizer
 from sk_metaembed.sources.static_subword._piece_tokenizer import PieceTokenizer
@@ -115,20 +114,6 @@ def test_sentence_transformers(tmp_path, normalize):
         if normalize:
             expected /= np.linalg.norm(expected)
         np.testing.assert_allclose(row, expected, atol=1e-6)
-
-
-def test_wordllama():
-    wordllama = pytest.importorskip("wordllama")
-    from tokenizers import Tokenizer as Fast
-
-    weights, tokenizer = wordllama_paths()
-    table = load_file(weights)["embedding.weight"]
-    own = wordllama.WordLlamaInference(table, Fast.from_file(tokenizer))
-    source = StaticSubwordEmbedding((weights, tokenizer), output="mean")
-    np.testing.assert_allclose(embed(source, TEXTS), own.embed(ENCODABLE), atol=1e-6)
-    unit = clone(source).set_params(preprocess="unit")
-    expected = own.embed(ENCODABLE[:1], norm=True)
-    np.testing.assert_allclose(embed(unit, TEXTS[:1]), expected, atol=1e-6)
 
 
 TOKENIZERS = {
@@ -251,15 +236,13 @@ def test_pickles_refer_to_the_files(tmp_path):
     assert not np.allclose(embed(clone(source), TEXTS), expected)
 
 
-@pytest.mark.parametrize("kind", ["folder", "nested", "pair"])
+@pytest.mark.parametrize("kind", ["folder", "nested"])
 @pytest.mark.parametrize("bundle", [False, True])
 def test_saved_files(tmp_path, kind, bundle):
     if kind == "nested":
         model = tiny_static.save_sentence_encoder(tmp_path / "m", normalize=True)
     else:
         model = tiny_static.save(tmp_path / "m")
-    if kind == "pair":
-        model = str(model / "model.safetensors"), str(model / "tokenizer.json")
     source = StaticSubwordEmbedding(model, output="mean")
     expected = embed(source, TEXTS)
     path = sk_metaembed.save(source, tmp_path / "s.skm", bundle=bundle)
@@ -307,7 +290,6 @@ def test_errors(tmp_path):
 
     fails(FileNotFoundError, "there is no folder", tmp_path / "none")
     fails(FileNotFoundError, "Expected model.safetensors", tmp_path)
-    fails(FileNotFoundError, "no file", (folder / "no.safetensors", "tokenizer.json"))
     fails(ValueError, "dim=7, but .* 6 dimensions", dim=7)
     for name, content, message in CORRUPT:
         (folder / name).write_text(content)
