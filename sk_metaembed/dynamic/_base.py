@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from ._parameters import (
     MixerKind,
     read_train_options,
 )
-from ._targets import check_classes, label_weights
+from ._targets import label_weights
 from ._trainable import (
     TrainedSources,
     check_dims,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition):
     """Train a mixer of sources, an encoder and a head on y.
 
-    A subclass has ``_make_target(y, classes, weights)``, and an ``__init__`` of its own
+    A subclass has ``_make_target(y, weights)``, and an ``__init__`` of its own
     if it has more parameters or other defaults.
     """
 
@@ -91,7 +90,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         class_weight: ClassWeight = None,
         device: str = "auto",
         callbacks: Sequence[Any] | None = None,
-        warm_start: bool = False,
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -119,7 +117,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         self.class_weight = class_weight
         self.device = device
         self.callbacks = callbacks
-        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
@@ -137,8 +134,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         """Train on labeled sequences.
 
         Unless `early_stopping` is False or `X_val` is given, a part of the sequences is
-        held out to find the best epoch. The net starts from new weights, except with
-        ``warm_start=True``: then it starts from the weights of the last fit.
+        held out to find the best epoch.
 
         Parameters
         ----------
@@ -169,77 +165,21 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         A keyboard interrupt ends training as early stopping does: with the best weights
         so far. If `fit` fails, the estimator remains as it was before.
         """
-        resumes = self.warm_start and hasattr(self, "net_")
-        return self._fit(X, y, sample_weight, resumes, validation=(X_val, y_val))
-
-    @rollback_on_error
-    @with_callbacks
-    def partial_fit(
-        self,
-        X: Input,
-        y: ArrayLike | Tags | None = None,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Train for one more epoch, without a held-out part.
-
-        For data that arrive in parts, and for training loops with their own stopping
-        rule. The weights are those of the last call, even if an earlier call had better
-        ones.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences or SequencePairs of shape (n_sequences,)
-            With the blocks of the first call.
-        y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
-            As for `fit`.
-        classes : array-like, default=None
-            All labels that can occur; required in the first call unless y has them all.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence in the loss.
-
-        Returns
-        -------
-        estimator instance
-            The trained estimator.
-
-        Notes
-        -----
-        The first call determines the classes, mean and scale of numbers, and the scale
-        of the sources.
-        ``class_weight="balanced"`` balances the labels of each call.
-        """
-        return self._fit(X, y, sample_weight, hasattr(self, "net_"), classes=classes)
-
-    def _fit(self, X, y, sample_weight, resumes, *, classes=None, validation=None):
-        """Train for all epochs, or for one and without a held-out part."""
         self._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
         check_sizes(self.encoder_dim, "encoder_dim")
         self._read_train_options()
-        X = self._read(X, fitted=resumes)
-        y = self._read_target(y, X)
-        weights = checked_weights(sample_weight, X)
-        if not weights.all():
-            rows = np.flatnonzero(weights)
-            X, y, weights = X[rows], y[rows], weights[rows]
+        X, y, weights = self._read_rows(X, y, sample_weight)
         tokens, blocks = tokens_and_blocks(X)
-        trained = TrainedSources(trainable_pairs(self), tokens)
-        if resumes:
-            trained.resume(self._trained)
-        else:
-            dims = {block.name: block.dim for block in blocks}
-            check_dims(dims, trained, self.projection_dim, self.layer_norm)
-            self.dims_in_, self._reads_pairs = dims, isinstance(X, SequencePairs)
-            self._target = self._make_target(y, classes, weights)
-            if validation is not None:  # a part of the data may lack any class
-                self._target.warn_of_rare(y)
-            if self._target.classes is not None:
-                self.classes_ = self._target.classes
-            self._random = check_random_state(self.random_state)
-        # Set also if training continues, because learning rates may have changed.
-        self._trained = trained
-        check_classes(classes, self._target)
+        self._trained = TrainedSources(trainable_pairs(self), tokens)
+        self.dims_in_ = {block.name: block.dim for block in blocks}
+        check_dims(self.dims_in_, self._trained, self.projection_dim, self.layer_norm)
+        self._reads_pairs = isinstance(X, SequencePairs)
+        self._target = self._make_target(y, weights)
+        self._target.warn_of_rare(y)
+        if self._target.classes is not None:
+            self.classes_ = self._target.classes
+        self._random = check_random_state(self.random_state)
         codes = self._target.encode(y)
         weights = weights * self._target.weigh(self.class_weight, codes)
         if not weights.any():
@@ -247,13 +187,21 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
         data = X, codes, (weights / weights.mean()).astype(np.float32)
-        held_out = self._read_validation(*validation) if validation else None
-        net = self.net_ if resumes else None
-        self._train(net, y, data, held_out, is_partial=validation is None)
+        self._train(y, data, self._read_validation(X_val, y_val))
         return self
 
-    def _train(self, previous, y, data, held_out, is_partial):
-        """Train a new net, or continue with the previous one, and set `net_`.
+    def _read_rows(self, X, y, sample_weight):
+        """Return sequences, targets and weights, without rows of weight 0."""
+        X = self._read(X, fitted=False)
+        y = self._read_target(y, X)
+        weights = checked_weights(sample_weight, X)
+        if weights.all():
+            return X, y, weights
+        rows = np.flatnonzero(weights)
+        return X[rows], y[rows], weights[rows]
+
+    def _train(self, y, data, held_out):
+        """Train a new net, and set `net_`.
 
         `data` and `held_out` are tuples of sequences, encoded targets and weights;
         `held_out` may be None. Callbacks read y.
@@ -263,43 +211,26 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         from ._batches import count_batches
         from .training._fit import explained_memory_errors, split, train
 
-        # A loaded net stays on its device.
-        device = resolve_device(previous.device if previous else self.device)
-        with explained_memory_errors(self.batch_size), self._restored(previous):
+        device = resolve_device(self.device)
+        with explained_memory_errors(self.batch_size):
             train_set, valid_set = self._data_set(*data, device), None
             if held_out is not None:
                 valid_set = self._data_set(*held_out, device)
-            elif self.early_stopping and not is_partial:
+            elif self.early_stopping:
                 labels, size = self._target.stratify(data[1]), self.validation_fraction
                 train_set, valid_set = split(train_set, labels, size, self._random)
             batch_size = self._count_batch_size(len(train_set))
-            n_batches, n_steps = count_batches(len(train_set), batch_size), None
-            n_epochs = 1 if is_partial else self._count_epochs(n_batches, valid_set)
-            if not is_partial and valid_set is None:
-                n_steps = n_epochs * n_batches
+            n_batches = count_batches(len(train_set), batch_size)
+            n_epochs = self._count_epochs(n_batches, valid_set)
+            n_steps = n_epochs * n_batches if valid_set is None else None
             monitor = None if valid_set is None else self._target.monitor
             with reported_fit(self, data[0], y, n_epochs) as tasks:
                 seed = self._draw_seed()
                 net = self._make_net(device, batch_size, seed, monitor, n_steps)
-                self.net_ = train(
-                    net,
-                    previous,
-                    train_set,
-                    valid_set,
-                    n_epochs=n_epochs,
-                    seed=seed,
-                    tasks=tasks,
-                )
+                options = {"n_epochs": n_epochs, "seed": seed, "tasks": tasks}
+                self.net_ = train(net, train_set, valid_set, **options)
                 self.history_ = self.net_.history
                 self.n_iter_ = len(self.history_)
-
-    def _restored(self, net):
-        """Return a context that restores a net in place if training it fails."""
-        from .._training._net_state import restored_on_error
-
-        if net is None:
-            return nullcontext()
-        return restored_on_error(net, net.iterator_train__rng, self._random)
 
     def _data_set(self, X, codes, weights, device):
         """Return the `SequenceDataset` of the rows whose weight is not 0."""

@@ -137,10 +137,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
         replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
-    warm_start : bool, default=False
-        Start from the weights of the last fit and the state of its optimizer, such as
-        Adam's moments, with `lr` as learning rate. The parameters of the network must
-        not have changed.
     random_state : int, RandomState or None, default=None
         Seeds weights, batches, dropout and the held-out part.
     verbose : int, default=0
@@ -277,7 +273,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         class_weight: ClassWeight = None,
         device: str = "auto",
         callbacks: Sequence[Any] | None = None,
-        warm_start: bool = False,
         random_state: RandomState = None,
         verbose: int = 0,
         output: Literal["tokens", "sequence"] = "tokens",
@@ -307,14 +302,13 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             class_weight=class_weight,
             device=device,
             callbacks=callbacks,
-            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )
         self.output = output
 
-    def _make_target(self, y, classes, weights):
-        return any_target(y, classes, weights)
+    def _make_target(self, y, weights):
+        return any_target(y, weights)
 
     @rollback_on_error
     def fit_transform(

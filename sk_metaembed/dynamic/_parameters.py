@@ -45,7 +45,6 @@ CONSTRAINTS = {
     "class_weight": [StrOptions({"balanced"}), dict, list, None],
     "device": [str],
     "callbacks": [list, tuple, None],
-    "warm_start": ["boolean"],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }

@@ -164,10 +164,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
         replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
-    warm_start : bool, default=False
-        Start from the weights of the last fit and the state of its optimizer, such as
-        Adam's moments, with `lr` as learning rate. The parameters of the network must
-        not have changed.
     random_state : int, RandomState or None, default=None
         Seeds weights, batches, dropout and the held-out part.
     verbose : int, default=0
@@ -241,8 +237,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     ['pos', 'neg']
     >>> clf.attention_weights(X[:1]).columns.tolist()
     ['sequence', 'position', 'token', 'one-hot']
-    >>> clf.partial_fit(X, y).n_iter_  # one more epoch
-    21
 
     Trainable sources read texts themselves:
 
@@ -257,8 +251,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     _target_kind = "classes"
 
-    def _make_target(self, y, classes, weights):
-        return classification_target(y, classes)
+    def _make_target(self, y, weights):
+        return classification_target(y)
 
     def predict(self, X: Input) -> NDArray[Any]:
         """Return the predicted labels.
@@ -418,10 +412,6 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
         replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
-    warm_start : bool, default=False
-        Start from the weights of the last fit and the state of its optimizer, such as
-        Adam's moments, with `lr` as learning rate. The parameters of the network must
-        not have changed.
     random_state : int, RandomState or None, default=None
         Seeds weights, batches, dropout and the held-out part.
     verbose : int, default=0
@@ -482,7 +472,7 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
 
     _target_kind = "numbers"
 
-    def _make_target(self, y, classes, weights):
+    def _make_target(self, y, weights):
         return NumberTarget(y, weights)
 
     def predict(self, X: Input) -> NDArray[np.float64]:

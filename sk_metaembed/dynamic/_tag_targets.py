@@ -37,8 +37,6 @@ class TagTarget(BaseTarget):
     ----------
     y : TokenSequences
         The tags.
-    classes : array-like of str, default=None
-        All tags; by default the tags in y.
     loss : {"crf", "softmax"}
         Parameter of `TagLoss`.
     monitor : {"valid_f1", "valid_acc"}
@@ -46,13 +44,11 @@ class TagTarget(BaseTarget):
     """
 
     is_classification = True
-    takes_classes = True
     per_token = True
     unseen: tuple[str, ...] = ()  # tags of held-out sentences only
 
-    def __init__(self, y, classes=None, *, loss, monitor):
-        classes = tag_classes(y) if classes is None else np.asarray(classes)
-        self.classes = np.unique(classes.astype(str))
+    def __init__(self, y, *, loss, monitor):
+        self.classes = tag_classes(y).astype(str)
         self.n_outputs = len(self.classes)
         self.loss = loss
         self.monitor = monitor

@@ -115,10 +115,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         Additional callbacks, or (name, callback) pairs. A skorch ``LRScheduler``
         replaces the linear decrease of the learning rate. scikit-learn's own callbacks
         are set with ``set_callbacks``.
-    warm_start : bool, default=False
-        Start from the weights of the last fit and the state of its optimizer, such as
-        Adam's moments, with `lr` as learning rate. The parameters of the network must
-        not have changed.
     random_state : int, RandomState or None, default=None
         Seeds weights, batches, dropout and the held-out part.
     verbose : int, default=0
@@ -254,7 +250,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         class_weight: dict[str, float] | Literal["balanced"] | None = None,
         device: str = "auto",
         callbacks: Sequence[Any] | None = None,
-        warm_start: bool = False,
         random_state: RandomState = None,
         verbose: int = 0,
         decoder: Literal["crf", "softmax"] = "crf",
@@ -284,7 +279,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             class_weight=class_weight,
             device=device,
             callbacks=callbacks,
-            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )
@@ -350,14 +344,14 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             check_scheme(tags, self.scheme)
         return tags
 
-    def _make_target(self, y, classes, weights):
-        if classes is None and y.n_tokens == 0:
+    def _make_target(self, y, weights):
+        if y.n_tokens == 0:
             raise ValueError(
                 "y has no tags because all sentences are empty; at least one token is "
                 "required."
             )
         monitor = "valid_acc" if self.scheme is None else "valid_f1"
-        return TagTarget(y, classes, loss=self.decoder, monitor=monitor)
+        return TagTarget(y, loss=self.decoder, monitor=monitor)
 
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags

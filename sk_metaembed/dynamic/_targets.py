@@ -16,16 +16,6 @@ from .._core._targets import (
 )
 
 
-def check_classes(classes, target):
-    """Raise unless `classes`, if given, are the classes of a target."""
-    if classes is None or not target.takes_classes or target.has_classes(classes):
-        return
-    raise ValueError(
-        f"classes={list(classes)} differ from the first call, "
-        f"{target.classes.tolist()}. Pass the same, or train a clone."
-    )
-
-
 def warn_of_unseen(labels, name="y_val", noun="row"):
     """Warn of held-out labels that were not seen in training, if there are any."""
     if len(labels):
@@ -48,7 +38,6 @@ class BaseTarget:
     """
 
     monitor = "valid_loss"
-    takes_classes = False
     per_token = False
 
     def weigh(self, class_weight, codes):
@@ -66,10 +55,6 @@ class BaseTarget:
     def warn_of_rare(self, y):
         """Warn of classes with very few rows, if the target has classes."""
 
-    def has_classes(self, classes):
-        """Return whether these are the classes, in any order."""
-        return np.array_equal(np.unique(classes), self.classes)
-
     def stratify(self, codes):
         """Return the labels to stratify the held-out part by, None for other targets.
 
@@ -83,26 +68,15 @@ class LabelTarget(BaseTarget):
 
     loss = "cross-entropy"
     monitor = "valid_acc"
-    takes_classes = True
     is_classification = True
 
-    def __init__(self, y, classes=None):
-        y = column_or_1d(y, warn=True)
-        self.classes = np.unique(y if classes is None else np.asarray(classes))
+    def __init__(self, y):
+        self.classes = np.unique(column_or_1d(y, warn=True))
         self.n_outputs = len(self.classes)
 
     def encode(self, y, name="y"):
         """Return labels as row numbers of `classes`, int64."""
-        y = column_or_1d(y, warn=True)
-        unseen = np.flatnonzero(~np.isin(y, self.classes))
-        if len(unseen):
-            row = int(unseen[0])
-            raise ValueError(
-                f"{name}: label {y.tolist()[row]!r} at row {row} is not one of the "
-                f"classes {self.classes.tolist()}. Pass every class in partial_fit's "
-                "`classes`, or fit again on all the data."
-            )
-        return np.searchsorted(self.classes, y).astype(np.int64)
+        return np.searchsorted(self.classes, column_or_1d(y)).astype(np.int64)
 
     def encode_held_out(self, y, name="y_val"):
         """Return row numbers of `classes`; their number for labels not seen before."""
@@ -141,7 +115,7 @@ class IndicatorTarget(BaseTarget):
     loss = "binary-cross-entropy"
     is_classification = True
 
-    def __init__(self, y, classes=None):
+    def __init__(self, y):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
 
@@ -206,15 +180,8 @@ def check_columns(y, n_columns, name="y"):
         )
 
 
-def classification_target(y, classes=None):
-    """Return the target for labels or label sets.
-
-    Parameters
-    ----------
-    y : ndarray
-    classes : array-like, default=None
-        All labels that can occur; by default the labels in y.
-    """
+def classification_target(y):
+    """Return the target for labels or label sets."""
     if is_indicator(y):
         return IndicatorTarget(y)
     refuse_amounts(y)
@@ -224,14 +191,14 @@ def classification_target(y, classes=None):
             f"with a column per label; got shape {y.shape}. Fit one estimator per "
             "column for several columns of labels."
         )
-    return LabelTarget(y, classes)
+    return LabelTarget(y)
 
 
-def any_target(y, classes=None, weights=None):
+def any_target(y, weights=None):
     """Return the target for y: numbers if continuous, otherwise labels."""
     if y.dtype != object and is_continuous(y):
         return NumberTarget(y, weights)
-    return classification_target(y, classes)
+    return classification_target(y)
 
 
 def label_weights(class_weight, codes, target):

@@ -31,7 +31,7 @@ class TrainedSources:
 
     A trainable source has the method ``prepare(tokens)``, which is called with the
     TokenSequences of the training fold. It returns a small object that can be pickled,
-    that is equal to another one if both describe the same network, and that has
+    and that has
 
     ``dims``, ``levels``
         Dimension and level of each kind of vectors, by name. Levels are "token" or
@@ -49,9 +49,6 @@ class TrainedSources:
         returns the pieces of some sequences, or of some types if the level is "type";
         and ``known``, a dict from level to an array of bool. If its types differ from
         those of the tokens it also has ``codes``, an array with the type of each token.
-    ``resume(before)``
-        Optional. Called if training continues, with the object of the last fit, which
-        equals this one: it takes over what was learned from the tokens of that fold.
 
     Parameters
     ----------
@@ -80,33 +77,8 @@ class TrainedSources:
                 self.dims[f"{name}__{kind}" if several else name] = dim
             self.levels += [opened.levels[kind] for kind in opened.dims]
 
-    def resume(self, before):
-        """Take over what the sources of the last fit have learned from its tokens.
-
-        Raises a ValueError unless the sources are the same.
-        """
-        if self != before:
-            raise ValueError(
-                "Training continues with the net of the last fit, whose trainable "
-                f"sources are {before}, but `trainable` is {self}. Only their learning "
-                "rates can change. Reset it, use warm_start=False, or fit a clone."
-            )
-        for now, last in zip(self.opened, before.opened, strict=True):
-            if hasattr(now, "resume"):
-                now.resume(last)
-
     def __len__(self):
         return len(self.opened)
-
-    def __eq__(self, other):
-        if not isinstance(other, TrainedSources):
-            return NotImplemented
-        return self.names == other.names and self.opened == other.opened
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self):
-        return repr(list(zip(self.names, self.opened, strict=True)))
 
 
 def trainable_pairs(model):

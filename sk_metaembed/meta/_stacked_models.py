@@ -319,7 +319,6 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, prepare=None):
             params = weight_params(estimator, sample_weight[train])
         rows = X[train] if prepare is None else prepare(X[train])
         model = clone(estimator).fit(rows, target.y[train], **params)
-        _trim(model)
         models.append(model)
         if len(test):
             out[test] = decisions(model, X[test]) - target.center
@@ -327,13 +326,6 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, prepare=None):
     if len(seen):
         out[seen] = decisions(models, X[seen]) - target.center
     return models, out
-
-
-def _trim(model):
-    """Drop the state by which a net could be trained further: twice its size."""
-    net = getattr(model, "net_", None)
-    if hasattr(net, "trim_for_prediction"):
-        net.trim_for_prediction()
 
 
 def held_out_score(target, rows, sample_weight, decisions):

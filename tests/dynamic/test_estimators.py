@@ -122,24 +122,6 @@ def test_best_weights_are_kept(embedded, labels):
     assert model.score(X, y, weights) == pytest.approx(best)
 
 
-def test_warm_start_and_partial_fit_continue_training(embedded, labels):
-    options = SMALL | {"encoder": "mean", "max_epochs": 2, "early_stopping": False}
-    model = DynamicMetaClassifier(warm_start=True, **options).fit(embedded, labels)
-    net = model.net_
-    model.fit(embedded, labels)
-    assert model.net_ is net
-    assert model.n_iter_ == 4
-    again = DynamicMetaClassifier(**options)
-    for rows in (slice(0, 30), slice(30, 60)):
-        again.partial_fit(embedded[rows], labels[rows], classes=["high", "low", "mid"])
-    assert again.n_iter_ == 2
-    assert again.predict_proba(embedded).shape == (60, 3)
-    with pytest.raises(
-        ValueError, match="label 'new' at row 0 is not one of the classes"
-    ):
-        again.partial_fit(embedded[:1], ["new"])
-
-
 def test_pickle_is_small_and_predicts_the_same(embedded, labels):
     model = DynamicMetaClassifier(encoder="mean", **SMALL).fit(embedded, labels)
     data = pickle.dumps(model)

@@ -68,9 +68,9 @@ def test_columns_of_labels_are_refused(kind, embedded, labels):
 
 def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
     sets = np.column_stack([labels == "high", labels == "low"]).astype(int)
-    model = classifier().partial_fit(embedded, sparse.csr_matrix(sets))
+    model = classifier().fit(embedded, sparse.csr_matrix(sets))
     with pytest.raises(ValueError, match="got 3 at row 0, column"):
-        model.partial_fit(embedded, 3 * sets)
+        model.fit(embedded, sets, X_val=embedded, y_val=3 * sets)
     with pytest.raises(ValueError, match="MultiLabelBinarizer"):
         classifier().fit(embedded, [["a"], ["a", "b"]] * 30)
     with pytest.raises(ValueError, match=r"got shape \(60, 2, 1\)"):
@@ -83,18 +83,15 @@ def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
 
 
 @pytest.mark.parametrize(
-    ("model", "method", "class_weight"),
-    [
-        (DynamicMetaRegressor, "fit", "balanced"),
-        (DynamicMetaEmbedding, "partial_fit", {1.0: 2.0}),
-    ],
+    ("model", "class_weight"),
+    [(DynamicMetaRegressor, "balanced"), (DynamicMetaEmbedding, {1.0: 2.0})],
 )
-def test_numbers_take_no_class_weight(embedded, model, method, class_weight):
+def test_numbers_take_no_class_weight(embedded, model, class_weight):
     numbers = np.linspace(0, 1, len(embedded))
     model = model(**SMALL | {"encoder": "mean"}, class_weight=class_weight)
     message = "class_weight=.* needs labels, but y holds numbers.*sample_weight"
     with pytest.raises(ValueError, match=message):
-        getattr(model, method)(embedded, numbers)
+        model.fit(embedded, numbers)
 
 
 @pytest.mark.parametrize(
@@ -116,43 +113,9 @@ def test_any_fraction_leaves_a_row_to_train_on(embedded, labels, n):
     assert model.predict(embedded).shape == (60,)
 
 
-def test_class_weights_hold_for_a_batch_without_the_class(embedded, labels):
-    model = classifier(class_weight={"high": 3}).partial_fit(embedded, labels)
-    low = labels == "low"
-    assert model.partial_fit(embedded[low], labels[low]).n_iter_ == 2
-    with pytest.raises(ValueError, match="differ from the first call"):
-        model.partial_fit(embedded, labels, classes=["high", "low", "mid"])
+def test_no_sequences_are_refused(embedded, labels):
     with pytest.raises(ValueError, match="at least one sequence"):
-        model.partial_fit(embedded[:0], labels[:0])
-
-
-def test_continued_training_uses_the_current_settings(embedded, labels):
-    model = classifier(warm_start=True, max_epochs=30, lr=0.3, n_iter_no_change=2)
-    model.fit(embedded, labels)
-    (group,) = model.net_.optimizer_.param_groups
-    assert group["lr"] < 0.3  # a plateau came
-    options = {"weight_decay": 0.5, "dtype": "bfloat16"}
-    model.set_params(lr=0.01, batch_size=7, train_options=options)
-    model.set_params(early_stopping=False, max_epochs=1).fit(embedded, labels)
-    (group,) = model.net_.optimizer_.param_groups
-    assert (group["lr"], group["weight_decay"]) == (0.01, 0.5)
-    assert model.net_.batch_size == 7
-    assert model.net_.autocast
-    with pytest.raises(ValueError, match="encoder is 'mean', but 'gru' is requested"):
-        model.set_params(encoder="gru").fit(embedded, labels)
-    assert model.predict(embedded).shape == (60,)
-
-
-def test_a_net_that_diverges_in_further_training_is_restored(embedded, labels):
-    model = classifier().fit(embedded, labels)
-    before = model.predict_proba(embedded)
-    huge = [
-        type(b)(b.name, b.values * (3e38 / np.abs(b.values).max()), b.level)
-        for b in embedded.blocks
-    ]
-    with pytest.raises(FloatingPointError):
-        model.partial_fit(embedded.with_blocks(huge), labels)
-    np.testing.assert_array_equal(model.predict_proba(embedded), before)
+        classifier().fit(embedded[:0], labels[:0])
 
 
 class _Interrupt(Callback):

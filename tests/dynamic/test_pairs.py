@@ -182,18 +182,13 @@ def test_the_other_kind_than_in_fit_is_refused(pairs, labels):
     for call in (
         lambda: on_pairs.predict(single),
         lambda: on_pairs.attention_weights(single),
-        lambda: on_pairs.partial_fit(single, labels),
         lambda: on_pairs.predict([("a text", "another")]),
         lambda: on_pairs.fit(pairs, labels, X_val=single, y_val=labels),
     ):
         with pytest.raises(TypeError, match=r"fitted on pairs.*PairEncoder"):
             call()
-    for call in (
-        lambda: alone.predict(pairs),
-        lambda: alone.partial_fit(pairs, labels),
-    ):
-        with pytest.raises(TypeError, match=r"single sequences.*X\.first"):
-            call()
+    with pytest.raises(TypeError, match=r"single sequences.*X\.first"):
+        alone.predict(pairs)
     with pytest.raises(TypeError, match="must hold single sequences"):
         DynamicMetaTagger().fit(pairs, [["O"]] * N)
     alone.fit(pairs, labels)

@@ -85,10 +85,6 @@ def test_the_learning_rate_falls_linearly_to_zero():
     model = DynamicMetaClassifier(**options, max_epochs=3).fit(X, y)
     expected = 0.01 * np.arange(12, 0, -1) / 12
     np.testing.assert_allclose(rates_of(model), expected)
-    model.set_params(warm_start=True, lr=0.02).fit(X, y)
-    np.testing.assert_allclose(rates_of(model), 2 * expected)
-    # Further training has no end, so its rate is constant.
-    np.testing.assert_allclose(rates_of(model.partial_fit(X, y)), [0.02] * 4)
 
 
 def test_own_schedules_replace_the_linear_one():

@@ -155,27 +155,6 @@ def test_a_weight_is_a_copy_where_nothing_is_drawn(embedded, tags):
     )
 
 
-def test_warm_start_and_partial_fit_continue_training(embedded, tags):
-    options = SMALL | {"max_epochs": 2, "early_stopping": False}
-    model = DynamicMetaTagger(warm_start=True, scheme="IOB2", **options)
-    net = model.fit(embedded, tags).net_
-    assert model.fit(embedded, tags).net_ is net
-    assert model.n_iter_ == 4
-    with pytest.raises(ValueError, match="whose allowed is"):
-        model.set_params(scheme=None).fit(embedded, tags)
-    again = DynamicMetaTagger(class_weight="balanced", **options)
-    classes = sorted({*(t for row in tags for t in row), "never"})
-    for rows in (slice(0, 30), slice(30, 60)):
-        again.partial_fit(embedded[rows], tags[rows], classes=classes)
-    assert again.n_iter_ == 2
-    assert again.predict_proba(embedded)[0].shape[1] == len(classes)
-    row = next(i for i, n in enumerate(embedded.tokens.lengths) if n > 1)
-    wrong = [list(t) for t in tags]
-    wrong[row][1] = "new"
-    with pytest.raises(ValueError, match=f"row {row} of y, tag 1 is 'new'"):
-        again.partial_fit(embedded, wrong)
-
-
 def test_one_tag_empty_sentences_and_a_long_one(embedded):
     y = [["O"] * n for n in embedded.tokens.lengths]
     model = DynamicMetaTagger(scheme="IOB2", **SMALL).fit(embedded, y)

@@ -57,7 +57,7 @@ def test_options_train_the_net(embedded, labels):
         return classifier(train_options=options).fit(embedded, labels).net_
 
     net = decayed(weight_decay=0.5, gradient_clip=0.25)
-    assert net.optimizer_.param_groups[0]["weight_decay"] == 0.5
+    assert net.optimizer__weight_decay == 0.5
     assert dict(net.callbacks_)["clip"].gradient_clip_value == 0.25
     assert "clip" not in dict(decayed(gradient_clip=None).callbacks_)
     plateau = dict(decayed(lr_factor=0.4, lr_patience=5).callbacks_)["plateau"]

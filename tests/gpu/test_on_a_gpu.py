@@ -96,7 +96,6 @@ models = [one, *map(load, sys.argv[4:])]
 for model in models:
     assert next(model.net_.module_.parameters()).device.type == "cpu"
 np.savez(sys.argv[3], *[model.predict_proba(X) for model in models])
-one.partial_fit(X, cases.labels())
 """
 
 
@@ -107,7 +106,6 @@ def test_what_was_trained_on_a_gpu_loads_without_one(device, tmp_path):
         assert device_of(copied) == device_of(trained)
         assert_same(trained, copied)
         expected = trained.predict_proba(data()[0])
-        copied.partial_fit(*data())
     names = ("script.py", "trained.pkl", "script.py", "found.npz", "trained.skm")
     files = [tmp_path / name for name in names]
     files[0].write_text(ALONE)

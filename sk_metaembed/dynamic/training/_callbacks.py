@@ -104,11 +104,6 @@ class LinearDecay(Callback):
                 group["lr"] = rate * left
             self.step_ += 1
 
-    def on_train_end(self, net, **kwargs):
-        """Restore the learning rates."""
-        for group, rate in zip(net.optimizer_.param_groups, self.rates_, strict=True):
-            group["lr"] = rate
-
 
 class StopWhenDiverged(Callback):
     """Raise an error when the loss is not finite."""

@@ -78,15 +78,13 @@ def split(whole, labels, fraction, random):
     return [replace(whole, rows=part) for part in parts]
 
 
-def train(net, previous, train_set, valid_set, *, n_epochs, seed, tasks):
-    """Train a net, and return it.
+def train(net, train_set, valid_set, *, n_epochs, seed, tasks):
+    """Train a net, and return it without what only training needs.
 
     Parameters
     ----------
     net : SequenceNet
         Not initialized yet.
-    previous : SequenceNet or None
-        A net whose training continues with the settings of `net`, instead of `net`.
     train_set : SequenceDataset
     valid_set : SequenceDataset or None
     n_epochs : int
@@ -96,20 +94,15 @@ def train(net, previous, train_set, valid_set, *, n_epochs, seed, tasks):
         Reports epochs to scikit-learn's callbacks.
     """
     with local_generators(seed):
-        if previous is None:
-            with swap_default_generators("cpu"):
-                net.initialize()
-            net.module_.mixer.set_standards(train_set)
-        else:
-            previous.resume(net)
-            net = previous
-        own = net.callbacks_
-        callbacks = [("tasks", tasks), *own, ("stop_on_request", StopOnRequest(tasks))]
-        try:
-            run_epochs(net, callbacks, train_set, valid_set, n_epochs)
-            net.module_.eval()  # without a held-out part, it is in training mode
-        finally:
-            free(own)
+        with swap_default_generators("cpu"):
+            net.initialize()
+        net.module_.mixer.set_standards(train_set)
+        stop = "stop_on_request", StopOnRequest(tasks)
+        callbacks = [("tasks", tasks), *net.callbacks_, stop]
+        run_epochs(net, callbacks, train_set, valid_set, n_epochs)
+        net.module_.eval()  # without a held-out part, it is in training mode
+    net.optimizer_ = None  # twice the size of the weights
+    free(net.callbacks_)
     return net
 
 

@@ -7,7 +7,7 @@ from skorch import NeuralNet
 
 from ..._training._random import swap_default_generators
 
-# Parameters that may differ when training continues, and that a saved net keeps.
+# Parameters that a saved net keeps.
 SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
 
 
@@ -22,7 +22,7 @@ class SequenceNet(NeuralNet):
         Factor of the squared norm of the scalar mix's scores in the training loss.
     """
 
-    is_loading_ = False  # whether the state of the optimizer is loaded next
+    is_loading_ = False  # whether the net is read from a file
 
     def __init__(self, *args, autocast=False, mix_penalty=0.0, **kwargs):
         self.autocast = autocast
@@ -30,36 +30,15 @@ class SequenceNet(NeuralNet):
         super().__init__(*args, **kwargs)
 
     def initialize_optimizer(self, triggered_directly=None):
-        """Create the optimizer, or a placeholder until a loaded net is trained."""
+        """Create the optimizer, except for a net that is loaded for prediction.
+
+        Creating one imports torch's compiler, which takes longer than loading a net.
+        """
         if not self.is_loading_:
             return super().initialize_optimizer()
-        self.optimizer_ = SavedOptimizer()
+        # skorch wants an optimizer; this one is dropped when the weights are loaded.
+        self.optimizer_ = torch.optim.Optimizer.__new__(torch.optim.Optimizer)
         return self
-
-    def resume(self, new):
-        """Continue training with the parameters of a new net."""
-        network = self.get_params_for("module")
-        for name, requested in new.get_params_for("module").items():
-            if network[name] != requested:
-                raise ValueError(
-                    f"Training continues with the net of the last fit, whose {name} is "
-                    f"{network[name]!r}, but {requested!r} is requested. Reset it, use "
-                    "warm_start=False, or fit a clone."
-                )
-        if isinstance(self.optimizer_, SavedOptimizer):
-            state = self.optimizer_.state_dict()
-            super().initialize_optimizer()
-            self.optimizer_.load_state_dict(state)
-        # Also resets the learning rate, which the last fit may have reduced.
-        self.set_params(
-            optimizer__weight_decay=new.optimizer__weight_decay,
-            **{name: getattr(new, name) for name in SETTINGS},
-        )
-        own = [each["lr"] for _, each in new.optimizer__param_groups]
-        for group, lr in zip(self.optimizer_.param_groups, own, strict=False):
-            group["lr"] = lr
-        self.callbacks = new.callbacks
-        self.initialize_callbacks()
 
     def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
         """Run an epoch, and read the losses at its end if they are on a GPU.
@@ -139,34 +118,3 @@ def _read_losses(history, name):
         losses = torch.stack([batch[name] for batch in batches]).tolist()
         for batch, loss in zip(batches, losses, strict=True):
             batch[name] = loss
-
-
-class SavedOptimizer(torch.optim.Optimizer):
-    """The state of an optimizer that is created when training continues.
-
-    Creating an optimizer imports torch's compiler, which takes longer than loading a
-    small net for prediction.
-
-    Parameters
-    ----------
-    state : dict, default=None
-        Output of the ``state_dict`` of an optimizer; None if it is loaded later.
-    """
-
-    def __init__(self, state=None):  # without the constructor of the base
-        if state is not None:
-            self.load_state_dict(state)
-
-    def __reduce__(self):
-        return SavedOptimizer, (self._state_dict,)
-
-    def __repr__(self):
-        return "SavedOptimizer()"
-
-    def state_dict(self):
-        """Return the state."""
-        return self._state_dict
-
-    def load_state_dict(self, state_dict):
-        """Replace the state."""
-        self._state_dict, self.param_groups = state_dict, state_dict["param_groups"]

@@ -14,7 +14,6 @@ def net_parts(net):
     plain["network"] = net.get_params_for("module")
     plain["settings"] = {name: getattr(net, name) for name in SETTINGS}
     plain["loss"] = net.criterion__kind
-    plain["rng"] = net.iterator_train__rng
     return plain, tensors
 
 
@@ -25,7 +24,6 @@ def restore(net, plain, tensors):
     vars(net).update({f"module__{name}": value for name, value in network.items()})
     vars(net).update({name: plain["settings"][name] for name in SETTINGS})
     net.criterion__kind = plain["loss"]
-    net.iterator_train__rng = plain["rng"] or net.iterator_train__rng
     opened = network["trained"].opened
     files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
     light = copy(network["trained"])  # without sources that are read from files
@@ -34,7 +32,7 @@ def restore(net, plain, tensors):
     restore_net(
         net,
         lambda: net.module(**{**network, "trained": light}),
-        plain,
+        {**plain, "groups": None},  # the net is trimmed for prediction
         tensors,
         ignore=tuple(f"module/trained.{i}." for i in files),
     )

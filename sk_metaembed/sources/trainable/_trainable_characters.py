@@ -95,31 +95,9 @@ class CharacterSpec:
         words, codes = self._words(tokens)
         return WordCharacters(*character_ids(words, self.max_chars + 2), codes)
 
-    def resume(self, before):
-        """Take over what the specification of an earlier fold has learned from it."""
-        self.unseen = before.unseen
-
     def _words(self, tokens):
         words, codes = original_words(tokens)
         return [word.lower() for word in words] if self.lowercase else words, codes
-
-    def __eq__(self, other):
-        return isinstance(other, CharacterSpec) and self._key == other._key
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def _key(self):
-        """Options that determine the network's architecture."""
-        network = self.char_dim, self.filters, self.dropout
-        return *network, self.max_chars, self.lowercase
-
-    def __repr__(self):
-        return (
-            f"TrainableCharacters(char_dim={self.char_dim}, "
-            f"filters={self.filters}, dropout={self.dropout}, "
-            f"max_chars={self.max_chars}, lowercase={self.lowercase})"
-        )
 
 
 class WordCharacters:

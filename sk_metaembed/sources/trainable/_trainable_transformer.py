@@ -127,19 +127,6 @@ class TransformerSpec:
         source._report_long(tokens)
         return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
-    def __eq__(self, other):
-        return isinstance(other, TransformerSpec) and self._key == other._key
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def _key(self):
-        """The options that determine the network; not the learning rate."""
-        return self.source.fingerprint_, self.source._spec, self.n_layers
-
-    def __repr__(self):
-        return f"TrainableTransformer({self.source!r}, n_layers={self.n_layers!r})"
-
 
 class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     """Fine-tune a transformer jointly with a dynamic meta-embedding.
@@ -182,10 +169,8 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     the estimator; the parameters `device`, `dtype` and `cache` of `source` have no
     effect. The dropout of the model is active during training.
 
-    A pickle of the fitted estimator contains the trained weights, and the state of the
-    optimizer for further training, which is twice as large;
-    ``net_.trim_for_prediction()`` removes the latter. Other weights are read from the
-    model's folder.
+    A pickle of the fitted estimator contains the trained weights; other weights are
+    read from the model's folder.
     ``trained_[name].save(folder)`` writes the whole model in the format of
     transformers, for `TransformerEmbedding` and other libraries.
 
