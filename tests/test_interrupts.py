@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
-from sk_metaembed.dynamic.training._net import SequenceNet
 
 PACKAGE = os.path.dirname(sk.__file__) + os.sep
 WORDS = ["good", "bad", "film", "plot", "old", "new", "dull", "fine"]
@@ -132,18 +131,6 @@ def test_other_threads_continue_after_ctrl_c(embedded):
     thread.start()
     thread.join(timeout=60)
     assert not thread.is_alive()
-
-
-def test_ctrl_c_before_the_first_epoch(embedded, monkeypatch):
-    def interrupt(net, dataset, training=False):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(SequenceNet, "get_iterator", interrupt)
-    step = sk.DynamicMetaClassifier(**SMALL)
-    with pytest.raises(KeyboardInterrupt):
-        step.fit(embedded, Y)
-    with pytest.raises(NotFittedError):
-        step.predict(embedded)
 
 
 def test_ctrl_c_in_a_language_model():

@@ -1,10 +1,8 @@
 """Calls of the public API: mypy checks their types, `test_public.py` runs them."""
 
-from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
@@ -16,11 +14,9 @@ from sk_metaembed import (
     DynamicMetaTagger,
     ElmoLanguageModel,
     EmbeddedSequences,
-    EmbeddingCache,
     EmbeddingUnion,
     FunctionEmbedding,
     Pooling,
-    SourceImputer,
     StackedMetaClassifier,
     TokenClassifier,
     Tokenizer,
@@ -32,9 +28,7 @@ from sk_metaembed import (
     source_subsets,
 )
 from sk_metaembed.datasets import load_glove_6b_50d
-from sk_metaembed.inspection import SimilarityDisplay, TokenWeightsDisplay
 from sk_metaembed.metrics import (
-    analogy_score,
     coverage_report,
     sentence_similarity_score,
     span_classification_report,
@@ -43,7 +37,6 @@ from sk_metaembed.metrics import (
 )
 from sk_metaembed.scale import TextStream, transform_in_batches
 from sk_metaembed.sequences import convert_tags
-from sk_metaembed.utils.estimator_checks import check_estimator
 from sk_metaembed.vectors import ExportReport
 
 assert_type(sk_metaembed.__version__, str)
@@ -51,7 +44,6 @@ assert_type(sk_metaembed.__version__, str)
 # Scores are floats, reports only on request.
 vectors = {"cat": [1.0, 0.2], "dog": [0.9, 0.3], "car": [0.0, 1.0]}
 pairs = [("cat", "dog"), ("dog", "car"), ("cat", "car")]
-questions = [("cat", "dog", "car", "car")]
 tags = [["B-place", "O"], ["O"]]
 
 
@@ -91,7 +83,6 @@ assert_type(tagger.predict_proba(embedded), list[NDArray[Any]])
 average = AverageMetaEmbedding(weights={"one-hot": 2.0})
 assert_type(average.fit(embedded), AverageMetaEmbedding)
 assert_type(average.transform(embedded), EmbeddedSequences)
-assert_type(SourceImputer("neighbors").fit_transform(embedded), EmbeddedSequences)
 assert_type(Pooling(["mean", "max"]).fit(embedded), Pooling)
 pooled = Pooling(weights="idf").fit_transform(embedded)
 assert_type(pooled, NDArray[np.float32])
@@ -107,14 +98,6 @@ assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
 stream = TextStream(["to be", "or not"], tokenizer="spaces")
 assert_type(list(stream), list[str | list[str]])
 
-# Displays store arrays; `plot` and the from_* constructors return the display.
-similarity = SimilarityDisplay(np.eye(2), labels=["a", "b"])
-assert_type(similarity.frame(), pd.DataFrame)
-weights = TokenWeightsDisplay(tokens, np.full((3, 2), 0.5), sources=["x", "y"])
-assert_type(weights.to_html(), str)
-results = check_estimator(Tokenizer())
-assert_type(results, list[dict[str, Any]])
-
 
 def stores(path: str) -> None:
     """Hold calls that write files: they are checked and not run."""
@@ -125,10 +108,7 @@ def stores(path: str) -> None:
     assert_type(export_vectors(wv, wv.words, path, format="glove"), ExportReport)
     assert_type(load_glove_6b_50d(), WordVectors)
     model = ElmoLanguageModel.load(path, batch_size=8)
-    assert_type(model.partial_fit(Path(path)), ElmoLanguageModel)
     assert_type(model.score_samples([["to", "be"]]), NDArray[np.float64])
-    WordVectors.open(3)  # type: ignore[arg-type]
-    load_glove_6b_50d(cache_dir=3)  # type: ignore[arg-type]
 
 
 def nets(X: EmbeddedSequences, labels: list[str]) -> None:
@@ -146,13 +126,9 @@ def nets(X: EmbeddedSequences, labels: list[str]) -> None:
 def misuse() -> None:
     """Hold calls with type errors. An ignore comment without an error fails too."""
     FunctionEmbedding(len, level="word")  # type: ignore[arg-type]
-    EmbeddingCache("cache").set_limit("10 GB")  # type: ignore[arg-type]
-    source_subsets([1, 2])  # type: ignore[list-item]
-    analogy_score(12, questions)  # type: ignore[call-overload]
     span_f1_score(tags, 12)  # type: ignore[call-overload]
     Block("x", np.eye(2), "word")  # type: ignore[arg-type]
     Pooling(mode="meen")  # type: ignore[arg-type]
     DynamicMetaClassifier("words")  # type: ignore[arg-type]
-    DynamicMetaTagger(scheme="BIO", train_options=[("lr", 1)])  # type: ignore[arg-type]
     transform_in_batches(source, ["a"], "out.npy", layout="rows")  # type: ignore[arg-type]
     load("model.skm", trusted=[len])  # type: ignore[list-item]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import sk_metaembed
-from sk_metaembed._io._fork_safe_lock import fork_safe_lock
 from sk_metaembed._io._handle_cache import HandleCache, drop_unused_handles
 
 
@@ -124,33 +123,6 @@ def test_a_fork_while_a_thread_opens_a_handle():
         release.set()
         thread.join(60)
     assert cache.find("slow") is not None
-
-
-@needs_fork
-@forks
-def test_a_child_inherits_no_held_lock():
-    lock = fork_safe_lock()
-    held, release = threading.Event(), threading.Event()
-
-    def hold():
-        with lock, lock:
-            held.set()
-            assert release.wait(60)
-
-    def use():
-        with lock:
-            pass
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert held.wait(60)
-    try:
-        assert finishes_in_child(use)
-    finally:
-        release.set()
-        thread.join(60)
-    with lock:
-        assert finishes_in_child(use)
 
 
 def test_locks_of_modules_and_models_are_safe():

@@ -1,8 +1,5 @@
 """The parameter `train_options`: its keys, values and descriptions."""
 
-import pickle
-
-import numpy as np
 import pytest
 
 from sk_metaembed import (
@@ -11,11 +8,7 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
-from sk_metaembed.dynamic.training import _net
-from sk_metaembed.dynamic.training._net import SequenceNet
 
-from .conftest import make_embedded
-from .test_estimators import SMALL
 from .test_options import classifier
 
 ALL = [
@@ -62,27 +55,3 @@ def test_options_train_the_net(embedded, labels):
     assert "clip" not in dict(decayed(gradient_clip=None).callbacks_)
     plateau = dict(decayed(lr_factor=0.4, lr_patience=5).callbacks_)["plateau"]
     assert (plateau.kwargs["factor"], plateau.kwargs["patience"]) == (0.4, 5)
-
-
-def test_losses_that_are_read_at_the_end_of_an_epoch_are_the_same(monkeypatch):
-    X, y = make_embedded(), np.arange(60) % 2
-    model = DynamicMetaClassifier(**SMALL)
-    expected = model.fit(X, y).history_
-    monkeypatch.setattr(_net, "_is_asynchronous", lambda device: True)
-    for history in (
-        model.fit(X, y).history_,
-        pickle.loads(pickle.dumps(model)).history_,
-    ):
-        for epoch, same in zip(history, expected, strict=True):
-            names = {*epoch} - {"dur", "event_lr"}
-            assert {n: epoch[n] for n in names} == {n: same[n] for n in names}
-
-    def stops(self, *args, **kwargs):
-        if len(self.history) == 2 and len(self.history[-1]["batches"]) == 2:
-            raise KeyboardInterrupt
-        return step(self, *args, **kwargs)
-
-    step = SequenceNet.train_step
-    monkeypatch.setattr(SequenceNet, "train_step", stops)
-    batches = model.fit(X, y).history_[-1]["batches"]
-    assert [type(batch.get("train_loss")) for batch in batches] == [float, type(None)]

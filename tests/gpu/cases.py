@@ -18,7 +18,6 @@ from sk_metaembed import (
     Block,
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
-    DynamicMetaRegressor,
     DynamicMetaTagger,
     ElmoEmbedding,
     ElmoLanguageModel,
@@ -222,23 +221,8 @@ def encoder(name, **options):
 
 ENCODERS = {
     "bilstm-max": encoder("bilstm-max", encoder_dim=(24, 16)),
-    "gru": encoder("gru", encoder_dim=(24, 16)),
     "mean": encoder("mean"),
 }
-
-
-def label_sets(device, dtype):
-    """Return the arrays of label sets."""
-    y = np.random.default_rng(3).integers(0, 2, (N_ROWS, 3))
-    model = classifier(encoder="mean")
-    return one_step(model, embedded(), y, device, dtype, "predict_proba")
-
-
-def numbers(device, dtype):
-    """Return the arrays of a regressor."""
-    model = DynamicMetaRegressor(encoder="bilstm-max", encoder_dim=24, **OFF)
-    y = np.random.default_rng(4).normal(size=N_ROWS)
-    return one_step(model, embedded(), y, device, dtype, "predict")
 
 
 def pairs(device, dtype):
@@ -276,8 +260,6 @@ def tagger(**options):
 
 
 PREDICTORS = {
-    "label sets": Case(label_sets),
-    "numbers": Case(numbers),
     "pairs": Case(pairs),
     "word embedding": Case(embedding),
     "crf": tagger(),
@@ -329,7 +311,6 @@ def _tuned(**options):
 SOURCES = {
     "transformer layers": transformer(layers="all"),
     "transformer texts": transformer(layers="all", output="mean"),
-    "transformer windows": transformer(max_length=8, subword="first"),
     "transformer static": transformer(static=True),
     "characters": trained_with(lambda: TrainableCharacters(dropout=0.0)),
     "trainable transformer": trained_with(_tuned, "transformers", "safetensors"),
@@ -360,7 +341,7 @@ def elmo(**options):
     return Case(compute, needs=("h5py",))
 
 
-def language_model(softmax, **clips):
+def language_model(softmax):
     """Return the case of the first step of a language model, and of its perplexity."""
 
     def compute(device, dtype):
@@ -371,7 +352,6 @@ def language_model(softmax, **clips):
                 "cell_dim": 48,
                 "filters": ((1, 8), (2, 16)),
                 "char_dim": 8,
-                **clips,
             },
             batch_size=8,
             n_steps=7,
@@ -396,10 +376,6 @@ ELMO = {
     "elmo stateful": elmo(stateful=True, layer_norm=True, output="elmo"),
     "language model": language_model("full"),
     "language model, adaptive": language_model("adaptive"),
-    # Which values are clipped differs between dtypes.
-    "language model, tight clips": language_model(
-        "full", cell_clip=0.1, proj_clip=0.05
-    )._replace(dtypes=("float32",)),
 }
 
 

@@ -1,7 +1,5 @@
 """SourceImputer: which vectors it imputes, with which values."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -80,19 +78,6 @@ def test_neighbors_by_their_formula():
         best = np.argsort(-row)[:3]
         expected = np.average(values[1][both][best], axis=0, weights=row[best])
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
-
-
-@both_strategies
-def test_nothing_missing_or_one_source_passes_as_it_is(strategy):
-    values, known = planted()
-    everything = embed(*values)
-    imputer = SourceImputer(strategy)
-    assert imputer.fit_transform(everything) == everything
-    assert imputer.n_imputed_ == dict.fromkeys("abc", 0)
-    one = embed(values[0], known=known)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert imputer.fit_transform(one) == one
 
 
 @pytest.mark.parametrize(("strategy", "n_shared"), [("mutual", 0), ("neighbors", 9)])

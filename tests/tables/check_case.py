@@ -36,7 +36,7 @@ def check_case(case, pipeline):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", RuntimeWarning)
-            pipeline.fit(case.X, case.y, **case.fit_params)
+            pipeline.fit(case.X, case.y)
             results = _predictions(pipeline, case.new)
             name = [*results][-1]
             alone = getattr(pipeline, name)(case.new[:1])

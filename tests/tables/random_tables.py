@@ -27,8 +27,6 @@ class Case:
     task : {"classifier", "regressor"}
     X, y : table and target for `fit`
     new : rows for `predict`, with the columns of X
-    fit_params : dict
-        Further arguments of `fit`.
     is_ordinary : bool
         Whether everything is as people have it, so that `fit` must accept it.
     parts : list of str
@@ -40,7 +38,6 @@ class Case:
     X: Any = None
     y: Any = None
     new: Any = None
-    fit_params: dict = field(default_factory=dict)
     is_ordinary: bool = True
     parts: list = field(default_factory=list)
 
@@ -53,8 +50,6 @@ def random_case(seed, only_pandas=False):
     frame = _frame(rng, case, n_rows)
     case.y = _target(rng, case, n_rows)
     _contain(rng, case, frame, only_pandas)
-    if rng.random() < 0.1:
-        case.fit_params["model__sample_weight"] = _weights(rng, case, n_rows)
     case.is_ordinary &= n_rows >= 4
     return case
 
@@ -317,19 +312,3 @@ def _as(container, frame):
 
 def _library(name):
     return pytest.importorskip(name)
-
-
-def _weights(rng, case, n):
-    kinds = {
-        "ones": np.ones(n),
-        "random": rng.random(n) + 0.1,
-        "some zero": (np.arange(n) % 2).astype(float),
-        "negative": -np.ones(n),
-        "missing": np.full(n, np.nan),
-        "too long": np.ones(n + 1),
-        "all zero": np.zeros(n),
-    }
-    kind = str(rng.choice([*kinds]))
-    case.parts.append(f"weights: {kind}")
-    case.is_ordinary &= kind in ("ones", "random")
-    return kinds[kind]

@@ -81,30 +81,6 @@ def test_each_architecture_and_pooling(tmp_path, family):
         np.testing.assert_allclose(alone, [expected], atol=1e-5)
 
 
-def test_names_of_versions_say_the_same(tmp_path):
-    folder = tiny.save(tmp_path / "new", steps=[tiny.pooling("cls", "mean")])
-    expected = embed(folder)
-    flags = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}
-    options = {"word_embedding_dimension": 16, "pooling_mode_max_tokens": False}
-    old = tiny.save(tmp_path / "old", steps=[("Pooling", {**options, **flags})])
-    np.testing.assert_array_equal(embed(old), expected)
-    modules = json.loads((old / "modules.json").read_text())
-    rooms = ("base.modules.transformer", "sentence_transformer.modules.pooling")
-    for module, room in zip(modules, rooms, strict=True):
-        kind = module["type"].rpartition(".")[2]
-        module["type"] = f"sentence_transformers.{room}.{kind}"
-    (old / "modules.json").write_text(json.dumps(modules))
-    np.testing.assert_array_equal(embed(old), expected)
-    # The first versions had the transformer in a folder of its own.
-    inside = tmp_path / "inside"
-    shutil.copytree(old, inside / "0_Transformer")
-    shutil.move(inside / "0_Transformer" / "1_Pooling", inside)
-    modules[0]["path"] = "0_Transformer"
-    (inside / "0_Transformer" / "modules.json").unlink()
-    (inside / "modules.json").write_text(json.dumps(modules))
-    np.testing.assert_array_equal(embed(inside), expected)
-
-
 def test_dense_layer_norm_and_residuals(tmp_path):
     steps = [
         MEAN,
