@@ -29,14 +29,11 @@ def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
     Parameters
     ----------
     estimator : fitted estimator
-        With a method `attention_weights`, or a Pipeline with such a step, a search
-        (its ``best_estimator_`` is used), or a ColumnTransformer or FeatureUnion with
-        one such branch; these may be nested. If a Pipeline has several such steps, the
-        first is used.
+        With a method `attention_weights`, or a Pipeline with such a step, or a search
+        (its ``best_estimator_`` is used); these may be nested. If a Pipeline has
+        several such steps, the first is used.
     X : input of the estimator
-        If the estimator takes a table, the texts alone are enough: they are passed
-        directly to the branch with the step, and the steps before the ColumnTransformer
-        are skipped.
+        Such as texts.
 
     Returns
     -------
@@ -48,7 +45,8 @@ def attention_weights(estimator: Any, X: Any) -> pd.DataFrame:
     TypeError
         If no step has `attention_weights`.
     ValueError
-        If several branches have one; the message says how to pass one of them.
+        If the step may be in a branch of a ColumnTransformer or FeatureUnion; the
+        message says how to pass the branch.
 
     See Also
     --------
@@ -91,8 +89,8 @@ def find_attention_step(estimator, X):
     if step is None:
         raise TypeError(
             f"requires an estimator with attention_weights, such as "
-            "DynamicMetaEmbedding, or a Pipeline, search or ColumnTransformer with "
-            f"such a step; got {type(estimator).__name__}."
+            "DynamicMetaEmbedding, or a Pipeline or search with such a step; got "
+            f"{type(estimator).__name__}."
         )
     return step, X
 

@@ -110,13 +110,11 @@ class SimilarityDisplay(BaseDisplay):
         Parameters
         ----------
         estimator : fitted estimator
-            A source, a union or a meta-embedder; or a Pipeline with such steps, a
-            search (its ``best_estimator_`` is used), or a ColumnTransformer or
-            FeatureUnion with one such branch. The last EmbeddedSequences are shown:
-            steps after them, such as `Pooling` and a classifier, are ignored.
+            A source, a union or a meta-embedder; or a Pipeline with such steps, or a
+            search (its ``best_estimator_`` is used). The last EmbeddedSequences are
+            shown: steps after them, such as `Pooling` and a classifier, are ignored.
         X : input of the estimator
-            Such as texts, token lists or TokenSequences. If the estimator takes a
-            table, the texts alone are enough.
+            Such as texts, token lists or TokenSequences.
         **options
             Passed to `from_embedded`, such as `block` and `tokens`.
 
@@ -130,7 +128,8 @@ class SimilarityDisplay(BaseDisplay):
         TypeError
             If no step returns EmbeddedSequences.
         ValueError
-            If several branches do; the message says how to pass one of them.
+            If a branch of a ColumnTransformer or FeatureUnion may do; the message says
+            how to pass it.
         """
         hint = " Pass a dict of vectors, a WordVectors or KeyedVectors to from_words."
         embedded = embed_until_last(estimator, X, hint)

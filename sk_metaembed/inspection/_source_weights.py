@@ -168,8 +168,8 @@ class SourceWeightsDisplay(BaseDisplay):
         Parameters
         ----------
         estimator : fitted estimator
-            With `attention_weights`, or a Pipeline, search or ColumnTransformer with
-            such a step, as for `sk_metaembed.inspection.attention_weights`.
+            With `attention_weights`, or a Pipeline or search with such a step, as for
+            `sk_metaembed.inspection.attention_weights`.
         X : input of the estimator
             Sequences with the tokens to average over.
         groups : array-like or callable, default=None
@@ -192,8 +192,7 @@ class SourceWeightsDisplay(BaseDisplay):
         TypeError
             If no step has `attention_weights`.
         ValueError
-            If several branches have it, `groups` has another length than X, or a group
-            is missing.
+            If `groups` has another length than X, or a group is missing.
         """
         import pandas as pd
 

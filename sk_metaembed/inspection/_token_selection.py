@@ -39,8 +39,8 @@ def embed_until_last(estimator, X, hint=""):
     if not outputs:
         raise TypeError(
             f"from_estimator requires a fitted estimator that returns "
-            "EmbeddedSequences, or a Pipeline, search or ColumnTransformer with such "
-            f"a step; got {type(estimator).__name__}.{hint}"
+            "EmbeddedSequences, or a Pipeline or search with such a step; got "
+            f"{type(estimator).__name__}.{hint}"
         )
     return outputs[-1]
 

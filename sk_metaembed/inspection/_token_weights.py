@@ -124,8 +124,8 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         Parameters
         ----------
         estimator : fitted estimator
-            With `attention_weights`, or a Pipeline, search or ColumnTransformer with
-            such a step, as for `sk_metaembed.inspection.attention_weights`.
+            With `attention_weights`, or a Pipeline or search with such a step, as for
+            `sk_metaembed.inspection.attention_weights`.
         X : input of the estimator
             The texts, at most 1000 words. Each side of a pair is a text.
         labels : sequence of length n_sequences, default=None
@@ -141,8 +141,8 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         TypeError
             If no step has `attention_weights`.
         ValueError
-            If several branches have it, there are no words or too many, the weights are
-            those of whole texts, or `labels` has another length than X.
+            If there are no words or too many, the weights are those of whole texts, or
+            `labels` has another length than X.
         """
         step, inputs = find_attention_step(estimator, X)
         n_texts = len(inputs)

@@ -27,11 +27,11 @@ def coverage_report(
     Parameters
     ----------
     embedding : fitted estimator, WordVectors, KeyedVectors or dict
-        The estimator may be a Pipeline, a search (its ``best_estimator_`` is used) or a
-        ColumnTransformer. If it has several output blocks, like a fitted
-        `EmbeddingUnion`, each block is a source; for a Pipeline, those of the last step
-        with the most blocks. Words for which a source with ``oov="mean"`` or
-        ``"random"`` makes a vector count as known.
+        The estimator may be a Pipeline or a search (its ``best_estimator_`` is used).
+        If it has several output blocks, like a fitted `EmbeddingUnion`, each block is a
+        source; for a Pipeline, those of the last step with the most blocks. Words for
+        which a source with ``oov="mean"`` or ``"random"`` makes a vector count as
+        known.
     X : texts, token lists, TokenSequences, or input of the estimator
         Texts are split by the `Tokenizer` of a Pipeline, or by a default `Tokenizer`
         without one; single words are texts too.
@@ -57,8 +57,8 @@ def coverage_report(
     TypeError
         If the embedding or X has an unsupported type.
     ValueError
-        If `n_unknown` is not a non-negative int, or several branches of the estimator
-        embed texts.
+        If `n_unknown` is not a non-negative int, or texts are embedded in a branch of a
+        ColumnTransformer or FeatureUnion.
 
     See Also
     --------

@@ -64,13 +64,10 @@ def with_classifier():
     return Pipeline([*text_steps(), ("clf", LogisticRegression())])
 
 
-def with_columns(**more):
+def with_columns():
     branches = [
         ("text", Pipeline(text_steps()), "text"),
         ("n", StandardScaler(), ["n"]),
-    ]
-    branches += [
-        (name, Pipeline(text_steps()), column) for name, column in more.items()
     ]
     features = ColumnTransformer(branches)
     return Pipeline([("features", features), ("clf", LogisticRegression())])
@@ -120,35 +117,15 @@ def test_weights_of_a_search_equal_those_of_its_best_estimator(searches, kind):
     assert_same_weights(attention_weights(search, TEXTS[:3]), by_hand(best, TEXTS[:3]))
 
 
-def test_the_branch_with_the_step_gets_its_column(columns):
+def test_branches_are_passed_one_by_one(columns):
+    message = r"inside a ColumnTransformer .* columns.named_transformers_\['text'\]"
+    for show in (attention_weights, coverage_report, SimilarityDisplay.from_estimator):
+        with pytest.raises(ValueError, match=message):
+            show(columns, FRAME[:3])
     branch = columns["features"].named_transformers_["text"]
-    expected = by_hand(branch, TEXTS[3:6])
-    assert_same_weights(attention_weights(columns, FRAME[3:6]), expected)
-    assert_same_weights(attention_weights(columns["features"], FRAME[3:6]), expected)
-    search = GridSearchCV(with_columns(), {"clf__C": [1.0]}, cv=2).fit(FRAME, Y)
-    best = search.best_estimator_["features"].named_transformers_["text"]
     assert_same_weights(
-        attention_weights(search, FRAME[3:6]), by_hand(best, TEXTS[3:6])
+        attention_weights(branch, TEXTS[:3]), by_hand(branch, TEXTS[:3])
     )
-
-
-def test_texts_alone_are_enough_if_the_estimator_takes_a_table(columns):
-    expected = attention_weights(columns, FRAME[:3])
-    assert_same_weights(attention_weights(columns, TEXTS[:3]), expected)
-
-
-def test_error_names_several_branches():
-    pipe = with_columns(again="text").fit(FRAME, Y)
-    message = (
-        r"attention_weights: 2 branches .*'features__text', 'features__again'.*"
-        r"named_transformers_\['text'\]"
-    )
-    with pytest.raises(ValueError, match=message):
-        attention_weights(pipe, FRAME)
-    with pytest.raises(ValueError, match="SimilarityDisplay: 2 branches"):
-        SimilarityDisplay.from_estimator(pipe, FRAME)
-    one = pipe["features"].named_transformers_["again"]
-    assert len(attention_weights(one, FRAME["text"][:3])) == 8
 
 
 def test_other_errors_say_what_is_wrong(whole):
@@ -159,15 +136,12 @@ def test_other_errors_say_what_is_wrong(whole):
         attention_weights(unfitted, TEXTS)
     with pytest.raises(NotFittedError):
         attention_weights(clone(whole), TEXTS)
-    with pytest.raises(NotFittedError):
-        attention_weights(with_columns(), FRAME)
     with pytest.raises(TypeError, match="returns EmbeddedSequences.*got LogisticRegr"):
         SimilarityDisplay.from_estimator(whole["clf"], TEXTS)
 
 
-def test_every_display_takes_whole_pipelines(columns):
-    estimator, X = columns, FRAME
-    part = columns["features"].named_transformers_["text"]
+def test_every_display_takes_whole_pipelines(whole):
+    estimator, X, part = whole, TEXTS, whole
     mixed = part[:3].transform(TEXTS)
 
     bars = SourceWeightsDisplay.from_estimator(estimator, X, groups=Y)
@@ -185,11 +159,9 @@ def test_every_display_takes_whole_pipelines(columns):
     np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["grid", "columns"])
-def test_coverage_counts_words_of_the_pipeline_per_source(searches, columns, kind):
-    estimator = columns if kind == "columns" else searches["grid"]
-    X = FRAME if kind == "columns" else TEXTS
-    rows = {row["source"]: row for row in coverage_report(estimator, X[:6])}
+def test_coverage_counts_words_of_the_pipeline_per_source(searches):
+    rows = coverage_report(searches["grid"], TEXTS[:6])
+    rows = {row["source"]: row for row in rows}
     assert list(rows) == ["table", "shape"]
     assert rows["shape"]["tokens"] == 12
     # The pipeline's Tokenizer keeps capitals.
