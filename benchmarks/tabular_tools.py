@@ -6,7 +6,8 @@ that stopped it:
 
 - skrub's TableVectorizer and tabular_pipeline with a TextMetaEncoder;
 - make_table_pipeline;
-- Optuna over `search_space`, with folds of the training rows;
+- Optuna over the number of components and the learning rate, with folds of the
+  training rows;
 - TabICL and TabPFN as the estimator of make_table_pipeline. Both download weights on
   first use.
 
@@ -25,7 +26,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from skrub import TableVectorizer, tabular_pipeline
 
-from sk_metaembed import TextMetaEncoder, make_table_pipeline, search_space
+from sk_metaembed import TextMetaEncoder, make_table_pipeline
 from sk_metaembed.datasets import load_birds
 
 
@@ -59,7 +60,10 @@ def optuna_search(X, y, trials):
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     boosting = HistGradientBoostingClassifier(random_state=0)
     pipeline = make_table_pipeline(boosting, random_state=0)
-    space = search_space(pipeline) | {"model__learning_rate": [0.03, 0.1, 0.3]}
+    space = {
+        "table__n_components": [10, 30, 100],
+        "model__learning_rate": [0.03, 0.1, 0.3],
+    }
 
     def objective(trial):
         pipeline.set_params(**chosen(trial.suggest_int))

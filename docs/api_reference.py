@@ -128,7 +128,6 @@ ROOMS = {
                 "TextMetaEncoder",
                 "make_table_pipeline",
                 "make_text_pipeline",
-                "search_space",
             ]
         },
     ),

@@ -71,6 +71,5 @@ from .tables import TableRegressor as TableRegressor
 from .tables import TextMetaEncoder as TextMetaEncoder
 from .tables import make_table_pipeline as make_table_pipeline
 from .tables import make_text_pipeline as make_text_pipeline
-from .tables import search_space as search_space
 from .vectors import WordVectors as WordVectors
 from .vectors import export_vectors as export_vectors

@@ -9,7 +9,6 @@ from ._numbers import NumberFormat
 from ._numbers_inside import NumberPlan
 from ._pipelines import make_table_pipeline, make_text_pipeline
 from ._predictions import StackedPredictions
-from ._search_space import search_space
 from ._string_features import StringFeatures
 from ._table_encoder import TableEncoder
 from ._table_model import TableClassifier, TableRegressor
@@ -22,7 +21,6 @@ __all__ = [
     "TextMetaEncoder",
     "make_table_pipeline",
     "make_text_pipeline",
-    "search_space",
 ]
 
 set_public_module(

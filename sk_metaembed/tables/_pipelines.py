@@ -82,7 +82,6 @@ def make_text_pipeline(
     --------
     StackedMetaClassifier : Its parameter `models` takes other trained models.
     make_table_pipeline : For tables with columns of other kinds.
-    search_space : Parameters to search over.
 
     Examples
     --------
@@ -159,7 +158,6 @@ def make_table_pipeline(
     See Also
     --------
     make_text_pipeline : For texts alone.
-    search_space : Parameters to search over.
 
     Notes
     -----

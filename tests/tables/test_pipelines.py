@@ -21,7 +21,6 @@ from sk_metaembed import (
     make_table_pipeline,
     make_text_pipeline,
     save,
-    search_space,
 )
 
 GOOD = ("warm", "bright", "lively", "clever", "moving")
@@ -87,22 +86,6 @@ def test_sets_of_labels():
     model = make_text_pipeline(random_state=0).fit(texts, labels.astype(int))
     assert model.predict(texts).shape == (300, 2)
     assert model.score(texts, labels) > 0.9
-
-
-def test_search_space_of_a_text_pipeline():
-    space = search_space(make_text_pipeline(sources=[SOURCE, ("more", SOURCE[1])]))
-    assert space["sources__active"] == [("lengths",), ("more",), ("lengths", "more")]
-    assert space["model__tfidf"] == [True, False]
-    with pytest.raises(ValueError, match="has no TableEncoder, TextMetaEncoder or"):
-        search_space(make_text_pipeline())
-
-
-def test_search_space_of_a_table_pipeline():
-    space = search_space(make_table_pipeline(sources=[SOURCE]))
-    assert space["table__active"] == [("ngrams",), ("lengths",), ("ngrams", "lengths")]
-    assert space["table__n_components"] == [10, 30, 100]
-    # Without sources there is nothing to choose from.
-    assert [*search_space(make_table_pipeline())] == ["table__n_components"]
 
 
 @pytest.mark.parametrize("target", ["xor"])
