@@ -211,42 +211,7 @@ class TokenClassifier(
         list of ndarray, shape (n_tokens_i, n_classes)
             One array per sentence; columns are `classes_`.
         """
-        return self._by_sentence(X, "predict_proba")
-
-    @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X: EmbeddedSequences) -> list[NDArray[Any]]:
-        """Return log-probabilities of each tag at each token, if available.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            With the blocks seen in fit.
-
-        Returns
-        -------
-        list of ndarray, shape (n_tokens_i, n_classes)
-            One array per sentence; columns are `classes_`.
-        """
-        return self._by_sentence(X, "predict_log_proba")
-
-    @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: EmbeddedSequences) -> list[NDArray[Any]]:
-        """Return the classifier's scores of each tag at each token, if available.
-
-        Parameters
-        ----------
-        X : EmbeddedSequences
-            With the blocks seen in fit.
-
-        Returns
-        -------
-        list of ndarray, shape (n_tokens_i, n_classes)
-            One array per sentence; of shape (n_tokens_i,) if there are two tags.
-        """
-        return self._by_sentence(X, "decision_function")
-
-    def _by_sentence(self, X, method):
-        values, places = self._apply(X, method)
+        values, places = self._apply(X, "predict_proba")
         return np.split(values[places], X.tokens.offsets[1:-1]) if len(X) else []
 
     def _apply(self, X, method):
