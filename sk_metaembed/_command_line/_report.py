@@ -1,7 +1,6 @@
 """The report of a fit: an HTML page without scripts, links or other files."""
 
 import warnings
-from functools import partial
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -119,7 +118,7 @@ def _reliability(comparison, y):
         kind = "two classes" if len(classes) == 2 else "classes"
     second = "" if classes is None else shorten(classes[1])
     text = escape(_RELIABILITY[kind].format(second=second))
-    return f"<p>{text}</p>{_reliability_chart(table)}{_table_html(table, 'numbers')}"
+    return f"<p>{text}</p>{_table_html(table, 'numbers')}"
 
 
 def _worst(comparison, rows, y, encoder, identifiers):
@@ -162,35 +161,15 @@ def _table_html(table, classes=None):
 
 def _chart(comparison, part):
     """Return a part of the comparison as SVG."""
-    size = 7.6, 1 + 0.3 * len(comparison.frame(part))
-    return _svg(size, partial(comparison.plot, part=part))
-
-
-def _reliability_chart(table):
-    """Return the means of a `reliability_frame` as SVG."""
-
-    def plot(ax):
-        both = table[["predicted", "actual"]].to_numpy()
-        ends = [both.min(), both.max()]
-        ax.plot(ends, ends, color="gray", linewidth=0.8, label="as predicted")
-        ax.plot("predicted", "actual", "o-", data=table, label="groups of rows")
-        ax.set(xlabel="predicted", ylabel="actual")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False)
-
-    return _svg((4.2, 3.4), plot)
-
-
-def _svg(size, plot):
-    """Return what a function plots into axes as SVG."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    size = 7.6, 1 + 0.3 * len(comparison.frame(part))
     figure = Figure(size, layout="constrained")
     page = StringIO()
     # Text stays text, for search and screen readers.
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has more fonts
-        plot(figure.subplots())
+        comparison.plot(figure.subplots(), part=part)
         figure.savefig(page, format="svg", metadata={"Date": None})
     return page.getvalue().partition("<!DOCTYPE")[2].partition(">")[2]

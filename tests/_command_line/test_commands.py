@@ -122,7 +122,6 @@ def test_report_compares_sources_and_escapes_the_data(fitted):
         *("phase <b>", "remarks", "height", "A<i>", "Area under the ROC curve"),
         *("linear", "small", "sum", "accuracy on rows that were not used for fitting"),
         *("predicted probability of 'B'", "ngrams, predictions", "indicators"),
-        *("as predicted", "groups of rows"),  # in the chart of probabilities
         "Column 'copy <b>' equals an earlier column, and is not used.",
     ]:
         assert name in text, name
