@@ -140,9 +140,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
             With the blocks of the sources to combine, or SequencePairs of them. If
-            there are trainable sources only: texts, token lists or TokenSequences; or
-            pairs: two columns of texts (array or DataFrame), a list of pairs of token
-            lists, or SequencePairs of tokens.
+            there are trainable sources only: texts, token lists, TokenSequences or
+            SequencePairs of them, as `PairEncoder` of a `Tokenizer` returns.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, or numbers; for a tagger a list of
             tags per sequence.

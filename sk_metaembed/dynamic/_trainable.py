@@ -10,20 +10,12 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._api import check_embedded, holds_pairs, read_pairs
+from ..sequences._api import check_embedded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from .._core._typing import Texts
 
-    Input: TypeAlias = (
-        EmbeddedSequences
-        | SequencePairs
-        | TokenSequences
-        | Texts
-        | Iterable[Iterable[Iterable[str]]]
-    )
+    Input: TypeAlias = EmbeddedSequences | SequencePairs | TokenSequences | Texts
 
 
 class TrainedSources:
@@ -117,12 +109,11 @@ def _can_be_trained(source):
 def read_input(X, *, dims=None, reads_tokens, pairs=None):
     """Return X as EmbeddedSequences, or as TokenSequences if no blocks are needed.
 
-    SequencePairs of them are returned unchanged. If no blocks are needed, pairs of
-    texts or of token lists become SequencePairs of tokens.
+    SequencePairs of them are returned unchanged.
 
     Parameters
     ----------
-    X : EmbeddedSequences, TokenSequences, texts, token lists, or pairs of these
+    X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
     dims : dict of str to int, default=None
         The blocks of fit, if there was one.
     reads_tokens : bool
@@ -131,8 +122,6 @@ def read_input(X, *, dims=None, reads_tokens, pairs=None):
         Whether fit saw pairs, if there was one.
     """
     needs_blocks = bool(dims) or not reads_tokens
-    if not needs_blocks and pairs is not False:
-        X = _tokens_of_pairs(X, pairs)
     has_pairs = isinstance(X, SequencePairs)
     if pairs and not has_pairs:
         raise TypeError(
@@ -153,17 +142,6 @@ def read_input(X, *, dims=None, reads_tokens, pairs=None):
     if is_embedded or needs_blocks:
         return check_embedded(X, dims)
     return check_tokens(X)
-
-
-def _tokens_of_pairs(X, pairs):
-    """Return X as SequencePairs if it holds pairs, otherwise unchanged."""
-    if isinstance(X, EmbeddedSequences | SequencePairs | TokenSequences):
-        return X
-    if not pairs and not holds_pairs(X):
-        return X
-    rows, info = read_pairs(X)
-    tokens = check_tokens(rows)
-    return SequencePairs(tokens._with_row_info(index=info.index))
 
 
 def tokens_and_blocks(X):

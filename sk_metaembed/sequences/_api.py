@@ -6,7 +6,7 @@ from ._html import display_word
 from ._late import LateBlock, LateRows
 from ._mixins import MISSING_CONSTRAINT, block_dims, check_embedded
 from ._ngrams import Ngrams, learn_ngrams, ngram_weights, word_counts
-from ._sequence_pairs import holds_pairs, read_pairs, tokens_of
+from ._sequence_pairs import read_pairs, tokens_of
 from ._split import canonical, canonical_words, prepare_texts
 from ._tags import (
     SCHEMES,
@@ -45,7 +45,6 @@ __all__ = [
     "distinct_cells",
     "encode_tags",
     "fill_missing",
-    "holds_pairs",
     "learn_ngrams",
     "ngram_weights",
     "prepare_texts",

@@ -13,7 +13,6 @@ from ._columns import refuse_other_rows, row_cells
 from ._embedded_sequences import EmbeddedSequences
 from ._html import pairs_html
 from ._indexing import Rows
-from ._row_errors import is_token_list
 from ._token_sequences import RowInfo, TokenSequences
 from ._validation import check_cells
 
@@ -231,34 +230,6 @@ def tokens_of(sequences):
     """Return the tokens of either container."""
     is_embedded = isinstance(sequences, EmbeddedSequences)
     return sequences.tokens if is_embedded else sequences
-
-
-def holds_pairs(X):
-    """Return whether rows are pairs: two columns, or pairs of token lists.
-
-    Raises a TypeError for rows of two strings with white space, which may be pairs of
-    texts or lists of two tokens.
-    """
-    if hasattr(X, "tocsr"):
-        return False
-    if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
-        return getattr(X, "shape", (0,))[1:] == (2,)
-    is_list = isinstance(X, list | tuple) and len(X) > 0
-    if not is_list or not all(isinstance(r, list | tuple) and len(r) == 2 for r in X):
-        return False
-    sides = [side for row in X for side in row]
-    if all(map(is_token_list, sides)):
-        return True
-    spaced = next((s for s in sides if isinstance(s, str) and len(s.split()) > 1), None)
-    if spaced is not None:
-        raise TypeError(
-            f"every row has two strings, some with white space "
-            f"({short_repr(spaced)}), so it may be a pair of texts or a list of two "
-            "tokens. Pass pairs of texts as an array of shape (n_pairs, 2) or a "
-            "DataFrame of two columns, or put PairEncoder(Tokenizer()) before this "
-            "step; pass token lists as TokenSequences.from_lists(X)."
-        )
-    return False
 
 
 def _columns(X):

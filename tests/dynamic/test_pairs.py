@@ -3,12 +3,10 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -145,34 +143,14 @@ def test_vectors_of_pairs_are_those_of_the_sides(levels, attention, labels):
     assert frame.columns[[0, -1]].tolist() == ["u__dynamic0", "product__dynamic11"]
 
 
-def test_trainable_sources_read_raw_pairs():
+def test_trainable_sources_read_pairs_of_tokens():
     texts = [("warm tea", "cold tea"), ("warm tea", "warm tea")] * 10
     y = [0, 1] * 10
     model = DynamicMetaClassifier(trainable=TrainableCharacters(), **SMALL)
-    expected = make_pipeline(PairEncoder(Tokenizer()), clone(model)).fit(texts, y)
-    expected = expected.predict_proba(texts)
-    for X in (
-        np.array(texts),
-        np.array(texts, dtype=object),
-        pd.DataFrame(texts, columns=["one", "other"]),
-        [tuple(side.split() for side in pair) for pair in texts],
-    ):
-        result = clone(model).fit(X, y)
-        np.testing.assert_array_equal(result.predict_proba(X), expected)
-        np.testing.assert_array_equal(result.predict_proba(texts), expected)
-        with pytest.raises(TypeError, match="row 0 is of type str"):
-            result.predict(["a text"])
-    assert len(cross_val_score(model, np.array(texts), y, cv=2)) == 2
-    for rows in (texts, list(map(list, texts))):
-        with pytest.raises(TypeError, match=r"a pair of texts or a list of two tokens"):
-            model.fit(rows, y)
-    # Lists of two words stay what they were: token lists.
-    assert not model.fit([["warm", "tea"], ["cold", "tea"]] * 10, y)._reads_pairs
-    with pytest.raises(ValueError, match="one column of texts"):
-        model.predict(np.array(texts))
-    tagger = DynamicMetaTagger(trainable=TrainableCharacters())
-    with pytest.raises(TypeError, match="must hold single sequences"):
-        tagger.fit(np.array(texts), [["O"]] * 20)
+    pipe = make_pipeline(PairEncoder(Tokenizer()), model).fit(texts, y)
+    assert pipe.predict(texts).shape == (20,)
+    with pytest.raises(ValueError, match="For pairs of texts use PairEncoder"):
+        model.fit(np.array(texts), y)
 
 
 def test_the_other_kind_than_in_fit_is_refused(pairs, labels):
