@@ -132,11 +132,10 @@ ROOMS = {
         },
     ),
     "scale": (
-        "Large data and clusters",
+        "Large data",
         {
             "": [
                 "transform_in_batches",
-                "transform_partitions",
                 "StreamResult",
                 "TextStream",
             ]

@@ -39,7 +39,6 @@ from .pooling import CommonComponentRemoval as CommonComponentRemoval
 from .pooling import Pooling as Pooling
 from .scale import TextStream as TextStream
 from .scale import transform_in_batches as transform_in_batches
-from .scale import transform_partitions as transform_partitions
 from .sequences import Block as Block
 from .sequences import EmbeddedSequences as EmbeddedSequences
 from .sequences import SequencePairs as SequencePairs

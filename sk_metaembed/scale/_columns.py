@@ -41,8 +41,7 @@ def check_columns(what, has, column, keep):
         if column or keep:
             raise ValueError(
                 f"{what} has no columns, but column={column!r} and keep={keep} were "
-                "passed. Omit both, or pass JSON-lines, Parquet or a DataFrame; select "
-                "the texts of a dask bag of dicts with bag.pluck(name)."
+                "passed. Omit both, or pass JSON-lines, Parquet or a DataFrame."
             )
         return
     if not column:

@@ -78,13 +78,12 @@ class Task(NamedTuple):
             )
         return values
 
-    def compute_empty(self, example=None):
-        """Return the array for no rows, computed from example rows.
+    def compute_empty(self):
+        """Return the array for no rows, computed from an empty text or list of tokens.
 
-        By default, they are an empty text or an empty list of tokens, whichever the
-        pipeline accepts. Its error is raised if it accepts neither.
+        The error of the pipeline is raised if it accepts neither.
         """
-        for rows in ([""], [[]]) if example is None else (example,):
+        for rows in ([""], [[]]):
             try:
                 return self.compute(rows)[:0]
             except NotFittedError:

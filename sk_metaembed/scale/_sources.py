@@ -80,7 +80,7 @@ def open_source(source, column=None, keep=()):
     kind = type(source).__name__
     if hasattr(source, "__dask_graph__"):
         raise TypeError(
-            f"The source is a dask {kind}. Use transform_partitions, or write it to "
+            f"The source is a dask {kind}. Use its map_partitions, or write it to "
             "Parquet and pass the folder."
         )
     data = as_arrow(source, all_names(column, keep))

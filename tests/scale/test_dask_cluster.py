@@ -12,13 +12,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sk_metaembed import transform_partitions
-
 dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 db = pytest.importorskip("dask.bag", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
-# Seconds to start processes; test_dask.py computes partitions in this one.
+# Seconds to start processes.
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills with SIGKILL"),
@@ -58,7 +56,8 @@ def killer(flag):
 
 
 def test_partitions(client, pipe, texts):
-    lazy = transform_partitions(pipe, db.from_sequence(texts, npartitions=8))
+    bag = db.from_sequence(texts, npartitions=8)
+    lazy = bag.map_partitions(lambda part: list(pipe.transform(list(part))))
     result = client.compute(lazy).result()
     np.testing.assert_array_equal(np.stack(result), pipe.transform(texts))
     loaded = client.run(lambda: "torch" in sys.modules)

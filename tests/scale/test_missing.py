@@ -1,7 +1,5 @@
 """Missing rows are accepted if the pipeline accepts them; else the first is named."""
 
-import dask.bag as db
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +15,6 @@ from sk_metaembed import (
     Tokenizer,
     Word2VecEmbedding,
     transform_in_batches,
-    transform_partitions,
 )
 
 from ..rounding import assert_close
@@ -59,24 +56,6 @@ def test_missing_rows_of_a_source(kind, rows, lenient, pipe, tmp_path):
     source = SOURCES[kind](rows, tmp_path)
     with pytest.raises(TypeError, match="row 1 is missing"):
         transform_in_batches(pipe, source, out, resume=False, **options)
-
-
-@pytest.mark.parametrize("kind", ["strings", "series", "bag"])
-def test_missing_rows_of_partitions(kind, lenient, pipe, frame):
-    data = {
-        "strings": lambda: dd.from_pandas(frame.astype({"text": "string"}), 3),
-        "series": lambda: dd.from_pandas(frame["text"], npartitions=3),
-        "bag": lambda: db.from_sequence(LISTS, npartitions=3),
-    }[kind]()
-    column = "text" if kind == "strings" else None
-    lazy = transform_partitions(lenient, data, column=column)
-    result = lazy.compute(scheduler="synchronous")
-    assert_close(
-        np.stack(result) if kind == "bag" else result, lenient.transform(TEXTS)
-    )
-    with pytest.raises(TypeError, match=r"row \d is missing") as caught:
-        transform_partitions(pipe, data, column=column).compute(scheduler="synchronous")
-    assert "In partition" in caught.value.__notes__[-1]
 
 
 def test_missing_cells_of_columns(store, tmp_path):

@@ -15,7 +15,6 @@ from sk_metaembed import (
     PretrainedEmbedding,
     Tokenizer,
     transform_in_batches,
-    transform_partitions,
 )
 from sk_metaembed.scale import TextStream
 
@@ -88,18 +87,15 @@ def test_error_without_rows_is_that_of_the_pipeline(store, tmp_path):
 
 @pytest.mark.parametrize("names", [["id", None]])
 def test_column_names_must_be_strings(names, pipe, frame, tmp_path):
-    lazy = dd.from_pandas(frame, npartitions=2)
     for name in ("keep", "column"):
         options = {"column": "text", name: names}
         with pytest.raises(TypeError, match=f"in_batches: {name} must be"):
             transform_in_batches(pipe, frame, tmp_path / "a.parquet", **options)
-        with pytest.raises(TypeError, match=f"partitions: {name} must be"):
-            transform_partitions(pipe, lazy, **options)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_error_on_dask_collections_names_transform_partitions(pipe, frame, tmp_path):
+def test_error_on_dask_collections(pipe, frame, tmp_path):
     bag = db.from_sequence(["tea"], npartitions=1)
     for source in (dd.from_pandas(frame, npartitions=2), bag):
-        with pytest.raises(TypeError, match="is a dask .*. Use transform_partitions"):
+        with pytest.raises(TypeError, match="is a dask .*. Use its map_partitions"):
             transform_in_batches(pipe, source, tmp_path / "a.npy", column="text")
