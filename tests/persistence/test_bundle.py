@@ -115,12 +115,9 @@ def test_loaded_model_is_always_bundled(tmp_path):
     assert unfitted.fit(ROWS).fingerprint_ == source.fingerprint_
 
 
-@pytest.mark.parametrize("method", ["full", "lora"])
-def test_a_trained_transformer(method, tmp_path):
+def test_a_trained_transformer(tmp_path):
     bert = tiny_bert.save(tmp_path / "bert")
-    tuned = TrainableTransformer(
-        TransformerEmbedding(bert), n_layers=1, method=method, rank=2
-    )
+    tuned = TrainableTransformer(TransformerEmbedding(bert), n_layers=1)
     net = DynamicMetaClassifier(**NET, trainable=tuned, random_state=0)
     trained = net.fit(ROWS, np.arange(len(ROWS)) % 2)
     expected = trained.predict_proba(ROWS)
