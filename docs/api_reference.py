@@ -161,7 +161,6 @@ ROOMS = {
                 "SourceComparisonDisplay",
                 "SourceWeightsDisplay",
                 "TokenWeightsDisplay",
-                "SimilarityDisplay",
                 "attention_weights",
                 "explain",
                 "Explanation",

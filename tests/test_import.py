@@ -51,7 +51,7 @@ def test_making_and_cloning_estimators_and_the_check_suite_load_nothing_heavy():
     loaded = loaded_by(
         f"from sklearn.base import clone\nfrom sk_metaembed import {', '.join(MAKE)}\n"
         f"{made}\nfrom sk_metaembed.utils import estimator_checks\n"
-        "from sk_metaembed.inspection import SimilarityDisplay"
+        "from sk_metaembed.inspection import SourceWeightsDisplay"
     )
     assert not top_level(loaded) & HEAVY
 

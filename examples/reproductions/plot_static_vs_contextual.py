@@ -58,8 +58,26 @@ print(embedded)
 # A token is selected by its sentence and word. All three heat maps have the same scale
 # and share a color bar; the fourth panel shows the table below.
 import matplotlib.pyplot as plt
+from sklearn.metrics.pairwise import cosine_similarity
 
-from sk_metaembed.inspection import SimilarityDisplay
+
+def similarities_of(block, chosen):
+    """Return the cosines of tokens, each a (sentence, word)."""
+    vectors = embedded.select([block]).to_list()
+    return cosine_similarity([vectors[i][tokens[i].index(word)] for i, word in chosen])
+
+
+def draw(ax, cosines, labels, title):
+    """Draw a heat map with the values in its cells."""
+    image = ax.imshow(cosines, cmap="cividis", vmin=-1, vmax=1)
+    for i, row in enumerate(cosines):
+        for j, value in enumerate(row):
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8)
+    ax.set_xticks(range(len(labels)), labels, rotation=45)
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_title(title)
+    return image
+
 
 first = [(row, word) for row, word in enumerate(WORDS)]
 second = [(row + len(WORDS), word) for row, word in enumerate(WORDS)]
@@ -70,18 +88,15 @@ panels = {
 }
 figure, axes = plt.subplots(2, 2, figsize=(7.2, 6.4), layout="constrained")
 *maps, last = axes.flat
-similarities = {}
-for ax, (title, (block, chosen)) in zip(maps, panels.items(), strict=True):
-    display = SimilarityDisplay.from_embedded(
-        embedded, block=block, tokens=chosen, title=title, ax=ax, colorbar=False
-    )
-    similarities[title] = display.frame()
-figure.colorbar(display.im_, ax=axes, label="cosine similarity", shrink=0.6)
+similarities = {title: similarities_of(*panel) for title, panel in panels.items()}
+for ax, (title, cosines) in zip(maps, similarities.items(), strict=True):
+    image = draw(ax, cosines, WORDS, title)
+figure.colorbar(image, ax=axes, label="cosine similarity", shrink=0.6)
 reported = 0.65, 0.72, 0.45
 print("queen and king           the post, BERT-base   here, MiniLM")
-for (title, frame), post in zip(similarities.items(), reported, strict=True):
-    print(f"{title:<24}{post:>15.2f}{frame.loc['queen', 'king']:>15.2f}")
-here = [frame.loc["queen", "king"] for frame in similarities.values()]
+here = [cosines[1, 0] for cosines in similarities.values()]
+for title, post, ours in zip(panels, reported, here, strict=True):
+    print(f"{title:<24}{post:>15.2f}{ours:>15.2f}")
 last.plot(range(3), reported, "ok", label="the post", fillstyle="none", markersize=11)
 last.plot(range(3), here, "sk", label="here", markersize=6)
 last.set_xticks(range(3), ["static", "context 1", "context 2"])
@@ -98,19 +113,9 @@ _ = last.legend(loc="upper right")
 #
 # The similarity of queen and king in every layer, where layer 0 is the input embedding
 # plus the position:
-from scipy.spatial.distance import cosine
-
-
-def similarity(block, queen, king):
-    """Return the cosine of two tokens, each a (sentence, word)."""
-    vectors = embedded.select([block]).to_list()
-    u, v = (vectors[row][tokens[row].index(word)] for row, word in (queen, king))
-    return 1 - cosine(u, v)
-
-
 print("queen and king   context 1   context 2")
 for name in embedded.names:
-    pair = [similarity(name, chosen[1], chosen[0]) for chosen in (first, second)]
+    pair = [similarities_of(name, chosen)[1, 0] for chosen in (first, second)]
     print(f"{name:<14}{pair[0]:>12.2f}{pair[1]:>12.2f}")
 
 # %%
@@ -128,16 +133,12 @@ for name in embedded.names:
 # ---------
 # All ten occurrences as a heat map. The cosine distance is 1 minus the similarity.
 names = [f"{word} {context}" for context in (1, 2) for word in WORDS]
-display = SimilarityDisplay.from_embedded(
-    embedded,
-    block="layer6",
-    tokens=first + second,
-    labels=names,
-    title="last layer, contexts 1 and 2",
-)
-distances = 1 - display.frame()
-for word in WORDS:
-    print(f"{word} 1 to {word} 2: {distances.loc[f'{word} 1', f'{word} 2']:.2f}")
+cosines = similarities_of("layer6", first + second)
+figure, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+image = draw(ax, cosines, names, "last layer, contexts 1 and 2")
+figure.colorbar(image, label="cosine similarity")
+for i, word in enumerate(WORDS):
+    print(f"{word} 1 to {word} 2: {1 - cosines[i, i + len(WORDS)]:.2f}")
 
 # %%
 # The nearest neighbor of each occurrence is the other occurrence of the same word. The

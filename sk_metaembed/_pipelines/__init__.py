@@ -4,7 +4,6 @@ from ._replacement import replace_steps
 from ._steps import (
     apply_steps,
     embedding_input,
-    find_embedded,
     find_step,
     flat_steps,
     unwrap_fitted,
@@ -14,7 +13,6 @@ from ._word_lookup import lookup_known, lookup_vectors
 __all__ = [
     "apply_steps",
     "embedding_input",
-    "find_embedded",
     "find_step",
     "flat_steps",
     "lookup_known",

@@ -5,14 +5,12 @@ from ._attention import attention_weights
 from ._compare_sources import compare_sources
 from ._explain import explain
 from ._explanation import Explanation
-from ._similarity import SimilarityDisplay
 from ._source_comparison import SourceComparisonDisplay
 from ._source_weights import SourceWeightsDisplay
 from ._token_weights import TokenWeightsDisplay
 
 __all__ = [
     "Explanation",
-    "SimilarityDisplay",
     "SourceComparisonDisplay",
     "SourceWeightsDisplay",
     "TokenWeightsDisplay",

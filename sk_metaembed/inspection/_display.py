@@ -71,10 +71,3 @@ def draw_bars(ax, values, numbers, names, rows, bar_kw):
     ax.set_ylim(n - 0.5, -0.5)
     ax.spines[["top", "right"]].set_visible(False)
     return containers
-
-
-def readable_on(color):
-    """Return "black" or "white", whichever has more contrast with a color."""
-    parts = np.asarray(color[:3])
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"

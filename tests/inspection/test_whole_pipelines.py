@@ -19,7 +19,6 @@ from sk_metaembed import (
     Tokenizer,
 )
 from sk_metaembed.inspection import (
-    SimilarityDisplay,
     SourceWeightsDisplay,
     TokenWeightsDisplay,
     attention_weights,
@@ -119,7 +118,7 @@ def test_weights_of_a_search_equal_those_of_its_best_estimator(searches, kind):
 
 def test_branches_are_passed_one_by_one(columns):
     message = r"inside a ColumnTransformer .* columns.named_transformers_\['text'\]"
-    for show in (attention_weights, coverage_report, SimilarityDisplay.from_estimator):
+    for show in (attention_weights, coverage_report):
         with pytest.raises(ValueError, match=message):
             show(columns, FRAME[:3])
     branch = columns["features"].named_transformers_["text"]
@@ -136,27 +135,17 @@ def test_other_errors_say_what_is_wrong(whole):
         attention_weights(unfitted, TEXTS)
     with pytest.raises(NotFittedError):
         attention_weights(clone(whole), TEXTS)
-    with pytest.raises(TypeError, match="returns EmbeddedSequences.*got LogisticRegr"):
-        SimilarityDisplay.from_estimator(whole["clf"], TEXTS)
 
 
 def test_every_display_takes_whole_pipelines(whole):
-    estimator, X, part = whole, TEXTS, whole
-    mixed = part[:3].transform(TEXTS)
-
-    bars = SourceWeightsDisplay.from_estimator(estimator, X, groups=Y)
-    weights = by_hand(part, TEXTS)
+    bars = SourceWeightsDisplay.from_estimator(whole, TEXTS, groups=Y)
+    weights = by_hand(whole, TEXTS)
     total = bars.weights.T @ bars.counts / bars.counts.sum()
     known = weights[["table", "shape"]]
     np.testing.assert_allclose(total, known.mean(), atol=1e-5)
 
-    words = TokenWeightsDisplay.from_estimator(estimator, X[:2])
+    words = TokenWeightsDisplay.from_estimator(whole, TEXTS[:2])
     np.testing.assert_allclose(words.weights, known[:6], atol=1e-5)
-
-    tokens = {"tokens": [(0, 1), (0, 2), (1, 1)]}
-    result = SimilarityDisplay.from_estimator(estimator, X, **tokens).frame()
-    expected = SimilarityDisplay.from_embedded(mixed, **tokens).frame()
-    np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
 def test_coverage_counts_words_of_the_pipeline_per_source(searches):
