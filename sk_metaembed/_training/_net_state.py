@@ -1,7 +1,6 @@
 """State of a trained skorch net as plain values and named tensors."""
 
 import json
-from contextlib import contextmanager
 
 import torch
 from skorch.history import History
@@ -54,36 +53,6 @@ def load_net_state_dict(net, plain, tensors):
         net.optimizer_.load_state_dict({"state": state, "param_groups": groups})
     net.module_.train(plain["training"])
     net.history_ = History(json.loads(plain["history"]))  # trimming clears the history
-
-
-@contextmanager
-def restored_on_error(net, *rngs):
-    """Restore a trained net and RandomStates in place if the code inside fails.
-
-    For training that continues, which changes weights and the state of the optimizer in
-    place. Copies are in host memory, because a GPU may be full. Raises an error if the
-    net was trimmed for prediction.
-    """
-    net.check_training_readiness()
-    before, rng_states = dict(vars(net)), [rng.get_state() for rng in rngs]
-    plain, tensors = net_state_dict(net, history=())
-    tensors = {name: _host_copy(value) for name, value in tensors.items()}
-    history, n_epochs = net.history, len(net.history)
-    try:
-        yield
-    except BaseException:
-        vars(net).clear()
-        vars(net).update(before)
-        load_net_state_dict(net, plain, tensors)
-        del history[n_epochs:]
-        net.history_ = history  # the object that the estimator has too
-        for rng, state in zip(rngs, rng_states, strict=True):
-            rng.set_state(state)
-        raise
-
-
-def _host_copy(value):
-    return value.detach().to("cpu", copy=True) if torch.is_tensor(value) else value
 
 
 def _by_part(tensors):

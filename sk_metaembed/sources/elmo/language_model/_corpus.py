@@ -120,7 +120,7 @@ class CorpusCount(NamedTuple):
     checksum: int = 0
 
 
-def read_training_corpus(X, min_distinct=2):
+def read_training_corpus(X):
     """Return the corpus of X with its count, or raise if it has too few words."""
     corpus = read_counted_corpus(X)
     count = corpus.count
@@ -129,7 +129,7 @@ def read_training_corpus(X, min_distinct=2):
             f"the corpus is empty: it has {count.n_rows} rows (samples) and "
             "no words. At least one row must have words."
         )
-    if len(count.words) < min_distinct:
+    if len(count.words) < 2:
         raise ValueError(
             f"the corpus has only one distinct word, "
             f"{next(iter(count.words))!r}, in {count.n_rows} rows (n_samples = "

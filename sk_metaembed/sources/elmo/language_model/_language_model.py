@@ -186,8 +186,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     >>> bool(scores[0] > scores[1])
     True
 
-    Embed with the files of the model, or load it to train on text that arrives in
-    parts:
+    Embed with the files of the model, or load it to score other text:
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = model.save(folder)
@@ -195,8 +194,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     ...     loaded = ElmoLanguageModel.load(folder)
     >>> block.name, block.values.shape
     ('layer2', (2, 16))
-    >>> loaded.partial_fit(["the cat lay on the rug"]).n_iter_
-    1
+    >>> bool(loaded.score(texts) == model.score(texts))
+    True
     """
 
     _parameter_constraints: dict = {
@@ -298,39 +297,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         train(self, net, (X, y), corpora, self.max_epochs, identity=identity)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
-    @rollback_on_error
-    @with_callbacks
-    def partial_fit(self, X: Corpus, y: object = None) -> Self:
-        """Train for one more epoch, at a constant learning rate.
-
-        For text that arrives in parts. Words that are missing in the first part are
-        read by their characters but not predicted, unless the vocabulary of `initial`
-        has them.
-
-        Parameters
-        ----------
-        X : path-like, TokenSequences, texts, token lists, or an iterable of them
-            As for `fit`. The first call sets the vocabulary.
-        y : ignored
-            Not used.
-
-        Returns
-        -------
-        ElmoLanguageModel
-            The trained model.
-        """
-        from ...._training._net_state import restored_on_error
-        from ._training import train
-
-        is_new = not hasattr(self, "net_")
-        corpus = read_training_corpus(X, min_distinct=2 if is_new else 1)
-        if is_new:
-            self.net_, _ = self._new_net(corpus)
-        with restored_on_error(self.net_, self._random):
-            train(self, self.net_, (X, y), (corpus, None), 1, is_constant=True)
-        return self
-
     def perplexity(
         self,
         X: Corpus,
@@ -408,9 +374,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def save(self, folder: StrPath) -> tuple[Path, Path]:
         """Write the model to files for `ElmoEmbedding`, AllenNLP and `load`.
 
-        The files omit the state of the optimizer: pickle the estimator to resume
-        training where it stopped.
-
         Parameters
         ----------
         folder : str or path-like
@@ -434,10 +397,10 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
 
     @classmethod
     def load(cls, folder: Initial, **params: Any) -> Self:
-        """Return the model in a folder, for perplexities and `partial_fit`.
+        """Return the model in a folder, for perplexities.
 
-        To embed with such files, pass them to `ElmoEmbedding`, which needs no
-        vocabulary.
+        To train on, pass the folder as `initial`. To embed with such files, pass them
+        to `ElmoEmbedding`, which needs no vocabulary.
 
         Parameters
         ----------

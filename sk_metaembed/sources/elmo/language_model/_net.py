@@ -194,8 +194,8 @@ class LRSchedule(Callback):
     ----------
     lr : float
         Maximum learning rate.
-    n_steps : int or None
-        Approximate number of steps of all epochs; None for a constant rate.
+    n_steps : int
+        Approximate number of steps of all epochs.
     """
 
     def __init__(self, lr, n_steps):
@@ -220,8 +220,6 @@ class LRSchedule(Callback):
         >>> [round(schedule.rate(step), 2) for step in (0, 1, 51, 99)]
         [0.5, 1.0, 0.49, 0.02]
         """
-        if self.n_steps is None:
-            return self.lr
         warm = max(1, round(_WARM_UP * self.n_steps))
         if step < warm:
             return self.lr * (step + 1) / warm

@@ -99,7 +99,7 @@ def fit_identity(model, corpora, saved):
     return identity
 
 
-def train(model, net, data, corpora, epochs, *, identity=None, is_constant=False):
+def train(model, net, data, corpora, epochs, *, identity=None):
     """Train a net for a number of epochs, and set the model's fitted attributes.
 
     Parameters
@@ -113,22 +113,20 @@ def train(model, net, data, corpora, epochs, *, identity=None, is_constant=False
     epochs : int
     identity : dict, default=None
         Identifies the fit in the model's checkpoint; None trains without a checkpoint.
-    is_constant : bool
-        Whether the learning rate is constant.
     """
     (X, y), count, seed = data, corpora[0].count, _draw_seed(model)
     if isinstance(corpora[0], RowsCorpus):
         X = corpora[0].tokens  # an iterator is exhausted by now
     y = () if y is None else y  # None would not be scored
     with reported_fit(model, X, y, epochs) as tasks:
-        _train_net(model, net, corpora, seed, epochs, identity, is_constant, tasks)
+        _train_net(model, net, corpora, seed, epochs, identity, tasks)
         known = {*model.vocabulary_}
         n_known = sum(n for word, n in count.words.items() if word in known)
         model.n_words_, model.coverage_ = count.n_words, n_known / count.n_words
         model.net_, model.history_, model.n_iter_ = net, net.history, len(net.history)
 
 
-def _train_net(model, net, corpora, seed, epochs, identity, is_constant, tasks):
+def _train_net(model, net, corpora, seed, epochs, identity, tasks):
     """Train a net; `tasks` is the FitTaskReporter."""
     file = state = None
     if identity is not None:
@@ -140,7 +138,7 @@ def _train_net(model, net, corpora, seed, epochs, identity, is_constant, tasks):
     train_set = _batches(model, net, corpora[0], *sizes, seed)
     valid_set = corpora[1] and _batches(model, net, corpora[1], *sizes)
     n_steps = epochs * ((count.n_words + count.n_rows) // math.prod(sizes) + 1)
-    rates = LRSchedule(model.lr, None if is_constant else n_steps)
+    rates = LRSchedule(model.lr, n_steps)
     recorder, clipping = RecordPerplexity(), GradientNormClipping(_MAX_GRADIENT_NORM)
     callbacks = [rates, recorder, clipping]
     with local_generators(seed):

@@ -62,10 +62,3 @@ def test_another_corpus_does_not_resume(other, tmp_path):
 def test_a_corpus_of_marks_is_refused():
     with pytest.raises(ValueError, match="word occurs 0 times.* the marks"):
         ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])
-
-
-def test_partial_fit_continues_with_any_words():
-    model = ElmoLanguageModel(**SMALL).partial_fit(sentences(9))
-    assert model.partial_fit([["the", "the"]]).n_iter_ == 2
-    with pytest.raises(ValueError, match="the corpus is empty"):
-        model.partial_fit([[]])
