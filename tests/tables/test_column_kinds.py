@@ -142,6 +142,14 @@ def test_odd_cells_are_named_and_missing(values, message):
     assert kind.n_odd > 0
 
 
+def test_columns_with_many_odd_cells_are_not_numbers():
+    for n_odd, expected in ((15, "number"), (40, "code")):
+        cells = read_cells([*map(str, PRICES), *(f"x{i}y" for i in range(n_odd))], "x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert column_kind(cells, "x").kind == expected
+
+
 def test_strays_are_kept_as_texts():
     cells = read_cells(["1.5M", "unknown", "201k", None] * 10)
     kind = column_kind(cells)
