@@ -7,8 +7,9 @@ vectors, and the best single source, which cross-validation chooses, end in a
 LogisticRegression whose C is chosen by cross-validation too.
 
 ``--part development`` compares the candidates on whose scores the defaults were chosen;
-``--part evaluation`` compares the default with the baselines. ``--minilm`` adds MiniLM
-as a fourth source. Results are appended to a file, and not computed again.
+``--part evaluation`` compares the default with the baselines, ``--part several`` also
+with the mean of two and four networks. ``--minilm`` adds MiniLM as a fourth source.
+Results are appended to a file, and not computed again.
 
 Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
 Run: python benchmarks/dynamic_defaults.py RESULTS.jsonl --part evaluation
@@ -24,6 +25,8 @@ import numpy as np
 import pandas as pd
 from _text_sets import STATIC, embedding, load, subset, tokens, vectors
 from scipy.stats import t
+from sklearn.base import clone
+from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -35,6 +38,7 @@ from sk_metaembed import Block, DynamicMetaClassifier, EmbeddingUnion
 SETS = {
     "development": ("rated-tweets", "products", "spam", "commands", "r8"),
     "evaluation": ("sst2", "questions", "headlines", "devices", "food", "birds"),
+    "several": ("rated-tweets", "products", "spam", "commands", "sst2", "questions"),
 }
 BASELINES = ("TF-IDF", "best single source", "concatenation")
 # An own schedule replaces the decrease of the learning rate.
@@ -58,7 +62,9 @@ CANDIDATES = {
 NETS = {
     "development": CANDIDATES,
     "evaluation": {"DynamicMetaClassifier": {}},
+    "several": {"DynamicMetaClassifier": {}, "two nets": {}, "four nets": {}},
 }
+N_NETS = {"two nets": 2, "four nets": 4}
 
 
 @cache
@@ -101,6 +107,10 @@ def evaluate(name, method, parameters, n, seed, options):
         return baseline(method, data, y, arrays, train, test) == y[test]
     X = words(name, options.minilm, options.folder)
     model = DynamicMetaClassifier(random_state=seed, **parameters)
+    if method in N_NETS:
+        seeds = range(10 * seed, 10 * seed + N_NETS[method])
+        nets = [(f"net{i}", clone(model).set_params(random_state=i)) for i in seeds]
+        model = VotingClassifier(nets, voting="soft")
     return model.fit(X[train], y[train]).predict(X[test]) == y[test]
 
 

@@ -74,7 +74,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
         mixer: MixerKind = "standardized",
-        encoder: Encoder = "mean",
+        encoder: Encoder = "max",
         encoder_dim: int | Sequence[int] = 512,
         hidden_dims: Sequence[int] = (512, 512),
         embedding_dropout: float = 0.2,

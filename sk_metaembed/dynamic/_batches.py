@@ -64,6 +64,8 @@ class Grid:
         The position of each sequence's last token in the flattened `forward_index`.
     n_known : int64 tensor of shape (n_sequences,)
         The number of tokens that some source knows.
+    unknown : bool tensor of shape (n_tokens,) or None
+        The tokens that no source knows; None if there are none.
     """
 
     lengths: torch.Tensor
@@ -74,6 +76,7 @@ class Grid:
     backward_position: torch.Tensor
     last: torch.Tensor
     n_known: torch.Tensor
+    unknown: torch.Tensor | None = None
 
     @classmethod
     def of(cls, lengths, send, known=None):
@@ -104,10 +107,10 @@ class Grid:
             "backward_position": (ends[segments] - position) * n + segments,
             "last": ends * n + np.arange(n),
         }
-        n_known = (
-            lengths if known is None else np.bincount(segments[known], minlength=n)
-        )
-        parts["n_known"] = n_known
+        parts["n_known"] = lengths
+        if known is not None:
+            parts["n_known"] = np.bincount(segments[known], minlength=n)
+            parts["unknown"] = ~known
         return cls(**{name: send(part) for name, part in parts.items()})
 
 

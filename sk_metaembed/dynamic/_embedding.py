@@ -83,11 +83,11 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"bilstm-max", "gru", "mean"}, default="mean"
+    encoder : {"bilstm-max", "gru", "mean", "max"}, default="mean"
         Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
-        max pooling over time, the last state of a GRU, or the mean. The mean skips
-        tokens that no source knows, as `Pooling` does; recurrent layers read them as
-        zeros. A sequence without known tokens gives zeros.
+        max pooling over time, the last state of a GRU, the mean, or the maximum. The
+        last two skip tokens that no source knows, as `Pooling` does; recurrent layers
+        read them as zeros. A sequence without known tokens gives zeros.
     encoder_dim : int or tuple of int, default=512
         Size of the recurrent layer (one direction), or sizes of stacked layers.
     hidden_dims : tuple of int, default=()

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
-Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean"]
+Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max"]
 ClassWeight: TypeAlias = (
     dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
 )

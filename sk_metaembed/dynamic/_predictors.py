@@ -69,14 +69,13 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """Classify sequences with dynamic meta-embeddings (DME and CDME).
 
     Sources are standardized, projected, weighted per word and dimension, and summed;
-    the mean over the words is the input of a multi-layer head, which predicts the
+    the maximum over the words is the input of a multi-layer head, which predicts the
     label. `published` returns the network of the paper. Use `DynamicMetaEmbedding`
     instead to put another classifier after the meta-embedding.
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
     and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
-    for natural language inference. Several columns of labels share mixer and encoder
-    and have a head each; the loss is the mean over columns.
+    for natural language inference.
 
     Parameters
     ----------
@@ -110,11 +109,11 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"bilstm-max", "gru", "mean"}, default="mean"
+    encoder : {"bilstm-max", "gru", "mean", "max"}, default="max"
         Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
-        max pooling over time, the last state of a GRU, or the mean. The mean skips
-        tokens that no source knows, as `Pooling` does; recurrent layers read them as
-        zeros. A sequence without known tokens gives zeros.
+        max pooling over time, the last state of a GRU, the mean, or the maximum. The
+        last two skip tokens that no source knows, as `Pooling` does; recurrent layers
+        read them as zeros. A sequence without known tokens gives zeros.
     encoder_dim : int or tuple of int, default=512
         Size of the recurrent layer (one direction), or sizes of stacked layers.
     hidden_dims : tuple of int, default=(512, 512)
@@ -358,11 +357,11 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"bilstm-max", "gru", "mean"}, default="mean"
+    encoder : {"bilstm-max", "gru", "mean", "max"}, default="max"
         Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
-        max pooling over time, the last state of a GRU, or the mean. The mean skips
-        tokens that no source knows, as `Pooling` does; recurrent layers read them as
-        zeros. A sequence without known tokens gives zeros.
+        max pooling over time, the last state of a GRU, the mean, or the maximum. The
+        last two skip tokens that no source knows, as `Pooling` does; recurrent layers
+        read them as zeros. A sequence without known tokens gives zeros.
     encoder_dim : int or tuple of int, default=512
         Size of the recurrent layer (one direction), or sizes of stacked layers.
     hidden_dims : tuple of int, default=(512, 512)

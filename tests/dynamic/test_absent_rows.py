@@ -60,7 +60,7 @@ def test_a_rare_class_changes_other_predictions_by_little():
     X, y = topics(300, n_classes=2)
     y = np.array(["in", "out"])[y]
     options = SMALL | {"projection_dim": 8, "hidden_dims": (), "max_epochs": 5}
-    model = DynamicMetaClassifier(early_stopping=True, **options)
+    model = DynamicMetaClassifier(early_stopping=True, encoder="mean", **options)
     expected = model.fit(X[:200], y[:200]).predict(X[200:])
     typo = y.copy()
     typo[0] = "In"

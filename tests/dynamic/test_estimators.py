@@ -34,7 +34,7 @@ SMALL = {
         ("task", "mean"),
         ("word", "bilstm-max"),
         ("context", "gru"),
-        ("uniform", "mean"),
+        ("uniform", "max"),
     ],
 )
 def test_every_combination_learns(embedded, labels, attention, encoder):

@@ -63,16 +63,21 @@ def fitted(X, *args, **options):
 
 
 @pytest.mark.parametrize(
-    ("attention", "level"),
-    [("task", "type"), ("word", "type"), ("context", "token"), ("uniform", "token")],
+    ("attention", "mode", "level"),
+    [
+        ("task", "mean", "type"),
+        ("word", "max", "type"),
+        ("context", "max", "token"),
+        ("uniform", "mean", "token"),
+    ],
 )
-def test_encoder_and_pooling_agree(attention, level):
+def test_encoder_and_pooling_agree(attention, mode, level):
     X = embedded(among_unknown(rows()), level)
-    model = fitted(X, attention, encoder="mean")
+    model = fitted(X, attention, encoder=mode)
     mixed = model.transform(X)
     assert mixed.broadcast(mixed.blocks[0], "token").known.any()
     vectors = model.set_params(output="sequence").transform(X)
-    pooled = Pooling().fit_transform(mixed)
+    pooled = Pooling(mode).fit_transform(mixed)
     assert (pooled < 0).any()
     np.testing.assert_allclose(vectors, pooled, atol=1e-5)
 

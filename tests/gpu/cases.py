@@ -222,6 +222,7 @@ def encoder(name, **options):
 ENCODERS = {
     "bilstm-max": encoder("bilstm-max", encoder_dim=(24, 16)),
     "mean": encoder("mean"),
+    "max": encoder("max"),
 }
 
 

@@ -140,7 +140,7 @@ STEPS = {
     "bilstm-max": {},
     "gru": {"encoder": "gru"},
     "context": {"encoder": "mean", "attention": "context"},
-    "task": {"encoder": "mean", "attention": "task", "mix_penalty": 0.1},
+    "task": {"encoder": "max", "attention": "task", "mix_penalty": 0.1},
     "bfloat16": {"train_options": {"dtype": "bfloat16"}},
 }
 

@@ -1,6 +1,6 @@
 """Encoders: from the tokens of each sequence to one vector.
 
-Tokens that no source knows are zero vectors. The mean skips them, as `Pooling` does;
+Tokens that no source knows are zero vectors. Pools skip them, as `Pooling` does;
 recurrent layers read them, so that distances between other tokens are preserved. A
 sequence without known tokens is encoded as zeros.
 
@@ -148,6 +148,21 @@ class MeanEncoder(nn.Module):
         return segment_sum(tokens, grid) / grid.n_known.clamp(min=1)[:, None]
 
 
+class MaxEncoder(nn.Module):
+    """The maximum over the known tokens."""
+
+    def __init__(self, dim_in):
+        super().__init__()
+        self.dim = dim_in
+
+    def forward(self, tokens, grid):
+        """Return (n_sequences, dim)."""
+        if grid.unknown is not None:
+            least = torch.finfo(tokens.dtype).min
+            tokens = tokens.masked_fill(grid.unknown[:, None], least)
+        return or_zeros(segment_max(tokens, grid), grid)
+
+
 class BiLSTM(nn.Module):
     """Stacked bidirectional LSTM layers over the tokens of a batch.
 
@@ -215,6 +230,7 @@ class GRUEncoder(nn.Module):
         return or_zeros(ends, grid)
 
 
+_POOLS = {"mean": MeanEncoder, "max": MaxEncoder}
 _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
 
 
@@ -223,13 +239,13 @@ def make_encoder(name, dim_in, dims, dropout):
 
     Parameters
     ----------
-    name : {"bilstm-max", "gru", "mean"}
+    name : {"bilstm-max", "gru", "mean", "max"}
     dim_in : int
     dims : tuple of int
-        Sizes of the recurrent layers; ignored by the mean.
+        Sizes of the recurrent layers; ignored by pools.
     dropout : float
         On the input of recurrent layers.
     """
-    if name == "mean":
-        return MeanEncoder(dim_in)
+    if name in _POOLS:
+        return _POOLS[name](dim_in)
     return _RECURRENT[name](dim_in, dims, dropout)
