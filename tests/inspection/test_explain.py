@@ -315,6 +315,27 @@ def test_sources_of_three_classes_are_left_out_in_turn():
         assert_close(explanation.sources[name], effect)
 
 
+class Lengths(Source):
+    """A source of two blocks: the length of each word, and its square."""
+
+    def transform(self, X):
+        tokens = Tokenizer().transform(X)
+        lengths = np.array([[float(len(word))] for word in tokens.types])
+        blocks = [Block("n", lengths, "type"), Block("square", lengths**2, "type")]
+        return EmbeddedSequences(tokens, blocks)
+
+
+def test_all_blocks_of_a_source_are_left_out():
+    both = EmbeddingUnion([("first", FunctionEmbedding(first)), ("long", Lengths())])
+    pipe = make_pipeline(Tokenizer(), both, Pooling(), SVC()).fit(TEXTS, BINARY)
+    explanation = explain(pipe, SHOWN, method="occlusion", target=True)
+    without = pipe[:-1].transform(SHOWN)
+    without[:, 5:] = 0
+    effect = pipe.decision_function(SHOWN) - pipe[-1].decision_function(without)
+    assert list(explanation.sources) == ["first", "long"]
+    assert_close(explanation.sources["long"], effect)
+
+
 def test_searches_are_explained_by_their_best_estimator():
     pipe = make_pipeline(Tokenizer(), union(), Pooling(), LogisticRegression())
     search = GridSearchCV(pipe, {"logisticregression__C": [1, 2]}, cv=2)
