@@ -197,7 +197,8 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         total = np.zeros((len(X), self._target.columns.shape[1]))
         if not len(X):
             return total
-        with _threads(is_single=X.size < _FEWEST_CELLS):
+        # Only OpenMP's number of threads belongs to a thread: others may predict too.
+        with _threads(is_single=X.size < _FEWEST_CELLS, user_api="openmp"):
             for name, models in self.estimators_.items():
                 for model in models:
                     own = decide(model, X) - self._target.center
@@ -490,9 +491,11 @@ def _call(task, is_single):
         return task()
 
 
-def _threads(*, is_single):
+def _threads(*, is_single, user_api=None):
     """Return the context of one thread, or of as many as a learner takes."""
-    return _controller().limit(limits=1) if is_single else nullcontext()
+    if not is_single:
+        return nullcontext()
+    return _controller().limit(limits=1, user_api=user_api)
 
 
 @cache
