@@ -13,7 +13,6 @@ inputs is printed.
 
 import argparse
 import copy
-import io
 import json
 import resource
 import shutil
@@ -35,7 +34,6 @@ SEEN = {
 }
 
 with atheris.instrument_imports(**SEEN):
-    import sk_metaembed._training._checkpoint_file as state_file
     import sk_metaembed.datasets._conll as conll
     import sk_metaembed.persistence._archive as archive
     import sk_metaembed.persistence._load as saved_file
@@ -129,14 +127,6 @@ def options(data):
     options_file.read_options(file)
 
 
-def checkpoint(data):
-    """Parse bytes as a checkpoint, with a valid digest."""
-    body = io.BytesIO(data).getvalue()
-    file = WORK / "fit.pt"
-    file.write_bytes(body + state_file.blake2b(body, digest_size=16).digest())
-    state_file.read_checkpoint(file, "cpu")
-
-
 def saved(data):
     """Edit the nodes of a saved estimator, three bytes per edit, and seal it."""
     parts = dict(saved_members())
@@ -212,14 +202,6 @@ def language_model_files():
     return WORK / "options.json", WORK / "weights.hdf5"
 
 
-def checkpoint_seeds():
-    import torch
-
-    file = io.BytesIO()
-    torch.save({"a": torch.ones(3), "b": [1, "x"]}, file)
-    return [file.getvalue()]
-
-
 PARSERS = {
     "text": (vectors, lambda: [ROWS.encode(), b"4 2\n" + ROWS.encode()], 300),
     "binary": (vectors, binary_seeds, 300),
@@ -233,7 +215,6 @@ PARSERS = {
     "cache": (cache_file, cache_seeds, 80_000),
     "hdf5": (hdf5, hdf5_seeds, 60_000),
     "options": (options, lambda: [language_model_files()[0].read_bytes()], 1500),
-    "checkpoint": (checkpoint, checkpoint_seeds, 4000),
     "saved": (saved, lambda: [b"", b"ab"], 60),
 }
 

@@ -1,1 +1,1 @@
-"""Devices, random generators, callbacks and checkpoints of trained networks."""
+"""Devices, random generators, callbacks and saved states of trained networks."""

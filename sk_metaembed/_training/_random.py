@@ -43,15 +43,6 @@ class Generators:
             self._by_device[device] = generator
         return self._by_device[device]
 
-    def states(self, device):
-        """Return the states of the generators that a net on a device draws from."""
-        return [self.on(each).get_state() for each in _devices(device)]
-
-    def set_states(self, states, device):
-        """Restore the output of `states`, possibly on a machine without that GPU."""
-        for each, state in zip(_devices(device), states, strict=False):
-            self.on(each).set_state(state.cpu())
-
 
 def _devices(device):
     """Return the CPU and, if it is another device, `device` with its index."""
@@ -68,11 +59,6 @@ def local_generators(seed):
         yield generators
     finally:
         _current.reset(token)
-
-
-def current_generators():
-    """Return the `Generators` of the fit in this thread, None outside a fit."""
-    return _current.get()
 
 
 def generator_on(device):

@@ -1,11 +1,8 @@
-import pickle
-
 import pytest
 import torch
 from torch import nn
 
 from sk_metaembed._training._random import (
-    current_generators,
     dropout,
     generator_on,
     local_generators,
@@ -46,10 +43,10 @@ def test_dropout_is_torchs_own_with_another_generator():
     with local_generators(3):
         assert torch.equal(ours(), expected)
         assert not torch.equal(ours(), expected)
-        state = current_generators().states("cpu")
+        state = generator_on("cpu").get_state()
         for rate, training in ((0.3, False), (0, True)):
             assert dropout(X, rate, training) is X
-        assert_equal(current_generators().states("cpu"), state)
+        assert torch.equal(generator_on("cpu").get_state(), state)
 
 
 def test_default_generators_continue_the_stream_of_the_fit():
@@ -64,16 +61,3 @@ def test_default_generators_continue_the_stream_of_the_fit():
         results.append(torch.rand(3, generator=own.on("cpu")))
     assert_equal(results, expected)
     assert generator_on("cpu") is None
-    assert current_generators() is None
-
-
-def test_states_are_restored():
-    def draw(own):
-        return torch.rand(3, generator=own.on("cpu"))
-
-    with local_generators(3) as own:
-        draw(own)
-        states = pickle.loads(pickle.dumps(own.states("cpu")))
-        expected = draw(own)
-        own.set_states(states, "cpu")
-        assert torch.equal(draw(own), expected)

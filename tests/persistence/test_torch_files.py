@@ -1,15 +1,13 @@
 """Files of torch are read as tensors and plain values, without running code."""
 
 import os
-import pickle
 
 import pytest
 import torch
 
-from sk_metaembed import ElmoLanguageModel, TransformerEmbedding
+from sk_metaembed import TransformerEmbedding
 
 from .. import tiny_bert
-from ..test_estimators import LANGUAGE_MODEL
 
 
 class Gadget:
@@ -24,19 +22,6 @@ class Gadget:
 
 def by_torch(content, file):
     torch.save(content, file)
-
-
-def by_pickle(content, file):
-    file.write_bytes(pickle.dumps(content, protocol=2))
-
-
-@pytest.mark.parametrize("write", [by_torch, by_pickle])
-def test_a_checkpoint_runs_nothing(write, tmp_path):
-    canary, file = tmp_path / "canary", tmp_path / "checkpoint.pt"
-    write({"identity": {}, "gadget": Gadget(canary)}, file)
-    with pytest.raises(ValueError, match="is not a checkpoint, or it is corrupt"):
-        ElmoLanguageModel(**LANGUAGE_MODEL, checkpoint=file).fit(["a cup", "of tea"])
-    assert not canary.exists()
 
 
 def test_weights_that_are_pickles_are_not_opened_unless_trusted(tmp_path):

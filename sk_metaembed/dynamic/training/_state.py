@@ -32,7 +32,7 @@ def restore(net, plain, tensors):
     restore_net(
         net,
         lambda: net.module(**{**network, "trained": light}),
-        {**plain, "groups": None},  # the net is trimmed for prediction
+        plain,
         tensors,
         ignore=tuple(f"module/trained.{i}." for i in files),
     )

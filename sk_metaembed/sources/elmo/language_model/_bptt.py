@@ -8,7 +8,6 @@ row therefore gives the same result in any batch, and the model is trained as
 """
 
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 import torch
@@ -70,8 +69,6 @@ class BPTTBatches(torch.utils.data.IterableDataset):
         Shuffles the rows, in a new order in each epoch; None keeps their order.
     epoch : int
         Index of the next epoch.
-    skip : int
-        Number of batches to skip in the next epoch, used to resume an epoch.
     """
 
     corpus: RowsCorpus | StreamCorpus
@@ -82,23 +79,17 @@ class BPTTBatches(torch.utils.data.IterableDataset):
     device: torch.device
     seed: int | None = None
     epoch: int = 0
-    skip: int = 0
 
     def __iter__(self):
         rng = None
         if self.seed is not None:
             rng = np.random.default_rng([self.seed, self.epoch])
-        skip, self.skip = self.skip, 0
         self.epoch += 1
         # A new table per epoch: batches must not depend on earlier epochs.
         words = _WordTable(self.vocabulary, self.max_characters)
         slots = _BatchSlots(self._rows(rng), words, self.batch_size)
-        for k in count():
-            arrays = slots.next(self.n_steps)
-            if arrays is None:
-                return
-            if k >= skip:
-                yield words.batch(self.device, *arrays), None
+        while (arrays := slots.next(self.n_steps)) is not None:
+            yield words.batch(self.device, *arrays), None
 
     def _rows(self, rng):
         n_rows = 0

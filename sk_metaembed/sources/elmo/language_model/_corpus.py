@@ -5,7 +5,6 @@ iterable. Only its distinct words are kept.
 """
 
 import os
-import zlib
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -109,15 +108,11 @@ SPECIAL = ("<S>", "</S>", UNKNOWN)
 
 
 class CorpusCount(NamedTuple):
-    """Counts of one pass over a corpus.
-
-    The checksum depends on the words, the rows and their order.
-    """
+    """Counts of one pass over a corpus."""
 
     words: Counter
     n_rows: int
     n_words: int
-    checksum: int = 0
 
 
 def read_training_corpus(X):
@@ -141,14 +136,11 @@ def read_training_corpus(X):
 def read_counted_corpus(X):
     """Return the corpus of X with its count."""
     corpus = read_corpus(X)
-    words, n_rows, checksum = Counter(), 0, 0
+    words, n_rows = Counter(), 0
     for row in corpus.rows():
         words.update(row)
         n_rows += 1
-        # No text contains these two control characters; in lists they are rare enough.
-        joined = "\x1f".join([*row, "\x1e"]).encode("utf-8", "surrogatepass")
-        checksum = zlib.crc32(joined, checksum)
-    corpus.count = CorpusCount(words, n_rows, words.total(), checksum)
+    corpus.count = CorpusCount(words, n_rows, words.total())
     return corpus
 
 

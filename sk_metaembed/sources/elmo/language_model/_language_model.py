@@ -96,10 +96,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     dtype : {"float32", "bfloat16"}, default="float32"
         Precision of matrix products in training. Weights, and losses of held-out text,
         are always float32.
-    checkpoint : str or path-like, default=None
-        File that training is saved to and resumed from. Call the same `fit` again
-        after an interruption: it resumes and gives the same result. It is written
-        every 500 batches and after each epoch.
     callbacks : list of skorch callbacks, default=None
         Callbacks, or (name, callback) pairs, called per batch and epoch. scikit-learn's
         own callbacks are set by ``set_callbacks``: each epoch is a task, and a scoring
@@ -134,8 +130,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     FileNotFoundError
         If a file or folder does not exist.
     ValueError
-        If the corpus has fewer than two different words, a file is not UTF-8 (the
-        message gives file and line), or the checkpoint belongs to another fit.
+        If the corpus has fewer than two different words, or a file is not UTF-8 (the
+        message gives file and line).
     FloatingPointError
         If training diverges.
 
@@ -210,7 +206,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         "max_epochs": [_COUNT],
         "device": [str],
         "dtype": [StrOptions({"float32", "bfloat16"})],
-        "checkpoint": [str, os.PathLike, None],
         "callbacks": [list, tuple, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -230,7 +225,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         max_epochs: int = 10,
         device: str = "auto",
         dtype: Literal["float32", "bfloat16"] = "float32",
-        checkpoint: StrPath | None = None,
         callbacks: Sequence[Any] | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -246,7 +240,6 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         self.max_epochs = max_epochs
         self.device = device
         self.dtype = dtype
-        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
@@ -280,7 +273,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
             The trained model.
         """
         from ...._training._callbacks import cloned_callbacks
-        from ._training import fit_identity, train
+        from ._training import train
 
         cloned_callbacks(self.callbacks)
         corpus, held_out = read_training_corpus(X), None
@@ -290,11 +283,8 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
                 raise ValueError(
                     "X_val has 0 rows. Pass at least one row, or no X_val."
                 )
-        net, saved = self._new_net(corpus)
-        corpora, identity = (corpus, held_out), None
-        if self.checkpoint is not None:
-            identity = fit_identity(self, corpora, saved)
-        train(self, net, (X, y), corpora, self.max_epochs, identity=identity)
+        net = self._new_net(corpus)
+        train(self, net, (X, y), (corpus, held_out))
         return self
 
     def perplexity(
@@ -416,12 +406,12 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
         """
         model = cls(folder, **params)
         model._validate_params()
-        model.net_, _ = model._new_net()
+        model.net_ = model._new_net()
         model.history_, model.n_iter_ = model.net_.history, 0
         return model
 
     def _new_net(self, corpus=None):
-        """Return an untrained net, and the initial SavedModel or None.
+        """Return an untrained net, with the weights of the initial model if any.
 
         Options and vocabulary are those of the initial model if it has them. Without a
         corpus, it must have them.
@@ -441,7 +431,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
                 "cannot predict words. Call fit with initial= to train one."
             )
         self._random = check_random_state(self.random_state)
-        return new_net(self, saved), saved
+        return new_net(self, saved)
 
     def _losses(self, X):
         from ._training import row_losses

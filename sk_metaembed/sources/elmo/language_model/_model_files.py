@@ -5,7 +5,6 @@ Options and weights are in the format of AllenNLP and bilm-tf.
 
 import json
 import os
-import zlib
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -75,14 +74,6 @@ class SavedModel(NamedTuple):
     words: list | None
     softmax: dict
     file: Path
-
-    @property
-    def checksum(self):
-        """CRC-32 of options, words and arrays."""
-        checksum = zlib.crc32(repr((self.options, self.words)).encode())
-        for array in (*self.weights.values(), *self.softmax.values()):
-            checksum = zlib.crc32(np.ascontiguousarray(array), checksum)
-        return checksum
 
     @property
     def softmax_kind(self):

@@ -1,11 +1,7 @@
-"""The skorch net of a bidirectional language model, its callbacks and checkpoints.
-
-A checkpoint holds everything that training needs to resume to the same result.
-"""
+"""The skorch net of a bidirectional language model, and its callbacks."""
 
 import copy
 import math
-import warnings
 
 import numpy as np
 import torch
@@ -13,13 +9,6 @@ from skorch import NeuralNet
 from skorch.callbacks import Callback, EpochTimer, PrintLog
 from torch import nn
 
-from ...._training._checkpoint_file import (
-    CorruptCheckpointError,
-    read_checkpoint,
-    write_checkpoint,
-)
-from ...._training._net_state import load_net_state_dict, net_state_dict
-from ...._training._random import current_generators
 from ._bptt import NO_TARGET
 from ._modules import TrainableBiLM, make_softmax
 
@@ -86,7 +75,7 @@ class LanguageNet(NeuralNet):
 
     def infer(self, x, **fit_params):
         """Return the losses of a batch, (2, n_targets)."""
-        losses, self.carried_ = self.losses(x, getattr(self, "carried_", None))
+        losses, self.carried_ = self.losses(x, self.carried_)
         return losses
 
     def losses(self, batch, states):
@@ -102,11 +91,9 @@ class LanguageNet(NeuralNet):
         return y_pred.mean()
 
     def run_single_epoch(self, iterator, training, prefix, step_fn, **fit_params):
-        """Run an epoch, from zero states unless a checkpoint restored them."""
-        if not training:
-            self.carried_ = None
-        super().run_single_epoch(iterator, training, prefix, step_fn, **fit_params)
+        """Run an epoch, from zero states."""
         self.carried_ = None
+        super().run_single_epoch(iterator, training, prefix, step_fn, **fit_params)
 
 
 class RecordPerplexity(Callback):
@@ -124,13 +111,11 @@ class RecordPerplexity(Callback):
     """
 
     def __init__(self):
-        self.restored, self.best, self.best_weights = None, math.inf, None
+        self.best, self.best_weights = math.inf, None
 
     def on_epoch_begin(self, net, **kwargs):
-        """Reset the sums, or restore the sums of a checkpoint."""
+        """Reset the sums."""
         self.sums_ = {"train": np.zeros(3), "valid": np.zeros(3)}
-        if self.restored:
-            self.sums_["train"], self.restored = np.array(self.restored), None
 
     def on_batch_end(self, net, batch=None, training=False, y_pred=None, **kwargs):
         """Add a batch to the sums; raise an error if its loss is not finite."""
@@ -226,109 +211,3 @@ class LRSchedule(Callback):
         progress = min(1.0, (step - warm + 1) / max(1, self.n_steps - warm))
         cosine = (1 + math.cos(math.pi * progress)) / 2
         return self.lr * (_FLOOR + (1 - _FLOOR) * cosine)
-
-
-CHECKPOINT_EVERY = 500  # batches
-
-
-class WriteCheckpoints(Callback):
-    """Writes a checkpoint every `CHECKPOINT_EVERY` batches and after each epoch.
-
-    If the file cannot be written, it warns once and training continues.
-
-    Parameters
-    ----------
-    file : Path
-    identity : dict of str to str
-        Identifies the fit; a checkpoint of another fit is refused.
-    seed : int
-    record : RecordPerplexity
-    schedule : LRSchedule
-    """
-
-    def __init__(self, file, identity, seed, record, schedule):
-        self.file, self.identity, self.seed = file, identity, seed
-        self.record, self.schedule = record, schedule
-        self.n_batches, self._has_warned = 0, False
-
-    def on_batch_end(self, net, training=False, **kwargs):
-        """Write a checkpoint if one is due."""
-        if training:
-            self.n_batches += 1
-            if self.n_batches % CHECKPOINT_EVERY == 0:
-                self._write(net, epoch_over=False)
-
-    def on_epoch_end(self, net, **kwargs):
-        """Write a checkpoint of the finished epoch."""
-        self.n_batches = 0
-        self._write(net, epoch_over=True)
-
-    def _write(self, net, epoch_over):
-        finished = net.history if epoch_over else net.history[:-1]
-        plain, tensors = net_state_dict(net, [_scalars(epoch) for epoch in finished])
-        content = {
-            "plain": plain,
-            "tensors": tensors,
-            "n_epochs": len(finished),
-            "generators": current_generators().states(net.device),
-            "identity": self.identity,
-            "seed": self.seed,
-            "n_batches": self.n_batches,
-            "sums": None if epoch_over else self.record.sums_["train"].tolist(),
-            "carried": None if epoch_over else net.carried_,
-            "step": self.schedule.step,
-            "best": self.record.best,
-            "best_weights": self.record.best_weights,
-        }
-        try:
-            write_checkpoint(self.file, content)
-        except OSError as error:
-            if not self._has_warned:
-                warnings.warn(
-                    f"ElmoLanguageModel: the checkpoint {self.file} cannot be written "
-                    f"({error}). Training continues; if it is killed, it resumes from "
-                    "the last checkpoint that was written, if any.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            self._has_warned = True
-
-    def restore(self, net, state):
-        """Restore an initialized net and the other callbacks from a checkpoint."""
-        load_net_state_dict(net, state["plain"], state["tensors"])
-        current_generators().set_states(state["generators"], net.device)
-        net.carried_ = state["carried"]
-        self.n_batches = state["n_batches"]
-        self.schedule.step = state["step"]
-        self.record.restored, self.record.best = state["sums"], state["best"]
-        self.record.best_weights = state["best_weights"]
-
-
-def read_matching_checkpoint(file, identity, device):
-    """Return the content of this fit's checkpoint; None if there is no file.
-
-    Raises ValueError if the file is corrupt or belongs to another fit.
-    """
-    if not file.exists():
-        return None
-    try:
-        state = read_checkpoint(file, device)
-        saved = state["identity"]
-    except (CorruptCheckpointError, KeyError) as error:
-        raise ValueError(
-            f"{file} is not a checkpoint, or it is corrupt "
-            f"({error}). Delete it, or set checkpoint to another file."
-        ) from error
-    for name, value in identity.items():
-        if saved.get(name) != value:
-            raise ValueError(
-                f"the checkpoint {file} belongs to another fit: its "
-                f"{name} is {saved.get(name)}; got {value}. Delete it, or set "
-                "checkpoint to another file."
-            )
-    return state
-
-
-def _scalars(epoch):
-    values = {k: v for k, v in epoch.items() if isinstance(v, int | float | bool)}
-    return {"batches": [], **values}

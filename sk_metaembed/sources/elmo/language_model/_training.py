@@ -1,8 +1,6 @@
 """Train an ElmoLanguageModel, evaluate it, and convert its net to plain tensors."""
 
 import math
-from numbers import Integral
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,15 +22,11 @@ from ._net import (
     LanguageNet,
     LRSchedule,
     RecordPerplexity,
-    WriteCheckpoints,
     check_finite,
-    read_matching_checkpoint,
 )
 
 _MAX_GRADIENT_NORM = 1.0
 _EVAL_STEPS = 64  # steps per batch outside training
-# Parameters that may differ between an interrupted fit and the fit that resumes it.
-_NOT_IN_IDENTITY = ("device", "verbose", "checkpoint", "callbacks")
 
 
 def new_net(model, saved):
@@ -79,28 +73,8 @@ def _draw_seed(model):
     return int(model._random.randint(np.iinfo(np.int32).max))
 
 
-def fit_identity(model, corpora, saved):
-    """Return the texts that identify a fit in its checkpoint, by name.
-
-    Parameters
-    ----------
-    model : ElmoLanguageModel
-    corpora : tuple of corpus and corpus or None
-    saved : SavedModel or None
-        The initial model.
-    """
-    params = model.get_params()
-    if not isinstance(model.random_state, Integral):
-        del params["random_state"]
-    identity = {k: repr(v) for k, v in params.items() if k not in _NOT_IN_IDENTITY}
-    identity["corpus"] = str([corpus and corpus.count.checksum for corpus in corpora])
-    if saved is not None:
-        identity["initial model"] = str(saved.checksum)
-    return identity
-
-
-def train(model, net, data, corpora, epochs, *, identity=None):
-    """Train a net for a number of epochs, and set the model's fitted attributes.
+def train(model, net, data, corpora):
+    """Train a net, and set the model's fitted attributes.
 
     Parameters
     ----------
@@ -110,52 +84,40 @@ def train(model, net, data, corpora, epochs, *, identity=None):
         As passed to the model, for callbacks.
     corpora : tuple of corpus and corpus or None
         For training and for validation, with counts.
-    epochs : int
-    identity : dict, default=None
-        Identifies the fit in the model's checkpoint; None trains without a checkpoint.
     """
-    (X, y), count, seed = data, corpora[0].count, _draw_seed(model)
+    (X, y), count = data, corpora[0].count
     if isinstance(corpora[0], RowsCorpus):
         X = corpora[0].tokens  # an iterator is exhausted by now
     y = () if y is None else y  # None would not be scored
-    with reported_fit(model, X, y, epochs) as tasks:
-        _train_net(model, net, corpora, seed, epochs, identity, tasks)
+    with reported_fit(model, X, y, model.max_epochs) as tasks:
+        _train_net(model, net, corpora, tasks)
         known = {*model.vocabulary_}
         n_known = sum(n for word, n in count.words.items() if word in known)
         model.n_words_, model.coverage_ = count.n_words, n_known / count.n_words
         model.net_, model.history_, model.n_iter_ = net, net.history, len(net.history)
 
 
-def _train_net(model, net, corpora, seed, epochs, identity, tasks):
+def _train_net(model, net, corpora, tasks):
     """Train a net; `tasks` is the FitTaskReporter."""
-    file = state = None
-    if identity is not None:
-        file = Path(model.checkpoint)
-        state = read_matching_checkpoint(file, identity, net.device)
-        seed = seed if state is None else state["seed"]
-    count = corpora[0].count
+    count, seed = corpora[0].count, _draw_seed(model)
     sizes = min(model.batch_size, count.n_rows), model.n_steps
     train_set = _batches(model, net, corpora[0], *sizes, seed)
     valid_set = corpora[1] and _batches(model, net, corpora[1], *sizes)
-    n_steps = epochs * ((count.n_words + count.n_rows) // math.prod(sizes) + 1)
-    rates = LRSchedule(model.lr, n_steps)
-    recorder, clipping = RecordPerplexity(), GradientNormClipping(_MAX_GRADIENT_NORM)
-    callbacks = [rates, recorder, clipping]
+    n_batches = (count.n_words + count.n_rows) // math.prod(sizes) + 1
+    recorder = RecordPerplexity()
+    callbacks = [
+        LRSchedule(model.lr, model.max_epochs * n_batches),
+        recorder,
+        GradientNormClipping(_MAX_GRADIENT_NORM),
+        *cloned_callbacks(model.callbacks),
+        tasks,
+    ]
     with local_generators(seed):
-        if file is not None:
-            writer = WriteCheckpoints(file, identity, seed, recorder, rates)
-            callbacks.append(writer)
-        if state is not None:
-            writer.restore(net, state)
-            train_set.epoch, train_set.skip = state["n_epochs"], state["n_batches"]
-            epochs -= state["n_epochs"]
-        # The user's run after all that record state: one of them may end the process.
-        callbacks += [*cloned_callbacks(model.callbacks), tasks]
-        if epochs > 0:
-            _run(net, train_set, valid_set, epochs, callbacks, StopOnRequest(tasks))
+        _run(net, train_set, valid_set, model.max_epochs, callbacks, tasks)
     if recorder.best_weights is not None:
         net.module_.load_state_dict(recorder.best_weights)
     check_finite(net)
+    net.optimizer_ = None  # twice the size of the weights
 
 
 def _batches(model, net, corpus, batch_size, n_steps, seed=None):
@@ -165,7 +127,7 @@ def _batches(model, net, corpus, batch_size, n_steps, seed=None):
     return BPTTBatches(corpus, model.vocabulary_, *sizes, device, seed)
 
 
-def _run(net, train_set, valid_set, epochs, callbacks, stop):
+def _run(net, train_set, valid_set, epochs, callbacks, tasks):
     """Train with callbacks, or (name, callback) pairs, for this run only."""
     named = [c if isinstance(c, tuple) else (type(c).__name__, c) for c in callbacks]
     for _, callback in named:
@@ -173,7 +135,7 @@ def _run(net, train_set, valid_set, epochs, callbacks, stop):
     # The log is printed once all values are recorded, and before training stops.
     *own, log = net.callbacks_
     try:
-        callbacks = [*own, *named, log, ("stop", stop)]
+        callbacks = [*own, *named, log, ("stop", StopOnRequest(tasks))]
         run_epochs(net, callbacks, train_set, valid_set, epochs)
     finally:
         net.carried_ = None

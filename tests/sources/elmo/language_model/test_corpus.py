@@ -44,21 +44,6 @@ def test_an_exhausted_stream_is_refused():
         ElmoLanguageModel(**SMALL).fit(rows, X_val=Stream(rows, 2))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        [["b"], ["a", "a"], ["c"]],
-        [["a"], ["a", "b"], ["c"]],
-        [["a", "a"], ["b"], ["d"]],
-    ],
-)
-def test_another_corpus_does_not_resume(other, tmp_path):
-    model = ElmoLanguageModel(**ONE_EPOCH, checkpoint=tmp_path / "fit.pt")
-    model.fit([["a", "a"], ["b"], ["c"]]).fit([["a", "a"], ["b"], ["c"]])
-    with pytest.raises(ValueError, match="to another fit: its corpus"):
-        model.fit(other)
-
-
 def test_a_corpus_of_marks_is_refused():
     with pytest.raises(ValueError, match="word occurs 0 times.* the marks"):
         ElmoLanguageModel(**SMALL).fit([["<S>", "</S>"]])

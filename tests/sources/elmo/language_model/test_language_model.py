@@ -1,6 +1,5 @@
 """ElmoLanguageModel: training, saving, and resuming."""
 
-import os
 import pickle
 
 import numpy as np
@@ -10,7 +9,6 @@ from sklearn.base import clone
 from skorch.callbacks import Callback
 
 from sk_metaembed import ElmoEmbedding, ElmoLanguageModel
-from sk_metaembed.sources.elmo.language_model import _net
 
 from .grammar import SMALL, sentences
 
@@ -112,80 +110,6 @@ def test_weights_without_vocabulary_get_one(saved):
     model = ElmoLanguageModel(files, **SMALL).fit(sentences(20, "lay"))
     assert "lay" in model.vocabulary_
     assert model.options_.projection_dim == 6
-
-
-class Kill(Callback):
-    """Simulates the end of the process in a batch of the second epoch."""
-
-    def on_batch_end(self, net, training=False, **kwargs):
-        if training and len(net.history) == 2 and len(net.history[-1]["batches"]) == 10:
-            raise SystemExit
-
-
-def test_a_killed_fit_resumes_to_the_same_weights(tmp_path, monkeypatch):
-    file = tmp_path / "state" / "fit.pt"
-    data = {"X": sentences(30), "X_val": sentences(9, seed=1)}
-    whole = ElmoLanguageModel(**SMALL).fit(**data)
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(_net, "CHECKPOINT_EVERY", 4)
-        ElmoLanguageModel(**SMALL, checkpoint=file, callbacks=[Kill()]).fit(**data)
-    actual = torch.load(file, weights_only=True)
-    assert actual["n_epochs"] == 1
-    assert actual["n_batches"] == 8
-    resumed = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
-    assert_same_weights(resumed, whole)
-    for name in ("train_forward", "train_perplexity", "valid_backward"):
-        assert resumed.history_[:, name] == whole.history_[:, name]
-    assert [p.name for p in file.parent.iterdir()] == ["fit.pt"]
-    # What is over is only read.
-    again = ElmoLanguageModel(**SMALL, checkpoint=file).fit(**data)
-    assert_same_weights(again, whole)
-    with pytest.raises(
-        ValueError, match=r"fit\.pt belongs to another fit: its lr is 0\.02"
-    ):
-        ElmoLanguageModel(**{**SMALL, "lr": 0.1}, checkpoint=file).fit(**data)
-    with pytest.raises(ValueError, match="to another fit: its corpus"):
-        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(31))
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    """Return the checkpoint of a finished fit, and its content."""
-    file = tmp_path_factory.mktemp("state") / "fit.pt"
-    ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(9))
-    return file, file.read_bytes()
-
-
-DAMAGES = [(0, None), (300, None), (-1, None), (None, 0.5)]
-
-
-@pytest.mark.parametrize(("cut", "flipped"), DAMAGES)
-def test_a_damaged_checkpoint_is_refused(cut, flipped, checkpoint):
-    file, data = checkpoint
-    data = bytearray(data[:cut])
-    if flipped is not None:
-        data[int(flipped * (len(data) - 1))] ^= 8
-    file.write_bytes(data)
-    with pytest.raises(ValueError, match=r"fit\.pt is not a checkpoint, or it is cor"):
-        ElmoLanguageModel(**SMALL, checkpoint=file).fit(sentences(9))
-
-
-def test_a_checkpoint_stays_if_the_next_cannot_be_written(tmp_path, monkeypatch):
-    rows, file = sentences(20), tmp_path / "fit.pt"
-    whole = ElmoLanguageModel(**SMALL).fit(rows)
-    replace, n_written = os.replace, []
-
-    def full_from_the_second_on(*args):
-        if n_written:
-            raise OSError(28, "No space left on device")
-        n_written.append(replace(*args))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", full_from_the_second_on)
-        with pytest.warns(UserWarning, match=r"fit\.pt cannot be written .*No space"):
-            ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows)
-    assert list(tmp_path.iterdir()) == [file]
-    assert_same_weights(ElmoLanguageModel(**SMALL, checkpoint=file).fit(rows), whole)
 
 
 @pytest.mark.parametrize(
