@@ -130,5 +130,5 @@ def misuse() -> None:
     Block("x", np.eye(2), "word")  # type: ignore[arg-type]
     Pooling(mode="meen")  # type: ignore[arg-type]
     DynamicMetaClassifier("words")  # type: ignore[arg-type]
-    transform_in_batches(source, ["a"], "out.npy", layout="rows")  # type: ignore[arg-type]
+    transform_in_batches(source, ["a"], "out.npy", method="fit")  # type: ignore[arg-type]
     load("model.skm", trusted=[len])  # type: ignore[list-item]

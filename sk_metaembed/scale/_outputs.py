@@ -65,11 +65,11 @@ class NpyOutput:
 class ParquetOutput:
     """A Parquet file with a row group per batch.
 
-    Vectors are one column `name` of lists of equal length, or a column per dimension,
-    which ``columns(width)`` names.
+    Values are one column `name`, with lists of equal length if they are vectors, or a
+    column per name in `class_names` if they have as many columns.
     """
 
-    def __init__(self, path, name, columns=None):
+    def __init__(self, path, name, class_names):
         try:
             import pyarrow.parquet
         except ImportError as error:
@@ -78,7 +78,7 @@ class ParquetOutput:
                 "Writing .npy does not require it."
             ) from error
         self.version = f"pyarrow {pyarrow.__version__}"  # which may change the bytes
-        self._name, self._columns = name, columns
+        self._name, self._class_names = name, class_names
 
     def spec(self, values, copied):
         """Return what all batches have in common, from the first one."""
@@ -118,16 +118,16 @@ class ParquetOutput:
     def _table(self, values, copied):
         import pyarrow as pa
 
+        names = [self._name]
         if values.ndim == 1:
-            names, arrays = [self._name], [pa.array(values)]
-        elif self._columns is None and values.dtype.kind in "fiu":
-            flat = pa.array(np.ascontiguousarray(values).reshape(-1))
-            names = [self._name]
-            arrays = [pa.FixedSizeListArray.from_arrays(flat, values.shape[1])]
-        else:
-            names = self._columns(values.shape[1])
+            arrays = [pa.array(values)]
+        elif values.shape[1] == len(self._class_names):
+            names = self._class_names
             # pyarrow would copy each strided column as well.
             arrays = [pa.array(np.ascontiguousarray(column)) for column in values.T]
+        else:
+            flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+            arrays = [pa.FixedSizeListArray.from_arrays(flat, values.shape[1])]
         check_repeated(names, copied)
         return pa.table({**copied, **dict(zip(names, arrays, strict=True))})
 

@@ -25,7 +25,6 @@ _CONSTRAINTS = {
     "method": [StrOptions(set(NAMES))],
     "dtype": [StrOptions({"float16", "float32", "float64"}), None],
     "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "layout": [StrOptions({"vector", "columns"})],
     "n_jobs": [Integral, None],
 }
 
@@ -96,18 +95,12 @@ class Task(NamedTuple):
         )
         raise error
 
-    def column_names(self, width):
-        """Return a name for each column of the results."""
-        name = NAMES[self.method]
-        names = [f"{name}_{c}" for c in getattr(self.pipeline, "classes_", ())]
+    def class_columns(self):
+        """Return a name for the column of each class; none for vectors."""
         if self.method == "transform":
-            try:
-                names = self.pipeline.get_feature_names_out()
-            except (AttributeError, ValueError):
-                names = ()
-        if len(names) == width:
-            return [str(name) for name in names]
-        return [f"{name}{i}" for i in range(width)]
+            return []
+        classes = getattr(self.pipeline, "classes_", ())
+        return [f"{NAMES[self.method]}_{label}" for label in classes]
 
 
 def check_repeated(names, keep):

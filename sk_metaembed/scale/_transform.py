@@ -77,7 +77,6 @@ def transform_in_batches(
     batch_size: int = 10_000,
     column: str | Sequence[str] | None = None,
     keep: str | Sequence[str] = (),
-    layout: Literal["vector", "columns"] = "vector",
     dtype: Literal["float16", "float32", "float64"] | None = "float32",
     n_jobs: int | None = None,
     resume: bool = True,
@@ -102,8 +101,10 @@ def transform_in_batches(
         or RecordBatchReader.
     out : path-like
         ``.npy`` for a single array, which ``np.load(out, mmap_mode="r")`` maps;
-        ``.parquet`` for a table with a row group per batch. An existing file is
-        replaced at the end, in one step.
+        ``.parquet`` for a table with a row group per batch: vectors are one column
+        "vector" of lists of equal length, as vector stores and `datasets` read them,
+        and scores of classes have a column per class, such as "probability_spam". An
+        existing file is replaced at the end, in one step.
     method : str, default="transform"
         The method of the pipeline to call: "transform", "predict", "predict_proba",
         "predict_log_proba" or "decision_function".
@@ -116,10 +117,6 @@ def transform_in_batches(
     keep : str or list of str, default=()
         Columns of the source to write to the Parquet file, before the pipeline's.
         A named index of a DataFrame counts as a column.
-    layout : {"vector", "columns"}, default="vector"
-        Layout of vectors in Parquet: one column "vector" ("probability", ...) of lists
-        of equal length, as vector stores and `datasets` read them; or one column of
-        numbers per name in ``get_feature_names_out``.
     dtype : {"float16", "float32", "float64", None}, default="float32"
         Type of floats in the output; None for the type that the pipeline returns.
         Predictions are not converted.
@@ -193,15 +190,15 @@ def transform_in_batches(
     """
     start = time.perf_counter()
     out = Path(out).expanduser()
-    options = {"method": method, "layout": layout, "dtype": dtype}
+    options = {"method": method, "dtype": dtype}
     sizes = {"batch_size": batch_size, "n_jobs": n_jobs}
     check_options("transform_in_batches", pipeline, **options, **sizes)
     column, keep = read_columns(column, keep)
     task = Task(pipeline, method, dtype)
-    output = _output_for(out, keep, layout, task)
+    output = _output_for(out, keep, task)
     opened = open_source(source, column, keep)
     identity = {
-        "version of the format": 5,
+        "version of the format": 6,
         "version of pyarrow or numpy": output.version,
         "pipeline": pipeline_fingerprint(pipeline),
         "source": opened.identity(),
@@ -233,12 +230,11 @@ def transform_in_batches(
     return StreamResult(partial.n_rows, [out], time.perf_counter() - start, resumed)
 
 
-def _output_for(out, keep, layout, task):
+def _output_for(out, keep, task):
     if out.suffix == ".npy":
         return NpyOutput(out, keep)
     if out.suffix in (".parquet", ".pq"):
-        columns = task.column_names if layout == "columns" else None
-        return ParquetOutput(out, NAMES[task.method], columns)
+        return ParquetOutput(out, NAMES[task.method], task.class_columns())
     raise ValueError(f"The suffix of out must be .npy or .parquet, got {out.name!r}.")
 
 
