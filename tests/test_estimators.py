@@ -116,7 +116,7 @@ VARIANTS = [
     sk.Tokenizer(token_pattern=r"\S+", lowercase=False),
     sk.Tokenizer(tokenizer=str.split),
     sk.PretrainedEmbedding(vectors(), oov="mean", preprocess="unit-center-unit"),
-    sk.PretrainedEmbedding(vectors(), oov="random", preprocess="all-but-the-top"),
+    sk.PretrainedEmbedding(vectors(), preprocess="all-but-the-top"),
     sk.Word2VecEmbedding(**GENSIM, sg=True, preprocess="unit", n_jobs=1),
     sk.FunctionEmbedding(in_context, level="token", preprocess="center"),
     sk.FunctionEmbedding(sentence, level="sequence", as_text=True),

@@ -24,7 +24,7 @@ from .transformer._embedding import TransformerEmbedding
 from .transformer._forward import OutputSpec
 from .transformer._loaded_model import LoadedModel
 from .transformer._model import TransformerModel
-from .words._base import BaseWordEmbedding, OOVPolicy
+from .words._base import BaseWordEmbedding
 from .words._fasttext import FastTextEmbedding, NgramVectors
 from .words._lsa import LSAEmbedding
 from .words._pretrained import PretrainedEmbedding
@@ -58,7 +58,6 @@ __all__ = [
 set_public_module(
     globals(),
     NgramVectors,
-    OOVPolicy,
     CharacterSpec,
     TransformerSpec,
     OutputSpec,

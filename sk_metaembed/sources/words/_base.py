@@ -1,6 +1,5 @@
-"""Base class of sources with one vector per word, and out-of-vocabulary policies."""
+"""Base class of sources with one vector per word, and how they treat unknown words."""
 
-from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -11,65 +10,8 @@ from ...sequences import Block, EmbeddedSequences
 from ...sequences._api import canonical, prepare_texts
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
-OOV: TypeAlias = Literal["zero", "mean", "random", "subword", "error"]
+OOV: TypeAlias = Literal["zero", "mean", "subword", "error"]
 _SHOWN = 5  # unknown words in an error message
-
-
-def random_vectors(words, dim, scale):
-    """Return vectors seeded by the words' hashes, float32 (n_words, dim).
-
-    Entry j of a word is uniform in +-scale * sqrt(3), so `scale` is the root mean
-    square. It is taken from the j-th state of a SplitMix64 generator seeded by the
-    word's 64-bit BLAKE2b digest, so it is the same in every process.
-    """
-    digests = b"".join(
-        blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for word in words
-    )
-    seeds = np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-    steps = np.arange(1, dim + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    state = seeds[:, None] + steps
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    uniform = ((state ^ (state >> np.uint64(31))) >> np.uint64(40)) / float(1 << 24)
-    return ((2.0 * uniform - 1.0) * (scale * np.sqrt(3.0))).astype(np.float32)
-
-
-class OOVPolicy:
-    """Fill the rows of out-of-vocabulary words.
-
-    Parameters
-    ----------
-    policy : {"zero", "mean", "random", "subword", "error"}
-    vocabulary : ndarray of shape (n_words, dim), default=None
-        Preprocessed vectors that the mean or the scale is learned from. Used by "mean"
-        and "random" only.
-    """
-
-    def __init__(self, policy, vocabulary=None):
-        self.policy = policy
-        self.mean = self.scale = None
-        if policy == "mean":
-            self.mean = row_mean(vocabulary[:FREQUENT])
-        if policy == "random":
-            squares = row_mean(vocabulary[:FREQUENT], lambda v: v.astype("f8") ** 2)
-            self.scale = float(np.sqrt(squares.mean())) if len(squares) else 0.0
-
-    @property
-    def fills(self):
-        """Whether unknown rows get a nonzero vector here."""
-        return self.policy in ("mean", "random")
-
-    def fill(self, words, values, known):
-        """Fill unknown rows of `values` in place; return the mask of known rows."""
-        missing = ~known
-        if self.policy == "mean":
-            values[missing] = self.mean
-        elif self.policy == "random":
-            values[missing] = random_vectors(
-                words[missing], values.shape[1], self.scale
-            )
-        return known | self.fills
 
 
 def check_all_known(tokens, known):
@@ -189,9 +131,9 @@ class BaseWordEmbedding(BaseEmbedding):
         lookup = self._compute(tokens)
         frequent = self._table()[:FREQUENT]
         self._preprocessing = self._learn_preprocessing(frequent)
-        if policy in ("mean", "random"):
-            frequent = self._preprocessing.apply(frequent)
-        self._oov_policy = OOVPolicy(policy, frequent)
+        self._oov_mean = None
+        if policy == "mean":
+            self._oov_mean = row_mean(self._preprocessing.apply(frequent))
         self.coverage_ = shares_known(tokens, lookup.known[tokens.codes])
         self.dims_ = {self.block_name: self._table().shape[1]}
         return lookup
@@ -236,7 +178,9 @@ class BaseWordEmbedding(BaseEmbedding):
         known = lookup.known
         if not known.all():
             values[~known] = 0
-            known = self._oov_policy.fill(tokens.types, values, known)
+            if self._oov_mean is not None:
+                values[~known] = self._oov_mean
+                known = np.ones_like(known)
         block = Block._adopt(self.block_name, values, "type", known)
         return EmbeddedSequences(tokens, [block])
 
@@ -247,7 +191,7 @@ class BaseWordEmbedding(BaseEmbedding):
             and table.dtype in (np.float32, np.float16)
             and lookup.composed is None
             and self._preprocessing.kind is None
-            and (lookup.known.all() or not self._oov_policy.fills)
+            and (lookup.known.all() or self._oov_mean is None)
         )
 
 

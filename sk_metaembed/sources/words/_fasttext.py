@@ -96,11 +96,10 @@ class FastTextEmbedding(Word2VecEmbedding):
     bucket : int, default=2000000
         Number of vectors that n-grams are hashed to; each takes `vector_size` floats of
         memory during training. Fewer buckets save memory but cause more collisions.
-    oov : {"subword", "zero", "mean", "random", "error"}, default="subword"
+    oov : {"subword", "zero", "mean", "error"}, default="subword"
         Vector of a word without a trained vector: composed of its n-grams, zeros, the
-        mean of the vocabulary, a random vector seeded by the word's hash, or an error
-        that names the word. A word with zeros is unknown and later steps skip it; any
-        other vector is used like a trained one.
+        mean of the vocabulary, or an error that names the word. A word with zeros is
+        unknown and later steps skip it; any other vector is used like a trained one.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"

@@ -120,19 +120,17 @@ class PretrainedEmbedding(BaseWordEmbedding):
         memory. A name such as "glove-wiki-gigaword-50" is looked up in
         `gensim.downloader` if there is no such file. Prefer a path or a WordVectors:
         scikit-learn copies KeyedVectors, and fit writes them to the cache once.
-    oov : {"zero", "mean", "random", "subword", "error"}, default="zero"
+    oov : {"zero", "mean", "subword", "error"}, default="zero"
         Vector of a word that is not in the store, after `case_fallback`:
 
         - "zero": zeros;
         - "mean": the mean of the frequent words;
-        - "random": seeded by the word's hash, the same in every process, with the
-          scale of the frequent words;
         - "subword": the mean of its n-gram vectors if the store has any (fastText's
           .bin); zeros if the word is too short to have one;
         - "error": an error that names the word.
 
-        A word with zeros is unknown and later steps skip it. A mean, random or n-gram
-        vector makes the word known and is used like any other.
+        A word with zeros is unknown and later steps skip it. A mean or n-gram vector
+        makes the word known and is used like any other.
     case_fallback : bool, default=True
         Look up a word in lower case if it is not in the store. Words with accents are
         always looked up in both Unicode forms, NFC and NFD.
@@ -157,7 +155,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         The open store.
     coverage_ : dict
         Share of the training data's ``"types"`` and ``"tokens"`` that are known. Words
-        with a vector from ``oov="mean"`` or ``"random"`` do not count.
+        with a vector from ``oov="mean"`` do not count.
     dims_ : dict of str to int
         Dimension of the block, by block name.
     n_missing_ : int
@@ -291,7 +289,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         return find_words(self.vectors_, words, self.case_fallback)
 
     def _embed_tokens(self, tokens):
-        leaves_zeros = self.oov == self._oov_policy.policy == "zero"
+        leaves_zeros = self.oov == "zero" and self._oov_mean is None
         # Preprocessing each distinct word once is faster than once per chunk of texts.
         is_plain = leaves_zeros and self._preprocessing.kind is None
         # A subclass may look words up in another way.

@@ -66,11 +66,10 @@ class Word2VecEmbedding(BaseWordEmbedding):
         Initial and final learning rate.
     sample : float, default=0.001
         Frequency above which words are randomly downsampled, 0 for no downsampling.
-    oov : {"zero", "mean", "random", "error"}, default="zero"
-        Vector of a word without a trained vector: zeros, the mean of the vocabulary, a
-        random vector seeded by the word's hash, or an error that names the word. A word
-        with zeros is unknown and later steps skip it; a mean or random vector is used
-        like a trained one.
+    oov : {"zero", "mean", "error"}, default="zero"
+        Vector of a word without a trained vector: zeros, the mean of the vocabulary,
+        or an error that names the word. A word with zeros is unknown and later steps
+        skip it; the mean is used like a trained vector.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the 100,000 most frequent words.
     missing : {"raise", "empty"}, default="raise"

@@ -30,21 +30,8 @@ def test_mean_of_the_vocabulary(store):
     )
 
 
-def test_random_vectors_differ_by_word_and_have_the_vocabulary_scale(store):
-    fitted = source(store, oov="random")
-    words = [f"zork{i}" for i in range(500)]
-    block = fitted.transform([words]).blocks[0]
-    assert block.known.all()
-    assert len(np.unique(block.values[:, 0])) > 490
-    scale = np.sqrt(np.mean(store.vectors**2))
-    assert np.sqrt(np.mean(block.values**2)) == pytest.approx(scale, rel=0.05)
-    assert abs(block.values.mean()) < 0.1 * scale
-    assert np.array_equal(fitted.transform([["zork7"]])[0][0], block.values[7])
-
-
-@pytest.mark.parametrize("policy", ["mean", "random"])
-def test_a_policys_vector_takes_part_like_any_other(store, policy):
-    fitted = PretrainedEmbedding(store, oov=policy).fit(UNKNOWN)
+def test_the_mean_takes_part_like_any_other_vector(store):
+    fitted = PretrainedEmbedding(store, oov="mean").fit(UNKNOWN)
     assert fitted.coverage_["types"] == pytest.approx(1 / 3)
     embedded = fitted.transform(UNKNOWN)
     means = [row.mean(axis=0) for row in embedded.to_list()]
@@ -72,7 +59,7 @@ def test_subword_needs_subwords(store, texts):
             refusing.fit(texts)
 
 
-@pytest.mark.parametrize("policy", ["zero", "mean", "random"])
+@pytest.mark.parametrize("policy", ["zero", "mean"])
 @pytest.mark.parametrize("preprocess", [None, "unit", "center", "all-but-the-top"])
 def test_policies_fill_after_preprocessing(store, policy, preprocess):
     fitted = source(store, oov=policy, preprocess=preprocess)
@@ -80,8 +67,5 @@ def test_policies_fill_after_preprocessing(store, policy, preprocess):
     unknown = fitted.transform([["zork"]]).blocks[0].values
     if policy == "zero":
         assert not unknown.any()
-    elif policy == "mean":
-        np.testing.assert_allclose(unknown[0], every.mean(axis=0), atol=1e-6)
     else:
-        limit = np.sqrt(3 * np.mean(every**2))
-        assert 0 < np.abs(unknown).max() <= limit * 1.001
+        np.testing.assert_allclose(unknown[0], every.mean(axis=0), atol=1e-6)

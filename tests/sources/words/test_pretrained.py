@@ -62,7 +62,7 @@ def test_limit(kind, file, keyed_vectors, tmp_path):
 
 
 def test_clone_and_pickle_go_by_reference(store, texts):
-    source = PretrainedEmbedding(store, oov="random").fit(texts)
+    source = PretrainedEmbedding(store, oov="mean").fit(texts)
     assert clone(source).vectors is store
     data = pickle.dumps(source)
     assert len(data) < 2000
