@@ -1,8 +1,4 @@
-"""Decorators of estimators' methods that keep the methods' types.
-
-scikit-learn's own decorators have no annotations: type checkers would treat the
-decorated methods as Any.
-"""
+"""Decorators of estimators' methods that keep the methods' types."""
 
 from __future__ import annotations
 
@@ -17,21 +13,11 @@ from . import _sklearn
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
-    """Return scikit-learn's decorator of `fit`, which validates the parameters."""
-    return _sklearn._fit_context(
-        prefer_skip_nested_validation=prefer_skip_nested_validation
-    )
-
-
-def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """Return scikit-learn's decorator of methods that exist on some instances only."""
-    return metaestimators.available_if(check)
-
-
-def with_callbacks(method: Method) -> Method:
-    """Return scikit-learn's decorator of methods that run callbacks."""
-    return _sklearn.with_callbacks(method)
+# Of scikit-learn, which does not annotate them: type checkers would treat the decorated
+# methods as Any.
+fit_context: Callable[..., Callable[[Method], Method]] = _sklearn.fit_context
+available_if: Callable[..., Callable[[Method], Method]] = metaestimators.available_if
+with_callbacks: Callable[[Method], Method] = _sklearn.with_callbacks
 
 
 def rollback_on_error(fit: Method) -> Method:

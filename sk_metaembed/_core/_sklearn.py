@@ -5,7 +5,7 @@ one module. Here they have no underscore: other rooms may import them.
 """
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -115,10 +115,10 @@ __all__ = [
     "Options",
     "StrOptions",
     "VisualBlock",
-    "_fit_context",
     "auto_wrap_is_configured",
     "boosted_trees",
     "check_sample_weight",
+    "fit_context",
     "get_output_config",
     "make_constraint",
     "print_elapsed_time",

@@ -29,6 +29,8 @@ _RARE_ROWS = 10
 _RARE_SHARE = 10
 _NAMED = 5  # labels in a warning
 
+_LEAST_SPREAD = 1e-12  # relative; numbers that differ less are constant
+
 
 def rare_classes(labels):
     """Return the classes of labels, (n_rows,), that are too rare to be evaluated.
@@ -178,6 +180,23 @@ def is_continuous(y):
 def is_indicator(y):
     """Return whether a checked y is a matrix of 0 and 1 with a column per label."""
     return y.ndim == 2 and y.dtype != object and bool(np.isin(y, (0, 1)).all())
+
+
+def check_one_column(y):
+    """Raise a ValueError if classes, not an indicator matrix, have several columns."""
+    if y.ndim == 2:
+        raise ValueError(
+            "y must have one column of classes, or be an indicator matrix of 0 and 1 "
+            f"with a column per label; got shape {y.shape}. Fit one estimator per "
+            "column for several columns of classes."
+        )
+
+
+def center_and_scale(columns, weights=None):
+    """Return mean and standard deviation of columns, 1 for the scale of a constant."""
+    center = np.average(columns, axis=0, weights=weights)
+    scale = np.sqrt(np.average(np.square(columns - center), axis=0, weights=weights))
+    return center, np.where(scale > _LEAST_SPREAD * np.abs(center), scale, 1.0)
 
 
 def class_codes(y):

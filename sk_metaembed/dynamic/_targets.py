@@ -8,6 +8,8 @@ from sklearn.utils import column_or_1d
 from .._core._named_errors import errors_of_input
 from .._core._targets import (
     as_numbers,
+    center_and_scale,
+    check_one_column,
     counted_labels,
     is_continuous,
     is_indicator,
@@ -155,9 +157,7 @@ class NumberTarget(BaseTarget):
         y = as_numbers(y)
         self.is_flat = y.ndim == 1
         y = y.reshape(len(y), -1)
-        self.mean = np.average(y, axis=0, weights=weights)
-        scale = np.sqrt(np.average((y - self.mean) ** 2, axis=0, weights=weights))
-        self.scale = np.where(scale > 1e-12, scale, 1.0)
+        self.mean, self.scale = center_and_scale(y, weights)
         self.n_outputs = y.shape[1]
 
     def encode(self, y, name="y"):
@@ -185,12 +185,7 @@ def classification_target(y):
     if is_indicator(y):
         return IndicatorTarget(y)
     refuse_amounts(y)
-    if y.ndim == 2:
-        raise ValueError(
-            "y must have one column of labels, or be an indicator matrix of 0 and 1 "
-            f"with a column per label; got shape {y.shape}. Fit one estimator per "
-            "column for several columns of labels."
-        )
+    check_one_column(y)
     return LabelTarget(y)
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from .._core._targets import (
+    center_and_scale,
+    check_one_column,
     check_target,
     class_codes,
     is_indicator,
     warn_of_rare_classes,
 )
-
-_LEAST_SPREAD = 1e-12  # relative; numbers that differ less are constant
 
 
 @dataclass
@@ -78,12 +78,7 @@ def read_classes(y, n_rows):
     if is_indicator(y):
         columns = y.astype(np.float64)
         return Target("labels", y, columns, counted, np.arange(y.shape[1]))
-    if y.ndim == 2:
-        raise ValueError(
-            "y must have one column of classes, or be an indicator matrix of 0 and 1 "
-            f"with a column per label; got shape {y.shape}. Fit one estimator per "
-            "column for several columns of classes."
-        )
+    check_one_column(y)
     classes, codes = class_codes(y)
     columns = np.eye(len(classes))[codes]
     columns = columns[:, 1:] if len(classes) == 2 else columns
@@ -95,12 +90,9 @@ def read_numbers(y, n_rows, sample_weight=None):
     """Return the `Target` of numbers, one or several per row."""
     y = check_target(y, n_rows, "numbers")
     columns = y.reshape(len(y), -1)
-    center = np.average(columns, axis=0, weights=sample_weight)
-    columns = columns - center
-    scale = np.sqrt(np.average(np.square(columns), axis=0, weights=sample_weight))
-    scale = np.where(scale > _LEAST_SPREAD * np.abs(center), scale, 1.0)
+    center, scale = center_and_scale(columns, sample_weight)
     counted = np.ones(len(y), dtype=bool)
-    return Target("numbers", y, columns, counted, None, center, scale)
+    return Target("numbers", y, columns - center, counted, None, center, scale)
 
 
 def expected(target, decisions):

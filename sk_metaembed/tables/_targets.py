@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core._targets import check_target, is_continuous
+from .._core._targets import check_one_column, check_target, is_continuous
 
 _FOLDS = 5
 _MAX_COLUMNS = 10  # the most frequent classes or labels
@@ -18,12 +18,8 @@ def read_targets(y, n_rows, target_type):
         return None, []
     is_number = target_type == "continuous"
     y = check_target(y, n_rows, "numbers" if is_number else "any")
-    if y.ndim == 2 and y.dtype.kind not in "biuf":
-        raise ValueError(
-            "y must have one column of classes, or be an indicator matrix of 0 and 1 "
-            f"with a column per label; got shape {y.shape}. Fit one estimator per "
-            "column for several columns of classes."
-        )
+    if y.dtype.kind not in "biuf":
+        check_one_column(y)
     if is_number or is_continuous(y) or y.ndim == 2:
         columns = y.astype(np.float64).reshape(n_rows, -1)
         names = [""] if y.ndim == 1 else [f"__{j}" for j in range(y.shape[1])]

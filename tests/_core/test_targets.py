@@ -10,7 +10,12 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from sk_metaembed._core._targets import check_target, is_continuous, is_indicator
+from sk_metaembed._core._targets import (
+    center_and_scale,
+    check_target,
+    is_continuous,
+    is_indicator,
+)
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -79,6 +84,14 @@ def test_matrices():
     assert not is_indicator(check_target(labels + 2))
     assert check_target([("a", 1), ("b", 2)]).tolist() == [["a", 1], ["b", 2]]
     assert check_target(["1.5", "2"], kind="numbers").tolist() == [1.5, 2]
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e12])
+def test_the_scale_of_numbers_is_relative(unit):
+    columns = unit * np.array([[1.0, 7.1], [3.0, 7.1], [5.0, 7.1]])
+    center, scale = center_and_scale(columns, [1.0, 1.0, 0.0])
+    np.testing.assert_allclose(center, [2 * unit, 7.1 * unit])
+    np.testing.assert_allclose(scale, [unit, 1])
 
 
 NAN = float("nan")
