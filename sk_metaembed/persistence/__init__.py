@@ -10,7 +10,15 @@ nodes and the arrays are written to a zip file (`_archive`).
 `load` takes the same steps in reverse, and nothing is created before trust is decided.
 The numbers of a model are not checked: compiled code that reads them may crash.
 
-Other rooms are used only through the methods that describe a handle or a net.
+Other rooms are used only through `Handle` and through four methods that an estimator
+may have:
+
+- `_saved_attributes()` returns the attributes to save, instead of all
+  (`DistilledEmbedding`, and estimators with a parameter `model`);
+- `_net_parts()` returns a trained network as plain values and tensors, and
+  `_set_net(plain, tensors)` restores it (`Dynamic*` estimators, `ElmoLanguageModel`);
+- `_load_network()` loads a pretrained network after the file (`TransformerEmbedding`,
+  `ElmoEmbedding`).
 """
 
 from .._core._public_module import set_public_module

@@ -2,8 +2,9 @@
 
 A node of a saved structure is a kind and its content, a dictionary of atoms, references
 to other nodes, and lists of these. The `encode` function of a kind returns the content
-of a value, or None if it cannot be saved. The `decode` function takes the content with
-its references resolved: its parameters are the names in the content. Lists in a content
+of a value, or None to leave it to `Encoder._array`, which encodes arrays and scalars of
+NumPy and refuses anything else. The `decode` function takes the content with its
+references resolved: its parameters are the names in the content. Lists in a content
 are part of it, other containers become nodes of their own.
 """
 
@@ -43,7 +44,7 @@ def _encode_items(value):
 
 
 def _decode_items(kind):
-    def decode(items: list) -> Any:
+    def decode(items):
         return kind(items)
 
     return decode
@@ -58,8 +59,8 @@ def _encode_dict(value):
     return {"type": type(value).__name__, **items, "default": default}
 
 
-def _decode_dict(type: str, keys: list, values: list, default: type | None) -> dict:
-    new: dict = _DICTS[type]() if default is None else defaultdict(default)
+def _decode_dict(type, keys, values, default):
+    new = _DICTS[type]() if default is None else defaultdict(default)
     new.update(zip(keys, values, strict=True))
     return new
 
@@ -69,13 +70,13 @@ def _encode_bytes(value):
 
 
 def _decode_bytes(kind):
-    def decode(data: np.ndarray) -> Any:
+    def decode(data):
         return kind(data.astype(np.uint8, casting="no"))
 
     return decode
 
 
-def _decode_slice(start: object, stop: object, step: object) -> slice:
+def _decode_slice(start, stop, step):
     return slice(start, stop, step)
 
 
@@ -87,17 +88,17 @@ def _encode_path(value):
     return {"text": os.fspath(value)}
 
 
-def _decode_path(text: str) -> Path:
+def _decode_path(text):
     return Path(text)
 
 
-def _decode_zoned(text: str) -> Any:
+def _decode_zoned(text):
     from pandas import DatetimeTZDtype
 
     return DatetimeTZDtype.construct_from_string(text)
 
 
-def _decode_text(text: str) -> np.str_:
+def _decode_text(text):
     return np.str_(text)
 
 
@@ -108,9 +109,9 @@ def dtype_text(dtype):
     return json.dumps(np.lib.format.dtype_to_descr(dtype))
 
 
-def decode_dtype(dtype: str) -> np.dtype:
+def decode_dtype(dtype):
     """Return the dtype of a text."""
-    descr: Any = json.loads(dtype) if dtype.startswith("[") else dtype
+    descr = json.loads(dtype) if dtype.startswith("[") else dtype
     new = np.lib.format.descr_to_dtype(descr)
     if new.hasobject:
         raise ValueError(f"the dtype {new} holds objects")
@@ -127,20 +128,18 @@ def _encode_objects(array):
     return {"shape": list(array.shape), "items": list(array.flat)}
 
 
-def _decode_objects(shape: list, items: list) -> np.ndarray:
+def _decode_objects(shape, items):
     array = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):  # assigning lists at once would nest them
         array[i] = item
     return array.reshape(shape)
 
 
-def _decode_masked(data: np.ndarray, mask: np.ndarray | np.bool_) -> np.ndarray:
+def _decode_masked(data, mask):
     return np.ma.MaskedArray(data, mask)
 
 
 _SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
-
-
 _is_sparse = instance_of(sparse.spmatrix, sparse.sparray)
 
 
@@ -153,9 +152,7 @@ def _encode_sparse(value):
     return {"type": f"{value.format}_{kind}", "shape": shape, **arrays}
 
 
-def _decode_sparse(
-    type: str, shape: list, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray
-) -> Any:
+def _decode_sparse(type, shape, data, indices, indptr):
     if type not in _SPARSE:
         raise ValueError(f"there is no sparse {type!r}")
     return getattr(sparse, type)((data, indices, indptr), shape=tuple(shape))
@@ -174,16 +171,16 @@ def _encode_random(value):
     return {"type": type(value).__name__, "state": state}
 
 
-def _decode_random(type: str, state: dict) -> Any:
+def _decode_random(type, state):
     name = state["bit_generator"]
     if name not in _BIT_GENERATORS:
         raise ValueError(f"a bit generator is not one of {_BIT_GENERATORS}")
     bits = getattr(np.random, name)(0)
     bits.state = state
-    new: Any = Generator(bits)
-    if type == "RandomState":
-        new = RandomState(bits)
-        new.set_state(state)  # with the number that `normal` has stored
+    if type != "RandomState":
+        return Generator(bits)
+    new = RandomState(bits)
+    new.set_state(state)  # with the number that `normal` has stored
     return new
 
 
@@ -199,7 +196,7 @@ def _encode_distribution(value):
     return {"name": value.dist.name, "args": list(value.args), "kwds": value.kwds}
 
 
-def _decode_distribution(name: str, args: list, kwds: dict) -> Any:
+def _decode_distribution(name, args, kwds):
     known = getattr(stats, name, None)
     if not isinstance(known, rv_generic):
         raise ValueError("scipy.stats has no distribution of that name")
@@ -207,29 +204,31 @@ def _decode_distribution(name: str, args: list, kwds: dict) -> Any:
 
 
 _ZONED = ["pandas.DatetimeTZDtype", "pandas.core.dtypes.dtypes.DatetimeTZDtype"]
-# For each kind: how to recognize its values, encode and decode them. A list holds the
-# types of values, without subclasses, or names of types or modules that are not
-# imported here; others are tests.
-CODECS: dict[str, tuple[Any, Any, Any]] = {
-    "list": ([list], _encode_items, _decode_items(list)),
-    "tuple": ([tuple], _encode_items, _decode_items(tuple)),
-    "set": ([set], _encode_items, _decode_items(set)),
-    "frozenset": ([frozenset], _encode_items, _decode_items(frozenset)),
-    "dict": (list(_DICTS.values()), _encode_dict, _decode_dict),
+# For each kind: how to recognize its values, encode and decode them, and the entries of
+# its content that must be lists in a file. To recognize them, a list holds the types of
+# values, without subclasses, or names of types or modules that are not imported here;
+# others are tests.
+CODECS: dict[str, tuple[Any, ...]] = {
+    "list": ([list], _encode_items, _decode_items(list), "items"),
+    "tuple": ([tuple], _encode_items, _decode_items(tuple), "items"),
+    "set": ([set], _encode_items, _decode_items(set), "items"),
+    "frozenset": ([frozenset], _encode_items, _decode_items(frozenset), "items"),
+    "dict": (list(_DICTS.values()), _encode_dict, _decode_dict, "keys", "values"),
     "bytes": ([bytes], _encode_bytes, _decode_bytes(bytes)),
     "bytearray": ([bytearray], _encode_bytes, _decode_bytes(bytearray)),
     "slice": ([slice], attributes("start", "stop", "step"), _decode_slice),
     "path": (instance_of(os.PathLike), _encode_path, _decode_path),
     "text": ([np.str_], _encode_text, _decode_text),
     "dtype": (instance_of(np.dtype), _encode_dtype, decode_dtype),
-    "objects": ([np.ndarray], _encode_objects, _decode_objects),
+    "objects": ([np.ndarray], _encode_objects, _decode_objects, "shape", "items"),
     "masked array": ([np.ma.MaskedArray], attributes("data", "mask"), _decode_masked),
-    "sparse": (_is_sparse, _encode_sparse, _decode_sparse),
+    "sparse": (_is_sparse, _encode_sparse, _decode_sparse, "shape"),
     "random": ([RandomState, Generator], _encode_random, _decode_random),
     "distribution": (
         instance_of(rv_frozen),
         _encode_distribution,
         _decode_distribution,
+        "args",
     ),
     "zoned dates": (_ZONED, _encode_text, _decode_zoned),
 }

@@ -6,7 +6,6 @@ A node of a `Handle` names its class, and has what the handle says of itself.
 import hashlib
 import json
 import sys
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +35,8 @@ def with_handle(value):
     return value
 
 
-def _decode_pair(handle: Handle) -> tuple:
-    return attrgetter("module", "tokenizer")(handle)
+def _decode_pair(handle):
+    return handle.module, handle.tokenizer
 
 
 CODECS = {"pair": ([_Pair], _Pair._asdict, _decode_pair)}

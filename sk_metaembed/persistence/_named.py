@@ -4,12 +4,10 @@ A name is imported again only if it is trusted. No node calls a function, or cho
 arguments of a constructor, except of named tuples, whose constructor stores them.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -56,7 +54,7 @@ def _import(module, name):
     return target
 
 
-def _decode_function(module: str, name: str) -> Callable:
+def _decode_function(module, name):
     function = _import(module, name)
     if isinstance(function, type) or not callable(function):
         raise ValueError(f"{module}.{name} is not a function")
@@ -67,7 +65,7 @@ def _encode_partial(value):
     return {"function": value.func, "args": list(value.args), "kwds": value.keywords}
 
 
-def _decode_partial(function: Callable, args: list, kwds: dict) -> partial:
+def _decode_partial(function, args, kwds):
     return partial(function, *args, **kwds)
 
 
@@ -83,7 +81,7 @@ def import_class(module, name, base=object):
     return cls
 
 
-def _decode_type(module: str, name: str) -> type:
+def _decode_type(module, name):
     return import_class(module, name)
 
 
@@ -91,7 +89,7 @@ def _encode_tuple(value):
     return {**_encode_type(type(value)), "items": list(value)}
 
 
-def _decode_tuple(module: str, name: str, items: list) -> tuple:
+def _decode_tuple(module, name, items):
     return import_class(module, name, tuple)(*items)
 
 
@@ -112,7 +110,7 @@ def _encode_opaque(value):
     return {**_encode_type(type(value)), "state": value.__getstate__()}
 
 
-def _decode_opaque(module: str, name: str, state: object) -> Any:
+def _decode_opaque(module, name, state):
     if module.partition(".")[0] not in _OPAQUE:
         raise ValueError(f"{module}.{name} is not a class of {_OPAQUE}")
     cls = import_class(module, name)
@@ -150,7 +148,7 @@ def _encode_object(value):
     return {**_encode_type(cls), **names}
 
 
-def _decode_object(module: str, name: str, names: list, values: list) -> Any:
+def _decode_object(module, name, names, values):
     cls = import_class(module, name)
     new, state = cls.__new__(cls), dict(zip(names, values, strict=True))
     net = state.pop("net_", None) if hasattr(cls, "_set_net") else None
@@ -173,9 +171,9 @@ def _set_net(estimator, plain, arrays):
 # In the form of `_codecs`; the first test that holds decides.
 CODECS = {
     "function": ([*_FUNCTIONS, np.ufunc], _encode_function, _decode_function),
-    "partial": ([partial], _encode_partial, _decode_partial),
+    "partial": ([partial], _encode_partial, _decode_partial, "args"),
     "type": (instance_of(type), _encode_type, _decode_type),
-    "named tuple": (_is_named_tuple, _encode_tuple, _decode_tuple),
+    "named tuple": (_is_named_tuple, _encode_tuple, _decode_tuple, "items"),
     "opaque": (_is_opaque, _encode_opaque, _decode_opaque),
-    "object": (_is_plain_object, _encode_object, _decode_object),
+    "object": (_is_plain_object, _encode_object, _decode_object, "names", "values"),
 }

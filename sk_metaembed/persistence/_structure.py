@@ -191,10 +191,10 @@ def _references(value):
 
 
 def _check_lists(kind, content):
-    types = CODECS[kind][2].__annotations__ if kind in CODECS else {}
+    lists = CODECS[kind][3:] if kind in CODECS else ()
     for name, value in content.items():
         # Names of attributes are checked before references are resolved.
-        if types.get(name) is list and not isinstance(value, list):
+        if name in lists and not isinstance(value, list):
             raise ValueError(f"the entry {name!r} is not a list")
         if isinstance(value, list) and any(isinstance(v, list) for v in value):
             raise ValueError("a list within a list")

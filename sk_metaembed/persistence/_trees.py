@@ -4,7 +4,6 @@ The numbers of trees and splines are not checked; see SECURITY.md.
 """
 
 from importlib import import_module
-from typing import Any
 
 from ._codecs import attributes
 
@@ -17,7 +16,7 @@ def _encode_tree(tree):
     return {"arguments": list(arguments), "state": {**state, "nodes": packed}}
 
 
-def _decode_tree(arguments: list, state: dict) -> Any:
+def _decode_tree(arguments, state):
     from sklearn.tree._tree import Tree
 
     tree = Tree(*arguments)
@@ -25,13 +24,13 @@ def _decode_tree(arguments: list, state: dict) -> Any:
     return tree
 
 
-def _decode_boosted(**arrays: Any) -> Any:
+def _decode_boosted(**arrays):
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
     return TreePredictor(**arrays)
 
 
-def _decode_spline(**content: Any) -> Any:
+def _decode_spline(**content):
     from scipy.interpolate import BSpline
 
     return BSpline(**content)
@@ -47,7 +46,7 @@ def _encode_loss(loss):
     return {"loss": type(loss).__name__, "parameters": list(parameters)}
 
 
-def _decode_loss(loss: str, parameters: list) -> Any:
+def _decode_loss(loss, parameters):
     for module in map(import_module, _LOSSES[:2]):
         kind = vars(module).get(loss)
         if isinstance(kind, type) and kind.__module__ in _LOSSES:
@@ -61,8 +60,8 @@ _SPLINES = ["scipy.interpolate._bsplines.BSpline"]
 _SPLINE = attributes("t", "c", "k", "extrapolate", "axis")
 # In the form of `_codecs`.
 CODECS = {
-    "tree": (["sklearn.tree._tree.Tree"], _encode_tree, _decode_tree),
+    "tree": (["sklearn.tree._tree.Tree"], _encode_tree, _decode_tree, "arguments"),
     "boosted tree": (_BOOSTED_TREES, _BOOSTED, _decode_boosted),
     "spline": (_SPLINES, _SPLINE, _decode_spline),
-    "loss": (_LOSSES, _encode_loss, _decode_loss),
+    "loss": (_LOSSES, _encode_loss, _decode_loss, "parameters"),
 }

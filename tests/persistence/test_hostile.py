@@ -29,6 +29,13 @@ from ..test_estimators import vectors
 from . import forge
 from .same import ROWS
 
+LISTS = [
+    *("list: items", "tuple: items", "set: items", "frozenset: items"),
+    *("dict: keys", "dict: values", "object: names", "object: values"),
+    *("objects: shape", "objects: items", "sparse: shape", "named tuple: items"),
+    *("partial: args", "distribution: args", "tree: arguments", "loss: parameters"),
+]
+
 
 def embedded():
     return PretrainedEmbedding(vectors()).fit_transform(ROWS)
@@ -123,6 +130,16 @@ def test_nothing_is_executed(name, tokenizer, canary, tmp_path):
 def test_a_node_refers_to_earlier_ones(number, tokenizer, tmp_path):
     parts = with_parameter(tokenizer, "tokenizer", {"ref": number})
     with pytest.raises(SavedFileError, match="a reference to"):
+        loaded(parts, tmp_path)
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("value", ["ab", {"ref": 0}])
+def test_a_list_is_a_list(name, value, tokenizer, tmp_path):
+    kind, _, entry = name.partition(": ")
+    node = [kind, {"module": "a", "name": "b", entry: value}]
+    parts = with_parameter(tokenizer, "tokenizer", None, no_items(), node)
+    with pytest.raises(SavedFileError, match=f"the entry '{entry}' is not a list"):
         loaded(parts, tmp_path)
 
 
