@@ -68,11 +68,8 @@ def cached_store(path, options, cache_dir=None):
         meta = read_meta(path)
         if options.limit is None and options.dtype in (None, meta["dtype"]):
             return path
-        content = meta["fingerprint"]
-        root = cache_root(cache_dir)
-    else:
-        root = cache_root(cache_dir)
-        content = digest_file(path, root)
+    root = cache_root(cache_dir)
+    content = meta["fingerprint"] if fmt.kind == "store" else digest_file(path, root)
     stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
     target = root / f"{stem[:60]}-{options.key(content)}"
     if not target.exists():
@@ -157,20 +154,16 @@ def write_store(source, fmt, options, folder):
 
 def _read(source, fmt, writer, verbose):
     if fmt.kind == "store":
-        _read_store(source, writer)
-    else:
-        with SourceStream(source, verbose) as stream:
-            if fmt.kind == "fasttext":
-                read_fasttext(stream, writer)
-            elif fmt.kind == "binary":
-                read_binary(stream, fmt, writer)
-            else:
-                read_text(stream, fmt, writer)
-
-
-def _read_store(source, writer):
-    arrays = map_arrays(source, read_meta(source))
-    append_arrays(writer, arrays.words, arrays.vectors, arrays.buckets)
+        arrays = map_arrays(source, read_meta(source))
+        append_arrays(writer, arrays.words, arrays.vectors, arrays.buckets)
+        return
+    with SourceStream(source, verbose) as stream:
+        if fmt.kind == "fasttext":
+            read_fasttext(stream, writer)
+        elif fmt.kind == "binary":
+            read_binary(stream, fmt, writer)
+        else:
+            read_text(stream, fmt, writer)
 
 
 def _checked_path(path):

@@ -35,12 +35,8 @@ _SUFFIXES = {
     ".glove": "glove",
     ".store": "store",
 }
-_SPACE = re.compile("[\t-\r \0]")
-_FORBIDDEN = {
-    "word2vec-text": _SPACE,
-    "glove": _SPACE,
-    "word2vec-binary": re.compile("[ \n]"),
-}
+_FILES = ("word2vec-text", "word2vec-binary", "glove")  # "glove" has no header
+_FORBIDDEN, _FORBIDDEN_IN_BINARY = re.compile("[\t-\r \0]"), re.compile("[ \n]")
 _BATCH = 1 << 16  # words
 # Numbers hardly shrink further: level 6 takes three times as long for a few percent.
 _GZIP_LEVEL = 1
@@ -228,7 +224,7 @@ def _checked_path(path):
 
 def _resolve_format(path, fmt):
     """Return the given format, or the one of the path's suffix."""
-    known = (*_FILE_WRITERS, "store")
+    known = (*_FILES, "store")
     name = path.name.removesuffix(".gz")
     if fmt is None:
         fmt = _SUFFIXES.get(Path(name).suffix)
@@ -243,10 +239,10 @@ def _resolve_format(path, fmt):
         raise ValueError(
             f"format must be one of {', '.join(known)} or None; got {fmt!r}."
         )
-    if name != path.name and fmt not in _FILE_WRITERS:
+    if name != path.name and fmt == "store":
         raise ValueError(
             f"format {fmt!r} cannot be compressed; got the name "
-            f"{path.name!r}. Remove .gz, or use one of {', '.join(_FILE_WRITERS)}."
+            f"{path.name!r}. Remove .gz, or use one of {', '.join(_FILES)}."
         )
     return fmt
 
@@ -326,12 +322,12 @@ def _why_not(word, row, fmt):
         word.encode()
     except UnicodeEncodeError:
         return "is not valid Unicode (it contains half of a surrogate pair)"
-    if fmt not in _FORBIDDEN:
+    if fmt == "store":
         return None
     if not word:
         return f"is empty, which format {fmt!r} cannot represent"
-    match = _FORBIDDEN[fmt].search(word)
-    if match:
+    forbidden = _FORBIDDEN_IN_BINARY if fmt == "word2vec-binary" else _FORBIDDEN
+    if match := forbidden.search(word):
         return f"contains {match[0]!r}, which format {fmt!r} cannot represent"
     if fmt == "glove" and row == 0 and (word[0] == "\ufeff" or word[:3] == "BZh"):
         return "begins the file like a byte-order mark or bzip2 data"
@@ -352,36 +348,19 @@ def _write_file(words, matrix, path, fmt):
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as part, open(part, "wb") as file:
         if path.suffix != ".gz":
-            _FILE_WRITERS[fmt](words, matrix, file)
+            _write_words(words, matrix, file, fmt)
             return
         # Without name and time, equal vectors give equal files.
         with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
-            _FILE_WRITERS[fmt](words, matrix, compressed)
+            _write_words(words, matrix, compressed, fmt)
 
 
-def _write_word2vec_text(words, matrix, file):
-    file.write(_header(matrix))
-    _write_glove(words, matrix, file)
-
-
-def _write_glove(words, matrix, file):
+def _write_words(words, matrix, file, fmt):
+    if fmt != "glove":
+        file.write(b"%d %d\n" % matrix.shape)
     for word, row in zip(words, matrix, strict=True):
-        # str of a float32 has the fewest digits that represent it exactly.
-        file.write(f"{word} {' '.join(map(str, row))}\n".encode())
-
-
-def _write_word2vec_binary(words, matrix, file):
-    file.write(_header(matrix))
-    for word, row in zip(words, matrix, strict=True):
-        file.write(f"{word} ".encode() + row.astype("<f4").tobytes())
-
-
-def _header(matrix):
-    return b"%d %d\n" % matrix.shape
-
-
-_FILE_WRITERS = {
-    "word2vec-text": _write_word2vec_text,
-    "word2vec-binary": _write_word2vec_binary,
-    "glove": _write_glove,
-}
+        if fmt == "word2vec-binary":
+            file.write(f"{word} ".encode() + row.astype("<f4").tobytes())
+        else:
+            # str of a float32 has the fewest digits that represent it exactly.
+            file.write(f"{word} {' '.join(map(str, row))}\n".encode())
