@@ -1,7 +1,8 @@
 """Meta-embeddings as scikit-learn steps.
 
 Public names are loaded on first use, so importing the package is fast and does not
-import torch, gensim or transformers.
+import torch, gensim or transformers. A subpackage is called a room; the map of rooms is
+in CONTRIBUTING.md.
 """
 
 from importlib import import_module

@@ -12,8 +12,10 @@ class Handle:
     and `fingerprint`, by which it is opened again; a saved file may include its files.
 
     A subclass has a `_kind` and a `_Spec`, sets `_spec` and `fingerprint`, and defines
-    `_find`, `_files` and `_unpacked`. Rooms export it, so that files can name it. All
-    methods are private, because `WordVectors` is public.
+    `_find`, `_files` and `_unpacked`. One that is not opened from files (`LoadedModel`)
+    overrides the methods that would call `_find` and `_unpacked` instead. Rooms export
+    it, so that files can name it. All methods are private, because `WordVectors` is
+    public.
 
     Parameters
     ----------
