@@ -64,9 +64,8 @@ class PieceTokenizer:
         try:
             encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         except TypeError:  # lone surrogates, which UTF-8 does not have
-            encoded = self._tokenizer.encode_batch_fast(
-                [_encodable(text) for text in texts], add_special_tokens=False
-            )
+            texts = [text.encode("utf-8", "replace").decode() for text in texts]
+            encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
 
     def pieces(self, texts):
@@ -76,11 +75,6 @@ class PieceTokenizer:
         if self._words is None or not use_compiled(seconds):
             return Pieces.of_lists(self._lists(texts))
         return self._words.pieces(texts)
-
-
-def _encodable(text):
-    """Return a text with "?" in place of lone surrogates."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _unknown(tokenizer, model):

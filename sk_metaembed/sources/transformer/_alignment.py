@@ -26,8 +26,8 @@ class Pieces(NamedTuple):
 
     ids: np.ndarray
     n_prefix: int  # pieces of the prefix, before all others
-    at: np.ndarray  # pieces of words, word by word
-    words: np.ndarray  # the word of each of these
+    at: np.ndarray  # positions of the pieces that belong to words, grouped by word
+    words: np.ndarray  # the word of each of these positions
 
 
 class Frame(NamedTuple):
@@ -119,32 +119,27 @@ class Aligner:
         ]
         texts = [self.prefix + encodable(text) for text, _ in pairs]
         encoded = _encode(self.tokenizer, texts, return_offsets_mapping=True)
-        rows = encoded["input_ids"]
-        ids = np.fromiter(chain.from_iterable(rows), np.int64)
-        offsets = chain.from_iterable(encoded["offset_mapping"])
-        pieces = np.fromiter(chain.from_iterable(offsets), np.int64).reshape(-1, 2)
-        # Positions in all texts one after another, so far apart that a piece of one
-        # text and a word of another never overlap.
-        begins = _begins([len(text) + len(_BETWEEN) for text in texts])
-        first_pieces = _begins([len(row) for row in rows])
-        first_words = _begins([len(spans) for _, spans in pairs])
-        pieces += np.repeat(begins[:-1], np.diff(first_pieces))[:, None]
-        pieces = _with_next(_BETWEEN.join(texts), pieces)
-        text_begins = begins[:-1] + len(self.prefix)
+        n_pieces = [len(row) for row in encoded["input_ids"]]
+        n_words = [len(spans) for _, spans in pairs]
+        begins, offsets = _in_one_text(texts, encoded["offset_mapping"], n_pieces)
+        begins += len(self.prefix)
         words = np.concatenate([spans for _, spans in pairs]).astype(np.int64)
-        shifts = np.repeat(text_begins, np.diff(first_words))[:, None]
-        at, owners = overlapping(np.where(words < 0, -1, words + shifts), pieces)
-        is_prefix = pieces[:, 1] <= np.repeat(text_begins, np.diff(first_pieces))
+        shifted = words + np.repeat(begins, n_words)[:, None]
+        at, owners = overlapping(np.where(words < 0, -1, shifted), offsets)
+        is_prefix = offsets[:, 1] <= np.repeat(begins, n_pieces)
+        # The first of each text; the last entry is the number of all.
+        first_pieces, first_words = _begins(n_pieces), _begins(n_words)
         n_prefix = np.diff(_begins(is_prefix)[first_pieces])
         cuts = np.searchsorted(owners, first_words)
         return [
-            Pieces(ids[piece:stop], n, at[i:j] - piece, owners[i:j] - word)
-            for (piece, stop), word, n, (i, j) in zip(
-                pairwise(first_pieces.tolist()),
-                first_words.tolist(),
+            Pieces(np.array(ids, np.int64), n, at[i:j] - piece, owners[i:j] - word)
+            for ids, n, piece, word, (i, j) in zip(
+                encoded["input_ids"],
                 n_prefix.tolist(),
+                first_pieces[:-1].tolist(),
+                first_words[:-1].tolist(),
                 pairwise(cuts.tolist()),
-                strict=False,
+                strict=True,
             )
         ]
 
@@ -200,6 +195,18 @@ def _encode(tokenizer, texts, **options):
 def _begins(sizes):
     """Return where each of some parts begins, and the end of the last."""
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def _in_one_text(texts, offsets, n_pieces):
+    """Return where each text begins in a text of all, and the offsets of pieces there.
+
+    Texts are so far apart that a piece of one and a word of another never overlap.
+    """
+    begins = _begins([len(text) + len(_BETWEEN) for text in texts])[:-1]
+    flat = chain.from_iterable(chain.from_iterable(offsets))
+    pieces = np.fromiter(flat, np.int64).reshape(-1, 2)
+    pieces += np.repeat(begins, n_pieces)[:, None]
+    return begins, _with_next(_BETWEEN.join(texts), pieces)
 
 
 def _joined(words):
