@@ -2,7 +2,16 @@
 
 A contextual source passes a function that embeds a list of distinct sentences. It is
 called with the sentences that the cache does not contain. Results are stored slice by
-slice, and written to every row of the blocks where the sentence occurs.
+slice, and written to every row of the blocks where the sentence occurs. What is
+limited, from small to large:
+
+===================== ==================================================================
+`batch_tokens`        tokens per run of the network, halved if GPU memory runs out
+`_TRANSFER_BYTES`     vectors per transaction of the cache
+`slice_tokens`        tokens per call of `compute`, all that a killed process loses
+`_SLICE_BYTES`        vectors per call of `compute`, where they are long
+`memory_limit`        all vectors of tokens; above it they are stored in temporary files
+===================== ==================================================================
 """
 
 import random
@@ -10,47 +19,30 @@ import random
 import numpy as np
 
 from ..._core._messages import short_repr
-from ..contextual._sentences import SentenceRows, at_level, distinct_sentences, text_of
+from ..contextual._sentences import at_level, text_of
 from ._sentence_cache import round_entry
 
-_TRANSFER_BYTES = 2**25  # vectors read or written in one transaction, at most
-_SLICE_BYTES = 2**29  # vectors returned by one call of `compute`, at most
+_TRANSFER_BYTES = 2**25
+_SLICE_BYTES = 2**29
 
 
-def sentence_blocks(
-    cache,
-    tokens,
-    layers,
-    compute,
-    *,
-    slice_tokens=8192,
-    memory_limit=None,
-    reader=distinct_sentences,
-):
-    """Return one Block per layer, with vectors from the cache or computed ones.
+def sentence_blocks(cache, rows, compute, *, slice_tokens):
+    """Return one Block per kind, with vectors from the cache or computed ones.
 
     Parameters
     ----------
     cache : SentenceCache or None
         None computes everything and stores nothing.
-    tokens : TokenSequences
-        The tokens to embed.
-    layers : sequence of Layer
-        The blocks to return, in this order.
+    rows : SentenceRows
+        The sentences to embed, and the kinds of the blocks to return.
     compute : callable
-        From a list of distinct sentences, as `reader` returns them (by default, tuples
-        of one or more tokens), to an iterable such as a generator. It has one item per
-        sentence, in order: a list with ``(values, known)`` for each layer, of shapes
+        From a list of sentences to an iterable such as a generator. It has one item per
+        sentence, in order: a list with ``(values, known)`` for each kind, of shapes
         (n_tokens, dim) and (n_tokens,) at the token level, (dim,) and a bool at the
         sequence level.
-    slice_tokens : int, default=8192
+    slice_tokens : int
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
-    memory_limit : int, default=None
-        Number of bytes above which token-level vectors are stored in temporary files.
-    reader : callable, default=distinct_sentences
-        From tokens to (groups, sentences): the distinct sentences, and for each the
-        sequences in which it occurs.
 
     Returns
     -------
@@ -67,29 +59,31 @@ def sentence_blocks(
     --------
     >>> import tempfile
     >>> from sk_metaembed import Tokenizer
-    >>> from sk_metaembed.sources.contextual._sentences import Layer
+    >>> from sk_metaembed.sources.contextual._sentences import (
+    ...     SentenceRows, VectorKind, distinct_sentences
+    ... )
     >>> from sk_metaembed.sources.cache._sentence_cache import SentenceCache
     >>> def lengths(sentences):
     ...     print(sentences)
     ...     for words in sentences:
     ...         yield [([[len(w)] for w in words], [True] * len(words))]
     >>> folder = tempfile.TemporaryDirectory()
-    >>> layers = [Layer("length", 1)]
+    >>> kinds = [VectorKind("length", 1)]
     >>> with SentenceCache(folder.name, "model 1") as cache:
     ...     for texts in (["to be"], ["not", "to be"]):
     ...         tokens = Tokenizer().transform(texts)
-    ...         blocks = sentence_blocks(cache, tokens, layers, lengths)
+    ...         rows = SentenceRows(tokens, *distinct_sentences(tokens), kinds)
+    ...         blocks = sentence_blocks(cache, rows, lengths, slice_tokens=100)
     [('to', 'be')]
     [('not',)]
     >>> blocks[0].values.ravel()
     array([3., 2., 2.], dtype=float32)
     >>> folder.cleanup()
     """
-    rows = SentenceRows(tokens, layers, memory_limit=memory_limit, reader=reader)
     budget = min(slice_tokens, max(1, _SLICE_BYTES // rows.bytes_per_token))
     missing = np.arange(len(rows.sentences))
     if cache is not None:
-        missing = _read(cache, rows, missing)
+        missing = _from_cache(cache, rows, missing)
     longest_first = missing[np.argsort(-rows.sizes[missing], kind="stable")]
     slices = list(_slices(rows, longest_first, budget))
     # Each slice is stored as soon as it is computed, so a killed process loses at most
@@ -99,22 +93,22 @@ def sentence_blocks(
     if cache is not None:
         random.Random().shuffle(slices)
     for part in slices:
-        part = part if cache is None else _read(cache, rows, part)
+        part = part if cache is None else _from_cache(cache, rows, part)
         _compute(cache, rows, part, compute)
     return rows.blocks()
 
 
-def _read(cache, rows, numbers):
+def _from_cache(cache, rows, numbers):
     """Scatter the vectors of cached sentences; return the numbers of the others."""
     missing = []
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
         keys = _keys(cache, rows, part)
         entries = cache.get_many(keys)
         for j, number in enumerate(part):
-            entry = entries[j :: len(part)]  # keys are ordered by layer
+            entry = entries[j :: len(part)]  # keys are ordered by kind
             if all(
-                pair is not None and rows.fits(number, pair, layer)
-                for pair, layer in zip(entry, rows.layers, strict=True)
+                pair is not None and rows.fits(number, pair, kind)
+                for pair, kind in zip(entry, rows.kinds, strict=True)
             ):
                 rows.scatter(number, entry)
             else:
@@ -133,43 +127,43 @@ def _compute(cache, rows, numbers, compute):
         for number, entry in zip(part, entries, strict=True):
             rows.scatter(number, entry)
         if cache is not None:
-            pairs = [pair for layer in zip(*entries, strict=True) for pair in layer]
+            pairs = [pair for kind in zip(*entries, strict=True) for pair in kind]
             cache.put_many(_keys(cache, rows, part), pairs)
 
 
 def _checked(rows, number, entry, dtype):
-    """Return a computed entry, one pair per layer, rounded to `dtype`, or raise."""
+    """Return a computed entry, one pair per kind, rounded to `dtype`, or raise."""
     sentence = rows.sentences[number]
     entry = [] if entry is None else list(entry)
-    if len(entry) != len(rows.layers):
+    if len(entry) != len(rows.kinds):
         raise ValueError(
             "A source must return (values, known) for each of "
-            f"{len(rows.layers)} layers per sentence; for "
+            f"{len(rows.kinds)} layers per sentence; for "
             f"{short_repr(text_of(sentence))} it returned {len(entry) or 'nothing'}."
         )
     rounded = []
-    for layer, pair in zip(rows.layers, entry, strict=True):
+    for kind, pair in zip(rows.kinds, entry, strict=True):
         try:
-            if not rows.fits(number, pair, layer):
+            if not rows.fits(number, pair, kind):
                 raise ValueError(
-                    f"{len(sentence)} tokens must have dimension {layer.dim} at the "
-                    f"{layer.level} level; got values of shape {np.shape(pair[0])} and "
+                    f"{len(sentence)} tokens must have dimension {kind.dim} at the "
+                    f"{kind.level} level; got values of shape {np.shape(pair[0])} and "
                     f"known of shape {np.shape(pair[1])}."
                 )
             rounded.append(round_entry(*pair, dtype))
         except ValueError as error:
-            where = f"Layer {layer.name!r} of {short_repr(text_of(sentence))}"
+            where = f"Layer {kind.name!r} of {short_repr(text_of(sentence))}"
             raise ValueError(f"{where}: {error}") from error
     return rounded
 
 
 def _keys(cache, rows, numbers):
-    """Return the keys of some sentences, layer by layer."""
+    """Return the keys of some sentences, kind by kind."""
     sentences = [rows.sentences[n] for n in numbers]
     return [
         key
-        for layer in rows.layers
-        for key in cache.keys([at_level(s, layer.level) for s in sentences], layer.name)
+        for kind in rows.kinds
+        for key in cache.keys([at_level(s, kind.level) for s in sentences], kind.name)
     ]
 
 

@@ -151,7 +151,7 @@ class SentenceCache:
     def __init__(self, directory, fingerprint, dtype="float32"):
         self.directory = Path(directory).expanduser()
         self.fingerprint, self.dtype = fingerprint, dtype
-        self._connection, self._is_full = None, False
+        self._connection, self._failed = None, False
         with self._guarded("open"):
             self._connection = connect(self.directory)
 
@@ -196,7 +196,7 @@ class SentenceCache:
             From `round_entry`: arrays of shape (n_tokens, dim) and (n_tokens,), or
             (dim,) and a bool for one vector per sentence.
         """
-        if self._connection is None or self._is_full:
+        if self._failed:
             return
         rows = []
         for key, (values, known) in zip(keys, entries, strict=True):
@@ -226,7 +226,7 @@ class SentenceCache:
             yield
         # Rows of other types raise the last two.
         except (sqlite3.Error, ValueError, TypeError) as error:
-            self._is_full = True
+            self._failed = True
             if action != "write":
                 self.close()
                 self._connection = None

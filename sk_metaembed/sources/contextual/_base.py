@@ -6,9 +6,7 @@ from numbers import Integral
 
 from ..._core._sklearn import Interval, StrOptions
 from .._base import BaseEmbedding
-from ..cache._sentence_blocks import sentence_blocks
 from ..cache._sentence_cache import open_cache
-from ._sentences import token_bar
 
 
 class ContextualEmbedding(BaseEmbedding):
@@ -42,18 +40,20 @@ class ContextualEmbedding(BaseEmbedding):
             self._prepare_network()
 
     def _prepare_network(self):
-        self._model.network  # noqa: B018
+        self._model.load()
 
     @contextmanager
-    def _opened(self, tokens, reader):
-        """Open the cache and a progress bar; yield `sentence_blocks` and the bar.
+    def _opened(self, rows):
+        """Open the cache and a progress bar over the tokens of a `SentenceRows`.
 
-        `reader` returns the distinct sentences of tokens.
+        With a cache the bar has no total, because some sentences may be cached.
         """
-        opened = open_cache(self.cache, self.fingerprint_, self.cache_dtype)
-        with opened as cache, token_bar(self, tokens, reader) as bar:
+        from tqdm import tqdm
 
-            def blocks(tokens, layers, compute, **options):
-                return sentence_blocks(cache, tokens, layers, compute, **options)
-
-            yield blocks, bar
+        total = int(rows.sizes.sum()) if self.cache is None else None
+        shown = {"desc": type(self).__name__, "unit": " tokens"}
+        with (
+            open_cache(self.cache, self.fingerprint_, self.cache_dtype) as cache,
+            tqdm(total=total, disable=not self.verbose, **shown) as bar,
+        ):
+            yield cache, bar

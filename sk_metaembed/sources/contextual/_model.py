@@ -17,13 +17,21 @@ class NetworkModel(Handle):
         self._spec, self.lock = spec, fork_safe_lock()
         self._network = None
 
-    @property
-    def network(self):
-        """The network, loaded on first use."""
+    def _new_network(self):
+        """Return the network, read from the files of the model."""
+        raise NotImplementedError
+
+    def load(self):
+        """Load the network, unless it is loaded."""
         with self.lock:
             if self._network is None:
                 self._network = self._new_network()
-            return self._network
+
+    @property
+    def network(self):
+        """The network, loaded on first use."""
+        self.load()
+        return self._network
 
     @property
     def device_type(self):

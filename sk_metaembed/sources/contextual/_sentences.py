@@ -162,13 +162,13 @@ def overlapping(spans, pieces):
     return nonempty[at[inside]], tokens[inside]
 
 
-class Layer(NamedTuple):
-    """A kind of vector that a source returns for each sentence.
+class VectorKind(NamedTuple):
+    """A kind of vector that a source returns for each sentence, such as a layer's.
 
     Parameters
     ----------
     name : str
-        Part of the key in the cache: a layer must always have the same name.
+        Part of the key in the cache: a kind must always have the same name.
     dim : int
         Length of a vector.
     level : {"token", "sequence"}, default="token"
@@ -186,92 +186,64 @@ class SentenceRows:
     Parameters
     ----------
     tokens : TokenSequences
-    layers : sequence of Layer
-        The kinds of vectors to store.
-    merge_equal : bool, default=True
-        Whether equal sentences are one.
-    memory_limit : int, default=None
-        Number of bytes above which token-level vectors are stored in temporary files.
-    reader : callable, default=distinct_sentences
-        From tokens to `groups` and `sentences`.
-
-    Attributes
-    ----------
     groups : list of list of int
         The sequences of each sentence.
     sentences : list of tuple of str, or of OriginalText
-        Without empty ones.
+        Without empty ones; from `distinct_sentences` or `distinct_texts`.
+    kinds : list of VectorKind
+        The kinds of vectors to store.
+    memory_limit : int, default=None
+        Number of bytes above which token-level vectors are stored in temporary files.
+
+    Attributes
+    ----------
     sizes : ndarray of int, shape (n_sentences,)
-        Their numbers of tokens.
+        Number of tokens of each sentence.
     bytes_per_token : int
-        Size of the vectors of all layers.
+        Size of the vectors of all kinds.
     results : list of (values, known)
-        One per layer; rows that were not filled are zeros and not known.
+        One per kind; rows that were not filled are zeros and not known.
     """
 
-    def __init__(
-        self,
-        tokens,
-        layers,
-        *,
-        merge_equal=True,
-        memory_limit=None,
-        reader=distinct_sentences,
-    ):
-        self.layers = list(layers)
+    def __init__(self, tokens, groups, sentences, kinds, *, memory_limit=None):
+        self.groups, self.sentences, self.kinds = groups, sentences, kinds
         self._offsets = tokens.offsets
-        self.groups, self.sentences = reader(tokens, merge_equal=merge_equal)
-        self.sizes = np.array([len(s) for s in self.sentences], dtype=np.int64)
-        self.bytes_per_token = 4 * sum(layer.dim for layer in layers)
-        dim = sum(layer.dim for layer in self.layers if layer.level == "token")
+        self.sizes = np.array([len(s) for s in sentences], dtype=np.int64)
+        self.bytes_per_token = 4 * sum(kind.dim for kind in kinds)
+        dim = sum(kind.dim for kind in kinds if kind.level == "token")
         size = 4 * dim * tokens.n_tokens
         spills = memory_limit is not None and size > memory_limit
-        self.results = [self._empty(layer, tokens, spills) for layer in self.layers]
+        self.results = [self._empty(kind, tokens, spills) for kind in kinds]
 
-    def _empty(self, layer, tokens, spills):
-        n_rows = len(tokens) if layer.level == "sequence" else len(tokens.codes)
-        shape = n_rows, layer.dim
-        if spills and layer.level == "token":
+    def _empty(self, kind, tokens, spills):
+        n_rows = len(tokens) if kind.level == "sequence" else len(tokens.codes)
+        shape = n_rows, kind.dim
+        if spills and kind.level == "token":
             values = memmap_zeros(shape, np.float32, "Token-level vectors")
         else:
             values = np.zeros(shape, np.float32)
         return values, np.zeros(n_rows, bool)
 
     def blocks(self):
-        """Return one Block per layer."""
+        """Return one Block per kind."""
         return [
-            Block._adopt(layer.name, values, layer.level, known)
-            for layer, (values, known) in zip(self.layers, self.results, strict=True)
+            Block._adopt(kind.name, values, kind.level, known)
+            for kind, (values, known) in zip(self.kinds, self.results, strict=True)
         ]
 
-    def fits(self, number, pair, layer):
-        """Return whether values and known have the shapes of a sentence's layer."""
-        size = () if layer.level == "sequence" else (len(self.sentences[number]),)
+    def fits(self, number, pair, kind):
+        """Return whether values and known of a sentence have the shapes of a kind."""
+        size = () if kind.level == "sequence" else (len(self.sentences[number]),)
         values, known = pair
-        return np.shape(values) == (*size, layer.dim) and np.shape(known) == size
+        return np.shape(values) == (*size, kind.dim) and np.shape(known) == size
 
     def scatter(self, number, entry):
-        """Write a sentence's (values, known) per layer to all rows where it occurs."""
-        for layer, (values, known), (out, mask) in zip(
-            self.layers, entry, self.results, strict=True
+        """Write a sentence's (values, known) per kind to all rows where it occurs."""
+        for kind, (values, known), (out, mask) in zip(
+            self.kinds, entry, self.results, strict=True
         ):
             for i in self.groups[number]:
                 rows = i
-                if layer.level == "token":
+                if kind.level == "token":
                     rows = slice(self._offsets[i], self._offsets[i + 1])
                 out[rows], mask[rows] = values, known
-
-
-def token_bar(source, tokens, reader=distinct_sentences):
-    """Return a progress bar over the tokens of distinct sentences.
-
-    With a cache it has no total, because some sentences may be cached.
-    """
-    from tqdm import tqdm
-
-    total = None
-    if source.verbose and source.cache is None:
-        _, sentences = reader(tokens)
-        total = sum(map(len, sentences))
-    name = type(source).__name__
-    return tqdm(total=total, desc=name, unit=" tokens", disable=not source.verbose)

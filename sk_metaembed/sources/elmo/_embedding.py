@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -16,14 +15,11 @@ from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import Block, TokenSequences, check_tokens
 from ...sequences._api import count_missing
-from .._base import (
-    Preprocess,
-    shares_known,
-    used_types,
-)
+from .._base import Preprocess, shares_known, used_types
 from .._fingerprint import fingerprint_of
+from ..cache._sentence_blocks import sentence_blocks
 from ..contextual._base import ContextualEmbedding
-from ..contextual._sentences import Layer, SentenceRows, distinct_sentences
+from ..contextual._sentences import SentenceRows, VectorKind, distinct_sentences
 from ._character_ids import count_truncated
 from ._forward import ElmoForward, make_output_spec
 from ._model import ElmoModel, ElmoSpec
@@ -323,31 +319,31 @@ class ElmoEmbedding(ContextualEmbedding):
     def _embed(self, tokens):
         model, split, spec = self._model, TextSplitter(), self._output_spec
         budget = self._budget(model.device_type)
-        layers = spec.cache_layers(2 * self.projection_dim_)
-        reader = _reader(tokens, layers, split)
+        kinds = spec.kinds(2 * self.projection_dim_)
+        found = _find_sentences(tokens, kinds, split, merge_equal=not self.stateful)
+        rows = SentenceRows(tokens, *found, kinds, memory_limit=self.memory_limit)
         blocks = []
-        with self._opened(tokens, reader) as (blocks_of, bar):
+        with self._opened(rows) as (cache, bar):
             most_rows = 128 if model.device_type == "cpu" else 512
             compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
             if spec.has_words:
-                blocks.append(self._words(blocks_of, tokens, compute, split))
-            if layers and self.stateful:
-                blocks += self._stateful_blocks(tokens, layers, compute, reader)
-            elif layers:
-                options = {"slice_tokens": 2 * budget, "reader": reader}
-                options["memory_limit"] = self.memory_limit
-                blocks += blocks_of(tokens, layers, compute, **options)
+                blocks.append(self._words(cache, tokens, compute, split))
+            if kinds and self.stateful:
+                blocks += self._stateful_blocks(rows, len(tokens), compute)
+            elif kinds:
+                blocks += sentence_blocks(cache, rows, compute, slice_tokens=2 * budget)
         names = spec.block_names
         return [block.rename(name) for block, name in zip(blocks, names, strict=True)]
 
-    def _words(self, blocks_of, tokens, compute, split):
+    def _words(self, cache, tokens, compute, split):
         """Return the block of words, cached as sentences of one word."""
         aligned = align_words(tokens, split)
         ends = np.arange(len(aligned.words) + 1)
         codes = ends[:-1].astype(np.int32)
         single_words = TokenSequences._trusted(aligned.words, codes, ends)
-        layers = [Layer("word", self.projection_dim_)]
-        (block,) = blocks_of(single_words, layers, compute.words)
+        kinds = [VectorKind("word", self.projection_dim_)]
+        rows = SentenceRows(single_words, *distinct_sentences(single_words), kinds)
+        (block,) = sentence_blocks(cache, rows, compute.words, slice_tokens=8192)
         table = block.values
         if self._output_spec.output == "layers":  # both directions begin with the words
             table = np.tile(table, (1, 2))
@@ -358,42 +354,36 @@ class ElmoEmbedding(ContextualEmbedding):
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
         return Block._of_table("word", table, aligned.rows, "token")
 
-    def _stateful_blocks(self, tokens, layers, compute, reader):
+    def _stateful_blocks(self, rows, n_sequences, compute):
         """Return the blocks, computed from the states of the previous call."""
-        if self._states is None or len(tokens) > self._states.shape[2]:
+        if self._states is None or n_sequences > self._states.shape[2]:
             o = self._model.options
-            shape = o.n_layers, 2, len(tokens), o.projection_dim + o.cell_dim
+            shape = o.n_layers, 2, n_sequences, o.projection_dim + o.cell_dim
             states = np.zeros(shape, np.float32)
             if self._states is not None:
                 states[:, :, : self._states.shape[2]] = self._states
             self._states = states
-        sentence_rows = SentenceRows(
-            tokens,
-            layers,
-            merge_equal=False,
-            memory_limit=self.memory_limit,
-            reader=reader,
-        )
-        rows = np.array([row for (row,) in sentence_rows.groups], dtype=np.int64)
-        states = self._states[:, :, rows]
-        for i, entry in enumerate(compute(sentence_rows.sentences, states)):
-            sentence_rows.scatter(i, entry)
-        self._states[:, :, rows] = states
-        return sentence_rows.blocks()
+        at = np.array([sequence for (sequence,) in rows.groups], dtype=np.int64)
+        states = self._states[:, :, at]
+        for i, entry in enumerate(compute(rows.sentences, states)):
+            rows.scatter(i, entry)
+        self._states[:, :, at] = states
+        return rows.blocks()
 
 
 def _split_at_spaces(texts):
     return TokenSequences.from_lists([text.split() for text in texts])
 
 
-def _reader(tokens, layers, split):
-    """Return the function from tokens to the distinct sentences to embed."""
+def _find_sentences(tokens, kinds, split, *, merge_equal):
+    """Return the sentences to embed and their sequences: texts if they are known."""
     if tokens.texts is None:
-        return distinct_sentences
-    levels = {layer.level for layer in layers}
-    return partial(
-        texts_with_words,
+        return distinct_sentences(tokens, merge_equal=merge_equal)
+    levels = {kind.level for kind in kinds}
+    return texts_with_words(
+        tokens,
         split=split,
         per_token="token" in levels,
         per_text="sequence" in levels,
+        merge_equal=merge_equal,
     )

@@ -1,12 +1,13 @@
 """The forward pass of an ELMo model over sentences and texts."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 
 from ..contextual._batching import BatchRunner
-from ..contextual._sentences import Layer
+from ..contextual._sentences import VectorKind
 from ._character_ids import N_MARKS
 from ._texts import mean_of_words
 
@@ -53,16 +54,16 @@ class ElmoOutputSpec(NamedTuple):
         """Number of LSTM layers to run."""
         return len(self.shares) - 1 if self.mixes else max(self.layers, default=0)
 
-    def cache_layers(self, dim):
-        """Return the `Layer` of each contextual output; `dim` is a layer's dimension.
+    def kinds(self, dim):
+        """Return the VectorKind of contextual outputs; `dim` is a layer's dimension.
 
         Names are cache keys, so the name of the mix contains its options.
         """
         if not self.mixes:
-            return [Layer(f"layer{k}", dim) for k in self.layers]
+            return [VectorKind(f"layer{k}", dim) for k in self.layers]
         options = f"{list(self.shares)} {self.gamma} {self.layer_norm}"
         level = "token" if self.output == "elmo" else "sequence"
-        return [Layer(f"{self.output} {options}", dim, level)]
+        return [VectorKind(f"{self.output} {options}", dim, level)]
 
 
 def make_output_spec(output, mix_weights, gamma, layer_norm, n_layers):
@@ -150,16 +151,13 @@ class ElmoForward:
 
     def __init__(self, model, spec, split, budget, most_rows, progress=None):
         self.model, self.spec, self._split = model, spec, split
-        self._table = None
         self._runner = BatchRunner(budget, most_rows=most_rows)
         self._progress = progress
 
-    @property
+    @cached_property
     def table(self):
         """The WordTable, created on first use."""
-        if self._table is None:
-            self._table = WordTable(self.model)
-        return self._table
+        return WordTable(self.model)
 
     def words(self, sentences):
         """Yield ``[(vector, known)]`` for sentences of one word, without context."""

@@ -43,7 +43,7 @@ class TextSplitter:
         return words.to_list(), [spans[start:stop] for start, stop in pairs]
 
 
-def texts_with_words(tokens, *, split, per_token, per_text, merge_equal=True):
+def texts_with_words(tokens, *, split, per_token, per_text, merge_equal):
     """Return the `distinct_texts` in which `split` finds words, with their groups."""
     groups, sentences = distinct_texts(
         tokens, per_token=per_token, per_text=per_text, merge_equal=merge_equal

@@ -53,10 +53,10 @@ class SentencePieces:
         self._output, self._frame = source._spec.output, aligner.frame
         self._lengths = tokens.lengths
         self._windows = [[] for _ in range(len(tokens))]
-        reader, as_text = source._reader(tokens), self._output != "words"
+        as_text = self._output != "words"
         for start in range(0, len(tokens), _SENTENCES_PER_STEP):
             part = tokens[start : start + _SENTENCES_PER_STEP]
-            groups, sentences = reader(part, merge_equal=False)
+            groups, sentences = source._find_sentences(part, merge_equal=False)
             with lock:
                 encoded = aligner.encode(sentences, as_text=as_text)
             for (i,), pieces in zip(groups, encoded, strict=True):
@@ -67,7 +67,7 @@ class SentencePieces:
             "token": np.zeros(tokens.n_tokens, dtype=bool),
             "sequence": np.array([len(part) > 0 for part in self._windows], dtype=bool),
         }
-        for first, windows in zip(tokens.offsets, self._windows, strict=False):
+        for first, windows in zip(tokens.offsets[:-1], self._windows, strict=True):
             for window in windows:
                 self.known["token"][first + window.words] = True
 
@@ -112,8 +112,8 @@ class TransformerSpec:
 
     def __init__(self, source, n_layers, lr):
         self.source, self.n_layers, self.lr = source, n_layers, lr
-        self.dims = {block.name: block.dim for block in source._spec.blocks}
-        self.levels = {block.name: block.level for block in source._spec.blocks}
+        self.dims = {kind.name: kind.dim for kind in source._spec.kinds}
+        self.levels = {kind.name: kind.level for kind in source._spec.kinds}
 
     def network(self):
         """Return a new network, a torch Module that is called with a `PieceBatch`."""
@@ -124,7 +124,8 @@ class TransformerSpec:
     def pieces(self, tokens):
         """Return the SentencePieces of sequences, from which batches are made."""
         source = self.source
-        source._report_long(tokens)
+        if source._truncate:
+            source._report_long(*source._find_sentences(tokens), len(tokens))
         return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import HasMethods, Interval, StrOptions
@@ -15,8 +16,9 @@ from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import Preprocess
 from .._fingerprint import fingerprint_of
+from ..cache._sentence_blocks import sentence_blocks
 from ..contextual._base import ContextualEmbedding
-from ..contextual._sentences import distinct_sentences, distinct_texts
+from ..contextual._sentences import SentenceRows, distinct_sentences, distinct_texts
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_model import LoadedModel
@@ -280,19 +282,26 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
         self.output_ = _resolve_output(self, model)
-        is_sentence = self.output_ == "sentence"
-        resolve = self._sentence_options if is_sentence else self._hidden_state_options
-        options = resolve(model, dim)
-        limit = model.sentence_limit if is_sentence else model.limit
+        if self.output_ == "sentence":
+            options = self._set_sentence_options(model, dim)
+            limit = model.sentence_limit
+        else:
+            options = self._set_hidden_state_options(model, dim)
+            limit = model.limit
         limits = [n for n in (self.max_length, limit) if n is not None]
         self.max_length_ = min(limits, default=None)
         window = [self.max_length_, self._truncate]
         options |= {"version": _VERSION, "model": model.fingerprint, "window": window}
         self.fingerprint_ = fingerprint_of(options)
-        self.n_long_ = int((self._n_beyond(tokens) > 0).sum()) if self.layers_ else 0
+        self.n_long_ = 0
+        if self.layers_:
+            self.n_long_, _ = self._count_long(*self._find_sentences(tokens))
 
-    def _hidden_state_options(self, model, dim):
-        """Resolve the options of hidden states; return those that vectors depend on."""
+    def _set_hidden_state_options(self, model, dim):
+        """Set the resolved options; return what goes into the fingerprint.
+
+        The layers do not: each has entries of its own in the cache, by its name.
+        """
         if self.truncate_dim is not None:
             raise ValueError(
                 "truncate_dim applies to output='sentence', but "
@@ -309,8 +318,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         self._static, self._truncate = self.static, bool(self.truncate)
         return {"text": self.prompt_, "subword": self.subword}
 
-    def _sentence_options(self, model, dim):
-        """Resolve options of sentence encoders; return those that vectors depend on."""
+    def _set_sentence_options(self, model, dim):
+        """Set the resolved options; return what goes into the fingerprint."""
         for name, default in _HIDDEN_STATE_DEFAULTS.items():
             value = getattr(self, name)
             if value != default and not (name == "layers" and value == -1):
@@ -331,14 +340,15 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     def _learn(self, tokens, y):
         computed = super()._learn(tokens, y)
+        # Not in `_fit_vectors`, which sources that train the transformer call as well.
         _warn_of_modules(self)
         return computed
 
     def _prepare_network(self):
-        with self._model.lock:
-            network = self._model.network
-            if self.layers_:
-                network.prepare()
+        super()._prepare_network()
+        if self.layers_:
+            with self._model.lock:
+                self._model.network.pack()
 
     @property
     def _aligner(self):
@@ -352,7 +362,6 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         self._model.check_unchanged()
         blocks = []
         if self.layers_:
-            self._report_long(tokens)
             blocks += self._contextual(tokens)
         if self._static:
             words = tokens.types.tolist()
@@ -363,45 +372,44 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return blocks
 
     def _contextual(self, tokens):
-        budget, reader = self._budget(self._model.device_type), self._reader(tokens)
-        with self._opened(tokens, reader) as (blocks_of, bar):
+        groups, sentences = self._find_sentences(tokens)
+        if self._truncate:
+            self._report_long(groups, sentences, len(tokens))
+        kinds, limit = self._spec.kinds, self.memory_limit
+        rows = SentenceRows(tokens, groups, sentences, kinds, memory_limit=limit)
+        budget = self._budget(self._model.device_type)
+        with self._opened(rows) as (cache, bar):
             window = self.max_length_, self._truncate
             compute = ForwardPass(
                 self._model, self._aligner, self._spec, *window, budget, bar.update
             )
-            return blocks_of(
-                tokens,
-                self._spec.blocks,
-                compute,
-                slice_tokens=max(8192, 4 * budget),
-                memory_limit=self.memory_limit,
-                reader=reader,
-            )
+            size = max(8192, 4 * budget)
+            return sentence_blocks(cache, rows, compute, slice_tokens=size)
 
-    def _reader(self, tokens):
-        """Return the function that reads distinct sentences from tokens.
+    def _find_sentences(self, tokens, *, merge_equal=True):
+        """Return the sequences of each distinct sentence, and the sentences.
 
-        It reads original texts if they are known and, for vectors of words, if the
+        These are original texts if they are known and, for vectors of words, if the
         tokenizer returns the offsets by which pieces are assigned to words.
         """
         words = self._spec.output == "words"
         if tokens.texts is None or (words and not self._aligner.has_offsets):
-            return distinct_sentences
-        return partial(distinct_texts, per_token=words, per_text=not words)
+            return distinct_sentences(tokens, merge_equal=merge_equal)
+        return distinct_texts(
+            tokens, per_token=words, per_text=not words, merge_equal=merge_equal
+        )
 
-    def _n_beyond(self, tokens):
-        """Return how many pieces of each sequence are beyond the first window."""
-        reader, as_text = self._reader(tokens), self._spec.output != "words"
-        limit = self.max_length_
+    def _count_long(self, groups, sentences):
+        """Return how many sequences exceed the first window, and by how many pieces."""
+        as_text, limit = self._spec.output != "words", self.max_length_
         with self._model.lock:
-            return pieces_beyond(tokens, self._aligner, limit, reader, as_text=as_text)
+            beyond = pieces_beyond(sentences, self._aligner, limit, as_text=as_text)
+        sizes = np.array([len(sequences) for sequences in groups], dtype=np.int64)
+        return int(sizes[beyond > 0].sum()), int(sizes @ beyond)
 
-    def _report_long(self, tokens):
+    def _report_long(self, groups, sentences, n_sequences):
         """Warn if texts are truncated."""
-        if not self._truncate:
-            return
-        beyond = self._n_beyond(tokens)
-        n_long, n_pieces = int((beyond > 0).sum()), int(beyond.sum())
+        n_long, n_pieces = self._count_long(groups, sentences)
         if not n_long:
             return
         if self.truncate is None and not _is_first((self.fingerprint_, "long")):
@@ -410,7 +418,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         if self.output_ == "sentence":
             result = "as sentence-transformers does"
         warnings.warn(
-            f"TransformerEmbedding: {n_long} of {len(tokens)} sequences are longer "
+            f"TransformerEmbedding: {n_long} of {n_sequences} sequences are longer "
             f"than {self.max_length_} pieces: {n_pieces} pieces at their ends are cut "
             f"off, {result}. Use truncate=False for windows.",
             UserWarning,

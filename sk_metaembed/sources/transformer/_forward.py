@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contextual._batching import BatchRunner
-from ..contextual._sentences import Layer, text_of
+from ..contextual._sentences import VectorKind, text_of
 
 _UNLIMITED = np.iinfo(np.int64).max
 _MAX_GROWTH = 11  # NFKC expands a byte of UTF-8 to at most this many
@@ -32,13 +32,14 @@ class OutputSpec(NamedTuple):
     dim: int = 0
 
     @property
-    def blocks(self):
-        """The `Layer` of each block, in order."""
+    def kinds(self):
+        """The VectorKind of each block, in order."""
         if self.output == "sentence":
-            return [Layer("sentence", self.dim, "sequence")]
+            return [VectorKind("sentence", self.dim, "sequence")]
         if self.output == "words":
-            return [Layer(f"layer{k}", self.dim) for k in self.layers]
-        return [Layer(f"{self.output}{k}", self.dim, "sequence") for k in self.layers]
+            return [VectorKind(f"layer{k}", self.dim) for k in self.layers]
+        names = [f"{self.output}{k}" for k in self.layers]
+        return [VectorKind(name, self.dim, "sequence") for name in names]
 
     @property
     def mode(self):
@@ -71,7 +72,7 @@ class ForwardPass:
         self._progress = progress
 
     def __call__(self, sentences):
-        """Yield a list of (values, known) per sentence, for each layer."""
+        """Yield a list of (values, known) per sentence, one per kind of vector."""
         with self.model.lock:
             windows = self._windows(sentences)
         owners = np.array([w.sentence for w in windows], dtype=np.int64)
@@ -80,17 +81,17 @@ class ForwardPass:
         progress = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
         if self.spec.output == "words":
             starts = np.r_[0, np.cumsum(sizes)]
-            values, known = self._rows(windows, starts[owners], starts[-1], progress)
+            arrays, known = self._rows(windows, starts[owners], starts[-1], progress)
             for start, stop in pairwise(starts.tolist()):
-                yield [(layer[start:stop], known[start:stop]) for layer in values]
+                yield [(array[start:stop], known[start:stop]) for array in arrays]
             return
-        values, _ = self._rows(windows, np.arange(len(windows)), len(windows), progress)
+        arrays, _ = self._rows(windows, np.arange(len(windows)), len(windows), progress)
         known = np.isin(np.arange(len(sentences)), owners)
-        values = [_window_means(layer, owners, len(sentences)) for layer in values]
+        arrays = [_window_means(array, owners, len(sentences)) for array in arrays]
         if self.spec.output == "sentence":
-            values = [self._finished(*values, known)]
+            arrays = [self._finished(*arrays, known)]
         for i, is_known in enumerate(known.tolist()):
-            yield [(layer[i], is_known) for layer in values]
+            yield [(array[i], is_known) for array in arrays]
 
     def _windows(self, sentences):
         as_text, frame = self.spec.output != "words", self.aligner.frame
@@ -103,39 +104,41 @@ class ForwardPass:
             )
         ]
 
-    def _rows(self, windows, firsts, n_rows, progress):
+    def _rows(self, windows, row_offsets, n_rows, progress):
         """Return the vectors of words, or of windows, and which rows are known.
 
         Parameters
         ----------
         windows : list of Window
-        firsts : ndarray of int, shape (n_windows,)
-            Row of the first word of each window's sentence, or of the window.
+        row_offsets : ndarray of int, shape (n_windows,)
+            The row of word 0 of the window's sentence; for vectors of texts, the row of
+            the window.
         n_rows : int
         progress : ndarray of int, shape (n_windows,)
             Tokens to report as progress.
 
         Returns
         -------
-        values : list of ndarray of float32, shape (n_rows, dim)
-            One per layer.
+        arrays : list of ndarray of float32, shape (n_rows, dim)
+            One per kind of vector.
         known : ndarray of bool, shape (n_rows,)
         """
         import torch
 
-        known, values = np.zeros(n_rows, dtype=bool), []
+        known, arrays = np.zeros(n_rows, dtype=bool), []
         # Vectors of texts stay on a GPU: copying them would wait for each batch.
         device = "cpu" if self.spec.output == "words" else None
 
         def forward(batch):
             with self.model.lock:
-                rows, pooled = self._pooled([windows[k] for k in batch], firsts[batch])
-            if not values:
-                values.extend(
+                part = [windows[k] for k in batch]
+                rows, pooled = self._pooled(part, row_offsets[batch])
+            if not arrays:
+                arrays.extend(
                     v.new_zeros(n_rows, v.shape[1], device=device) for v in pooled
                 )
-            for layer, vectors in zip(values, pooled, strict=True):
-                layer[torch.from_numpy(rows)] = vectors.to(layer.device)
+            for array, vectors in zip(arrays, pooled, strict=True):
+                array[torch.from_numpy(rows)] = vectors.to(array.device)
             known[rows] = True
             if self._progress is not None:
                 self._progress(int(progress[batch].sum()))
@@ -143,23 +146,23 @@ class ForwardPass:
         with self.model.lock:
             policy = self.model.network.batching_policy
         self._runner.run([len(w.ids) for w in windows], forward, policy)
-        if not values:
-            values = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
-        return [layer.cpu().numpy() for layer in values], known
+        if not arrays:
+            arrays = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
+        return [array.cpu().numpy() for array in arrays], known
 
-    def _pooled(self, windows, firsts):
-        """Return the rows that a batch of windows fills, and a tensor per layer."""
+    def _pooled(self, windows, row_offsets):
+        """Return the rows that windows fill, and a tensor per kind of vector."""
         frame, spec, network = self.aligner.frame, self.spec, self.model.network
         ids = [w.ids for w in windows]
         types = [w.types for w in windows] if frame.typed else None
         if spec.output == "sentence":
-            return firsts, [self._pooled_texts(ids, types)]
+            return row_offsets, [self._pooled_texts(ids, types)]
         from ..._training._device import send
 
         states = network.hidden_states(ids, types)
         check_dimensions(states, spec)
         device, length = states[0].device, states[0].shape[1]
-        pieces = pooled_pieces(windows, firsts, spec.output, frame.cls)
+        pieces = pooled_pieces(windows, row_offsets, spec.output, frame.cls)
         places = send(pieces.windows * length + pieces.positions, device)
         sizes = send(pieces.sizes, device)
         flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
@@ -194,26 +197,27 @@ class PooledPieces(NamedTuple):
     rows: np.ndarray
 
 
-def pooled_pieces(windows, firsts, output, cls):
+def pooled_pieces(windows, row_offsets, output, cls):
     """Return the PooledPieces of a batch of windows.
 
     Parameters
     ----------
     windows : list of Window
-    firsts : ndarray of int, shape (n_windows,)
-        The row of the first word of each window's sentence, or of the whole text.
+    row_offsets : ndarray of int, shape (n_windows,)
+        The row of word 0 of the window's sentence; for vectors of texts, the row of the
+        window.
     output : {"words", "cls", "mean"}
     cls : int or None
         Index of the classification token.
     """
     if output == "words":
         positions = [w.positions for w in windows]
-        rows = [w.words + first for w, first in zip(windows, firsts, strict=True)]
+        rows = [w.words + n for w, n in zip(windows, row_offsets, strict=True)]
     else:
         positions = [np.arange(len(w.ids)) for w in windows]
         if output == "cls":
             positions = [places[[cls]] for places in positions]
-        rows = [firsts.repeat([len(places) for places in positions])]
+        rows = [row_offsets.repeat([len(places) for places in positions])]
     where = np.repeat(np.arange(len(windows)), [len(places) for places in positions])
     none = np.zeros(0, dtype=np.int64)
     rows, positions = (np.concatenate([none, *parts]) for parts in (rows, positions))
@@ -406,25 +410,22 @@ def _best(begins, ends, spans):
     return tried[rows, best], context[rows, best]
 
 
-def pieces_beyond(tokens, aligner, limit, reader, *, as_text):
-    """Return how many pieces of each sequence are beyond the first window.
+def pieces_beyond(sentences, aligner, limit, *, as_text):
+    """Return how many pieces of each sentence are beyond the first window.
 
-    Sequences with too few bytes to be long are not split into pieces.
+    Sentences with too few bytes to be long are not split into pieces.
 
     Parameters
     ----------
-    tokens : TokenSequences
+    sentences : list of OriginalText, or of sequences of str
     aligner : Aligner
     limit : int or None
-    reader : callable
-        Returns the sentences of tokens, like `distinct_sentences`.
     as_text : bool
         See `Aligner.encode`.
     """
-    beyond = np.zeros(len(tokens), dtype=np.int64)
+    beyond = np.zeros(len(sentences), dtype=np.int64)
     if limit is None:
         return beyond
-    groups, sentences = reader(tokens)
     long = [
         i
         for i, sentence in enumerate(sentences)
@@ -432,7 +433,7 @@ def pieces_beyond(tokens, aligner, limit, reader, *, as_text):
     ]
     encoded = aligner.encode([sentences[i] for i in long], as_text=as_text)
     for i, pieces in zip(long, encoded, strict=True):
-        beyond[groups[i]] = n_cut(pieces, aligner.frame, limit)
+        beyond[i] = n_cut(pieces, aligner.frame, limit)
     return beyond
 
 

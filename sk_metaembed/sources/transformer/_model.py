@@ -125,8 +125,7 @@ class TransformerModel(Transformer, keep=2):
     def __init__(self, spec, root, encoder, paths):
         self._root, self._encoder = root, encoder
         self._folder, self.dtype = backbone_of(root, encoder), spec.dtype
-        if encoder is not None:
-            self.has_modules = True
+        self.has_modules = encoder is not None
         self.prompts = read_prompts(root)
         config = load_config(self._folder, spec)
         super().__init__(spec, load_tokenizer(self._folder, spec), config)

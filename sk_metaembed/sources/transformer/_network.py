@@ -169,7 +169,7 @@ class Network:
         table = input_table(self.module)
         return None if table is None else len(table)
 
-    def prepare(self):
+    def pack(self):
         """Store the weights of linear layers in oneDNN's layout where that is faster.
 
         Called before the first forward pass; not needed to read the input table. The
@@ -188,7 +188,7 @@ class Network:
         """Compute without dropout and gradients."""
         import torch
 
-        self.prepare()
+        self.pack()
         mode = nullcontext() if self._private else _evaluation_mode(self.module)
         with torch.inference_mode(), mode:
             yield

@@ -9,7 +9,11 @@ import numpy as np
 from sk_metaembed import FunctionEmbedding, TokenSequences
 from sk_metaembed.sources.cache._sentence_blocks import sentence_blocks
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
-from sk_metaembed.sources.contextual._sentences import Layer
+from sk_metaembed.sources.contextual._sentences import (
+    SentenceRows,
+    VectorKind,
+    distinct_sentences,
+)
 
 if os.name == "posix":  # each process is as clean as a spawned one, and starts at once
     CLEAN = multiprocessing.get_context("forkserver")
@@ -17,7 +21,7 @@ if os.name == "posix":  # each process is as clean as a spawned one, and starts 
 else:
     CLEAN = multiprocessing.get_context("spawn")
 
-LAYERS = [Layer("0", 3), Layer("pooled", 2, "sequence")]
+KINDS = [VectorKind("0", 3), VectorKind("pooled", 2, "sequence")]
 
 
 def vectors(words, dim=3):
@@ -50,9 +54,10 @@ SENTENCES = [["to", "be"], [], ["or", "?"], ["to", "be"], ["not"]]
 TOKENS = TokenSequences.from_lists(SENTENCES)
 
 
-def embed(cache, tokens, source, layers=LAYERS, **kwargs):
-    """Return (values, known) per layer."""
-    blocks = sentence_blocks(cache, tokens, layers, source, **kwargs)
+def embed(cache, tokens, source, kinds=KINDS, slice_tokens=100):
+    """Return (values, known) per kind of vector."""
+    rows = SentenceRows(tokens, *distinct_sentences(tokens), kinds)
+    blocks = sentence_blocks(cache, rows, source, slice_tokens=slice_tokens)
     return [(block.values, block.known) for block in blocks]
 
 

@@ -13,13 +13,13 @@ import pytest
 from sk_metaembed import EmbeddingCache, TokenSequences
 from sk_metaembed.sources._fingerprint import fingerprint_of
 from sk_metaembed.sources.cache._sentence_cache import FILE, SentenceCache
-from sk_metaembed.sources.contextual._sentences import Layer
+from sk_metaembed.sources.contextual._sentences import VectorKind
 
 # Not by a relative import: processes that are started must find it by its name.
 sys.path.insert(0, os.path.dirname(__file__))
 from cache_workers import (  # noqa: E402
     CLEAN,
-    LAYERS,
+    KINDS,
     TOKENS,
     Source,
     embed,
@@ -95,7 +95,7 @@ def test_float16_rounds_computed_vectors_too(tmp_path):
     tokens = TokenSequences.from_lists([["a", "b"]])
     for _ in range(2):
         with SentenceCache(tmp_path, "m", "float16") as cache:
-            ((values, _),) = embed(cache, tokens, third, [Layer("0", 1)])
+            ((values, _),) = embed(cache, tokens, third, [VectorKind("0", 1)])
         assert values.dtype == np.float32
         assert set(values.ravel()) == {np.float32(np.float16(1 / 3))}
 
@@ -180,7 +180,7 @@ def test_a_corrupt_file_is_not_used_until_it_is_cleared(tmp_path, bare, how):
 def test_an_entry_of_another_shape_is_computed_again(tmp_path, bare):
     """Its checksum is right: it does not belong to a sentence of this source."""
     with SentenceCache(tmp_path, "m") as cache:
-        keys = cache.keys([("to", "be")], LAYERS[0].name)
+        keys = cache.keys([("to", "be")], KINDS[0].name)
         cache.put_many(keys, [(np.ones((1, 3)), [True])])  # not of both tokens
         result, computed = run(cache)
         assert computed == [("to", "be")]
