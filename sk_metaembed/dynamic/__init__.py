@@ -2,7 +2,7 @@
 
 Frozen sources are the blocks of X. Sources in `trainable` are trained with the network:
 `TrainableTransformer`, `TrainableCharacters`, or any object with the method ``prepare``
-that ``dynamic._trainable.TrainedSources`` describes.
+that `sk_metaembed.sources.trainable` describes.
 """
 
 from .._core._public_module import set_public_module

@@ -9,11 +9,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._checked_parameters import is_integer
-from .._core._decorators import rollback_on_error, with_callbacks
+from .._core._decorators import fit_context, rollback_on_error, with_callbacks
+from .._core._messages import short_repr
 from .._core._named_errors import errors_of_input
 from .._core._sklearn import (
     BaseComposition,
     CallbackSupportMixin,
+    InvalidParameterError,
     VisualBlock,
     check_sample_weight,
 )
@@ -26,14 +28,15 @@ from ._parameters import (
     Attention,
     ClassWeight,
     Encoder,
+    Gate,
     MixerKind,
     read_train_options,
 )
-from ._targets import label_weights
 from ._trainable import (
     TrainedSources,
     check_dims,
-    read_input,
+    read_fit_input,
+    read_fitted_input,
     tokens_and_blocks,
     trainable_pairs,
 )
@@ -51,15 +54,22 @@ if TYPE_CHECKING:
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition):
     """Train a mixer of sources, an encoder and a head on y.
 
-    A subclass has ``_make_target(y, weights)``, and an ``__init__`` of its own
-    if it has more parameters or other defaults.
+    A subclass has ``_make_target(y, weights)``, which returns the `BaseTarget` of y,
+    without the rows of weight 0. It may have, too,
+
+    - ``_target_kind``, the kind of y for `check_target`, or its own
+      ``_read_target(y, X)``, which validates y;
+    - ``_torch_parts()``, with another network, loss and held-out score;
+    - ``_train_options``, the keys of `train_options` and their defaults;
+    - ``_n_steps`` and ``_min_epochs``, the least number of steps and of epochs with
+      ``max_epochs="auto"`` and without a held-out part;
+    - an ``__init__`` with more parameters or other defaults.
     """
 
     _parameter_constraints: dict = CONSTRAINTS
-    _train_options = TRAIN_OPTIONS  # the keys of `train_options` and their defaults
-    _target_kind = "any"  # of `check_target`
-    # Steps and epochs without a held-out part: see `benchmarks/dynamic_defaults.py`.
-    _n_steps, _min_epochs = 400, 5
+    _train_options = TRAIN_OPTIONS
+    _target_kind = "any"
+    _n_steps, _min_epochs = 400, 5  # from `benchmarks/dynamic_defaults.py`
 
     # Subclasses with other parameters repeat this signature: scikit-learn, the docs,
     # editors and type checkers read names and defaults from it.
@@ -68,7 +78,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         attention: Attention = "word",
         *,
         trainable: Any = None,
-        gate: Literal["softmax", "sigmoid"] = "softmax",
+        gate: Gate = "softmax",
         projection_dim: int | None = 256,
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
@@ -120,6 +130,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         self.random_state = random_state
         self.verbose = verbose
 
+    @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
     @with_callbacks
     def fit(
@@ -164,10 +175,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         A keyboard interrupt ends training as early stopping does: with the best weights
         so far. If `fit` fails, the estimator remains as it was before.
         """
-        self._validate_params()
-        check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
-        check_sizes(self.encoder_dim, "encoder_dim")
-        self._read_train_options()
         X, y, weights = self._read_rows(X, y, sample_weight)
         tokens, blocks = tokens_and_blocks(X)
         self._trained = TrainedSources(trainable_pairs(self), tokens)
@@ -180,18 +187,33 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
         codes = self._target.encode(y)
-        weights = weights * self._target.weigh(self.class_weight, codes)
+        weights = weights * self._target.row_weights(self.class_weight, codes)
         if not weights.any():
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
         data = X, codes, (weights / weights.mean()).astype(np.float32)
-        self._train(y, data, self._read_validation(X_val, y_val))
+        # Before training: the held-out score of a tagger needs the tags of y_val.
+        held_out = self._read_validation(X_val, y_val)
+        self._train(y, data, held_out)
         return self
+
+    def _validate_params(self):
+        """Validate the parameters, also those that have constraints of their own."""
+        if isinstance(self.attention, list | tuple) or hasattr(self.attention, "fit"):
+            raise InvalidParameterError(
+                f"attention={short_repr(self.attention)} is not a str. Sources are not "
+                "a parameter: they are the blocks of X, as an EmbeddingUnion before "
+                "this step returns them."
+            )
+        super()._validate_params()
+        check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
+        check_sizes(self.encoder_dim, "encoder_dim")
+        self._read_train_options()
 
     def _read_rows(self, X, y, sample_weight):
         """Return sequences, targets and weights, without rows of weight 0."""
-        X = self._read(X, fitted=False)
+        X = self._read_fit_input(X)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
         if weights.all():
@@ -208,7 +230,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         from .._training._callbacks import reported_fit
         from .._training._device import resolve_device
         from ._batches import count_batches
-        from .training._fit import explained_memory_errors, split, train
+        from .training._fit import explained_memory_errors, split_rows, train_net
 
         device = resolve_device(self.device)
         with explained_memory_errors(self.batch_size):
@@ -217,17 +239,18 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
                 valid_set = self._data_set(*held_out, device)
             elif self.early_stopping:
                 labels, size = self._target.stratify(data[1]), self.validation_fraction
-                train_set, valid_set = split(train_set, labels, size, self._random)
-            batch_size = self._count_batch_size(len(train_set))
+                train_set, valid_set = split_rows(train_set, labels, size, self._random)
+            batch_size = self._choose_batch_size(len(train_set))
             n_batches = count_batches(len(train_set), batch_size)
-            n_epochs = self._count_epochs(n_batches, valid_set)
+            n_epochs = self._choose_n_epochs(n_batches, valid_set)
             n_steps = n_epochs * n_batches if valid_set is None else None
             monitor = None if valid_set is None else self._target.monitor
             with reported_fit(self, data[0], y, n_epochs) as tasks:
-                seed = self._draw_seed()
+                seed = self._random.randint(np.iinfo(np.int32).max)
                 net = self._make_net(device, batch_size, seed, monitor, n_steps)
-                options = {"n_epochs": n_epochs, "seed": seed, "tasks": tasks}
-                self.net_ = train(net, train_set, valid_set, **options)
+                self.net_ = train_net(
+                    net, train_set, valid_set, n_epochs=n_epochs, seed=seed, tasks=tasks
+                )
                 self.history_ = self.net_.history
                 self.n_iter_ = len(self.history_)
 
@@ -242,24 +265,31 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             self._target.loss_weights(weights, codes),
         )
 
-    def _count_batch_size(self, n_rows):
+    def _choose_batch_size(self, n_rows):
         """Return the number of sequences per step of training."""
         from .training._fit import auto_batch_size
 
         if self.batch_size != "auto":
             return self.batch_size
-        return auto_batch_size(n_rows, has_trained=len(self._trained) > 0)
+        return auto_batch_size(n_rows, has_trainable=len(self._trained) > 0)
 
-    def _count_epochs(self, n_batches, valid_set):
-        """Return the number of epochs, with a held-out part the largest number."""
+    def _choose_n_epochs(self, n_batches, valid_set):
+        """Return the number of epochs.
+
+        With a held-out part it is the most that early stopping allows.
+        """
         from .training._fit import MAX_EPOCHS, auto_epochs
 
         if self.max_epochs != "auto":
             return self.max_epochs
         if valid_set is not None:
             return MAX_EPOCHS
-        least = {"n_steps": self._n_steps, "min_epochs": self._min_epochs}
-        return auto_epochs(n_batches, self._target.n_outputs, **least)
+        return auto_epochs(
+            n_batches,
+            self._target.n_outputs,
+            n_steps=self._n_steps,
+            min_epochs=self._min_epochs,
+        )
 
     def _make_net(self, device, batch_size=1, seed=None, monitor=None, n_steps=None):
         """Return a `SequenceNet` that is not initialized yet.
@@ -272,9 +302,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         from .training._callbacks import net_callbacks
         from .training._net import SequenceNet
 
-        parts, *score = self._torch_parts()
+        parts, collect, score = self._torch_parts()
         options = self._read_train_options()
-        patience = self.n_iter_no_change
         network = {
             "trained": self._trained,
             "dims": [*self.dims_in_.values(), *self._trained.dims.values()],
@@ -292,8 +321,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             # One pass over each weight on a CPU, one kernel for all weights on a GPU.
             optimizer__fused=device.type in ("cpu", "cuda"),
             optimizer__param_groups=[
-                (f"*trained.{i}.*", {"lr": opened.lr})
-                for i, opened in enumerate(self._trained.opened)
+                (f"*trained.{i}.*", {"lr": source.lr})
+                for i, source in enumerate(self._trained.prepared)
             ],
             lr=self.lr,
             batch_size=batch_size,
@@ -305,7 +334,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             iterator_valid=BucketLoader,
             train_split=None,
             callbacks=net_callbacks(
-                self.callbacks, options, monitor, score, patience, n_steps
+                self.callbacks,
+                options,
+                monitor=monitor,
+                collect=collect,
+                score=score,
+                patience=self.n_iter_no_change,
+                n_steps=n_steps,
             ),
             device=str(device),
             verbose=self.verbose,
@@ -333,19 +368,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         with errors_of_input("y_val"):
             y_val = self._read_target(y_val, X_val)
             codes = self._target.encode_held_out(y_val)
-            weights = np.ones(len(X_val))
-            if not self._target.per_token:  # weights of tags are set already
-                weights = label_weights(self.class_weight, codes, self._target)
+            weights = self._target.row_weights(self.class_weight, codes)
         return X_val, codes, weights.astype(np.float32)
-
-    def _draw_seed(self):
-        """Return the seed of initial weights, batches and dropout."""
-        return self._random.randint(np.iinfo(np.int32).max)
 
     def _torch_parts(self):
         """Return network and loss as parameters of the net, and a held-out score.
 
-        The score is given as the arguments of `HeldOutScore`.
+        The score is two functions, `collect` and `score` of `HeldOutScore`.
         """
         from .nets._network import (
             DynamicMetaNet,
@@ -366,39 +395,37 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         """Return y, one row per row of X, for subclasses with other targets."""
         return check_target(y, len(X), self._target_kind)
 
-    def _read(self, X, fitted=True):
-        """Return X as sequences; if `fitted`, check them against fit."""
-        if not fitted:
-            return read_input(X, reads_tokens=bool(trainable_pairs(self)))
-        reads_tokens, dims = bool(self._trained), self.dims_in_
-        return read_input(
-            X, dims=dims, reads_tokens=reads_tokens, pairs=self._reads_pairs
-        )
+    def _read_fit_input(self, X):
+        """Return the X of `fit` as sequences."""
+        return read_fit_input(X, bool(trainable_pairs(self)))
+
+    def _read(self, X):
+        """Return X as sequences that agree with the X of `fit`."""
+        return read_fitted_input(X, self.dims_in_, self._reads_pairs)
 
     def _net_input(self, X, *, joins_pairs=True):
         """Return X as `SequenceData` on the device of the net.
 
-        The rows are pairs if X holds pairs; without `joins_pairs` they are their sides.
+        Rows are sequences. If X holds pairs, rows are the pairs with `joins_pairs`, and
+        otherwise the first sides followed by the second sides.
         """
         check_is_fitted(self, "net_")
         import torch
 
         from ._batches import SequenceData
-        from .training._predict import compute_types
 
         X = self._read(X)
         if not joins_pairs and isinstance(X, SequencePairs):
             X = X.sequences
-        device, per_token = torch.device(self.net_.device), self._target.per_token
-        data = SequenceData(X, device, self._trained, per_token)
-        return compute_types(self.net_, data)
+        device = torch.device(self.net_.device)
+        return SequenceData(X, device, self._trained, self._target.per_token)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
-        from .training._predict import run
+        from .training._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
-        return run(net, data, net.module_, self._target.n_outputs)
+        return predict_rows(net, data, net.module_, self._target.n_outputs)
 
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.

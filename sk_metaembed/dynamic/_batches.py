@@ -114,10 +114,6 @@ class Grid:
         return cls(**{name: send(part) for name, part in parts.items()})
 
 
-class PrecomputedTypes(list):
-    """Pairs (values, known) of a batch that are computed already."""
-
-
 @dataclass(frozen=True)
 class Batch:
     """The vectors of some sequences.
@@ -136,7 +132,7 @@ class Batch:
     weights : tensor of float32, shape (n_sequences,) or (n_tokens,), or None
         Weight of each sequence, or of each token for a tagger, in the loss.
     pieces : list
-        The inputs of the networks of trainable sources, or `PrecomputedTypes`.
+        The inputs of the networks of trainable sources.
     pieces_index : list of int64 tensor of shape (n_tokens,)
         The row of each token in the outputs of these networks.
     """
@@ -175,7 +171,7 @@ class Batch:
         )
 
 
-class TrainedInput(NamedTuple):
+class TrainableInput(NamedTuple):
     """What the network of a trainable source reads.
 
     Attributes
@@ -234,12 +230,13 @@ class SequenceData:
         else:
             self.offsets = self.tokens.offsets
             self.codes = self.tokens.codes.astype(np.int64)
-        self.trained = []
-        for source in trained.opened:
+        self.trainable_inputs = []
+        for source in trained.prepared:
             pieces = source.pieces(self.tokens)
             codes = getattr(pieces, "codes", None)
             codes = self.codes if codes is None else codes
-            self.trained.append(TrainedInput(pieces, [*source.levels.values()], codes))
+            levels = [*source.levels.values()]
+            self.trainable_inputs.append(TrainableInput(pieces, levels, codes))
         self._tables = [self._table(block) for block in self.blocks]
         known = self.known_at("sequence" if self.level == "sequence" else "token")
         self._known = None if known.all() else known
@@ -294,7 +291,8 @@ class SequenceData:
     def is_static(self):
         """Whether every source has one vector per type."""
         return all(block.level == "type" for block in self.blocks) and all(
-            source.reads_types and source.codes is self.codes for source in self.trained
+            source.reads_types and source.codes is self.codes
+            for source in self.trainable_inputs
         )
 
     def type_batch(self, types):
@@ -309,7 +307,7 @@ class SequenceData:
             for block, table in zip(self.blocks, self._tables, strict=True)
         ]
         pieces, pieces_index = [], []
-        for source in self.trained:
+        for source in self.trainable_inputs:
             read = places("type", source.codes)[0] if source.reads_types else sequences
             pieces.append(source.pieces.batch(read, self.send))
             pieces_index += [places(each, source.codes)[2] for each in source.levels]
@@ -352,7 +350,7 @@ class SequenceData:
             self._spread(block.known, block.level, self.codes, level)
             for block in self.blocks
         ]
-        for pieces, levels, codes in self.trained:
+        for pieces, levels, codes in self.trainable_inputs:
             known += [
                 self._spread(pieces.known[own], own, codes, level) for own in levels
             ]

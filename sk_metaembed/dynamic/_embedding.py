@@ -17,6 +17,7 @@ from ._parameters import (
     Attention,
     ClassWeight,
     Encoder,
+    Gate,
     MixerKind,
 )
 from ._targets import any_target
@@ -42,10 +43,11 @@ class Vectors(NamedTuple):
 class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention trained on y (DME and CDME).
 
-    Each source is projected to a common dimension, weighted per word, and summed. The
-    weights are trained on the labels with an encoder and a linear head; then
-    `transform` returns the mixed word vectors, for `Pooling` and any classifier, or the
-    vectors of the encoder.
+    The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
+    projected to a common dimension, weighted per word, and summed. The weights are
+    trained on the labels with an encoder and a linear head; then `transform` returns
+    the mixed word vectors, for `Pooling` and any classifier, or the vectors of the
+    encoder.
 
     Use it when you have labels and several embeddings to choose from: it learns which
     source is useful for which word. The default encoder is the mean, because mixed
@@ -251,7 +253,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         attention: Attention = "word",
         *,
         trainable: Any = None,
-        gate: Literal["softmax", "sigmoid"] = "softmax",
+        gate: Gate = "softmax",
         projection_dim: int | None = 256,
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
@@ -343,7 +345,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             As `transform` returns.
         """
         # Read once: a generator of texts would run dry.
-        X = self._read(X, fitted=False)
+        X = self._read_fit_input(X)
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).transform(X)
 
     def transform(
@@ -376,12 +378,12 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def _vectors(self, X):
         """Return the `Vectors` of X, before pairs are combined."""
-        from .training._predict import run, run_mixer
+        from .training._predict import predict_rows, run_mixer
 
         data = self._net_input(X, joins_pairs=False)
         module = self.net_.module_
         if self.output == "sequence":
-            values = run(self.net_, data, module.encode, module.encoder.dim)
+            values = predict_rows(self.net_, data, module.encode, module.encoder.dim)
             return Vectors(values, "sequence", data.known_sequences())
         values, level = run_mixer(self.net_, data, 0, module.mixer.dim)
         known = data.known_at(level)

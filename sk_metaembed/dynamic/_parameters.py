@@ -13,22 +13,21 @@ ClassWeight: TypeAlias = (
     dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
 )
 
+Gate: TypeAlias = Literal["softmax", "sigmoid"]
 MixerKind: TypeAlias = Literal["standardized", "published"]
-
-ENCODERS = get_args(Encoder)
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 _DROPOUT = Interval(Real, 0, 1, closed="left")
 
 CONSTRAINTS = {
-    "attention": [StrOptions({"task", "word", "context", "uniform"})],
+    "attention": [StrOptions(set(get_args(Attention)))],
     "trainable": "no_validation",
-    "gate": [StrOptions({"softmax", "sigmoid"})],
+    "gate": [StrOptions(set(get_args(Gate)))],
     "projection_dim": [_POSITIVE, None],
     "activation": [StrOptions({"relu"}), None],
     "layer_norm": ["boolean"],
     "mix_penalty": [Interval(Real, 0, None, closed="left")],
-    "encoder": [StrOptions(set(ENCODERS))],
+    "encoder": [StrOptions(set(get_args(Encoder)))],
     "encoder_dim": [_POSITIVE, tuple, list],
     "hidden_dims": [tuple, list],
     "embedding_dropout": [_DROPOUT],
@@ -41,7 +40,7 @@ CONSTRAINTS = {
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_iter_no_change": [_POSITIVE],
     "train_options": [dict, None],
-    "mixer": [StrOptions({"standardized", "published"})],
+    "mixer": [StrOptions(set(get_args(MixerKind)))],
     "class_weight": [StrOptions({"balanced"}), dict, list, None],
     "device": [str],
     "callbacks": [list, tuple, None],

@@ -68,10 +68,11 @@ class PublishedMixin:
 class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """Classify sequences with dynamic meta-embeddings (DME and CDME).
 
-    Sources are standardized, projected, weighted per word and dimension, and summed;
-    the maximum over the words is the input of a multi-layer head, which predicts the
-    label. `published` returns the network of the paper. Use `DynamicMetaEmbedding`
-    instead to put another classifier after the meta-embedding.
+    The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
+    standardized, projected, weighted per word and dimension, and summed; the maximum
+    over the words is the input of a multi-layer head, which predicts the label.
+    `published` returns the network of the paper. Use `DynamicMetaEmbedding` instead to
+    put another classifier after the meta-embedding.
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
     and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
@@ -321,9 +322,10 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
-    The network of `DynamicMetaClassifier` with the squared error as its loss. Targets
-    are standardized for training, and predictions are on the original scale. Pairs are
-    read as by the classifier, for example to rate their similarity.
+    The sources are the blocks of X, as `EmbeddingUnion` returns them. The network is
+    that of `DynamicMetaClassifier`, with the squared error as its loss. Targets are
+    standardized for training, and predictions are on the original scale. Pairs are read
+    as by the classifier, for example to rate their similarity.
 
     Parameters
     ----------

@@ -37,6 +37,8 @@ class TagTarget(BaseTarget):
     ----------
     y : TokenSequences
         The tags.
+    class_weight : dict, "balanced" or None
+        The weights of tags.
     loss : {"crf", "softmax"}
         Parameter of `TagLoss`.
     monitor : {"valid_f1", "valid_acc"}
@@ -47,30 +49,29 @@ class TagTarget(BaseTarget):
     per_token = True
     unseen: tuple[str, ...] = ()  # tags of held-out sentences only
 
-    def __init__(self, y, *, loss, monitor):
+    def __init__(self, y, class_weight, *, loss, monitor):
         self.classes = tag_classes(y).astype(str)
         self.n_outputs = len(self.classes)
         self.loss = loss
         self.monitor = monitor
-        self.tag_weights = np.ones(self.n_outputs, dtype=np.float32)
+        weights = class_weights(class_weight, self.encode(y).values, self.classes)
+        self.tag_weights = weights.astype(np.float32)
 
     def encode(self, y, name="y"):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
         codes = encode_tags(y, self.classes.tolist(), name=name)
         return TokenRows(codes, y.offsets)
 
-    def encode_held_out(self, y, name="y_val"):
+    def encode_held_out(self, y):
         """Return tags as row numbers of `classes` followed by `unseen`."""
         is_unseen = ~np.isin(y.types, self.classes)
-        warn_of_unseen(y.types[y.codes[is_unseen[y.codes]]].astype(str), name, "tag")
+        warn_of_unseen(y.types[y.codes[is_unseen[y.codes]]].astype(str), "tag")
         self.unseen = tuple(y.types[is_unseen].tolist())
-        codes = encode_tags(y, [*self.classes.tolist(), *self.unseen], name=name)
+        codes = encode_tags(y, [*self.classes.tolist(), *self.unseen], name="y_val")
         return TokenRows(codes, y.offsets)
 
-    def weigh(self, class_weight, codes):
-        """Set the weights of tags, and return a weight of 1 for each sentence."""
-        weights = class_weights(class_weight, codes.values, self.classes)
-        self.tag_weights = weights.astype(np.float32)
+    def row_weights(self, class_weight, codes):
+        """Return a weight of 1 for each sentence: tags have the weights."""
         return np.ones(len(codes.offsets) - 1)
 
     def loss_weights(self, weights, codes):

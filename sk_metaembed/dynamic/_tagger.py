@@ -12,7 +12,7 @@ from .._core._sklearn import StrOptions
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._parameters import TRAIN_OPTIONS, Attention, MixerKind
+from ._parameters import TRAIN_OPTIONS, Attention, Gate, MixerKind
 from ._tag_targets import TagTarget, allowed_tags
 from ._trainable import tokens_and_blocks
 
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     r"""Tag tokens with dynamic meta-embeddings (DME and CDME).
 
-    Sources are projected, weighted per word and summed, a BiLSTM reads the sentence in
-    both directions, and a linear layer scores the tags of each token. A CRF adds scores
-    of adjacent tags and predicts the best sequence. This is the usual model for named
+    The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
+    projected, weighted per word and summed, a BiLSTM reads the sentence in both
+    directions, and a linear layer scores the tags of each token. A CRF adds scores of
+    adjacent tags and predicts the best sequence. This is the usual model for named
     entities, parts of speech or chunks, with word vectors mixed from several sources;
     `trainable` adds a character network.
 
@@ -229,7 +230,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         attention: Attention = "word",
         *,
         trainable: Any = None,
-        gate: Literal["softmax", "sigmoid"] = "softmax",
+        gate: Gate = "softmax",
         projection_dim: int | None = 256,
         activation: Literal["relu"] | None = "relu",
         layer_norm: bool = False,
@@ -302,10 +303,10 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         ndarray of object, shape (n_sequences,)
             Each entry a list of str, one tag per token.
         """
-        from .training._predict import run
+        from .training._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
-        codes = run(net, data, net.module_.decode, 1, per_token=True)
+        codes = predict_rows(net, data, net.module_.decode, 1, per_token=True)
         codes = codes[:, 0].astype(np.int64)
         return decode_tags(codes, self.classes_, data.offsets)
 
@@ -323,11 +324,11 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             One array per sentence; rows sum to 1. With a CRF, and with a scheme, they
             are marginals over all tag sequences, by the forward-backward algorithm.
         """
-        from .training._predict import run
+        from .training._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
         function, n_tags = net.module_.probabilities, len(self.classes_)
-        shares = run(net, data, function, n_tags, per_token=True)
+        shares = predict_rows(net, data, function, n_tags, per_token=True)
         return np.split(shares, data.offsets[1:-1]) if len(data) else []
 
     def _tokens_of(self, X):
@@ -351,7 +352,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
                 "required."
             )
         monitor = "valid_acc" if self.scheme is None else "valid_f1"
-        return TagTarget(y, loss=self.decoder, monitor=monitor)
+        return TagTarget(y, self.class_weight, loss=self.decoder, monitor=monitor)
 
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags

@@ -18,13 +18,13 @@ from .._core._targets import (
 )
 
 
-def warn_of_unseen(labels, name="y_val", noun="row"):
-    """Warn of held-out labels that were not seen in training, if there are any."""
+def warn_of_unseen(labels, noun="row"):
+    """Warn of labels of y_val that were not seen in training, if there are any."""
     if len(labels):
         found = counted_labels(*np.unique(labels, return_counts=True), noun)
         kind = "tags" if noun == "tag" else "labels"
         warnings.warn(
-            f"{name} has {kind} that are not in y: {found}. They count as wrong in the "
+            f"y_val has {kind} that are not in y: {found}. They count as wrong in the "
             f"held-out score. Check for misspelled {kind}.",
             UserWarning,
             stacklevel=2,
@@ -42,7 +42,7 @@ class BaseTarget:
     monitor = "valid_loss"
     per_token = False
 
-    def weigh(self, class_weight, codes):
+    def row_weights(self, class_weight, codes):
         """Return the weight of each row's label or labels, from encoded targets."""
         return label_weights(class_weight, codes, self)
 
@@ -50,9 +50,9 @@ class BaseTarget:
         """Return the weights in the loss, from the weights of the sequences."""
         return weights
 
-    def encode_held_out(self, y, name="y_val"):
+    def encode_held_out(self, y):
         """Return the targets of held-out rows."""
-        return self.encode(y, name)
+        return self.encode(y, "y_val")
 
     def warn_of_rare(self, y):
         """Warn of classes with very few rows, if the target has classes."""
@@ -80,11 +80,11 @@ class LabelTarget(BaseTarget):
         """Return labels as row numbers of `classes`, int64."""
         return np.searchsorted(self.classes, column_or_1d(y)).astype(np.int64)
 
-    def encode_held_out(self, y, name="y_val"):
+    def encode_held_out(self, y):
         """Return row numbers of `classes`; their number for labels not seen before."""
         y = column_or_1d(y, warn=True)
         is_seen = np.isin(y, self.classes)
-        warn_of_unseen(y[~is_seen], name)
+        warn_of_unseen(y[~is_seen])
         codes = np.full(len(y), len(self.classes), dtype=np.int64)
         codes[is_seen] = np.searchsorted(self.classes, y[is_seen])
         return codes
@@ -218,7 +218,8 @@ def label_weights(class_weight, codes, target):
         )
     labels = codes.astype(np.int64)
     if labels.ndim == 1:
-        return _weights_of(class_weight, labels, target.classes)
+        weights = class_weights(class_weight, labels, target.classes)
+        return np.append(weights, 1.0)[labels]
     n_columns = labels.shape[1]
     if class_weight == "balanced":
         class_weight = [class_weight] * n_columns
@@ -231,12 +232,8 @@ def label_weights(class_weight, codes, target):
     weights = np.ones(len(codes))
     for j, (given, column) in enumerate(zip(class_weight, labels.T, strict=True)):
         with errors_of_input(f"column {j} of y"):
-            weights *= _weights_of(given, column, np.arange(2))
+            weights *= class_weights(given, column, np.arange(2))[column]
     return weights
-
-
-def _weights_of(class_weight, labels, classes):
-    return np.append(class_weights(class_weight, labels, classes), 1.0)[labels]
 
 
 def class_weights(class_weight, labels, classes):

@@ -19,28 +19,10 @@ if TYPE_CHECKING:
 
 
 class TrainedSources:
-    """The trainable sources of an estimator, prepared for its training fold.
+    """The trainable sources of an estimator: prepared, not yet trained.
 
-    A trainable source has the method ``prepare(tokens)``, which is called with the
-    TokenSequences of the training fold. It returns a small object that can be pickled,
-    and that has
-
-    ``dims``, ``levels``
-        Dimension and level of each kind of vectors, by name. Levels are "token" or
-        "sequence", or all are "type".
-    ``lr``
-        The learning rate of its weights.
-    ``network()``
-        Returns a new torch Module. Called with a batch of pieces, the module returns a
-        pair (values, known) of tensors for each entry of `dims`. A module that draws
-        random numbers should use `generator_on` and have the attribute
-        ``takes_generator = True``; training of other modules is limited to one thread
-        at a time, because they draw from the default generators of torch.
-    ``pieces(tokens)``
-        Returns the input of the network: an object with ``batch(rows, send)``, which
-        returns the pieces of some sequences, or of some types if the level is "type";
-        and ``known``, a dict from level to an array of bool. If its types differ from
-        those of the tokens it also has ``codes``, an array with the type of each token.
+    `sk_metaembed.sources.trainable` documents what a source returns from ``prepare``.
+    The networks that are trained are `MixingNet.trained`.
 
     Parameters
     ----------
@@ -49,7 +31,7 @@ class TrainedSources:
 
     Attributes
     ----------
-    opened : list
+    prepared : list
         What ``prepare`` returned, per source.
     names : list of str
         Names of the sources.
@@ -61,16 +43,16 @@ class TrainedSources:
 
     def __init__(self, pairs, tokens):
         self.names = [name for name, _ in pairs]
-        self.opened = [source.prepare(tokens) for _, source in pairs]
+        self.prepared = [source.prepare(tokens) for _, source in pairs]
         self.dims, self.levels = {}, []
-        for name, opened in zip(self.names, self.opened, strict=True):
-            several = len(opened.dims) > 1
-            for kind, dim in opened.dims.items():
+        for name, prepared in zip(self.names, self.prepared, strict=True):
+            several = len(prepared.dims) > 1
+            for kind, dim in prepared.dims.items():
                 self.dims[f"{name}__{kind}" if several else name] = dim
-            self.levels += [opened.levels[kind] for kind in opened.dims]
+            self.levels += [prepared.levels[kind] for kind in prepared.dims]
 
     def __len__(self):
-        return len(self.opened)
+        return len(self.prepared)
 
 
 def trainable_pairs(model):
@@ -106,46 +88,53 @@ def _can_be_trained(source):
     return hasattr(source, "prepare") and not isinstance(source, type)
 
 
-def read_input(X, *, dims=None, reads_tokens, pairs=None):
-    """Return X as EmbeddedSequences, or as TokenSequences if no blocks are needed.
-
-    SequencePairs of them are returned unchanged.
+def read_fit_input(X, has_trainable):
+    """Return the X of fit as EmbeddedSequences, TokenSequences, or pairs of them.
 
     Parameters
     ----------
     X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
-    dims : dict of str to int, default=None
-        The blocks of fit, if there was one.
-    reads_tokens : bool
+    has_trainable : bool
         Whether there are trainable sources, which do not need blocks.
-    pairs : bool, default=None
-        Whether fit saw pairs, if there was one.
     """
-    needs_blocks = bool(dims) or not reads_tokens
-    has_pairs = isinstance(X, SequencePairs)
-    if pairs and not has_pairs:
+    if isinstance(X, SequencePairs):
+        read_fit_input(X.sequences, has_trainable)
+        return X
+    if isinstance(X, EmbeddedSequences) or not has_trainable:
+        return check_embedded(X)
+    return check_tokens(X)
+
+
+def read_fitted_input(X, dims, fitted_on_pairs):
+    """Return X as `read_fit_input` does, or raise unless it agrees with the X of fit.
+
+    Parameters
+    ----------
+    X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
+    dims : dict of str to int
+        The blocks of fit.
+    fitted_on_pairs : bool
+    """
+    if isinstance(X, SequencePairs):
+        if not fitted_on_pairs:
+            raise TypeError(
+                f"this step was fitted on single sequences, got {X!r}. Pass one side, "
+                "X.first or X.second, or fit again on pairs."
+            )
+        read_fitted_input(X.sequences, dims, fitted_on_pairs=False)
+        return X
+    if fitted_on_pairs:
         raise TypeError(
             f"this step was fitted on pairs of sequences and takes SequencePairs, got "
             f"{type(X).__name__}. Put the PairEncoder of fit before it."
         )
-    if pairs is False and has_pairs:
-        raise TypeError(
-            f"this step was fitted on single sequences, got {X!r}. Pass one side, "
-            "X.first or X.second, or fit again on pairs."
-        )
-    if has_pairs:
-        read_input(X.sequences, dims=dims, reads_tokens=reads_tokens)
-        return X
-    is_embedded = isinstance(X, EmbeddedSequences)
-    if is_embedded and dims is None:
-        return X
-    if is_embedded or needs_blocks:
+    if isinstance(X, EmbeddedSequences) or dims:
         return check_embedded(X, dims)
     return check_tokens(X)
 
 
 def tokens_and_blocks(X):
-    """Return tokens and blocks of what `read_input` returns; of pairs, both sides."""
+    """Return tokens and blocks of sequences; of pairs, those of both sides."""
     X = X.sequences if isinstance(X, SequencePairs) else X
     return (X.tokens, X.blocks) if isinstance(X, EmbeddedSequences) else (X, ())
 

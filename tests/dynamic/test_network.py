@@ -1,5 +1,7 @@
 """Identities of the mixing mechanism and the encoders, against slow definitions."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from sk_metaembed.dynamic._batches import (
     SequenceData,
     SequenceDataset,
 )
-from sk_metaembed.dynamic._parameters import ENCODERS
+from sk_metaembed.dynamic._parameters import Encoder
 from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import ByteDropout
 from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
@@ -40,7 +42,7 @@ def test_softmax_over_scores_of_any_size_stays_finite():
     [
         *((levels, "context", "mean") for levels in LEVELS),
         *((LEVELS[2], attention, "mean") for attention in ATTENTIONS),
-        *((LEVELS[1], "word", encoder) for encoder in ENCODERS),
+        *((LEVELS[1], "word", encoder) for encoder in get_args(Encoder)),
     ],
     ids=str,
 )

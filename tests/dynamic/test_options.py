@@ -11,6 +11,8 @@ from sk_metaembed import (
     DynamicMetaClassifier,
     DynamicMetaEmbedding,
     DynamicMetaRegressor,
+    EmbeddingUnion,
+    LSAEmbedding,
 )
 from sk_metaembed.dynamic import _batches
 from sk_metaembed.dynamic._batches import Grid
@@ -18,6 +20,8 @@ from sk_metaembed.dynamic.nets._encoders import MeanEncoder
 from sk_metaembed.dynamic.training import _fit
 
 from .test_estimators import SMALL
+
+SOURCES = [("lsa", LSAEmbedding())]
 
 
 def classifier(**options):
@@ -27,6 +31,16 @@ def classifier(**options):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
+        (
+            {"attention": SOURCES},
+            TypeError,
+            "not a str. Sources .* are the blocks of X",
+        ),
+        (
+            {"attention": EmbeddingUnion(SOURCES)},
+            ValueError,
+            "the blocks of X, as an Emb",
+        ),
         ({"encoder_dim": ()}, ValueError, "encoder_dim .* got no size"),
         ({"hidden_dims": (-2,)}, ValueError, "hidden_dims .* got -2"),
         ({"device": "gpu"}, ValueError, "'gpu' is not a torch device"),

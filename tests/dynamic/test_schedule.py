@@ -54,7 +54,7 @@ def n_steps(model):
 def test_epochs_depend_on_the_numbers_of_batches_and_classes(n_classes, n_epochs):
     model = DynamicMetaClassifier(**SMALL, max_epochs=1).fit(*topics(120, n_classes))
     model.set_params(max_epochs="auto")
-    assert [model._count_epochs(n, None) for n in (1, 4, 94)] == n_epochs
+    assert [model._choose_n_epochs(n, None) for n in (1, 4, 94)] == n_epochs
 
 
 @pytest.mark.slow
@@ -107,21 +107,21 @@ def test_no_rows_are_held_out_by_default():
 
 
 def test_batches_grow_with_the_number_of_rows():
-    count = partial(auto_batch_size, has_trained=False)
+    count = partial(auto_batch_size, has_trainable=False)
     sizes = [count(n) for n in (1, 2500, 10_000, 40_000, 10**6)]
     assert sizes == [MIN_BATCH_SIZE, MIN_BATCH_SIZE, 64, 128, MAX_BATCH_SIZE]
     n = ROWS_OF_SMALL_BATCHES
     assert count(n + 1) - count(n) <= 1
-    assert auto_batch_size(10**6, has_trained=True) == MIN_BATCH_SIZE
+    assert auto_batch_size(10**6, has_trainable=True) == MIN_BATCH_SIZE
 
 
 def test_batch_size_depends_on_parameters_and_trainable_sources():
     X, y = topics(40)
     model = DynamicMetaClassifier(max_epochs=1, **SMALL).fit(X, y)
-    assert model._count_batch_size(10**6) == MAX_BATCH_SIZE
+    assert model._choose_batch_size(10**6) == MAX_BATCH_SIZE
     model.set_params(trainable=TrainableCharacters()).fit(X, y)
-    assert model._count_batch_size(10**6) == model.net_.batch_size == MIN_BATCH_SIZE
-    assert model.set_params(batch_size=7)._count_batch_size(10**6) == 7
+    assert model._choose_batch_size(10**6) == model.net_.batch_size == MIN_BATCH_SIZE
+    assert model.set_params(batch_size=7)._choose_batch_size(10**6) == 7
 
 
 def test_held_out_data_stop_training_on_few_rows():

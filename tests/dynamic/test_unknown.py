@@ -1,5 +1,7 @@
 """Tokens that no source knows: left out by pools, a step of recurrences, never read."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.dynamic._batches import SequenceData
-from sk_metaembed.dynamic._parameters import ENCODERS
+from sk_metaembed.dynamic._parameters import Encoder
 from sk_metaembed.dynamic._trainable import TrainedSources
 from sk_metaembed.dynamic.nets._encoders import make_encoder
 
@@ -84,7 +86,7 @@ def test_encoder_and_pooling_agree(attention, mode, level):
 
 @pytest.mark.parametrize(
     ("attention", "encoder"),
-    [*(("context", encoder) for encoder in ENCODERS), ("word", "mean")],
+    [*(("context", encoder) for encoder in get_args(Encoder)), ("word", "mean")],
 )
 def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
     X = embedded(among_unknown(rows()))

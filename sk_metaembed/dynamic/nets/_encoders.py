@@ -19,8 +19,9 @@ from ..._training._random import dropout, generator_on
 
 def _columns(tokens, places):
     """Return tokens in a grid, extra axes as further columns: (steps, columns, dim)."""
-    # On a GPU the gradient of an index tensor in brackets sorts it. No place is read
-    # twice but those that are never read again, so sums have one term.
+    # On a GPU, the gradient of `tokens[places]` sorts the indices. `index_select` adds
+    # gradients in any order, which is still deterministic: only grid positions without
+    # a token repeat an index, and their gradients are 0, because nothing reads them.
     columns = tokens.index_select(0, places.flatten())
     return columns.reshape(places.shape[0], -1, tokens.shape[-1])
 

@@ -11,7 +11,6 @@ vector is :math:`f(\sum_i w_i \odot p_i)`.
 import torch
 from torch import nn
 
-from .._batches import PrecomputedTypes
 from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 
 _NO_LABEL = -100
@@ -122,7 +121,8 @@ class Mixer(nn.Module):
         if self.standards is None:
             return
         statistics = dataset.data.statistics(dataset.rows)
-        # Trainable sources come last; their vectors change and stay as they are.
+        # Trainable sources come last and are not standardized, because their vectors
+        # change in training; `strict=False` skips them.
         for standard, (mean, std) in zip(self.standards, statistics, strict=False):
             standard.set(mean, std)
 
@@ -237,15 +237,13 @@ class MixingNet(nn.Module):
         super().__init__()
         self.mixer = Mixer(dims, **mixer)
         self.dropout = ByteDropout(embedding_dropout)
-        self.trained = nn.ModuleList(opened.network() for opened in trained.opened)
+        self.trained = nn.ModuleList(source.network() for source in trained.prepared)
 
     def mix(self, batch):
         """Return the mixed vectors of a batch's tokens, and their weights."""
         if batch.pieces:
             pairs = zip(self.trained, batch.pieces, strict=True)
-            outputs = [
-                p if isinstance(p, PrecomputedTypes) else net(p) for net, p in pairs
-            ]
+            outputs = [network(pieces) for network, pieces in pairs]
             batch = batch.completed([vectors for each in outputs for vectors in each])
         return self.mixer(batch)
 

@@ -14,7 +14,7 @@ from skorch.utils import noop
 from ..._training._callbacks import cloned_callbacks
 
 
-def net_callbacks(own, options, monitor=None, score=(), patience=0, n_steps=None):
+def net_callbacks(own, options, *, monitor, collect, score, patience, n_steps):
     """Return the (name, skorch callback) pairs of a net.
 
     Parameters
@@ -25,8 +25,8 @@ def net_callbacks(own, options, monitor=None, score=(), patience=0, n_steps=None
         Output of `read_train_options`.
     monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
         What early stopping and the learning rate follow; None without held-out part.
-    score : tuple of callables
-        The arguments of `HeldOutScore`, for a monitor that is not the loss.
+    collect, score : callable
+        Parameters of `HeldOutScore`, for a monitor that is not the loss.
     patience : int
         Number of epochs without improvement after which training stops.
     n_steps : int or None
@@ -41,7 +41,7 @@ def net_callbacks(own, options, monitor=None, score=(), patience=0, n_steps=None
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [(monitor, HeldOutScore(monitor, *score))]
+        callbacks += [(monitor, HeldOutScore(monitor, collect, score))]
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += own
     if monitor is not None:
@@ -128,6 +128,8 @@ class HeldOutScore(Callback):
 
     Parameters
     ----------
+    name : str
+        Of the score in the history.
     collect : callable
         Returns what the score needs of a batch, from outputs, batch and targets.
     score : callable

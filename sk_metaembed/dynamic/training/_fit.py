@@ -19,14 +19,14 @@ MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
 ROWS_OF_SMALL_BATCHES = 2500
 
 
-def auto_batch_size(n_rows, *, has_trained):
+def auto_batch_size(n_rows, *, has_trainable):
     """Return the number of sequences per step of training.
 
     Large batches take less time per sequence, because they look up and project each
     distinct word once, but few sequences need many steps. A trainable source
-    (`has_trained`) may need much memory per sequence.
+    (`has_trainable`) may need much memory per sequence.
     """
-    if has_trained:
+    if has_trainable:
         return MIN_BATCH_SIZE
     size = MIN_BATCH_SIZE * math.sqrt(n_rows / ROWS_OF_SMALL_BATCHES)
     return round(min(max(size, MIN_BATCH_SIZE), MAX_BATCH_SIZE))
@@ -41,7 +41,7 @@ def auto_epochs(n_batches, n_outputs, *, n_steps, min_epochs):
     return max(min_epochs, math.ceil(n_steps / n_batches))
 
 
-def split(whole, labels, fraction, random):
+def split_rows(whole, labels, fraction, random):
     """Return the part of a data set to train on, and the held-out part or None.
 
     Labels are kept in proportion if each part has room for every label. Labels of one
@@ -78,7 +78,7 @@ def split(whole, labels, fraction, random):
     return [replace(whole, rows=part) for part in parts]
 
 
-def train(net, train_set, valid_set, *, n_epochs, seed, tasks):
+def train_net(net, train_set, valid_set, *, n_epochs, seed, tasks):
     """Train a net, and return it without what only training needs.
 
     Parameters

@@ -7,12 +7,21 @@ from skorch import NeuralNet
 
 from ..._training._random import swap_default_generators
 
-# Parameters that a saved net keeps.
-SETTINGS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
+KEPT_PARAMETERS = ("lr", "batch_size", "verbose", "mix_penalty", "autocast")
 
 
 class SequenceNet(NeuralNet):
     """A skorch net whose batches are `Batch` objects and may run in bfloat16.
+
+    `train_net` calls `partial_fit`. For each batch of an epoch, skorch calls
+
+    1. the callbacks' `on_batch_begin`, where `LinearDecay` sets the learning rates;
+    2. `infer`, `get_loss` and ``loss.backward()``;
+    3. the callbacks' `on_grad_computed`, where `GradientNormClipping` clips gradients;
+    4. ``optimizer_.step()``, and the callbacks' `on_batch_end`.
+
+    Batches of a held-out part follow, with `infer` and `get_loss` between the same two
+    callbacks, then `on_epoch_end`: scores, learning rates, early stopping.
 
     Parameters
     ----------
@@ -71,10 +80,11 @@ class SequenceNet(NeuralNet):
 
     def infer(self, x, **fit_params):
         """Return the module's outputs for a batch."""
-        module, flag = self.module_, "takes_generator"
-        own = all(getattr(source, flag, False) for source in module.trained)
-        draws = module.training and not own  # from the default generators
-        swapped = swap_default_generators(self.device) if draws else nullcontext()
+        module, swapped = self.module_, nullcontext()
+        takes = [getattr(part, "takes_generator", False) for part in module.trained]
+        if module.training and not all(takes):
+            # The others draw dropout from torch's default generators.
+            swapped = swap_default_generators(self.device)
         with swapped, self.computing():
             return module(x, **fit_params)
 
@@ -101,7 +111,7 @@ class SequenceNet(NeuralNet):
 
     def map_batches(self, function, batches):
         """Yield ``(rows, function(batch) as an array)``, without gradients."""
-        self.module_.eval()
+        self.module_.eval()  # callbacks predict in training
         with torch.inference_mode(), self.computing():
             for batch in batches:
                 yield batch.rows, function(batch).float().cpu().numpy()

@@ -1,75 +1,15 @@
 """Prediction: a trained net applied to all data, in batches and in order."""
 
 import numpy as np
-import torch
 
 from ..._core._ragged import span_index
-from .._batches import (
-    BucketLoader,
-    PrecomputedTypes,
-    SequenceDataset,
-)
+from .._batches import BucketLoader, SequenceDataset
 
 # Rows of a type table per forward pass.
 _TYPES_PER_BATCH = 16_384
 
 
-class TypeVectors:
-    """Vectors of all types, instead of the input of a network.
-
-    Parameters
-    ----------
-    vectors : list of (values, known)
-        Tensors with one row per type.
-    known : dict of str to ndarray of bool
-        Known types, by level.
-    """
-
-    def __init__(self, vectors, known):
-        self._vectors, self.known = vectors, known
-
-    def batch(self, types, send):
-        """Return the `PrecomputedTypes` vectors of some types."""
-        rows = send(types)
-        return PrecomputedTypes(
-            (values[rows], known[rows]) for values, known in self._vectors
-        )
-
-
-def compute_types(net, data):
-    """Compute the vectors of trainable type-level sources once per occurring type.
-
-    For prediction only: in training the weights change from batch to batch. Returns
-    `data`.
-    """
-    for i, source in enumerate(data.trained):
-        used = np.unique(source.codes)
-        if source.reads_types and len(used):
-            network = net.module_.trained[i].eval()
-            with torch.inference_mode(), net.computing():
-                vectors = _all_types(network, source.pieces, used, data)
-            data.trained[i] = source._replace(pieces=vectors)
-    return data
-
-
-def _all_types(network, pieces, used, data):
-    whole = []
-    for start in range(0, len(used), _TYPES_PER_BATCH):
-        types = used[start : start + _TYPES_PER_BATCH]
-        outputs = network(pieces.batch(types, data.send))
-        if not whole:
-            n = len(pieces.known["type"])
-            whole = [
-                [part.new_zeros(n, *part.shape[1:]) for part in v] for v in outputs
-            ]
-        rows = data.send(types)
-        for tables, parts in zip(whole, outputs, strict=True):
-            for table, part in zip(tables, parts, strict=True):
-                table[rows] = part
-    return TypeVectors(whole, pieces.known)
-
-
-def run(net, data, function, dim, *, per_token=False):
+def predict_rows(net, data, function, dim, *, per_token=False):
     """Apply a function of batches to all rows, or to all of their tokens.
 
     Parameters
@@ -118,7 +58,7 @@ def run_mixer(net, data, pick, dim):
 
     if not data.is_static or net.module_.mixer.attention == "context":
         level = "sequence" if data.level == "sequence" else "token"
-        return run(net, data, mix, dim, per_token=True), level
+        return predict_rows(net, data, mix, dim, per_token=True), level
     used = np.flatnonzero(data.tokens.type_counts())
     parts = np.array_split(used, max(1, -(-len(used) // _TYPES_PER_BATCH)))
     batches = (data.type_batch(part) for part in parts if len(part))

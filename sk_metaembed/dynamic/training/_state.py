@@ -5,14 +5,14 @@ from copy import copy
 from torch import nn
 
 from ..._training._net_state import net_state_dict, restore_net
-from ._net import SETTINGS
+from ._net import KEPT_PARAMETERS
 
 
 def net_parts(net):
     """Return a trained net as plain values and tensors, for `restore`."""
     plain, tensors = net_state_dict(net)
     plain["network"] = net.get_params_for("module")
-    plain["settings"] = {name: getattr(net, name) for name in SETTINGS}
+    plain["settings"] = {name: getattr(net, name) for name in KEPT_PARAMETERS}
     plain["loss"] = net.criterion__kind
     return plain, tensors
 
@@ -22,12 +22,12 @@ def restore(net, plain, tensors):
     # Parameters of the estimator may have changed since fit.
     network = plain["network"]
     vars(net).update({f"module__{name}": value for name, value in network.items()})
-    vars(net).update({name: plain["settings"][name] for name in SETTINGS})
+    vars(net).update({name: plain["settings"][name] for name in KEPT_PARAMETERS})
     net.criterion__kind = plain["loss"]
-    opened = network["trained"].opened
-    files = [i for i, source in enumerate(opened) if hasattr(source, "source")]
+    prepared = network["trained"].prepared
+    files = [i for i, source in enumerate(prepared) if hasattr(source, "source")]
     light = copy(network["trained"])  # without sources that are read from files
-    light.opened = [_Empty() if i in files else o for i, o in enumerate(opened)]
+    light.prepared = [_Empty() if i in files else p for i, p in enumerate(prepared)]
     net.is_loading_ = True
     restore_net(
         net,

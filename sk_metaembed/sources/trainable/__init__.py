@@ -1,1 +1,23 @@
-"""Sources that are trained with the network of a Dynamic* estimator."""
+"""Sources that are trained with the network of a Dynamic* estimator.
+
+A trainable source has the method ``prepare(tokens)``, which is called with the
+TokenSequences of the training fold. It returns a small object that can be pickled, and
+that has
+
+``dims``, ``levels``
+    Dimension and level of each kind of vectors, by name. Levels are "token" or
+    "sequence", or all are "type".
+``lr``
+    The learning rate of its weights.
+``network()``
+    Returns a new torch Module. Called with a batch of pieces, the module returns a pair
+    (values, known) of tensors for each entry of ``dims``. A module that draws random
+    numbers should use `generator_on` and have the attribute ``takes_generator = True``;
+    training of other modules is limited to one thread at a time, because they draw from
+    the default generators of torch.
+``pieces(tokens)``
+    Returns the input of the network: an object with ``batch(rows, send)``, which
+    returns the pieces of some sequences, or of some types if the level is "type"; and
+    ``known``, a dict from level to an array of bool. If its types differ from those of
+    the tokens it also has ``codes``, an array with the type of each token.
+"""

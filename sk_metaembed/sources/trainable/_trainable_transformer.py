@@ -176,7 +176,7 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     transformers, for `TransformerEmbedding` and other libraries.
 
     An estimator calls one method of a trainable source, ``prepare(tokens)``, so other
-    networks can be trained in the same way: see `sk_metaembed.dynamic`.
+    networks can be trained in the same way: see `sk_metaembed.sources.trainable`.
 
     Examples
     --------
