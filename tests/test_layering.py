@@ -49,6 +49,7 @@ GROUND = {"_core", "_io", "_kernels", "_training"}
 # Other private modules that a room may import, each with the reason.
 OPEN = {
     "sequences._split_numba": "compiled code, loaded where it is called",
+    "meta._stacked_folds": "loads scikit-learn's splitters, so it is imported in fit",
     "meta._stacked_models": "loads scikit-learn's models, so it is imported in fit",
 }
 

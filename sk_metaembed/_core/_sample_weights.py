@@ -6,8 +6,11 @@ from sklearn.utils.validation import has_fit_parameter
 def weight_params(model, sample_weight):
     """Return the parameters of fit that pass weights to all steps that take them.
 
-    Raises ValueError if the last step does not take them. Pipelines can be nested.
+    None has none. Raises ValueError if the last step does not take weights. Pipelines
+    can be nested.
     """
+    if sample_weight is None:
+        return {}
     last = model
     while hasattr(last, "steps") and not has_fit_parameter(last, "sample_weight"):
         last = last.steps[-1][1]

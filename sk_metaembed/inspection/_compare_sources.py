@@ -21,7 +21,7 @@ from .._core._sklearn import safe_indexing
 from .._core._targets import check_target, is_continuous, no_warning_of_rare_classes
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._api import equal_rows, read_classes, read_numbers
-from ..meta._stacked_models import make_folds
+from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
 from ..sequences import Block, EmbeddedSequences, Tokenizer
 from ..sources import (
@@ -170,7 +170,7 @@ def compare_sources(
             f"y must have one column, got shape {target.y.shape}. Compare "
             "for each column separately."
         )
-    folds = make_folds(cv, target, groups, copies, random_state).folds
+    folds = make_folds(cv, target, groups, copies, random_state).pairs
     if len(folds) < 2:
         raise ValueError(
             f"needs at least two folds for intervals; cv={short_repr(cv)} "

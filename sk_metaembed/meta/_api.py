@@ -1,14 +1,18 @@
-"""What other rooms may use of this one, in addition to its public names."""
+"""What other rooms may use of this one, in addition to its public names.
 
-from ._stacked_decisions import decisions, refuse_pairs_of_classes
+They import `_stacked_folds` and `_stacked_models` by their own names: these load
+modules of scikit-learn that only `fit` needs.
+"""
+
+from ._stacked_decisions import decision_values, refuse_pairs_of_classes
 from ._stacked_rows import equal_rows
-from ._stacked_targets import expected, predicted, read_classes, read_numbers
+from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
 
 __all__ = [
-    "decisions",
+    "decision_values",
     "equal_rows",
-    "expected",
     "predicted",
+    "probabilities",
     "read_classes",
     "read_numbers",
     "refuse_pairs_of_classes",

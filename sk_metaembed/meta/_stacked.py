@@ -33,9 +33,9 @@ from ..sequences import (
     TokenSequences,
 )
 from ..sequences._api import tokens_of
-from ._stacked_decisions import decisions
-from ._stacked_rows import VECTORS, StackRows, equal_rows, in_form, of_name
-from ._stacked_targets import expected, predicted, read_classes, read_numbers
+from ._stacked_decisions import decision_values
+from ._stacked_rows import FORMS, StackRows, equal_rows, in_form, of_name
+from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +63,15 @@ class _BaseStacked(
 ):
     """Fit a model per source and learn the weights of their sum.
 
+    The sources are the blocks of X, as `EmbeddingUnion` returns them.
+
     A subclass has ``_read_target(y, n_rows, sample_weight)``, which returns a `Target`,
     and ``_column_labels()``.
     """
 
     _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit"]), None],
+        # A list gets an error that says where it belongs.
+        "estimator": [HasMethods(["fit"]), list, tuple, None],
         "models": [list, tuple, None],
         "concat": ["boolean"],
         "tfidf": ["boolean"],
@@ -181,8 +184,8 @@ class _BaseStacked(
             Decision values or numbers, with the columns of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        values = [each + self._target.center for each in self._each(X)]
-        return np.hstack(values).astype(np.float32)
+        values = np.hstack([v + self._target.center for v in self._model_values(X)])
+        return values.astype(np.float32)
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -226,59 +229,44 @@ class _BaseStacked(
         decisions : ndarray of shape (n_models, len(rows), n_columns)
             The out-of-fold predictions of each model for these rows.
         """
+        from ._stacked_folds import given_pairs, make_folds, pairs_of_part
         from ._stacked_models import fit_members, fit_weights, row_weights
 
-        StackRows(X)  # raises for an input of another kind
-        kept, given_folds = np.arange(len(X)), None
+        rows = StackRows(X)
+        kept, cv = np.arange(len(X)), self.cv
         if sample_weight is not None:
             sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             kept = np.flatnonzero(sample_weight)
         if len(kept) < len(X):
-            y = check_target(y, len(X))
+            y = check_target(y, len(X))  # an array, whose rows can be taken
             check_consistent_length(y, groups)
-            given_folds = self._given_folds(y, groups, kept)
+            if not isinstance(cv, Integral | None):  # it divides all rows
+                cv = pairs_of_part(given_pairs(cv, y, groups), kept)
             X, y, sample_weight = X[kept], y[kept], sample_weight[kept]
             groups = None if groups is None else np.asarray(groups)[kept]
-        rows = StackRows(X)
+            rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
         target = self._read_target(y, len(X), sample_weight)
-        folds = self._folds(X, target, groups, given_folds)
+        copies = equal_rows(X)
+        folds = make_folds(cv, target, groups, copies, self.random_state)
+        if not folds.pairs and groups is None and copies is not None:
+            _warn_of_equal_rows(copies)
         members = self._members(rows)
         fitted = fit_members(members, rows, target, folds, sample_weight, self.n_jobs)
         decisions = np.stack([each.decisions for each in fitted])
-        counted = folds.held_out * row_weights(target, sample_weight)
+        held_out_weights = folds.held_out * row_weights(target, sample_weight)
         names = [member.name for member in members]
-        weights = fit_weights(decisions, target, counted, self._usual(names))
+        defaults = self._default_weights(names)
+        weights = fit_weights(decisions, target, held_out_weights, defaults)
         by_name = dict(zip(names, fitted, strict=True))
         self.estimators_ = {name: each.model for name, each in by_name.items()}
         self._forms = {name: each.form for name, each in by_name.items()}
         self.scores_ = {name: each.score for name, each in by_name.items()}
         self.weights_ = dict(zip(names, weights.tolist(), strict=True))
-        self._target = target.first_row()  # for predictions
+        self._target = target.for_predictions()
         return kept, decisions + target.center
-
-    def _given_folds(self, y, groups, kept):
-        """Return the folds of `cv` with the kept rows only, None if it is a number."""
-        from ._stacked_models import folds_of_part, given_folds
-
-        if isinstance(self.cv, Integral | None):
-            return None
-        return folds_of_part(given_folds(self.cv, y, groups), kept)
-
-    def _folds(self, X, target, groups, given):
-        """Return the `Folds` of the rows; `given` are those of `cv`, if known."""
-        from ._stacked_models import as_folds, make_folds
-
-        copies = equal_rows(X)
-        if given is None:
-            folds = make_folds(self.cv, target, groups, copies, self.random_state)
-        else:
-            folds = as_folds(given, target)
-        if not folds.folds and groups is None and copies is not None:
-            _warn_of_equal_rows(copies)
-        return folds
 
     def _members(self, rows):
         """Return the `Member` for each model, unfitted."""
@@ -316,6 +304,12 @@ class _BaseStacked(
         is_kind, kind = is_regressor, "regressors"
         if is_classifier(self):
             is_kind, kind = is_classifier, "classifiers"
+        if isinstance(self.estimator, list | tuple):
+            raise ValueError(
+                f"estimator is one model, which is fitted for each source; got "
+                f"{short_repr(self.estimator)}. Put sources into an EmbeddingUnion "
+                "before this step, and further models into `models`."
+            )
         models = [model for _, model in self.models or ()]
         if self.estimator is not None:
             models.append(self.estimator)
@@ -323,17 +317,18 @@ class _BaseStacked(
             if not hasattr(model, "fit") or not is_kind(model):
                 raise ValueError(f"estimator and models must be {kind}, got {model!r}.")
 
-    def _usual(self, names):
+    def _default_weights(self, names):
         """Return the default weights, to which few rows shrink the learned ones.
 
-        Only the concatenation counts, or the only source; without sources, all models
-        count equally.
+        Only the concatenation counts, or the only source. Several sources without
+        concatenation count equally; without sources, all models do.
         """
-        if _CONCAT in names and len(self.dims_in_) > 1 and self.concat:
-            usual = [name == _CONCAT for name in names]
+        # The names do not show it: a model of `models` may be called "concat".
+        if self.concat and len(self.dims_in_) > 1:
+            counts = [name == _CONCAT for name in names]
         else:
-            usual = [not self.dims_in_ or name in self.dims_in_ for name in names]
-        return np.array(usual) / np.sum(usual)
+            counts = [not self.dims_in_ or name in self.dims_in_ for name in names]
+        return np.array(counts) / np.sum(counts)
 
     def _rows(self, X):
         """Return the `StackRows` of X, which must be of the kind seen in fit."""
@@ -342,20 +337,19 @@ class _BaseStacked(
             raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
         return StackRows(X, self.dims_in_)
 
-    def _each(self, X):
+    def _model_values(self, X):
         """Return the decision values of each model, (n_rows, n_columns)."""
         rows = self._rows(X)
         if not len(X):
             return [np.zeros((0, self._target.columns.shape[1]))] * len(self._forms)
+        return self._values_of(rows.read)
+
+    def _values_of(self, read):
+        """Return the decision values of each model; `read` is as of `StackRows`."""
         return [
-            decisions(model, rows.read(name, self._forms[name])) - self._target.center
+            decision_values(model, read(name, self._forms[name])) - self._target.center
             for name, model in self.estimators_.items()
         ]
-
-    @property
-    def _vector_forms(self):
-        """The forms of the models that read vectors of sources, by model."""
-        return {name: form for name, form in self._forms.items() if form in VECTORS}
 
     def _sum(self, values):
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
@@ -377,16 +371,18 @@ class _BaseStacked(
             Decision values, with one column for two classes, or numbers.
         """
         check_is_fitted(self)
-        each = np.split(np.asarray(columns), len(self.weights_), axis=1)
+        values = np.split(np.asarray(columns), len(self.weights_), axis=1)
         center = self._target.center
-        return self._sum([values - center for values in each]) + center
+        return self._sum([v - center for v in values]) + center
 
     def _decide(self, X):
         check_is_fitted(self)
-        return self._sum(self._each(X))
+        return self._sum(self._model_values(X))
 
     # Models that read tokens are not functions of the vectors.
-    @available_if(lambda self: len(self._vector_forms) == len(self.estimators_))
+    @available_if(
+        lambda self: all(FORMS[f].reads == "vectors" for f in self._forms.values())
+    )
     def word_parts(
         self, X: EmbeddedSequences
     ) -> tuple[NDArray[np.float32], list[tuple[Block, NDArray[np.float64] | None]]]:
@@ -414,7 +410,7 @@ class _BaseStacked(
         ends = np.cumsum([*self.dims_in_.values()])[:-1]
         rows = sequences.tokens.segment_ids()
         values, scaled = [], []
-        for form in sorted({*self._vector_forms.values()}):
+        for form in sorted({*self._forms.values()}):
             for part, (block, factors) in zip(
                 np.split(pooled, ends, axis=1), parts, strict=True
             ):
@@ -437,18 +433,14 @@ class _BaseStacked(
         ndarray of shape (n_rows, n_columns)
             Decision values, with one column for two classes, or numbers.
         """
-        forms = sorted({*self._vector_forms.values()})
+        forms = sorted({*self._forms.values()})
         ends = np.cumsum([*self.dims_in_.values()] * len(forms))[:-1]
         parts = iter(np.split(pooled, ends, axis=1))
         vectors = {
             form: {name: next(parts) for name in self.dims_in_} for form in forms
         }
-        center = self._target.center
-        values = [
-            decisions(model, of_name(vectors[self._forms[name]], name)) - center
-            for name, model in self.estimators_.items()
-        ]
-        return self._sum(values) + center
+        values = self._values_of(lambda name, form: of_name(vectors[form], name))
+        return self._sum(values) + self._target.center
 
 
 def _warn_of_equal_rows(copies):
@@ -485,7 +477,8 @@ def _check_names(members):
 class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
-    There is one model per source, one of their concatenation ("concat"), and one each
+    The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
+    model per source, one of their concatenation ("concat"), and one each
     of the words and characters of the sequences ("words", "chars"). Their decision
     values are summed with nonnegative weights that are learned out of fold. An
     uninformative source gets a weight near 0, and a source with many dimensions does
@@ -579,9 +572,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     used if their loss is smaller by more than two standard errors. The penalty is
     ``C=10`` below 100 rows, where folds cannot distinguish penalties. From 100 rows on
     it is chosen out of fold from 1, 10 and 100: the value nearest to 10 whose loss is
-    within one standard error of the smallest loss [3]_. From 1,500 rows on it is the
-    value of smallest loss in one fold. For d dimensions of unit variance, these values
-    are divided by d. Standard errors are those of the difference of two losses by row.
+    within one standard error of the smallest loss [3]_. If the first fold holds out 300
+    rows or more, it is chosen in this fold alone: from the smallest on, the last value
+    before the loss stops falling. For d dimensions of unit variance, these values are
+    divided by d. Standard errors are those of the difference of two losses by row.
 
     A class with at most 10 rows, and at most a tenth of the rows of the largest class,
     is rare if two other classes are not. Models are fitted on its rows too, but these
@@ -669,7 +663,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             Classes; for sets of labels, an indicator matrix of the labels with a
             probability above one half.
         """
-        decisions = self._decide(X)
+        decisions = self._decide(X)  # raises if it is not fitted
         return predicted(self._target, decisions)
 
     def predict_proba(self, X: Input) -> NDArray[np.float64]:
@@ -687,10 +681,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             labels, which have one probability per label.
         """
         decisions = self._decide(X)
-        probabilities = expected(self._target, decisions)
-        if self._target.is_binary:
-            return np.hstack([1 - probabilities, probabilities])
-        return probabilities
+        return probabilities(self._target, decisions)
 
     def decision_function(self, X: Input) -> NDArray[np.float64]:
         """Return the weighted sums of the models' decision values.
@@ -718,7 +709,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
-    There is one model per source, one of their concatenation ("concat"), and one each
+    The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
+    model per source, one of their concatenation ("concat"), and one each
     of the words and characters of the sequences ("words", "chars"). Their predictions
     are summed with nonnegative weights that are learned out of fold.
 
@@ -805,8 +797,9 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     used if their loss is smaller by more than two standard errors. The penalty is
     ``alpha=0.1`` below 100 rows, where folds cannot distinguish penalties. From 100
     rows on it is chosen out of fold from 0.01, 0.1 and 1: the value nearest to 0.1
-    whose loss is within one standard error of the smallest loss [3]_. From 1,500 rows
-    on it is the value of smallest loss in one fold. For d dimensions of unit variance,
+    whose loss is within one standard error of the smallest loss [3]_. If the first fold
+    holds out 300 rows or more, it is chosen in this fold alone: from the largest on,
+    the last value before the loss stops falling. For d dimensions of unit variance,
     these values are multiplied by d. Standard errors are those of the difference of
     two losses by row.
 
@@ -862,7 +855,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         ndarray of shape (n_sequences,) or (n_sequences, n_columns)
             The predictions, in the shape of y.
         """
-        decisions = self._decide(X)
+        decisions = self._decide(X)  # raises if it is not fitted
         return predicted(self._target, decisions)
 
     def __sklearn_tags__(self):

@@ -6,8 +6,6 @@ from sklearn.utils import get_tags
 
 from .._core._sample_weights import weight_params
 
-# Forms of rows for a user's models: the containers that the stack receives.
-WHOLE = ("tokens", "sequences")
 _LEAST_PROBABILITY = 1e-6
 
 
@@ -23,9 +21,7 @@ class PerLabel(BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Fit a model per label, or store a constant for labels of all or no rows."""
-        params = {}
-        if sample_weight is not None:
-            params = weight_params(self.estimator, sample_weight)
+        params = weight_params(self.estimator, sample_weight)
         self.models_ = []
         for column in y.T:
             n, n_positive = len(column), int(np.count_nonzero(column))
@@ -43,7 +39,7 @@ class PerLabel(BaseEstimator):
         columns = [
             np.full((X.shape[0], 1), model)
             if isinstance(model, float)
-            else decisions(model, X)
+            else decision_values(model, X)
             for model in self.models_
         ]
         return np.hstack(columns)
@@ -55,13 +51,13 @@ def decides_labels(estimator):
     return has_values and get_tags(estimator).classifier_tags.multi_label
 
 
-def decisions(model, X):
+def decision_values(model, X):
     """Return decision values or predictions, (n_rows, n_columns).
 
     `model` is fitted, or a list of models, whose mean values are returned.
     """
     if isinstance(model, list):
-        return np.mean([decisions(each, X) for each in model], axis=0)
+        return np.mean([decision_values(each, X) for each in model], axis=0)
     if hasattr(model, "steps") and isinstance(model[-1], PerLabel):
         return model[-1].decide(model[:-1].transform(X))
     if isinstance(model, PerLabel):

@@ -1,6 +1,8 @@
 """The rows of a stack, in the forms that its models read."""
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,17 +10,47 @@ from .._core._arrays import normalize_rows, pair_features
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._api import block_dims, check_embedded, tokens_of
+from ._ngram_features import CharacterFeatures, WordFeatures
 
-# Forms of the vectors of sources.
-VECTORS = ("row", "dimension", "given")
+
+def _scaler():
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler()
+
+
+class Form(NamedTuple):
+    """A form of the rows of a stack, and how a model of it is fitted.
+
+    Attributes
+    ----------
+    reads : {"vectors", "tokens", "input"}
+        The vectors of a source or of all sources, the tokens, or X itself.
+    make_features : callable or None
+        Returns the transformer before the model, which needs no y.
+    per_fold : bool
+        Whether one model per fold is fitted, whose mean counts.
+    """
+
+    reads: str
+    make_features: Callable | None = None
+    per_fold: bool = False
+
+
+FORMS = {
+    "row": Form("vectors"),  # of unit length
+    "dimension": Form("vectors", _scaler),  # scaled to unit variance
+    "given": Form("vectors"),
+    "words": Form("tokens", WordFeatures),
+    "chars": Form("tokens", CharacterFeatures),
+    # Of `models`:
+    "tokens": Form("tokens", per_fold=True),
+    "sequences": Form("input", per_fold=True),
+}
 
 
 class StackRows:
-    """The rows of an input of a stack.
-
-    A form is "row", for vectors of unit length; "dimension" or "given", for vectors as
-    they are, which a model scales or not; "sequences", for X itself; or any other name,
-    for the tokens.
+    """The rows of an input of a stack, in each of the `FORMS`.
 
     Parameters
     ----------
@@ -64,9 +96,9 @@ class StackRows:
 
         Vectors are those of the source of this name, or of all sources side by side.
         """
-        if form == "sequences":
+        if FORMS[form].reads == "input":
             return self.X
-        if form not in VECTORS:
+        if FORMS[form].reads == "tokens":
             tokens = tokens_of(self.sequences)
             return SequencePairs(tokens) if self.are_pairs else tokens
         return of_name(self.vectors(form), name)

@@ -1,7 +1,9 @@
 """Targets of a stack: columns to predict, and the link from decision values to them.
 
 Decision values have one column for two classes and for each label of a set of labels,
-the log odds; one per class for more classes; and one per column of numbers.
+the log odds; one per class for more classes; and one per column of numbers. Those of
+numbers are relative to `Target.center`: it is subtracted from the output of each model
+and added by `predicted`.
 """
 
 from dataclasses import dataclass, replace
@@ -36,10 +38,10 @@ class Target:
         The rows on which models are compared: without rows of rare classes.
     classes : ndarray or None
         Classes, or the numbers of the labels; None for numbers.
-    center : ndarray of float64, shape (n_columns,)
-        The mean of numbers, 0 for the others. Decision values are relative to it.
-    scale : ndarray of float64, shape (n_columns,)
-        The unit of the errors of numbers: their standard deviation. 1 for the others.
+    center : ndarray of float64, shape (n_columns,), or 0.0
+        The mean of numbers, 0.0 for the others.
+    scale : ndarray of float64, shape (n_columns,), or 1.0
+        The unit of the errors of numbers: their standard deviation. 1.0 for the others.
     """
 
     kind: str
@@ -65,8 +67,11 @@ class Target:
         """The number of classes whose rows are counted, if there are more than two."""
         return np.count_nonzero(self.columns[self.counted].any(axis=0))
 
-    def first_row(self):
-        """Return the target with its first row only, for predictions."""
+    def for_predictions(self):
+        """Return the target without its rows, except one.
+
+        The dtype and the shape of predictions are read from it.
+        """
         parts = {name: getattr(self, name)[:1] for name in ("y", "columns", "counted")}
         return replace(self, **parts)
 
@@ -100,6 +105,12 @@ def expected(target, decisions):
     if target.kind == "numbers":
         return decisions
     return softmax(decisions, axis=-1) if target.is_exclusive else expit(decisions)
+
+
+def probabilities(target, decisions):
+    """Return the probabilities of the classes or labels, (n_rows, n_classes)."""
+    values = expected(target, decisions)
+    return np.hstack([1 - values, values]) if target.is_binary else values
 
 
 def losses(target, decisions, columns):

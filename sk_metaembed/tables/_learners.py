@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from ..meta._api import decisions
+from ..meta._api import decision_values
 from ._boosted_rows import boosted_decisions, is_fast
 
 _ROUNDS = 100
@@ -211,13 +211,13 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
 
         estimator = MultiOutputRegressor(estimator)
     models, values = _stacked_models.fit_on_folds(
-        estimator, X, target, folds, sample_weight, _without_empty_columns
+        estimator, X, target, folds, sample_weight, change_rows=_without_empty_columns
     )
     return Learned(models, values, folds.held_out)
 
 
 def _without_empty_columns(part):
-    """Return rows with 0 in columns without numbers, which boosting refuses."""
+    """Write 0 into columns without numbers, which boosting refuses; return the rows."""
     part[:, np.isnan(part).all(axis=0)] = 0
     return part
 
@@ -227,5 +227,7 @@ def decide(model, X):
     if isinstance(model, Trees):
         return model.decide(X)
     return (
-        boosted_decisions(model, X) if is_fast(model, len(X)) else decisions(model, X)
+        boosted_decisions(model, X)
+        if is_fast(model, len(X))
+        else decision_values(model, X)
     )

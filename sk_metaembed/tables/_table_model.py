@@ -26,7 +26,7 @@ from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_target
-from ..meta._api import expected, predicted, read_classes, read_numbers
+from ..meta._api import predicted, probabilities, read_classes, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         estimator instance
             The fitted estimator.
         """
-        from ..meta._stacked_models import make_folds
+        from ..meta._stacked_folds import make_folds
 
         table: NDArray[np.float32] = validate_data(
             self, X, dtype=np.float32, ensure_all_finite="allow-nan"
@@ -114,15 +114,15 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
 
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
         values = np.stack([each.decisions for each in learned.values()])
-        usual = np.full(len(learned), 1 / len(learned))
-        rows = held_out * row_weights(target, sample_weight)
-        found = fit_weights(values, target, rows, usual)
+        defaults = np.full(len(learned), 1 / len(learned))
+        held_out_weights = held_out * row_weights(target, sample_weight)
+        found = fit_weights(values, target, held_out_weights, defaults)
         self.weights_ = dict(zip(learned, found.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
         score = partial(held_out_score, target, held_out, sample_weight)
         self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
         self.scores_["sum"] = score(np.tensordot(found, values, 1))
-        self._target = target.first_row()
+        self._target = target.for_predictions()
 
     def _tasks(self, X, target, folds, sample_weight, rng):
         """Return a call that fits each learner, by name."""
@@ -334,7 +334,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
             Classes; for sets of labels, an indicator matrix of the labels with a
             probability above one half.
         """
-        values = self._decide(X)
+        values = self._decide(X)  # raises if it is not fitted
         return predicted(self._target, values)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -352,10 +352,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
             labels, which have one probability per label.
         """
         values = self._decide(X)
-        probabilities = expected(self._target, values)
-        if self._target.is_binary:
-            return np.hstack([1 - probabilities, probabilities])
-        return probabilities
+        return probabilities(self._target, values)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the weighted sums of the learners' log odds.
@@ -476,7 +473,7 @@ class TableRegressor(RegressorMixin, _TableModel):
         ndarray of shape (n_rows,) or (n_rows, n_columns)
             The predictions, in the shape of y.
         """
-        values = self._decide(X)
+        values = self._decide(X)  # raises if it is not fitted
         return predicted(self._target, values)
 
     def __sklearn_tags__(self):

@@ -35,7 +35,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed._core._targets import no_warning_of_rare_classes
-from sk_metaembed.meta._stacked_models import make_folds
+from sk_metaembed.meta._stacked_folds import make_folds
 from sk_metaembed.meta._stacked_targets import read_classes
 
 LABELS = np.array(["no", "perhaps", "yes"])
@@ -381,7 +381,7 @@ def test_rare_classes_do_not_change_the_folds_of_other_rows(kind):
         groups, copies = (each if each is None else each[:n] for each in units[kind])
         with no_warning_of_rare_classes():
             target = read_classes(y[:n], n)
-        parts = make_folds(None, target, groups, copies, 0).folds
+        parts = make_folds(None, target, groups, copies, 0).pairs
         folds.append([test[test < 87].tolist() for _, test in parts])
         if copies is not None or groups is not None:
             group_of = copies if groups is None else groups
@@ -608,6 +608,7 @@ class OnlyPredicts(ClassifierMixin, BaseEstimator):
         ({"y": np.full((60, 2), 3)}, {}, "must have one column of classes, or be an"),
         ({}, {"estimator": StandardScaler()}, "must be classifiers, got StandardScal"),
         ({}, {"models": [("r", Ridge())]}, "must be classifiers, got Ridge"),
+        ({}, {"estimator": [("a", Ridge())]}, "Put sources into an EmbeddingUnion"),
         ({}, {"estimator": OnlyPredicts()}, "decision_function or predict_proba"),
         ({}, {"cv": ShuffleSplit(2, random_state=0)}, "must hold out every row once"),
         ({"names": ["a", "concat"]}, {}, "two models are named 'concat'.*concat=False"),

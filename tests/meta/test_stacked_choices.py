@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_metaembed.meta._stacked_models import _is_clearly_less, _usual_of_best
+from sk_metaembed.meta._stacked_models import _is_clearly_less, _nearest_to_default
 
 NOISE = np.tile([-1.0, 1.0], 50)
 ERROR = NOISE.std(ddof=1) / np.sqrt(len(NOISE))  # the standard error of a mean of NOISE
@@ -26,4 +26,4 @@ def test_too_few_rows_show_nothing(few):
 def test_the_default_is_kept_within_one_standard_error(n_errors, expected):
     error = NOISE.std() / np.sqrt(len(NOISE))
     best, usual, worst = np.zeros(100), NOISE + n_errors * error, np.ones(100)
-    assert _usual_of_best(np.stack([best, usual, worst])) == expected
+    assert _nearest_to_default(np.stack([best, usual, worst])) == expected

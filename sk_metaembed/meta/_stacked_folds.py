@@ -1,0 +1,153 @@
+"""The folds of a stack: rows of rare classes, equal rows and groups are not divided.
+
+Imported when an estimator is fitted, because it loads `sklearn.model_selection`.
+"""
+
+import warnings
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.utils import check_random_state
+
+_FOLDS = 5
+_FEW_FOLDS = 3  # with many rows, which need no large training parts
+MANY_ROWS = 1500
+_ENOUGH_ROWS = 300  # in a fold, to choose a model by it alone
+
+
+class Folds(NamedTuple):
+    """A division of the training rows into folds.
+
+    Attributes
+    ----------
+    pairs : list of (train, test)
+        Positions of rows.
+    held_out : ndarray of bool, shape (n_rows,)
+        Whether a model has not seen the row. The only rows of a class are in every
+        training part.
+    """
+
+    pairs: list
+    held_out: np.ndarray
+
+    @property
+    def large(self):
+        """The first pair, if it is large enough to choose a model by; else None."""
+        is_large = self.pairs and len(self.pairs[0][1]) >= _ENOUGH_ROWS
+        return self.pairs[0] if is_large else None
+
+
+def make_folds(cv, target, groups, copies, random_state):
+    """Return the `Folds` of a target's rows, with all classes in training parts.
+
+    `copies` has the same number for equal rows, which are in one fold unless there are
+    `groups`; it is None if there are none.
+    """
+    labels = target.y if target.kind == "classes" else None
+    if cv is None or isinstance(cv, Integral):
+        if cv is None:
+            has_many = np.count_nonzero(target.counted) >= MANY_ROWS
+            cv = _FEW_FOLDS if has_many else _FOLDS
+        rng = check_random_state(random_state)
+        pairs = _divide(cv, labels, target.counted, groups, copies, rng)
+    else:
+        pairs = given_pairs(cv, target.y, groups)
+    if labels is not None:
+        codes = np.unique(labels, return_inverse=True)[1]
+        pairs = [_with_all_classes(codes, *pair) for pair in pairs]
+    pairs = [(train, test) for train, test in pairs if len(train) and len(test)]
+    held_out = np.zeros(len(target.y), dtype=bool)
+    for _, test in pairs:
+        held_out[test] = True
+    return Folds(pairs, held_out)
+
+
+def given_pairs(cv, y, groups):
+    """Return (train, test) of a splitter or an iterable, each row in one test part."""
+    splitter = check_cv(cv)
+    pairs = list(splitter.split(np.zeros(len(y)), y, groups))
+    held_out = np.concatenate([test for _, test in pairs]).astype(int)
+    counts = np.bincount(held_out, minlength=len(y))
+    wrong = np.flatnonzero(counts != 1)
+    if len(wrong):
+        raise ValueError(
+            f"cv must hold out every row once, but {splitter!r} holds out "
+            f"row {wrong[0]} {counts[wrong[0]]} times. Use a splitter such as "
+            "StratifiedKFold or GroupKFold."
+        )
+    return pairs
+
+
+def pairs_of_part(pairs, rows):
+    """Return pairs of some rows only, as positions in these rows, which are sorted."""
+    return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
+
+
+def _divide(n_folds, labels, counted, groups, copies, rng):
+    """Return (train, test) pairs; none if no row can be held out.
+
+    Rows that must stay together (a group, or equal rows) are one unit. Units with a
+    counted row are divided first, stratified; the others are then spread evenly, so
+    that they cannot change the first division.
+    """
+    together = copies if groups is None else groups
+    if together is None:
+        together = np.arange(len(counted))
+    _, first, units = np.unique(together, return_index=True, return_inverse=True)
+    rows = np.flatnonzero(counted)
+    if groups is None:  # equal rows count once
+        rows = rows[np.unique(units[rows], return_index=True)[1]]
+    fold_of_unit = np.full(len(first), -1)
+    fold_of_unit[units[rows]] = _fold_of_row(
+        n_folds,
+        None if labels is None else labels[rows],
+        len(rows),
+        None if groups is None else units[rows],
+        rng,
+    )
+    n_folds = fold_of_unit.max() + 1
+    uncounted = rng.permutation(np.flatnonzero(fold_of_unit < 0))
+    if len(uncounted):
+        order = np.argsort(labels[first[uncounted]], kind="stable")
+        fold_of_unit[uncounted[order]] = np.arange(len(uncounted)) % n_folds
+    folds = fold_of_unit[units]
+    numbers = range(n_folds) if n_folds > 1 else ()
+    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers]
+
+
+def _fold_of_row(n_folds, labels, n_rows, groups, rng):
+    """Return the number of the fold that holds out each row, 0 if there is one only.
+
+    There are at most as many folds as units, and as rows of the largest class.
+    """
+    n_units = n_rows if groups is None else len(np.unique(groups))
+    if labels is not None:
+        n_units = min(n_units, int(np.unique(labels, return_counts=True)[1].max()))
+    n_folds = min(n_folds, n_units)
+    fold_of_row = np.zeros(n_rows, dtype=int)
+    if n_folds < 2:
+        return fold_of_row
+    kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
+    kind = kinds[(labels is not None) + 2 * (groups is not None)]
+    splitter = kind(n_folds, shuffle=True, random_state=rng)
+    with warnings.catch_warnings():
+        # Classes with fewer rows than folds are as intended.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        pairs = splitter.split(np.zeros(n_rows), labels, groups)
+        for i, (_, test) in enumerate(pairs):
+            fold_of_row[test] = i
+    return fold_of_row
+
+
+def _with_all_classes(codes, train, test):
+    """Return a pair whose training part also has the rows of classes it lacks."""
+    lacking = ~np.isin(codes[test], codes[train])
+    return np.concatenate([train, test[lacking]]), test[~lacking]
