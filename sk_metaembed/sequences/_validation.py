@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Literal
 
@@ -306,12 +307,33 @@ def check_tokens(
         )
     if isinstance(X, TokenSequences):
         return X
-    rows, absent = check_cells([read_rows(X)], [_column_label(X)], missing=missing)
+    given = read_rows(X)
+    rows, absent = check_cells([given], [_column_label(X)], missing=missing)
     if rows and isinstance(rows[0], str):
         tokens = (split or words_splitter(False, prepare_texts))(rows)
     else:
+        _warn_of_pairs(given)
         tokens = TokenSequences.from_lists(rows)
     return tokens._with_row_info(index=pandas_index(X), missing=absent)
+
+
+def _warn_of_pairs(rows):
+    """Warn of token lists that are tuples of two texts, probably pairs."""
+    _, first = first_present(rows)
+    if not isinstance(first, tuple):
+        return
+    pairs = [row for row in rows if not is_missing(row)]
+    texts = [text for pair in pairs for text in pair]
+    n_phrases = sum(len(text.split()) > 1 for text in texts)
+    if {*map(len, pairs)} == {2} and 2 * n_phrases > len(texts):
+        warnings.warn(
+            f"the rows are tuples of two texts, such as {short_repr(first)}, and each "
+            "row is read as two tokens. For pairs of texts, wrap the steps that read "
+            "them in a PairEncoder, or put PairEncoder(Tokenizer()) before a network; "
+            "for tokens, pass lists instead of tuples.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def count_missing(rows):

@@ -61,6 +61,28 @@ def test_rows_of_tokens(make_row):
     assert all(type(word) is str for word in tokens.types)
 
 
+def test_pairs_of_texts_are_named_in_a_warning():
+    pairs = [("is it on", "is it off"), ("on", "it is on")]
+    with pytest.warns(UserWarning, match="tuples .* such as .'is it on', 'is it off'"):
+        assert check_tokens(pairs).to_list() == [list(pair) for pair in pairs]
+    with pytest.warns(UserWarning, match="read as two tokens.*PairEncoder"):
+        check_tokens([None, *pairs], missing="empty")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("is", "on"), ("it", "is")],
+        [("New York", "is"), ("it", "is")],
+        [("red apple", "green tea"), ("red apple", "milk", "green tea")],
+        [["red apple", "green tea"], ["rye bread", "red apple"]],
+        [()],
+    ],
+)
+def test_other_rows_of_two_tokens_are_not(rows):
+    assert check_tokens(rows).to_list() == [list(row) for row in rows]
+
+
 def test_containers_pass_as_they_are():
     tokens = TokenSequences.from_lists(LISTS)
     assert check_tokens(tokens) is tokens
