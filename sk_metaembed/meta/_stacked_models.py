@@ -203,7 +203,7 @@ def _grid_of(estimator, X, form, target):
     make_features = FORMS[form].make_features
     features = make_features() if make_features else None
     dim = X.shape[1] if form == "dimension" else 1
-    if target.is_exclusive and target.n_common_classes == 2:
+    if target.has_column_per_class and target.n_common_classes == 2:
         # Half the sum of squares of one column of coefficients, in two.
         strengths = tuple(strength / 2 for strength in strengths)
     if estimator is not None:

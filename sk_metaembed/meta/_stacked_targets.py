@@ -53,8 +53,8 @@ class Target:
     scale: np.ndarray | float = 1.0
 
     @property
-    def is_exclusive(self):
-        """Whether the columns are classes of which one applies: more than two."""
+    def has_column_per_class(self):
+        """Whether each class has a column: of more than two classes, one per row."""
         return self.kind == "classes" and self.columns.shape[1] > 1
 
     @property
@@ -64,7 +64,7 @@ class Target:
 
     @property
     def n_common_classes(self):
-        """The number of classes whose rows are counted, if there are more than two."""
+        """The number of classes with a counted row, if each class has a column."""
         return np.count_nonzero(self.columns[self.counted].any(axis=0))
 
     def for_predictions(self):
@@ -104,7 +104,9 @@ def expected(target, decisions):
     """Return probabilities of the columns, or the values themselves for numbers."""
     if target.kind == "numbers":
         return decisions
-    return softmax(decisions, axis=-1) if target.is_exclusive else expit(decisions)
+    if target.has_column_per_class:
+        return softmax(decisions, axis=-1)
+    return expit(decisions)
 
 
 def probabilities(target, decisions):
@@ -121,7 +123,7 @@ def losses(target, decisions, columns):
     """
     if target.kind == "numbers":
         return np.square((decisions - columns) / target.scale).sum(axis=-1) / 2
-    if target.is_exclusive:
+    if target.has_column_per_class:
         chosen = (decisions * columns).sum(axis=-1)
         return logsumexp(decisions, axis=-1) - chosen
     return (np.logaddexp(0, decisions) - columns * decisions).sum(axis=-1)
@@ -134,6 +136,6 @@ def predicted(target, decisions):
         return numbers if np.ndim(target.y) == 2 else numbers[:, 0]
     if target.kind == "labels":
         return (decisions > 0).astype(target.y.dtype)
-    if target.is_exclusive:
+    if target.has_column_per_class:
         return target.classes[decisions.argmax(axis=1)]
     return target.classes[(decisions[:, 0] > 0).astype(int)]

@@ -129,7 +129,7 @@ class Trees(BaseEstimator):
         """Fit the trees, and predict each row by those that have not drawn it."""
         from sklearn.ensemble import ExtraTreesRegressor
 
-        self.kind_, self.is_exclusive_ = target.kind, target.is_exclusive
+        self.kind_, self.is_exclusive_ = target.kind, target.has_column_per_class
         is_number = target.kind == "numbers"
         self.forest_ = ExtraTreesRegressor(
             _TREES,
