@@ -28,7 +28,7 @@ def run_epochs(net, callbacks, train_set, valid_set, epochs):
     net.callbacks_, net.max_epochs = callbacks, epochs
     net.train_split = None if valid_set is None else predefined_split(valid_set)
     try:
-        net.partial_fit(train_set)
+        net.partial_fit(train_set)  # skorch's loop: `SequenceNet` lists its steps
     finally:
         net.callbacks_, net.max_epochs = before
         net.train_split = None

@@ -55,7 +55,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
     """Train a mixer of sources, an encoder and a head on y.
 
     A subclass has ``_make_target(y, weights)``, which returns the `BaseTarget` of y,
-    without the rows of weight 0. It may have, too,
+    without the rows of weight 0. It may also define
 
     - ``_target_kind``, the kind of y for `check_target`, or its own
       ``_read_target(y, X)``, which validates y;
@@ -199,7 +199,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         return self
 
     def _validate_params(self):
-        """Validate the parameters, also those that have constraints of their own."""
+        """Validate the parameters, the sizes of layers and `train_options`."""
         if isinstance(self.attention, list | tuple) or hasattr(self.attention, "fit"):
             raise InvalidParameterError(
                 f"attention={short_repr(self.attention)} is not a str. Sources are not "

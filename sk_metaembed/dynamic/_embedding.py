@@ -13,13 +13,7 @@ from .._core._decorators import rollback_on_error
 from .._core._sklearn import StrOptions
 from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta
-from ._parameters import (
-    Attention,
-    ClassWeight,
-    Encoder,
-    Gate,
-    MixerKind,
-)
+from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
 from ._targets import any_target
 from ._trainable import tokens_and_blocks
 

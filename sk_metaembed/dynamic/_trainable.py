@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..sequences import (
-    EmbeddedSequences,
-    SequencePairs,
-    TokenSequences,
-    check_tokens,
-)
+from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._api import check_embedded
 
 if TYPE_CHECKING:

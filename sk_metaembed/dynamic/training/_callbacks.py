@@ -3,12 +3,7 @@
 import math
 
 import torch
-from skorch.callbacks import (
-    Callback,
-    EarlyStopping,
-    GradientNormClipping,
-    LRScheduler,
-)
+from skorch.callbacks import Callback, EarlyStopping, GradientNormClipping, LRScheduler
 from skorch.utils import noop
 
 from ..._training._callbacks import cloned_callbacks
