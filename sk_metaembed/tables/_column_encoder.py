@@ -123,7 +123,12 @@ class ColumnEncoder(BaseEstimator):
     def read_floats(self, cells):
         """Return the numbers of cells, with a warning if some are of another kind."""
         if cells.dtype.kind == "M" and self.kind_.number_format is not None:
-            self._refuse(cells[~np.isnat(cells)])
+            dates = cells[~np.isnat(cells)]
+            if len(dates):
+                raise TypeError(
+                    f"column {self.name!r} had numbers in fit, but has dates, such as "
+                    f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
+                )
         floats = read_floats(cells, self.kind_)
         unread = unread_cells(cells, floats, self.kind_)
         if unread.any():
@@ -136,14 +141,6 @@ class ColumnEncoder(BaseEstimator):
                 stacklevel=2,
             )
         return floats
-
-    def _refuse(self, dates):
-        """Raise a TypeError if there are dates."""
-        if len(dates):
-            raise TypeError(
-                f"column {self.name!r} had numbers in fit, but has dates, such as "
-                f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
-            )
 
     def feature_names(self, target_names):
         """Return the names of the features."""

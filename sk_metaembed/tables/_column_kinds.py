@@ -5,12 +5,13 @@ read as in any batch.
 """
 
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core._messages import plural, short_repr
-from ._cells import as_texts, distinct, per_distinct, read_cells
+from ._cells import as_texts, distinct, per_distinct
 from ._dates import DateFormat, choose_dates, date_parts, parse_dates, varying_parts
 from ._numbers import (
     NumberFormat,
@@ -29,19 +30,7 @@ from ._string_kinds import (
     is_prose,
     list_separator,
     sample_values,
-    split_list,
 )
-
-__all__ = [
-    "ColumnKind",
-    "column_kind",
-    "find_duplicates",
-    "float_names",
-    "read_cells",
-    "read_floats",
-    "read_texts",
-    "read_tokens",
-]
 
 _SAMPLE = 2000  # distinct values on which most decisions are made
 _LIST_SAMPLE = 20_000  # items of lists repeat less often
@@ -61,7 +50,6 @@ class ColumnKind(NamedTuple):
     number_format: NumberFormat | None = None
     numbers: NumberPlan | None = None  # numbers inside strings
     dates: DateFormat | None = None
-    separator: str = ""
     strays: tuple[str, ...] = ()  # words that repeat among numbers or dates
     categorical: bool = False  # few enough distinct values to encode each of them
     repeated: float = 0.0  # share of the rows whose value occurs five times or more
@@ -123,22 +111,14 @@ def read_floats(cells, kind):
     if kind.number_format is not None:
         return _read_numbers(cells, kind.number_format)[:, None]
     if kind.dates is not None:
-        dates = cells if cells.dtype.kind == "M" else _read_dates(cells, kind.dates)
-        return date_parts(dates, kind.dates.parts)
+        if cells.dtype.kind != "M":
+            read = partial(parse_dates, order=kind.dates.order)
+            cells = per_distinct(read, _joined(cells), np.datetime64("NaT"))
+        return date_parts(cells, kind.dates.parts)
     if kind.numbers is None:
         return np.empty((len(cells), 0))
-
-    def inside(texts):
-        return numbers_inside(texts, kind.numbers).astype(np.float64)
-
-    return per_distinct(inside, _joined(cells), np.nan)
-
-
-def read_tokens(cells, kind):
-    """Return the tuple of items of each cell of a list; () if it is missing."""
-    texts, codes = distinct(as_texts(cells))
-    items = [split_list(text, kind.separator) for text in texts]
-    return [items[code] if code >= 0 else () for code in codes]
+    read = partial(numbers_inside, plan=kind.numbers)
+    return per_distinct(read, _joined(cells), np.nan).astype(np.float64)
 
 
 def read_texts(cells, kind):
@@ -227,9 +207,9 @@ def _as_strings(start, values):
             kind, odd = decide(start, values, sample)
             if kind is not None:
                 return kind, odd
-    separator = _separator(values)
-    if separator:
-        return start._replace(kind="list", separator=separator), []
+    has_many = len(values.texts) > _FEW
+    if has_many and list_separator(sample_values(values, _LIST_SAMPLE)):
+        return start._replace(kind="list"), []
     if are_keys(values):
         return start._replace(kind="key"), []
     if are_urls(sample):
@@ -244,13 +224,6 @@ def _as_strings(start, values):
         return kind._replace(kind="code"), []
     few = few or start.repeated >= 0.9
     return kind._replace(kind="category" if few else "name", categorical=few), []
-
-
-def _separator(values):
-    """Return the separator of lists, "" if there are few values or no lists."""
-    if len(values.texts) <= _FEW:
-        return ""
-    return list_separator(sample_values(values, _LIST_SAMPLE))
 
 
 def _as_numbers(start, values, sample):
@@ -340,21 +313,9 @@ def _read_numbers(cells, number_format):
         return np.full(len(cells), np.nan)
     numbers = cells * number_format.plain if cells.dtype.kind == "f" else cells
     if cells.dtype.kind == "O":
-
-        def parse(texts):
-            return parse_numbers(texts, number_format)
-
-        numbers = per_distinct(parse, _joined(cells), np.nan)
+        read = partial(parse_numbers, number_format=number_format)
+        numbers = per_distinct(read, _joined(cells), np.nan)
     return np.where(np.isfinite(numbers), numbers, np.nan)
-
-
-def _read_dates(cells, dates):
-    """Return cells as datetime64[us]."""
-
-    def parse(texts):
-        return parse_dates(texts, dates.order)
-
-    return per_distinct(parse, _joined(cells), np.datetime64("NaT"))
 
 
 def _read_strays(cells, kind):

@@ -22,6 +22,8 @@ from ._numbers import (
 _INSIDE = re.compile(
     rf"(?<![\d.,])({BODY})([^\W\d_]+(?:/[^\W\d_]+)?|[%\"']| [^\W\d_]+(?:/[^\W\d_]+)?)?"
 )
+_MOST_SLOTS = 8
+_LEAST_SHARE = 0.01  # of the rows
 
 
 class NumberPlan(NamedTuple):
@@ -45,18 +47,17 @@ class NumberPlan(NamedTuple):
         ]
 
 
-def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.01):
+def plan_numbers(texts, counts):
     """Return the NumberPlan of distinct texts, which occur `counts` times.
 
-    A slot is taken if at least `min_share` of the rows (and five of them) have it, and
-    if it has two different values.
+    A slot is taken if at least 1 % of the rows (and five of them) have it, and if it
+    has two different values; at most the 8 most frequent ones.
     """
-    counts = [1] * len(texts) if counts is None else counts
     found = [_find(text) for text in texts]
     pairs = list(zip(found, counts, strict=True))
     decimal = choose_decimal((body, n) for row, n in pairs for _, body, _ in row)
     meaning = choose_m((word or "").strip() for row in found for _, _, word in row)
-    enough = max(5, min_share * sum(counts))
+    enough = max(5, _LEAST_SHARE * sum(counts))
     units = _choose_units(pairs, meaning, enough)
     plan = NumberPlan(decimal, meaning, tuple(sorted(units)))
     rows, values = Counter(), {}
@@ -65,7 +66,7 @@ def plan_numbers(texts, counts=None, *, max_slots=8, min_share=0.01):
             rows[slot] += n
             values.setdefault(slot, set()).add(value)
     slots = [s for s, n in rows.items() if n >= enough and len(values[s]) > 1]
-    slots = sorted(slots, key=lambda slot: (-rows[slot], slot))[:max_slots]
+    slots = sorted(slots, key=lambda slot: (-rows[slot], slot))[:_MOST_SLOTS]
     return plan._replace(slots=tuple(sorted(slots)))
 
 

@@ -96,7 +96,13 @@ def make_text_pipeline(
     _check_estimator(estimator)
     models = trained_models(estimator, named_sources(sources), effort, random_state)
     if not isinstance(estimator, str):
-        encoder = _encoder(estimator, sources, n_jobs, random_state)
+        encoder = TextMetaEncoder(
+            sources,
+            cv="auto",
+            target_type="continuous" if is_regressor(estimator) else "auto",
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         return Pipeline([("encoder", encoder), ("model", estimator)])
     kind = StackedMetaClassifier if estimator == "classifier" else StackedMetaRegressor
     steps: list[tuple[str, Any]] = [
@@ -210,17 +216,6 @@ def make_table_pipeline(
     if not get_tags(estimator).input_tags.allow_nan:
         steps.append(("scaler", DenseScaler()))
     return Pipeline([*steps, ("model", estimator)])
-
-
-def _encoder(estimator, sources, n_jobs, random_state):
-    """Return the TextMetaEncoder for an estimator, with predictions of its kind."""
-    return TextMetaEncoder(
-        sources,
-        cv="auto",
-        target_type="continuous" if is_regressor(estimator) else "auto",
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
 
 
 def _check_estimator(estimator):

@@ -109,12 +109,10 @@ def _share_items(rows):
 
 def split_list(text, separator):
     """Return the items of a list, without duplicates."""
-    if isinstance(text, tuple):
-        items = text
-    elif separator == "[]":
+    if separator == "[]":
         items = [one or two or three for one, two, three in _ITEM.findall(text)]
     else:
-        items = text.split(separator) if separator else [text]
+        items = text.split(separator)
     return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
 
 

@@ -275,20 +275,10 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         """
         check_is_fitted(self)
         table = Table(X)
-        names = [column.name for column in self.columns_]
         if not len(table) and not table.names:  # no rows say nothing of columns
             return np.zeros((0, len(self.get_feature_names_out())), dtype=np.float32)
         table.check_names()
-        if not self._is_named:
-            table.is_named = False
-        return np.hstack(
-            [
-                encoder.transform(cells)
-                for encoder, cells in zip(
-                    self._encoders, table.columns(names), strict=True
-                )
-            ]
-        )
+        return np.hstack([e.transform(cells) for e, cells in self._by_column(table)])
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -319,6 +309,13 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def _by_column(self, table):
+        """Return pairs of the encoder of a column and its cells in a `Table`."""
+        if not self._is_named:
+            table.is_named = False
+        names = [column.name for column in self.columns_]
+        return zip(self._encoders, table.columns(names), strict=True)
 
     def _column(self, name, seed, is_duplicate):
         """Return the unfitted encoder of a column."""
@@ -352,23 +349,18 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
 def warn_of_unread_values(encoder, X):
     """Issue the warnings of `transform` without encoding the table."""
-    for each, cells in _encoders_and_cells(encoder, X):
-        each.read_floats(cells)
+    for of_column, cells in encoder._by_column(Table(X)):
+        of_column.read_floats(cells)
 
 
 def plain_features(encoder, X):
     """Return the features by column, without strings that n-grams or sources encode."""
-    each = zip(encoder.columns_, _encoders_and_cells(encoder, X), strict=True)
+    pairs = zip(encoder.columns_, encoder._by_column(Table(X)), strict=True)
     return {
         column.name: of_column.transform(cells)
-        for column, (of_column, cells) in each
+        for column, (of_column, cells) in pairs
         if column.n_features and not column.is_embedded
     }
-
-
-def _encoders_and_cells(encoder, X):
-    names = [column.name for column in encoder.columns_]
-    return zip(encoder._encoders, Table(X).columns(names), strict=True)
 
 
 def _fit(encoder, cells, targets, folds, weights):

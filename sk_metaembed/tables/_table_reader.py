@@ -4,7 +4,8 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from ..sequences._api import refuse_other_rows
-from ._column_kinds import column_kind, find_duplicates, read_cells
+from ._cells import read_cells
+from ._column_kinds import column_kind, find_duplicates
 
 _ALLOWED = (
     "Allowed are a pandas or polars DataFrame, an Arrow table, an array of shape "

@@ -9,15 +9,15 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from sk_metaembed.tables._cells import read_cells
 from sk_metaembed.tables._column_kinds import (
     column_kind,
     find_duplicates,
     float_names,
-    read_cells,
     read_floats,
     read_texts,
-    read_tokens,
 )
+from sk_metaembed.tables._string_kinds import split_list
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -84,11 +84,7 @@ COLUMNS = {
 
 def read(cells, kind):
     """Return all that is read from cells."""
-    return (
-        read_floats(cells, kind),
-        read_texts(cells, kind),
-        read_tokens(cells, kind) if kind.kind == "list" else [],
-    )
+    return read_floats(cells, kind), read_texts(cells, kind)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -98,7 +94,7 @@ def test_kinds(name):
     kind = column_kind(cells, name)
     assert kind.kind == expected
     assert kind.n_odd == 0
-    floats, texts, _ = read(cells, kind)
+    floats, texts = read(cells, kind)
     assert floats.shape == (len(cells), len(float_names(kind)))
     assert texts.shape == (len(cells),)
     assert all(isinstance(text, str) for text in texts)
@@ -108,12 +104,11 @@ def test_kinds(name):
 def test_a_row_alone_is_read_as_in_a_batch(name):
     cells = read_cells(COLUMNS[name][0], name)
     kind = column_kind(cells, name)
-    floats, texts, tokens = read(cells, kind)
+    floats, texts = read(cells, kind)
     for row in range(0, len(cells), 37):
         alone = read(read_cells(COLUMNS[name][0][row : row + 1], name), kind)
         np.testing.assert_array_equal(alone[0][0], floats[row])
         assert alone[1][0] == texts[row]
-        assert alone[2] == tokens[row : row + 1]
 
 
 @pytest.mark.parametrize("name", ["prices", "dates", "categories", "names", "lists"])
@@ -175,12 +170,11 @@ def test_dates_are_read_by_the_order_of_the_column():
 
 
 def test_lists():
-    kind = column_kind(read_cells(COLUMNS["lists"][0]))
-    cells = read_cells(["ban, cor", "ban,,ban ", None, "a"])
-    assert read_tokens(cells, kind) == [("ban", "cor"), ("ban",), (), ("a",)]
-    kind = column_kind(read_cells(COLUMNS["bracketed lists"][0]))
-    cells = read_cells(["['a, b', \"c's\"]", "[x, y]", "[]"])
-    assert read_tokens(cells, kind) == [("a, b", "c's"), ("x", "y"), ()]
+    assert split_list("ban, cor", ",") == ("ban", "cor")
+    assert split_list("ban,,ban ", ",") == ("ban",)
+    texts = "['a, b', \"c's\"]", "[x, y]", "[]"
+    items = [split_list(text, "[]") for text in texts]
+    assert items == [("a, b", "c's"), ("x", "y"), ()]
 
 
 FRAMES = {
