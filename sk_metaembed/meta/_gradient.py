@@ -60,7 +60,12 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator):
                 )
                 batches = order.split(batch_size)
                 curve.append(_epoch(batch_loss, optimizer, batches))
-                _check_finite(curve)
+                if not math.isfinite(curve[-1]):
+                    raise FloatingPointError(
+                        f"training diverged: the loss is {curve[-1]} in epoch "
+                        f"{len(curve)}. Use a smaller learning_rate, and "
+                        "normalize=True."
+                    )
                 bar.set_postfix(loss=f"{curve[-1]:.4g}")
                 if has_converged(curve, estimator.tol):
                     break
@@ -88,17 +93,9 @@ def _epoch(batch_loss, optimizer, batches):
     return float(total) / sum(map(len, batches))
 
 
-def _check_finite(curve):
-    if not math.isfinite(curve[-1]):
-        raise FloatingPointError(
-            f"training diverged: the loss is {curve[-1]} in epoch "
-            f"{len(curve)}. Use a smaller learning_rate, and normalize=True."
-        )
-
-
-def has_converged(curve, tol, patience=_PATIENCE):
+def has_converged(curve, tol):
     """Return whether the last steps each reduced the loss by a share below `tol`."""
-    last = np.array(curve[-patience - 1 :])
-    if len(last) <= patience:
+    last = np.array(curve[-_PATIENCE - 1 :])
+    if len(last) <= _PATIENCE:
         return False
     return bool((last[:-1] - last[1:] < tol * np.abs(last[:-1])).all())

@@ -95,28 +95,21 @@ def shared_counts(known):
     return known.T.astype(np.int64) @ known
 
 
-def missing_pairs(missing, informative, usable):
-    """Yield (predictor, target, rows): sources, and the rows that one can predict.
-
-    `missing` and `informative` have the shape (n_rows, n_sources); `usable`, of shape
-    (n_sources, n_sources), is True where the first source can predict the second.
-    """
-    for predictor, target in np.argwhere(usable & ~np.eye(len(usable), dtype=bool)):
-        rows = np.flatnonzero(missing[:, target] & informative[:, predictor])
-        if len(rows):
-            yield predictor, target, rows
-
-
 def mean_prediction(missing, informative, usable, dims, predict):
     """Return, per source, (rows, vectors): the mean prediction of its missing vectors.
 
     ``predict(predictor, target, rows)`` returns float32 of shape (len(rows), dim of the
-    target). The other arguments are as for `missing_pairs`.
+    target). `missing` and `informative` have the shape (n_rows, n_sources); `usable`,
+    of shape (n_sources, n_sources), is True where the first source can predict the
+    second.
     """
     n_rows, n_sources = missing.shape
     totals = [None] * n_sources
     counts = np.zeros((n_rows, n_sources), dtype=np.float32)
-    for predictor, target, rows in missing_pairs(missing, informative, usable):
+    for predictor, target in np.argwhere(usable & ~np.eye(n_sources, dtype=bool)):
+        rows = np.flatnonzero(missing[:, target] & informative[:, predictor])
+        if not len(rows):
+            continue
         if totals[target] is None:
             totals[target] = np.zeros((n_rows, dims[target]), dtype=np.float32)
         totals[target][rows] += predict(predictor, target, rows)

@@ -273,26 +273,23 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         means = [known_mean(block, rows, normalize=True) for block in blocks]
         self.means_ = dict(zip(names, means, strict=True))
         vectors, known = self._center(blocks), known_matrix(blocks)
-        rotations, self.n_iter_ = self._rotations_to_mean(vectors, known)
-        arrays = [rotation.astype(np.float32) for rotation in rotations]
-        self.rotations_ = dict(zip(names, arrays, strict=True))
-        shared = known & (known.sum(axis=1) > 1)[:, None]
-        self.n_shared_ = dict(zip(names, shared.sum(axis=0).tolist(), strict=True))
-        self._shared = None
-        if self.impute_missing:
-            self._shared = shared_rows(vectors, known & nonzero_matrix(vectors))
-
-    def _rotations_to_mean(self, vectors, known):
-        total = known @ self.weights_
-        shared = (known.sum(axis=1) > 1) & (total > 0)
-        row_weights = np.divide(1.0, total, out=np.zeros(len(known)), where=shared)
-        return rotations_to_mean(
+        is_shared, total = known.sum(axis=1) > 1, known @ self.weights_
+        row_weights = np.zeros(len(known))
+        np.divide(1.0, total, out=row_weights, where=is_shared & (total > 0))
+        rotations, self.n_iter_ = rotations_to_mean(
             cross_products(vectors, row_weights),
-            [values.shape[1] for values in vectors],
+            [block.dim for block in blocks],
             self.weights_,
             max_iter=self.max_iter,
             tol=self.tol,
         )
+        arrays = [rotation.astype(np.float32) for rotation in rotations]
+        self.rotations_ = dict(zip(names, arrays, strict=True))
+        counts = known[is_shared].sum(axis=0).tolist()
+        self.n_shared_ = dict(zip(names, counts, strict=True))
+        self._shared = None
+        if self.impute_missing:
+            self._shared = shared_rows(vectors, known & nonzero_matrix(vectors))
 
     def _center(self, blocks):
         return [centered_rows(block, self.means_[block.name]) for block in blocks]

@@ -11,7 +11,6 @@ from sklearn.base import (
     BaseEstimator,
     MetaEstimatorMixin,
     TransformerMixin,
-    clone,
     is_classifier,
     is_regressor,
 )
@@ -222,7 +221,11 @@ class SourceSelector(
             The fitted selector.
         """
         check_embedded(X)
-        self._check_target(y)
+        if y is None and self._needs_target():
+            raise ValueError(
+                f"{type(self.estimator).__name__} requires y to be passed, but the "
+                "target y is None."
+            )
         whole = self.by == "source"
         group = {b: b.partition("__")[0] if whole else b for b in X.names}
         names = np.array(list(dict.fromkeys(group.values())), dtype=object)
@@ -232,9 +235,9 @@ class SourceSelector(
             selected = set(names[mask])
             return [block for block in X.names if group[block] in selected]
 
-        scores = self._scores(y)
+        cv = self._division(y)
         self.support_, self.history_ = self._search(
-            names, n_steps, lambda mask: scores(X.select(blocks_of(mask)))
+            names, n_steps, lambda mask: self._scores(X.select(blocks_of(mask)), y, cv)
         )
         self.source_names_in_ = names
         self.sources_ = names[self.support_].tolist()
@@ -338,13 +341,6 @@ class SourceSelector(
         predicts = is_classifier(self.estimator) or is_regressor(self.estimator)
         return predicts or get_tags(self.estimator).target_tags.required
 
-    def _check_target(self, y):
-        if y is None and self._needs_target():
-            raise ValueError(
-                f"{type(self.estimator).__name__} requires y to be passed, but the "
-                "target y is None."
-            )
-
     def _search(self, names, n_steps, evaluate):
         """Return the mask of the selected sources, and the history.
 
@@ -395,25 +391,20 @@ class SourceSelector(
             )
         return len(names) - number if backward else number
 
-    def _scores(self, y):
-        """Return a function from a selection of blocks to the scores of the folds."""
+    def _scores(self, X, y, cv):
+        """Return the scores of the folds for a selection of blocks."""
         from sklearn.model_selection import cross_val_score
 
-        estimator, cv = clone(self.estimator), self._division(y)
-
-        def scores(X):
-            with no_warning_of_rare_classes():  # of the rows of each fold
-                return cross_val_score(
-                    estimator,
-                    X,
-                    y,
-                    cv=cv,
-                    scoring=self.scoring,
-                    n_jobs=self.n_jobs,
-                    error_score="raise",
-                )
-
-        return scores
+        with no_warning_of_rare_classes():  # of the rows of each fold
+            return cross_val_score(
+                self.estimator,
+                X,
+                y,
+                cv=cv,
+                scoring=self.scoring,
+                n_jobs=self.n_jobs,
+                error_score="raise",
+            )
 
     def _division(self, y):
         """Return the splitter, or folds that do not hold out rare classes."""
