@@ -12,8 +12,6 @@ from .._pipelines import find_step
 if TYPE_CHECKING:
     import pandas as pd
 
-# Columns of the attention weights' table that are not sources.
-_INDEX_COLUMNS = ("sequence", "position", "token")
 # Weights that differ by less are a tie.
 _TIE_TOLERANCE = 1e-6
 
@@ -100,7 +98,8 @@ def weight_columns(frame):
 
     A row of zeros is a token without a vector in any source.
     """
-    sources = [name for name in frame.columns if not _is_index_column(frame, name)]
+    others = ["sequence", "position", "token", *["side"] * has_pairs(frame)]
+    sources = [name for name in frame.columns if name not in others]
     return sources, np.asarray(frame[sources], dtype=np.float64)
 
 
@@ -108,10 +107,6 @@ def has_pairs(frame):
     """Return whether a table of attention weights is one of pairs, with two sides."""
     # In other tables a source may have the name "side".
     return "side" in frame and set(frame["side"]) <= {"first", "second"}
-
-
-def _is_index_column(frame, name):
-    return name in _INDEX_COLUMNS or (name == "side" and has_pairs(frame))
 
 
 def dominant_source(weights):

@@ -365,7 +365,7 @@ class _TextCandidates:
     def _embed(self, name, source, train, test, y):
         """Return the sequence vectors of both parts, and the seconds of training."""
         union = EmbeddingUnion([(name, source)])
-        if _is_fixed(source):
+        if type(source) in _FIXED and source.preprocess is None:
             if name not in self._fixed:
                 self._fixed[name] = _timed_fit(union, self._tokens, None)[1:]
             embedded, seconds = self._fixed[name]
@@ -397,10 +397,6 @@ def _timed_fit(union, tokens, y):
 
 def _pooled(embedded):
     return EmbeddedSequences(embedded.tokens, sequence_blocks(embedded))
-
-
-def _is_fixed(source):
-    return type(source) in _FIXED and source.preprocess is None
 
 
 def _tfidf(stack):

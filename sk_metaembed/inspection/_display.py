@@ -27,19 +27,15 @@ class BaseDisplay(NamedErrorsMixin):
         They are stored as `ax_`, and their figure as `figure_`.
         """
         if ax is None:
-            ax = _new_axes(size)
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ImportError(
+                    "Displays require matplotlib: pip install 'sk_metaembed[plot]'."
+                ) from error
+            ax = plt.figure(figsize=size, layout="constrained").add_subplot()
         self.ax_, self.figure_ = ax, ax.figure
         return ax
-
-
-def _new_axes(size):
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Displays require matplotlib: pip install 'sk_metaembed[plot]'."
-        ) from error
-    return plt.figure(figsize=size, layout="constrained").add_subplot()
 
 
 def draw_legend(ax, handles, names, **style):

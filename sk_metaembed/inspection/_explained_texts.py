@@ -166,11 +166,9 @@ class _Strings:
     def without(self, i):
         """Yield (key, variant) of row i without each of its words, then without all."""
         start, end = self.tokens.offsets[i : i + 2].tolist()
-        text = self.tokens.texts[i]
-        for span in self._spans[start:end].tolist():
-            shorter = _drop(text, *span)
+        text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
+        for shorter in [*(_drop(text, *span) for span in spans), ""]:
             yield (shorter if self.column is None else (i, shorter)), (i, shorter)
-        yield ("" if self.column is None else (i, "")), (i, "")
 
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
