@@ -224,14 +224,15 @@ class _BaseStacked(
 
         Returns
         -------
-        rows : ndarray of int
+        kept : ndarray of int
             The rows with a weight above 0.
-        decisions : ndarray of shape (n_models, len(rows), n_columns)
+        decisions : ndarray of shape (n_models, len(kept), n_columns)
             The out-of-fold predictions of each model for these rows.
         """
         from ._stacked_folds import given_pairs, make_folds, pairs_of_part
         from ._stacked_models import fit_members, fit_weights, row_weights
 
+        self._check_models()
         rows = StackRows(X)
         kept, cv = np.arange(len(X)), self.cv
         if sample_weight is not None:
@@ -255,22 +256,21 @@ class _BaseStacked(
             _warn_of_equal_rows(copies)
         members = self._members(rows)
         fitted = fit_members(members, rows, target, folds, sample_weight, self.n_jobs)
-        decisions = np.stack([each.decisions for each in fitted])
+        decisions = np.stack([result.decisions for result in fitted])
         held_out_weights = folds.held_out * row_weights(target, sample_weight)
         names = [member.name for member in members]
         defaults = self._default_weights(names)
         weights = fit_weights(decisions, target, held_out_weights, defaults)
         by_name = dict(zip(names, fitted, strict=True))
-        self.estimators_ = {name: each.model for name, each in by_name.items()}
-        self._forms = {name: each.form for name, each in by_name.items()}
-        self.scores_ = {name: each.score for name, each in by_name.items()}
+        self.estimators_ = {name: result.model for name, result in by_name.items()}
+        self._forms = {name: result.form for name, result in by_name.items()}
+        self.scores_ = {name: result.score for name, result in by_name.items()}
         self.weights_ = dict(zip(names, weights.tolist(), strict=True))
         self._target = target.for_predictions()
         return kept, decisions + target.center
 
     def _members(self, rows):
         """Return the `Member` for each model, unfitted."""
-        self._check_models()
         forms = ("row", "dimension") if self.estimator is None else ("given",)
         names = [*self.dims_in_]
         if self.concat and len(names) > 1:
@@ -408,15 +408,14 @@ class _BaseStacked(
         sequences = self._rows(X).sequences
         pooled, parts = Pooling().fit(sequences).word_parts(sequences)
         ends = np.cumsum([*self.dims_in_.values()])[:-1]
-        rows = sequences.tokens.segment_ids()
+        vectors = np.split(pooled, ends, axis=1)
+        row_of_token = sequences.tokens.segment_ids()
         values, scaled = [], []
         for form in sorted({*self._forms.values()}):
-            for part, (block, factors) in zip(
-                np.split(pooled, ends, axis=1), parts, strict=True
-            ):
-                values.append(in_form(part, form, of_pairs=False))
+            for own, (block, factors) in zip(vectors, parts, strict=True):
+                values.append(in_form(own, form, of_pairs=False))
                 if factors is not None and form == "row":
-                    factors = factors * inverse_norms(part)[rows]
+                    factors = factors * inverse_norms(own)[row_of_token]
                 scaled.append((block, factors))
         return np.hstack(values), scaled
 
@@ -478,12 +477,12 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     r"""Classify sequences by a weighted sum of linear models, one per source.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
-    model per source, one of their concatenation ("concat"), and one each
-    of the words and characters of the sequences ("words", "chars"). Their decision
-    values are summed with nonnegative weights that are learned out of fold. An
-    uninformative source gets a weight near 0, and a source with many dimensions does
-    not dominate the others. With few rows the sum is close to a model of the
-    concatenation. This is the recommended model for whole texts.
+    model per source, one of their concatenation ("concat"), and one each of the words
+    and characters of the sequences ("words", "chars"). Their decision values are summed
+    with nonnegative weights that are learned out of fold. An uninformative source gets
+    a weight near 0, and a source with many dimensions does not dominate the others.
+    With few rows the sum is close to a model of the concatenation. This is the
+    recommended model for whole texts.
 
     Parameters
     ----------
@@ -710,9 +709,9 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     r"""Predict numbers from sequences by a weighted sum of linear models.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
-    model per source, one of their concatenation ("concat"), and one each
-    of the words and characters of the sequences ("words", "chars"). Their predictions
-    are summed with nonnegative weights that are learned out of fold.
+    model per source, one of their concatenation ("concat"), and one each of the words
+    and characters of the sequences ("words", "chars"). Their predictions are summed
+    with nonnegative weights that are learned out of fold.
 
     Parameters
     ----------

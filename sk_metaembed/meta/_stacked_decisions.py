@@ -57,7 +57,7 @@ def decision_values(model, X):
     `model` is fitted, or a list of models, whose mean values are returned.
     """
     if isinstance(model, list):
-        return np.mean([decision_values(each, X) for each in model], axis=0)
+        return np.mean([decision_values(one, X) for one in model], axis=0)
     if hasattr(model, "steps") and isinstance(model[-1], PerLabel):
         return model[-1].decide(model[:-1].transform(X))
     if isinstance(model, PerLabel):

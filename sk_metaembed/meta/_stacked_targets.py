@@ -2,8 +2,8 @@
 
 Decision values have one column for two classes and for each label of a set of labels,
 the log odds; one per class for more classes; and one per column of numbers. Those of
-numbers are relative to `Target.center`: it is subtracted from the output of each model
-and added by `predicted`.
+numbers are relative to `Target.center`: it is subtracted from the output of each model,
+and added to what users receive.
 """
 
 from dataclasses import dataclass, replace
