@@ -98,6 +98,15 @@ def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
     assert vectors[:-2].any(dim=1).all()
 
 
+def test_what_a_trainable_source_gives_to_an_unknown_token_counts_as_zeros():
+    X, device = embedded([["w0", "?"]]), torch.device("cpu")
+    data = SequenceData(X, device, TrainedSources([], None))
+    known = torch.tensor([True, False])
+    batch = data.batch(np.arange(1)).completed([(torch.full((2, 3), torch.inf), known)])
+    assert batch.values[-1].tolist() == [[torch.inf] * 3, [0] * 3]
+    assert batch.known[-1] is known
+
+
 @pytest.mark.parametrize("encoder", ["bilstm-max", "gru"])
 def test_recurrences_read_an_unknown_token_as_zeros(encoder):
     X = embedded(among_unknown(rows()))

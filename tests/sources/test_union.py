@@ -1,4 +1,5 @@
 from inspect import signature
+from threading import current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -169,6 +170,19 @@ def test_make_embedding_union_passes_its_parameters():
     options = {"active", "missing", "n_jobs", "verbose"}
     assert options <= {*signature(make_embedding_union).parameters}
     assert options == {*signature(EmbeddingUnion).parameters} - {"sources"}
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_sources_run_in_threads_if_asked(n_jobs):
+    used = []
+
+    def noting(words):
+        used.append(current_thread() is main_thread())
+        return lengths(words)
+
+    union = make_embedding_union(FunctionEmbedding(noting), n_jobs=n_jobs)
+    union.fit(["a b"]).transform(["a b"])
+    assert used == [n_jobs is None] * 2
 
 
 def test_make_embedding_union_names_by_kind():
