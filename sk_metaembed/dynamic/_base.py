@@ -304,6 +304,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
         parts, collect, score = self._torch_parts()
         options = self._read_train_options()
+        if "label_smoothing" in options:
+            parts["criterion__label_smoothing"] = options["label_smoothing"]
         network = {
             "trained": self._trained,
             "dims": [*self.dims_in_.values(), *self._trained.dims.values()],

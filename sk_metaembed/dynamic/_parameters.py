@@ -74,6 +74,7 @@ _TRAIN_CONSTRAINTS = {
     "lr_patience": [Interval(Integral, 0, None, closed="left")],
     "weight_decay": [Interval(Real, 0, None, closed="left")],
     "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
+    "label_smoothing": [Interval(Real, 0, 1, closed="left")],
     "dtype": [StrOptions({"float32", "bfloat16"})],
 }
 
@@ -89,11 +90,11 @@ def read_train_options(given, defaults, owner):
         The estimator's class, for messages.
     """
     options = {**defaults, **(given or {})}
-    unknown = [key for key in options if key not in _TRAIN_CONSTRAINTS]
+    unknown = [key for key in options if key not in defaults]
     if unknown:
         raise ValueError(
             f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
-            f"{sorted(_TRAIN_CONSTRAINTS)}."
+            f"{sorted(defaults)}."
         )
     # To Python a bool is a number.
     shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}

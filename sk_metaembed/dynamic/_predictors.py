@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import BaseDynamicMeta
-from ._parameters import Attention
+from ._parameters import TRAIN_OPTIONS, Attention
 from ._targets import NumberTarget, classification_target
 
 if TYPE_CHECKING:
@@ -34,12 +34,19 @@ PUBLISHED_PARAMETERS = {
     "max_epochs": 100,
     "early_stopping": True,
     "n_iter_no_change": 3,
-    "train_options": {"lr_factor": 0.2, "lr_patience": 0, "gradient_clip": 5.0},
+}
+_PUBLISHED_OPTIONS = {
+    "lr_factor": 0.2,
+    "lr_patience": 0,
+    "gradient_clip": 5.0,
+    "label_smoothing": 0.0,
 }
 
 
 class PublishedMixin:
     """The constructor of the published network."""
+
+    _train_options: dict[str, Any]
 
     @classmethod
     def published(cls, attention: Attention = "word", **params: Any) -> Self:
@@ -54,15 +61,20 @@ class PublishedMixin:
         attention : {"word", "context", "task", "uniform"}, default="word"
             "word" for DME, "context" for CDME.
         **params : dict
-            Other parameters of the estimator, which take precedence.
+            Other parameters of the estimator, which take precedence, as do the keys of
+            `train_options`.
 
         Returns
         -------
         estimator instance
             All parameters of the paper are set explicitly.
         """
+        options = {
+            k: v for k, v in _PUBLISHED_OPTIONS.items() if k in cls._train_options
+        }
+        options |= params.pop("train_options", None) or {}
         params = PUBLISHED_PARAMETERS | params
-        return cls(attention, **params)  # type: ignore[call-arg]
+        return cls(attention, train_options=options, **params)  # type: ignore[call-arg]
 
 
 class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
@@ -150,6 +162,9 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         - ``weight_decay`` : float, default=0.0. L2 penalty of Adam.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
+        - ``label_smoothing`` : float, default=0.01. Share of the target that is spread
+          evenly over the labels, so that probabilities of nets with few rows are less
+          extreme [2]_.
         - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
           matrix products in mixed precision; weights stay float32.
     class_weight : dict, list of dict, "balanced" or None, default=None
@@ -215,6 +230,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     ----------
     .. [1] D. Kiela, C. Wang, K. Cho. "Dynamic Meta-Embeddings for Improved Sentence
        Representations". EMNLP 2018.
+    .. [2] C. Szegedy, V. Vanhoucke, S. Ioffe, J. Shlens, Z. Wojna. "Rethinking the
+       Inception Architecture for Computer Vision". CVPR 2016.
 
     Examples
     --------
@@ -250,6 +267,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """
 
     _target_kind = "classes"
+    # Without smoothing, nets of few rows are sure of their errors.
+    _train_options = {**TRAIN_OPTIONS, "label_smoothing": 0.01}
 
     def _make_target(self, y, weights):
         return classification_target(y)

@@ -1,6 +1,8 @@
 """The parameter `train_options`: its keys, values and descriptions."""
 
+import numpy as np
 import pytest
+import torch
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -8,6 +10,7 @@ from sk_metaembed import (
     DynamicMetaRegressor,
     DynamicMetaTagger,
 )
+from sk_metaembed.dynamic.nets._network import WeightedLoss
 
 from .test_options import classifier
 
@@ -39,10 +42,41 @@ def test_wrong_options_are_refused(embedded, labels, options, message):
 @pytest.mark.parametrize("estimator", ALL)
 def test_the_docstring_has_each_option_with_its_default(estimator):
     documented = " ".join(estimator.__doc__.split())
-    assert len(estimator._train_options) == 5
+    smooths = estimator is DynamicMetaClassifier
+    assert len(estimator._train_options) == 5 + smooths
     for name, default in estimator._train_options.items():
         shown = f'"{default}"' if isinstance(default, str) else repr(default)
         assert f"default={shown}." in documented.split(f"``{name}`` : ")[1][:99]
+
+
+def test_smoothed_labels_are_those_of_torch_and_of_two_classes():
+    outputs = torch.tensor([[2.0, -1.0], [0.5, 3.0]])
+    labels, weights = torch.tensor([0, 1]), torch.ones(2)
+    loss = WeightedLoss("cross-entropy", label_smoothing=0.2)
+    shares = torch.tensor([[0.9, 0.1], [0.1, 0.9]])
+    expected = -(shares * outputs.log_softmax(dim=1)).sum(dim=1).mean()
+    torch.testing.assert_close(loss(outputs, labels, weights), expected)
+    # The difference of two scores has the same probability as their softmax.
+    loss = WeightedLoss("binary-cross-entropy", label_smoothing=0.2)
+    scores, indicators = outputs[:, 1:] - outputs[:, :1], labels[:, None].float()
+    torch.testing.assert_close(loss(scores, indicators, weights), expected)
+    # Held-out rows are scored by their labels as they are.
+    plain = WeightedLoss("cross-entropy")(outputs, labels, weights)
+    loss = WeightedLoss("cross-entropy", label_smoothing=0.2).eval()
+    assert loss(outputs, labels, weights) == plain
+
+
+def test_only_labels_are_smoothed(embedded, labels):
+    net = classifier(train_options={"label_smoothing": 0.3}).fit(embedded, labels).net_
+    assert net.criterion__label_smoothing == 0.3
+    assert DynamicMetaClassifier().train_options is None
+    published = DynamicMetaClassifier.published(train_options={"dtype": "bfloat16"})
+    assert published.train_options["label_smoothing"] == 0
+    assert published.train_options["dtype"] == "bfloat16"
+    assert "label_smoothing" not in DynamicMetaRegressor.published().train_options
+    model = DynamicMetaRegressor(train_options={"label_smoothing": 0.3})
+    with pytest.raises(ValueError, match="unknown key 'label_smoothing'. Allowed"):
+        model.fit(embedded, np.arange(len(labels)))
 
 
 def test_options_train_the_net(embedded, labels):

@@ -318,27 +318,36 @@ class WeightedLoss(nn.Module):
     ----------
     kind : {"cross-entropy", "binary-cross-entropy", "squared-error"}
         For one label, a label set, or numbers.
+    **options
+        In training, keyword arguments of the loss: `label_smoothing` of labels, the
+        share of the target that is spread evenly.
     """
 
-    def __init__(self, kind):
+    def __init__(self, kind, **options):
         super().__init__()
-        self._loss = _LOSSES[kind]
+        self._loss, self._options = _LOSSES[kind], options
 
     def forward(self, outputs, target, weights):
         """Return the scalar loss."""
-        losses = self._loss(outputs, target)
+        options = self._options if self.training else {}
+        losses = self._loss(outputs, target, **options)
         return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
 
 
-def _cross_entropy(outputs, labels):
+def _cross_entropy(outputs, labels, label_smoothing=0.0):
     # A held-out label without an output has no finite loss: it counts as 0.
     labels = labels.masked_fill(labels >= outputs.shape[1], _NO_LABEL)
     return nn.functional.cross_entropy(
-        outputs, labels, reduction="none", ignore_index=_NO_LABEL
+        outputs,
+        labels,
+        ignore_index=_NO_LABEL,
+        reduction="none",
+        label_smoothing=label_smoothing,
     )
 
 
-def _binary_cross_entropy(outputs, indicators):
+def _binary_cross_entropy(outputs, indicators, label_smoothing=0.0):
+    indicators = (1 - label_smoothing) * indicators + label_smoothing / 2
     losses = nn.functional.binary_cross_entropy_with_logits(
         outputs, indicators, reduction="none"
     )
