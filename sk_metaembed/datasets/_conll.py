@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._core._messages import plural, short_repr
-from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
+from .._io._compression import detect_compression
 from ..sequences import TokenSequences
 
 if TYPE_CHECKING:
     from .._core._typing import StrPath
 
-_BLOCK = 1 << 22
 _DOCUMENT = "-DOCSTART-"
 _ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name
 _RESERVED = ("data", "target", "groups")
@@ -39,7 +37,7 @@ def load_conll(
     Parameters
     ----------
     path : str or path-like
-        The file, which may be compressed by gzip, bzip2 or xz.
+        The file, not compressed.
     columns : dict of str to int, default=None
         Names and indices of the columns to read, negative from the right. One name must
         be "tokens". None means a file of two columns, tokens and tags. For CoNLL-2003
@@ -78,8 +76,8 @@ def load_conll(
     ------
     ValueError
         If `columns` does not match the file, lines differ in their number of columns, a
-        field is empty, a byte cannot be decoded, a compressed file is truncated, the
-        file contains no sentence, or `return_X_y` is True without a column "tags".
+        field is empty, a byte cannot be decoded, the file is compressed or contains no
+        sentence, or `return_X_y` is True without a column "tags".
 
     See Also
     --------
@@ -189,14 +187,9 @@ def _places(columns, width, place):
 
 
 def _decode(path, encoding):
-    opener = detect_compression(path)[1] or _uncompressed
-    try:
-        with open(path, "rb") as raw, opener(raw, "rb") as file:
-            content = _read_blocks(file, raw, path)
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        if getattr(error, "errno", None) is not None:  # not an error of the content
-            raise
-        raise ValueError(f"{path} is corrupt or truncated ({error}).") from error
+    if compression := detect_compression(path)[0]:
+        raise ValueError(f"{path} is compressed ({compression}). Unpack it first.")
+    content = Path(path).read_bytes()
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -205,23 +198,6 @@ def _decode(path, encoding):
             f"{path}, line {line}: byte {content[error.start]:#04x} is not {encoding} "
             f"({error.reason}). Pass the encoding of the file, such as 'latin-1'."
         ) from None
-
-
-def _uncompressed(raw, mode):
-    return raw
-
-
-def _read_blocks(file, raw, path):
-    blocks, size = [], 0
-    while block := file.read(_BLOCK):
-        blocks.append(block)
-        size += len(block)
-        if is_decompression_bomb(size, raw.tell()):
-            raise ValueError(
-                f"{path} unpacks to more than {MAX_RATIO} times its size, unlike "
-                "text. Unpack it yourself if you trust it."
-            )
-    return b"".join(blocks)
 
 
 def _split(line, separator):

@@ -23,7 +23,7 @@ from ..contextual._sentences import SentenceRows, VectorKind, distinct_sentences
 from ._character_ids import count_truncated
 from ._forward import ElmoForward, make_output_spec
 from ._model import ElmoModel, ElmoSpec
-from ._texts import TextSplitter, align_words, texts_with_words
+from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -287,7 +287,7 @@ class ElmoEmbedding(ContextualEmbedding):
         return self
 
     def _read(self, X):
-        tokens = check_tokens(X, split=_split_at_spaces, missing=self.missing)
+        tokens = check_tokens(X, split=split_at_spaces, missing=self.missing)
         return used_types(tokens)
 
     def _fit_vectors(self, tokens, y):
@@ -369,10 +369,6 @@ class ElmoEmbedding(ContextualEmbedding):
             rows.scatter(i, entry)
         self._states[:, :, at] = states
         return rows.blocks()
-
-
-def _split_at_spaces(texts):
-    return TokenSequences.from_lists([text.split() for text in texts])
 
 
 def _find_sentences(tokens, kinds, split, *, merge_equal):

@@ -5,9 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...sequences import Tokenizer
+from ...sequences import Tokenizer, TokenSequences
 from .._base import used_types
 from ..contextual._sentences import OriginalText, distinct_texts, overlapping
+
+
+def split_at_spaces(texts):
+    """Return texts without tokens as ELMo reads them, split at whitespace."""
+    return TokenSequences.from_lists([text.split() for text in texts])
 
 
 class TextSplitter:

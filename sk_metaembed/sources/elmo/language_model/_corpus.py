@@ -9,8 +9,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from ....sequences import TokenSequences, check_tokens
+from ....sequences import check_tokens
 from ..._text_streams import Lines, is_stream, refuse_text, text_files
+from .._texts import split_at_spaces
 
 _BUFFER_SIZE = 10_000  # rows of a stream that are shuffled together
 
@@ -29,12 +30,7 @@ def read_corpus(X):
     refuse_text(X)
     if is_stream(X):
         return StreamCorpus(X)
-    return RowsCorpus(check_tokens(X, split=_split_whitespace))
-
-
-def _split_whitespace(texts):
-    """Return texts as `ElmoEmbedding` splits them."""
-    return TokenSequences.from_lists([text.split() for text in texts])
+    return RowsCorpus(check_tokens(X, split=split_at_spaces))
 
 
 class RowsCorpus:
