@@ -61,7 +61,6 @@ def test_unknown_names_raise_attribute_error():
         sk_metaembed.Word3Vec  # noqa: B018
 
 
-@pytest.mark.slow
 def test_the_package_can_be_imported_from_a_zip(tmp_path):
     package = Path(sk_metaembed.__file__).parent
     archive = tmp_path / "packages.zip"
