@@ -28,6 +28,7 @@ from .. import (
     save,
 )
 from .._io._paths import check_parent, file_path
+from .._pipelines import fitted_steps
 from ..inspection import compare_sources
 from ..tables._api import find_kinds, warn_of_unread_values
 from . import _data
@@ -107,7 +108,7 @@ def predict(options):
             f"--id: predict writes a column named {taken[0]!r} itself. Rename that "
             "column of the table, or leave it out of --id."
         )
-    for step in getattr(model, "named_steps", {}).values():
+    for step in fitted_steps(model):
         if isinstance(step, TableEncoder):
             warn_of_unread_values(step, table)
     parts = [pd.DataFrame(columns=names)] * (not len(table))
@@ -142,7 +143,7 @@ def _describe_table(table):
 def _describe_model(model):
     labels = map(_data.shorten, getattr(model, "classes_", ["a number"]))
     yield f"predicts: {', '.join(labels)}"
-    for step in getattr(model, "named_steps", {}).values():
+    for step in fitted_steps(model):
         if hasattr(step, "columns_"):
             yield from ("", *_aligned(columns_frame(step)))
         if hasattr(step, "scores_") and hasattr(step, "weights_"):

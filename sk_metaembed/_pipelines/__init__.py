@@ -5,6 +5,7 @@ from ._steps import (
     apply_steps,
     embedding_input,
     find_step,
+    fitted_steps,
     flat_steps,
     unwrap_fitted,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "apply_steps",
     "embedding_input",
     "find_step",
+    "fitted_steps",
     "flat_steps",
     "lookup_known",
     "lookup_vectors",

@@ -19,6 +19,7 @@ from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._sklearn import safe_indexing
 from .._core._targets import check_target, is_continuous, no_warning_of_rare_classes
+from .._pipelines import flat_steps
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._api import equal_rows, read_classes, read_numbers
 from ..meta._stacked_folds import make_folds
@@ -434,13 +435,13 @@ def _text_steps(sources, is_number, random_state):
     kind = StackedMetaRegressor if is_number else StackedMetaClassifier
     stack = kind(random_state=random_state)
     if isinstance(sources, Pipeline):
-        steps = [step for _, step in sources.steps]
+        steps = flat_steps(sources)
         if isinstance(steps[0], Tokenizer):
             tokenizer = clone(steps.pop(0))
         stack = steps.pop() if steps and isinstance(steps[-1], _STACKS) else None
         union = steps.pop() if steps else None
         if stack is None or steps or not isinstance(union, EmbeddingUnion | None):
-            kinds = [type(step).__name__ for _, step in sources.steps]
+            kinds = [type(step).__name__ for step in flat_steps(sources)]
             raise ValueError(
                 f"takes pipelines with the steps of make_text_pipeline (a "
                 "Tokenizer, an EmbeddingUnion, and a StackedMetaClassifier or "

@@ -25,6 +25,7 @@ from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_target
+from .._pipelines import flat_steps
 from ..pooling import Pooling
 from ..sequences import (
     EmbeddedSequences,
@@ -456,9 +457,7 @@ def _warn_of_equal_rows(copies):
 
 def _reads_texts(model):
     """Return whether an estimator, or the first step of a Pipeline, reads texts."""
-    while hasattr(model, "steps"):
-        model = next(step for _, step in model.steps if hasattr(step, "fit"))
-    return get_tags(model).input_tags.string
+    return get_tags(flat_steps(model)[0]).input_tags.string
 
 
 def _check_names(members):

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from pytest import approx
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from sk_metaembed import Tokenizer, WordVectors, load, make_table_pipeline, save
@@ -200,6 +202,25 @@ def test_describe(fitted, capsys):
     assert cells["remarks"][1:4] == ["code", "1.1%", distinct]
     assert cells["phase <b>"][2:5] == ["category", "0.0%", "2"]
     assert cells["day"][1] == "date" and cells["height"][1] == "number"
+
+
+@pytest.mark.filterwarnings("default:column")
+def test_a_model_inside_a_search_or_another_wrapper(fitted, tmp_path, capsys):
+    target, folder = fitted
+    table().assign(height="tall").to_csv(tmp_path / "new.csv", index=False)
+    rows = table().dropna(subset=[target])
+    model = load(folder / "t.skm")
+    model = {
+        "grade": GridSearchCV(model, {}, cv=2),
+        "amount": TransformedTargetRegressor(Pipeline([("inner", model)])),
+    }[target].fit(rows[model.feature_names_in_], rows[target])
+    save(model, file := str(tmp_path / "m.skm"))
+    assert main(["predict", file, str(tmp_path / "new.csv")]) == 0
+    assert "column 'height' was a number in fit; 90" in capsys.readouterr().err
+    assert main(["describe", file]) == 0
+    shown = capsys.readouterr().out
+    lines = {line.split("  ")[0]: line.split() for line in shown.splitlines()}
+    assert lines["day"][1] == "date" and float(lines["sum"][-1]) <= 1
 
 
 def test_sources(tmp_path, monkeypatch):

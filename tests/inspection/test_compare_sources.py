@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_metaembed import (
     EmbeddingUnion,
@@ -154,7 +154,8 @@ def test_numbers():
 def test_a_pipeline_gives_its_sources_and_stack():
     pipeline = make_text_pipeline("classifier", SOURCES, random_state=0)
     pipeline["model"].set_params(tfidf=False)
-    found = compare_sources(pipeline, TEXTS, Y, cv=CV)
+    nested = Pipeline([("all", pipeline), ("end", "passthrough")])
+    found = compare_sources(nested, TEXTS, Y, cv=CV)
     assert not hasattr(pipeline["model"], "classes_")
     texts = np.array(TEXTS, dtype=object)
     for k, (train, test) in enumerate(CV.split(TEXTS, Y)):
