@@ -163,9 +163,10 @@ class _BaseStacked(
         ndarray of float32, shape (n_sequences, n_features_out)
             With the columns of `get_feature_names_out`.
         """
-        kept, values = self._fit(X, y, sample_weight, groups)
-        columns = np.empty((len(X), values.shape[0] * values.shape[2]), np.float32)
-        columns[kept] = np.hstack(values)
+        kept, decisions = self._fit(X, y, sample_weight, groups)
+        n_models, _, n_columns = decisions.shape
+        columns = np.empty((len(X), n_models * n_columns), np.float32)
+        columns[kept] = np.hstack(decisions)
         absent = np.setdiff1d(np.arange(len(X)), kept)
         if len(absent):
             columns[absent] = self.transform(X[absent])
@@ -185,8 +186,8 @@ class _BaseStacked(
             Decision values or numbers, with the columns of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        values = np.hstack([v + self._target.center for v in self._model_values(X)])
-        return values.astype(np.float32)
+        decisions = np.stack(self._model_decisions(X)) + self._target.center
+        return np.hstack(decisions).astype(np.float32)
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -244,7 +245,8 @@ class _BaseStacked(
         if len(kept) < len(X):
             y = check_target(y, len(X))  # an array, whose rows can be taken
             check_consistent_length(y, groups)
-            if not isinstance(cv, Integral | None):  # it divides all rows
+            # A splitter receives all rows, including those of weight 0.
+            if not isinstance(cv, Integral | None):
                 cv = pairs_of_part(given_pairs(cv, y, groups), kept)
             X, y, sample_weight = X[kept], y[kept], sample_weight[kept]
             groups = None if groups is None else np.asarray(groups)[kept]
@@ -338,23 +340,26 @@ class _BaseStacked(
             raise TypeError(f"The stack was fitted on {kind}, got {X!r}.")
         return StackRows(X, self.dims_in_)
 
-    def _model_values(self, X):
+    def _model_decisions(self, X):
         """Return the decision values of each model, (n_rows, n_columns)."""
         rows = self._rows(X)
         if not len(X):
             return [np.zeros((0, self._target.columns.shape[1]))] * len(self._forms)
-        return self._values_of(rows.read)
+        return self._decisions_of(rows.read)
 
-    def _values_of(self, read):
-        """Return the decision values of each model; `read` is as of `StackRows`."""
+    def _decisions_of(self, read):
+        """Return the decision values of each model, (n_rows, n_columns).
+
+        ``read(name, form)`` returns the input of a model, as `StackRows.read`.
+        """
         return [
             decision_values(model, read(name, self._forms[name])) - self._target.center
             for name, model in self.estimators_.items()
         ]
 
-    def _sum(self, values):
+    def _sum(self, decisions):
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
-        return np.tensordot([*self.weights_.values()], np.stack(values), 1)
+        return np.tensordot([*self.weights_.values()], np.stack(decisions), 1)
 
     def combine(self, columns: ArrayLike) -> NDArray[np.float64]:
         """Return the weighted sum of the columns of `transform` or `fit_transform`.
@@ -372,13 +377,13 @@ class _BaseStacked(
             Decision values, with one column for two classes, or numbers.
         """
         check_is_fitted(self)
-        values = np.split(np.asarray(columns), len(self.weights_), axis=1)
+        decisions = np.split(np.asarray(columns), len(self.weights_), axis=1)
         center = self._target.center
-        return self._sum([v - center for v in values]) + center
+        return self._sum([each - center for each in decisions]) + center
 
     def _decide(self, X):
         check_is_fitted(self)
-        return self._sum(self._model_values(X))
+        return self._sum(self._model_decisions(X))
 
     # Models that read tokens are not functions of the vectors.
     @available_if(
@@ -439,8 +444,8 @@ class _BaseStacked(
         vectors = {
             form: {name: next(parts) for name in self.dims_in_} for form in forms
         }
-        values = self._values_of(lambda name, form: of_name(vectors[form], name))
-        return self._sum(values) + self._target.center
+        decisions = self._decisions_of(lambda name, form: of_name(vectors[form], name))
+        return self._sum(decisions) + self._target.center
 
 
 def _warn_of_equal_rows(copies):
@@ -858,5 +863,5 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # few rows are drawn to the mean
+        tags.regressor_tags.poor_score = True  # few rows: predictions near the mean
         return tags

@@ -1,4 +1,7 @@
-"""The folds of a stack: rows of rare classes, equal rows and groups are not divided.
+"""Folds of a stack.
+
+Equal rows and groups stay in one fold; rare classes do not change the division of the
+others.
 
 Imported when an estimator is fitted, because it loads `sklearn.model_selection`.
 """
@@ -116,6 +119,7 @@ def _divide(n_folds, labels, counted, groups, copies, rng):
     n_folds = fold_of_unit.max() + 1
     uncounted = rng.permutation(np.flatnonzero(fold_of_unit < 0))
     if len(uncounted):
+        # Only rows of rare classes are not counted: there are labels.
         order = np.argsort(labels[first[uncounted]], kind="stable")
         fold_of_unit[uncounted[order]] = np.arange(len(uncounted)) % n_folds
     folds = fold_of_unit[units]
@@ -135,8 +139,10 @@ def _fold_of_row(n_folds, labels, n_rows, groups, rng):
     fold_of_row = np.zeros(n_rows, dtype=int)
     if n_folds < 2:
         return fold_of_row
-    kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
-    kind = kinds[(labels is not None) + 2 * (groups is not None)]
+    if groups is None:
+        kind = KFold if labels is None else StratifiedKFold
+    else:
+        kind = GroupKFold if labels is None else StratifiedGroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=rng)
     with warnings.catch_warnings():
         # Classes with fewer rows than folds are as intended.

@@ -106,19 +106,22 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
         threadpool_limits(1, user_api="blas"),
     ):
         fitter = _Fitter(target, folds, sample_weight)
-        best = None
-        for form, X in inputs.items():
-            if FORMS[form].per_fold:
-                models, out = fit_on_folds(estimator, X, target, folds, sample_weight)
-                return Fitted(models, form, out, fitter.score(out))
-            if form == "dimension":
+        best_form, best = None, None
+        for name, X in inputs.items():
+            form = FORMS[name]
+            if form.per_fold:
+                models, decisions = fit_on_folds(
+                    estimator, X, target, folds, sample_weight
+                )
+                return Fitted(models, name, decisions, fitter.score(decisions))
+            if form.per_dimension:
                 if len(X) < X.shape[1]:
                     continue
                 X = without_noise(X)
             choice = fitter.choose(_grid_of(estimator, X, form, target), X)
-            if best is None or _is_clearly_less(choice.row_losses, best[1].row_losses):
-                best = form, choice
-        return fitter.fit(*best)
+            if best is None or _is_clearly_less(choice.row_losses, best.row_losses):
+                best_form, best = name, choice
+        return fitter.fit(best_form, best)
 
 
 class _Grid(NamedTuple):
@@ -156,17 +159,17 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
     """
     if target.kind == "labels" and not decides_labels(estimator):
         estimator = PerLabel(estimator)
-    models, out = [], np.zeros(target.columns.shape)
+    models, decisions = [], np.zeros(target.columns.shape)
     for train, test in folds.pairs or [(np.arange(len(X)), np.arange(0))]:
         rows = X[train] if change_rows is None else change_rows(X[train])
         model = _fit(clone(estimator), rows, target.y[train], sample_weight, train)
         models.append(model)
         if len(test):
-            out[test] = decision_values(model, X[test]) - target.center
+            decisions[test] = decision_values(model, X[test]) - target.center
     seen = np.flatnonzero(~folds.held_out)
     if len(seen):
-        out[seen] = decision_values(models, X[seen]) - target.center
-    return models, out
+        decisions[seen] = decision_values(models, X[seen]) - target.center
+    return models, decisions
 
 
 def _fit(model, X, y, sample_weight, rows):
@@ -186,8 +189,8 @@ def held_out_score(target, is_held_out, sample_weight, decisions):
     if weights is not None and not weights.any():
         return float("nan")
     score = r2_score if target.kind == "numbers" else accuracy_score
-    values = predicted(target, decisions)[is_held_out]
-    return float(score(target.y[is_held_out], values, sample_weight=weights))
+    predictions = predicted(target, decisions)[is_held_out]
+    return float(score(target.y[is_held_out], predictions, sample_weight=weights))
 
 
 def row_weights(target, sample_weight):
@@ -197,14 +200,14 @@ def row_weights(target, sample_weight):
 
 
 def _grid_of(estimator, X, form, target):
-    """Return the `_Grid` of a form of the rows."""
+    """Return the `_Grid` of a `Form` of the rows."""
     has_few_rows = np.count_nonzero(target.counted) < _FEW_ROWS
     strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
-    make_features = FORMS[form].make_features
-    features = make_features() if make_features else None
-    dim = X.shape[1] if form == "dimension" else 1
+    features = form.make_features() if form.make_features else None
+    dim = X.shape[1] if form.per_dimension else 1
     if target.has_column_per_class and target.n_common_classes == 2:
-        # Half the sum of squares of one column of coefficients, in two.
+        # Two columns w/2 and -w/2 replace one column w and have half its penalty, so C
+        # is halved.
         strengths = tuple(strength / 2 for strength in strengths)
     if estimator is not None:
         grid = _Grid(clone(estimator), None, (None,), features)
@@ -262,28 +265,30 @@ class _Fitter:
             X = X.astype(np.float64)  # in float32, solvers stop early and warn
             if grid.parameter is not None and X.shape[0] < min(X.shape[1], MANY_ROWS):
                 X = RowSpace(X)
-        place, row_losses, known = self._least_loss(grid, X)
+        place, row_losses, decisions = self._least_loss(grid, X)
         model = clone(grid.model)
         if grid.parameter is not None:
             model.set_params(**{grid.parameter: grid.values[place]})
-        return _Choice(model, grid.features, X, row_losses, known)
+        return _Choice(model, grid.features, X, row_losses, decisions)
 
     def _least_loss(self, grid, X):
-        """Return the place of the best value of a grid, its losses, and its decisions.
+        """Return the place of the best value of a grid, and the results of that value.
 
-        Both as in `_Choice`.
+        These are `row_losses` and `decisions`, as in `_Choice`.
         """
         pairs = self.folds.pairs
         if not pairs:
             return len(grid.values) // 2, None, {}
         if self.folds.large is not None:
             return self._first_minimum(grid, X, *self.folds.large)
-        found = [np.stack([*self._values_on_grid(grid, X, *pair)]) for pair in pairs]
+        by_fold = {}
         row_losses = np.zeros((len(grid.values), len(self.target.columns)))
-        for (_, test), values in zip(pairs, found, strict=True):
-            row_losses[:, test] = self._losses(values, test)
+        for i, (train, test) in enumerate(pairs):
+            by_fold[i] = np.stack([*self._decisions_on_grid(grid, X, train, test)])
+            row_losses[:, test] = self._losses(by_fold[i], test)
         place = _nearest_to_default(row_losses)
-        return place, row_losses[place], {i: v[place] for i, v in enumerate(found)}
+        decisions = {i: of_values[place] for i, of_values in by_fold.items()}
+        return place, row_losses[place], decisions
 
     def _first_minimum(self, grid, X, train, test):
         """Return the first place before the loss of one fold stops falling.
@@ -292,19 +297,19 @@ class _Fitter:
         is the last place.
         """
         best = None
-        for i, values in enumerate(self._values_on_grid(grid, X, train, test)):
-            row_losses = self._losses(values, test)
+        for i, decisions in enumerate(self._decisions_on_grid(grid, X, train, test)):
+            row_losses = self._losses(decisions, test)
             if best is not None and row_losses.sum() >= best[1].sum():
                 break
-            best = i, row_losses, {0: values}
+            best = i, row_losses, {0: decisions}
         return best
 
-    def _losses(self, values, test):
+    def _losses(self, decisions, test):
         """Return the weighted loss of some rows, (..., n_rows)."""
-        row_losses = losses(self.target, values, self.target.columns[test])
+        row_losses = losses(self.target, decisions, self.target.columns[test])
         return row_losses * self.row_weights[test]
 
-    def _values_on_grid(self, grid, X, train, test):
+    def _decisions_on_grid(self, grid, X, train, test):
         """Yield the decision values of test rows for each value of a grid."""
         model = clone(grid.model)
         if isinstance(model, LogisticRegression):
@@ -323,17 +328,17 @@ class _Fitter:
         """Return the `Fitted` model of a choice."""
         X, model = choice.X, clone(choice.model)
         every = slice(None)  # a `RowSpace` returns the coordinates of these rows
-        out = self._fit_and_decide(model, X, every, every)
+        decisions = self._fit_and_decide(model, X, every, every)
         for i, (train, test) in enumerate(self.folds.pairs):
-            values = choice.decisions.get(i)
-            if values is None:
-                values = self._fit_and_decide(clone(choice.model), X, train, test)
-            out[test] = values
+            held_out = choice.decisions.get(i)
+            if held_out is None:
+                held_out = self._fit_and_decide(clone(choice.model), X, train, test)
+            decisions[test] = held_out
         if isinstance(X, RowSpace):
             X.move_coefficients(model)
         if choice.features is not None:
             model = Pipeline([("features", choice.features), ("model", model)])
-        return Fitted(model, form, out, self.score(out))
+        return Fitted(model, form, decisions, self.score(decisions))
 
     def score(self, decisions):
         """Return the score of decision values on the rows that are held out."""
@@ -419,12 +424,12 @@ def without_noise(X):
     return X
 
 
-def fit_weights(values, target, held_out_weights, defaults):
+def fit_weights(decisions, target, held_out_weights, defaults):
     """Return nonnegative weights of models, (n_models,).
 
     Parameters
     ----------
-    values : ndarray of shape (n_models, n_rows, n_columns)
+    decisions : ndarray of shape (n_models, n_rows, n_columns)
         Decision values out of fold.
     target : Target
     held_out_weights : ndarray of shape (n_rows,)
@@ -435,18 +440,18 @@ def fit_weights(values, target, held_out_weights, defaults):
     """
     if target.kind == "numbers" and held_out_weights.any():
         # In units of the error of the default weights, for each column.
-        errors = (np.tensordot(defaults, values, 1) - target.columns) / target.scale
+        errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale
         means = np.average(np.square(errors), axis=0, weights=held_out_weights)
         means = np.maximum(means, _LEAST_SQUARE)
         target = replace(target, scale=target.scale * np.sqrt(means))
 
     def objective(weights):
-        sums = np.tensordot(weights, values, 1)
+        sums = np.tensordot(weights, decisions, 1)
         slopes = expected(target, sums) - target.columns
         slopes = held_out_weights[:, None] * slopes / np.square(target.scale)
         away = weights - defaults
         loss = (held_out_weights * losses(target, sums, target.columns)).sum()
-        gradient = np.tensordot(values, slopes, 2)
+        gradient = np.tensordot(decisions, slopes, 2)
         return loss + _PULL / 2 * away @ away, gradient + _PULL * away
 
     bounds = [(weight * _LEAST_WEIGHT, None) for weight in defaults]

@@ -28,18 +28,21 @@ class Form(NamedTuple):
         The vectors of a source or of all sources, the tokens, or X itself.
     make_features : callable or None
         Returns the transformer before the model, which needs no y.
+    per_dimension : bool
+        Whether dimensions are scaled one by one, for which rows must be as many.
     per_fold : bool
         Whether one model per fold is fitted, whose mean counts.
     """
 
     reads: str
     make_features: Callable | None = None
+    per_dimension: bool = False
     per_fold: bool = False
 
 
 FORMS = {
     "row": Form("vectors"),  # of unit length
-    "dimension": Form("vectors", _scaler),  # scaled to unit variance
+    "dimension": Form("vectors", _scaler, per_dimension=True),  # to unit variance
     "given": Form("vectors"),
     "words": Form("tokens", WordFeatures),
     "chars": Form("tokens", CharacterFeatures),

@@ -169,7 +169,8 @@ class Trees(BaseEstimator):
     def _as_decisions(self, values):
         if self.kind_ == "numbers":
             return values * self.scale_ + self.center_
-        rare = 0.5 / self.forest_.n_estimators  # half a tree more for each class
+        # Add half a tree per class, so that no probability is 0.
+        rare = 0.5 / self.forest_.n_estimators
         if self.is_exclusive_:
             return np.log(values + rare)
         return np.log((values + rare) / (1 - values + rare))
@@ -196,10 +197,10 @@ def fit_linear(X, target, folds, sample_weight):
 def fit_trees(X, target, sample_weight, random_state):
     """Return `Learned` trees."""
     trees = Trees(random_state)
-    values = trees.fit(X, target, sample_weight)
-    is_held_out = np.isfinite(values).all(axis=1)
-    values = np.where(is_held_out[:, None], values, 0.0)
-    return Learned([trees], values - target.center, is_held_out)
+    decisions = trees.fit(X, target, sample_weight)
+    is_held_out = np.isfinite(decisions).all(axis=1)
+    decisions = np.where(is_held_out[:, None], decisions, 0.0)
+    return Learned([trees], decisions - target.center, is_held_out)
 
 
 def fit_on_folds(estimator, X, target, folds, sample_weight):
@@ -210,10 +211,10 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
         from sklearn.multioutput import MultiOutputRegressor
 
         estimator = MultiOutputRegressor(estimator)
-    models, values = _stacked_models.fit_on_folds(
+    models, decisions = _stacked_models.fit_on_folds(
         estimator, X, target, folds, sample_weight, change_rows=_without_empty_columns
     )
-    return Learned(models, values, folds.held_out)
+    return Learned(models, decisions, folds.held_out)
 
 
 def _without_empty_columns(part):

@@ -113,15 +113,15 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         from ..meta._stacked_models import fit_weights, held_out_score, row_weights
 
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
-        values = np.stack([each.decisions for each in learned.values()])
+        decisions = np.stack([each.decisions for each in learned.values()])
         defaults = np.full(len(learned), 1 / len(learned))
         held_out_weights = held_out * row_weights(target, sample_weight)
-        found = fit_weights(values, target, held_out_weights, defaults)
-        self.weights_ = dict(zip(learned, found.tolist(), strict=True))
+        weights = fit_weights(decisions, target, held_out_weights, defaults)
+        self.weights_ = dict(zip(learned, weights.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
         score = partial(held_out_score, target, held_out, sample_weight)
         self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
-        self.scores_["sum"] = score(np.tensordot(found, values, 1))
+        self.scores_["sum"] = score(np.tensordot(weights, decisions, 1))
         self._target = target.for_predictions()
 
     def _tasks(self, X, target, folds, sample_weight, rng):
@@ -334,8 +334,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
             Classes; for sets of labels, an indicator matrix of the labels with a
             probability above one half.
         """
-        values = self._decide(X)  # raises if it is not fitted
-        return predicted(self._target, values)
+        decisions = self._decide(X)  # raises if it is not fitted
+        return predicted(self._target, decisions)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probabilities of the classes.
@@ -351,8 +351,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
             Columns are in the order of `classes_`. Rows sum to 1, except for sets of
             labels, which have one probability per label.
         """
-        values = self._decide(X)
-        return probabilities(self._target, values)
+        decisions = self._decide(X)
+        return probabilities(self._target, decisions)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the weighted sums of the learners' log odds.
@@ -367,8 +367,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             For two classes, the log odds of the second.
         """
-        values = self._decide(X)
-        return values[:, 0] if self._target.is_binary else values
+        decisions = self._decide(X)
+        return decisions[:, 0] if self._target.is_binary else decisions
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -473,8 +473,8 @@ class TableRegressor(RegressorMixin, _TableModel):
         ndarray of shape (n_rows,) or (n_rows, n_columns)
             The predictions, in the shape of y.
         """
-        values = self._decide(X)  # raises if it is not fitted
-        return predicted(self._target, values)
+        decisions = self._decide(X)  # raises if it is not fitted
+        return predicted(self._target, decisions)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
