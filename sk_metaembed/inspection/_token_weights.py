@@ -10,12 +10,7 @@ import numpy as np
 from .._core._named_errors import NamedErrorsMixin
 from ..sequences import TokenSequences
 from ..sequences._api import display_word
-from ._attention import (
-    dominant_source,
-    find_attention_step,
-    has_pairs,
-    weight_columns,
-)
+from ._attention import dominant_source, find_attention_step, has_pairs, weight_columns
 from ._words_html import (
     SYMBOLS,
     html_fragment,

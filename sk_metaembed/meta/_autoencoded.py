@@ -16,12 +16,7 @@ from .._core._sklearn import Interval, StrOptions
 from .._training._device import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import host_generator, minimize, seeded_generator
-from ._linear import (
-    common_scale,
-    known_matrix,
-    learning_rows,
-    source_rows,
-)
+from ._linear import common_scale, known_matrix, learning_rows, source_rows
 
 if TYPE_CHECKING:
     from .._core._typing import RandomState

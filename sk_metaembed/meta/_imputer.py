@@ -14,12 +14,7 @@ from .._core._sklearn import Interval, StrOptions
 from ..sequences import Block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import known_matrix, nonzero_matrix, source_rows
-from ._neighbors import (
-    mean_prediction,
-    neighbor_fill,
-    shared_counts,
-    shared_rows,
-)
+from ._neighbors import mean_prediction, neighbor_fill, shared_counts, shared_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

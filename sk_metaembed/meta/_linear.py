@@ -8,12 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core._arrays import (
-    chunks,
-    normalize_rows,
-    row_norms,
-    row_product,
-)
+from .._core._arrays import chunks, normalize_rows, row_norms, row_product
 from .._core._checked_parameters import is_real
 
 

@@ -18,12 +18,7 @@ from ._tags import (
     tag_classes,
     tags_to_spans,
 )
-from ._validation import (
-    check_cells,
-    count_missing,
-    fill_missing,
-    read_rows,
-)
+from ._validation import check_cells, count_missing, fill_missing, read_rows
 
 __all__ = [
     "LEVELS",

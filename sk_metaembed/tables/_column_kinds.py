@@ -13,12 +13,7 @@ import numpy as np
 from .._core._messages import plural, short_repr
 from ._cells import as_texts, distinct, per_distinct
 from ._dates import DateFormat, choose_dates, date_parts, parse_dates, varying_parts
-from ._numbers import (
-    NumberFormat,
-    choose_format,
-    is_missing,
-    parse_numbers,
-)
+from ._numbers import NumberFormat, choose_format, is_missing, parse_numbers
 from ._numbers_inside import NumberPlan, numbers_inside, plan_numbers
 from ._string_kinds import (
     Values,
