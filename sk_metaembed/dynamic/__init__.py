@@ -11,7 +11,7 @@ from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
 from ._targets import IndicatorTarget, LabelTarget, NumberTarget
-from ._trainable import TrainedSources
+from ._trainable import PreparedSources
 
 __all__ = [
     "DynamicMetaClassifier",
@@ -26,5 +26,5 @@ set_public_module(
     LabelTarget,
     NumberTarget,
     TagTarget,
-    TrainedSources,
+    PreparedSources,
 )

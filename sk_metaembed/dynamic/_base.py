@@ -33,7 +33,7 @@ from ._parameters import (
     read_train_options,
 )
 from ._trainable import (
-    TrainedSources,
+    PreparedSources,
     check_dims,
     read_fit_input,
     read_fitted_input,
@@ -177,9 +177,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         """
         X, y, weights = self._read_rows(X, y, sample_weight)
         tokens, blocks = tokens_and_blocks(X)
-        self._trained = TrainedSources(trainable_pairs(self), tokens)
+        sources = PreparedSources(trainable_pairs(self), tokens)
+        self._trainable_sources = sources
         self.dims_in_ = {block.name: block.dim for block in blocks}
-        check_dims(self.dims_in_, self._trained, self.projection_dim, self.layer_norm)
+        check_dims(self.dims_in_, sources, self.projection_dim, self.layer_norm)
         self._reads_pairs = isinstance(X, SequencePairs)
         self._target = self._make_target(y, weights)
         self._target.warn_of_rare(y)
@@ -187,13 +188,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
         codes = self._target.encode(y)
-        weights = weights * self._target.row_weights(self.class_weight, codes)
-        if not weights.any():
+        row_weights = weights * self._target.row_weights(self.class_weight, codes)
+        if not row_weights.any():
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
-        data = X, codes, (weights / weights.mean()).astype(np.float32)
-        # Before training: the held-out score of a tagger needs the tags of y_val.
+        # The scale cancels in losses and scores, which are weighted means. With mean 1,
+        # tiny sample weights do not vanish in float32; held-out rows have none.
+        data = X, codes, (row_weights / row_weights.mean()).astype(np.float32)
+        # Before training: the target of a tagger stores the tags that only y_val has
+        # (`TagTarget.unseen`), which its loss weights and held-out score need.
         held_out = self._read_validation(X_val, y_val)
         self._train(y, data, held_out)
         return self
@@ -213,7 +217,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
     def _read_rows(self, X, y, sample_weight):
         """Return sequences, targets and weights, without rows of weight 0."""
-        X = self._read_fit_input(X)
+        X = read_fit_input(X, self)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
         if weights.all():
@@ -230,16 +234,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         from .._training._callbacks import reported_fit
         from .._training._device import resolve_device
         from ._batches import count_batches
-        from .training._fit import explained_memory_errors, split_rows, train_net
+        from .training._fit import explained_memory_errors, train_net
 
         device = resolve_device(self.device)
         with explained_memory_errors(self.batch_size):
-            train_set, valid_set = self._data_set(*data, device), None
-            if held_out is not None:
-                valid_set = self._data_set(*held_out, device)
-            elif self.early_stopping:
-                labels, size = self._target.stratify(data[1]), self.validation_fraction
-                train_set, valid_set = split_rows(train_set, labels, size, self._random)
+            train_set, valid_set = self._data_sets(data, held_out, device)
             batch_size = self._choose_batch_size(len(train_set))
             n_batches = count_batches(len(train_set), batch_size)
             n_epochs = self._choose_n_epochs(n_batches, valid_set)
@@ -254,12 +253,24 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
                 self.history_ = self.net_.history
                 self.n_iter_ = len(self.history_)
 
+    def _data_sets(self, data, held_out, device):
+        """Return the data set to train on, and the held-out one or None."""
+        from .training._fit import split_rows
+
+        train_set = self._data_set(*data, device)
+        if held_out is not None:
+            return train_set, self._data_set(*held_out, device)
+        if not self.early_stopping:
+            return train_set, None
+        labels = self._target.stratify(data[1])
+        return split_rows(train_set, labels, self.validation_fraction, self._random)
+
     def _data_set(self, X, codes, weights, device):
         """Return the `SequenceDataset` of the rows whose weight is not 0."""
         from ._batches import SequenceData, SequenceDataset
 
         return SequenceDataset(
-            SequenceData(X, device, self._trained, self._target.per_token),
+            SequenceData(X, device, self._trainable_sources, self._target.per_token),
             np.flatnonzero(weights),
             codes,
             self._target.loss_weights(weights, codes),
@@ -271,7 +282,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
         if self.batch_size != "auto":
             return self.batch_size
-        return auto_batch_size(n_rows, has_trainable=len(self._trained) > 0)
+        return auto_batch_size(n_rows, has_trainable=len(self._trainable_sources) > 0)
 
     def _choose_n_epochs(self, n_batches, valid_set):
         """Return the number of epochs.
@@ -302,13 +313,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         from .training._callbacks import net_callbacks
         from .training._net import SequenceNet
 
-        parts, collect, score = self._torch_parts()
+        parts, score = self._torch_parts()
         options = self._read_train_options()
         if "label_smoothing" in options:
             parts["criterion__label_smoothing"] = options["label_smoothing"]
         network = {
-            "trained": self._trained,
-            "dims": [*self.dims_in_.values(), *self._trained.dims.values()],
+            "sources": self._trainable_sources,
+            "dims": [*self.dims_in_.values(), *self._trainable_sources.dims.values()],
             "n_outputs": self._target.n_outputs,
             "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
             "hidden_dims": tuple(self.hidden_dims),
@@ -324,7 +335,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             optimizer__fused=device.type in ("cpu", "cuda"),
             optimizer__param_groups=[
                 (f"*trained.{i}.*", {"lr": source.lr})
-                for i, source in enumerate(self._trained.prepared)
+                for i, source in enumerate(self._trainable_sources.prepared)
             ],
             lr=self.lr,
             batch_size=batch_size,
@@ -339,7 +350,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
                 self.callbacks,
                 options,
                 monitor=monitor,
-                collect=collect,
                 score=score,
                 patience=self.n_iter_no_change,
                 n_steps=n_steps,
@@ -364,7 +374,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         if X_val is None:
             return None
         with errors_of_input("X_val"):
-            X_val = self._read(X_val)
+            X_val = self._read_fitted(X_val)
         if len(X_val) == 0:
             raise ValueError("X_val holds no sequences. Leave it out.")
         with errors_of_input("y_val"):
@@ -374,16 +384,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
         return X_val, codes, weights.astype(np.float32)
 
     def _torch_parts(self):
-        """Return network and loss as parameters of the net, and a held-out score.
-
-        The score is two functions, `collect` and `score` of `HeldOutScore`.
-        """
-        from .nets._network import (
-            DynamicMetaNet,
-            WeightedLoss,
-            count_right,
-            share_right,
-        )
+        """Return network and loss as parameters of the net, and a `HeldOutScore`."""
+        from .nets._network import DynamicMetaNet, WeightedLoss, accuracy, count_right
+        from .training._callbacks import HeldOutScore
 
         parts = {
             "module": DynamicMetaNet,
@@ -391,17 +394,13 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
             "module__pairs": self._reads_pairs,
             "criterion": WeightedLoss,
         }
-        return parts, count_right, share_right
+        return parts, HeldOutScore(self._target.monitor, count_right, accuracy)
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
         return check_target(y, len(X), self._target_kind)
 
-    def _read_fit_input(self, X):
-        """Return the X of `fit` as sequences."""
-        return read_fit_input(X, bool(trainable_pairs(self)))
-
-    def _read(self, X):
+    def _read_fitted(self, X):
         """Return X as sequences that agree with the X of `fit`."""
         return read_fitted_input(X, self.dims_in_, self._reads_pairs)
 
@@ -416,11 +415,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
         from ._batches import SequenceData
 
-        X = self._read(X)
+        X = self._read_fitted(X)
         if not joins_pairs and isinstance(X, SequencePairs):
             X = X.sequences
         device = torch.device(self.net_.device)
-        return SequenceData(X, device, self._trained, self._target.per_token)
+        return SequenceData(X, device, self._trainable_sources, self._target.per_token)
 
     def _outputs(self, X):
         """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
@@ -434,8 +433,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
         Sources are mixed with these weights for prediction. They show how much a source
         contributes, not how much it helps. With ``attention="context"`` the weights of
-        a word differ between sequences. With the default `mixer` they
-        are means over the dimensions.
+        a word differ between sequences. With the default `mixer` they are means over
+        the dimensions.
 
         Parameters
         ----------
@@ -461,15 +460,17 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
     def _source_names(self):
         """Return the names of what is mixed: blocks, then trainable sources."""
-        return [*self.dims_in_, *self._trained.dims]
+        return [*self.dims_in_, *self._trainable_sources.dims]
 
     @property
     def trained_(self) -> dict[str, Any]:
         """The networks of the trainable sources by name, as torch modules.
 
-        Empty without trainable sources. That of a transformer has ``save(folder)``.
+        Empty without trainable sources. The network of a transformer has a method
+        ``save(folder)``.
         """
-        return dict(zip(self._trained.names, self.net_.module_.trained, strict=True))
+        names = self._trainable_sources.names
+        return dict(zip(names, self.net_.module_.trained, strict=True))
 
     @property
     def layer_weights_(self) -> dict[str, float]:

@@ -206,7 +206,7 @@ class SequenceData:
         Tables of types and sequences are copied to it once, if they fit into its
         memory. Other tables, and token-level blocks, stay in host memory, and the rows
         of a batch are sent with it.
-    trained : TrainedSources
+    sources : PreparedSources
     per_token : bool, default=False
         Whether there is a position for each token even if all sources are at sequence
         level.
@@ -217,12 +217,12 @@ class SequenceData:
         Returns an array as a tensor on the device.
     """
 
-    def __init__(self, X, device, trained, per_token=False):
+    def __init__(self, X, device, sources, per_token=False):
         self.device, self.pairs = device, isinstance(X, SequencePairs)
         self.send = partial(send, device=device)
         self.tokens, self.blocks = tokens_and_blocks(X)
         levels = {"token"} if per_token else set()
-        levels.update([block.level for block in self.blocks], trained.levels)
+        levels.update([block.level for block in self.blocks], sources.levels)
         self.level = max(levels, key=LEVELS.index)
         if self.level == "sequence":  # tokens are not read: one position per sequence
             self.offsets = np.arange(len(self.tokens) + 1)
@@ -231,7 +231,7 @@ class SequenceData:
             self.offsets = self.tokens.offsets
             self.codes = self.tokens.codes.astype(np.int64)
         self.trainable_inputs = []
-        for source in trained.prepared:
+        for source in sources.prepared:
             pieces = source.pieces(self.tokens)
             codes = getattr(pieces, "codes", None)
             codes = self.codes if codes is None else codes

@@ -15,7 +15,7 @@ from ..sequences import Block, EmbeddedSequences, SequencePairs
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
 from ._targets import any_target
-from ._trainable import tokens_and_blocks
+from ._trainable import read_fit_input, tokens_and_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -338,8 +338,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         EmbeddedSequences, SequencePairs, or ndarray of float32
             As `transform` returns.
         """
-        # Read once: a generator of texts would run dry.
-        X = self._read_fit_input(X)
+        # Read X once: a generator is exhausted after one pass.
+        X = read_fit_input(X, self)
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).transform(X)
 
     def transform(
@@ -364,7 +364,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             level.
         """
         check_is_fitted(self, "net_")
-        X = self._read(X)
+        X = self._read_fitted(X)
         vectors = self._vectors(X)
         if self.output == "tokens":
             return self._output(X, Block._adopt("dynamic", *vectors))
@@ -445,7 +445,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # no dtype comes in
+        tags.transformer_tags.preserves_dtype = []  # the input has no dtype
         return tags
 
     def __init_subclass__(cls, **kwargs):

@@ -267,7 +267,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     """
 
     _target_kind = "classes"
-    # Without smoothing, nets of few rows are sure of their errors.
+    # Without label smoothing, nets trained on few rows are overconfident.
     _train_options = {**TRAIN_OPTIONS, "label_smoothing": 0.01}
 
     def _make_target(self, y, weights):

@@ -333,7 +333,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     def _tokens_of(self, X):
         check_is_fitted(self, "net_")
-        return tokens_and_blocks(self._read(X))[0]
+        return tokens_and_blocks(self._read_fitted(X))[0]
 
     def _read_target(self, y, X):
         if isinstance(X, SequencePairs):
@@ -356,6 +356,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags
+        from .training._callbacks import HeldOutScore
 
         classes = self._target.classes
         parts = {
@@ -366,4 +367,4 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         }
         tags = np.array([*classes, *self._target.unseen])
         score = partial(score_tags, classes=tags, scheme=self.scheme)
-        return parts, decode_batch, score
+        return parts, HeldOutScore(self._target.monitor, decode_batch, score)

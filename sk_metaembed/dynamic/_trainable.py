@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     Input: TypeAlias = EmbeddedSequences | SequencePairs | TokenSequences | Texts
 
 
-class TrainedSources:
-    """The trainable sources of an estimator: prepared, not yet trained.
+class PreparedSources:
+    """The trainable sources of an estimator, prepared for its network.
 
     `sk_metaembed.sources.trainable` documents what a source returns from ``prepare``.
     The networks that are trained are `MixingNet.trained`.
@@ -83,19 +83,19 @@ def _can_be_trained(source):
     return hasattr(source, "prepare") and not isinstance(source, type)
 
 
-def read_fit_input(X, has_trainable):
+def read_fit_input(X, model):
     """Return the X of fit as EmbeddedSequences, TokenSequences, or pairs of them.
 
     Parameters
     ----------
     X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
-    has_trainable : bool
-        Whether there are trainable sources, which do not need blocks.
+    model : estimator
+        Its trainable sources, if there are any, do not need blocks.
     """
     if isinstance(X, SequencePairs):
-        read_fit_input(X.sequences, has_trainable)
+        read_fit_input(X.sequences, model)
         return X
-    if isinstance(X, EmbeddedSequences) or not has_trainable:
+    if not trainable_pairs(model) or isinstance(X, EmbeddedSequences):
         return check_embedded(X)
     return check_tokens(X)
 
@@ -134,19 +134,19 @@ def tokens_and_blocks(X):
     return (X.tokens, X.blocks) if isinstance(X, EmbeddedSequences) else (X, ())
 
 
-def check_dims(dims, trained, projection_dim, layer_norm):
+def check_dims(dims, sources, projection_dim, layer_norm):
     """Raise unless names of sources are distinct and their dimensions can be mixed.
 
-    `dims` are the dimensions of the blocks of X, by name.
+    `dims` are the dimensions of the blocks of X, by name, `sources` the prepared ones.
     """
-    twice = [name for name in trained.dims if name in dims]
+    twice = [name for name in sources.dims if name in dims]
     if twice:
         raise ValueError(
             f"Duplicate source name {twice[0]!r}: it is used by a block of X and by a "
             "trainable source. Rename one of them, for example as "
             "trainable=[('another', TrainableTransformer(...))]."
         )
-    dims = {**dims, **trained.dims}
+    dims = {**dims, **sources.dims}
     if projection_dim is None and len(set(dims.values())) > 1:
         raise ValueError(
             "All sources must have the same dimension without a projection, got "

@@ -11,7 +11,7 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.dynamic._batches import SequenceData
-from sk_metaembed.dynamic._trainable import TrainedSources
+from sk_metaembed.dynamic._trainable import PreparedSources
 from sk_metaembed.dynamic.nets._network import Mixer
 
 from .conftest import make_embedded
@@ -35,7 +35,7 @@ def mixer_of(embedded, attention="word", gate="softmax", mixer="standardized"):
 
 
 def batch_of(embedded):
-    data = SequenceData(embedded, torch.device("cpu"), TrainedSources([], None))
+    data = SequenceData(embedded, torch.device("cpu"), PreparedSources([], None))
     return data.batch(np.arange(len(embedded)))
 
 

@@ -13,7 +13,7 @@ from sk_metaembed.dynamic._batches import (
     SequenceDataset,
 )
 from sk_metaembed.dynamic._parameters import Encoder
-from sk_metaembed.dynamic._trainable import TrainedSources
+from sk_metaembed.dynamic._trainable import PreparedSources
 from sk_metaembed.dynamic.nets._encoders import ByteDropout
 from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
 
@@ -58,7 +58,7 @@ def test_row_alone_is_row_in_batch(levels, attention, encoder):
 
 def test_batches_cover_the_data_once_and_hold_equal_lengths():
     embedded = make_embedded(n_sequences=400, lengths=(1, 30))
-    data = SequenceData(embedded, torch.device("cpu"), TrainedSources([], None))
+    data = SequenceData(embedded, torch.device("cpu"), PreparedSources([], None))
     dataset = SequenceDataset(data, np.arange(400))
     rng = np.random.RandomState(0)
     for options in ({"shuffle": True, "rng": rng}, {"shuffle": False}):

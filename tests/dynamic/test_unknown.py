@@ -16,7 +16,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic._batches import SequenceData
 from sk_metaembed.dynamic._parameters import Encoder
-from sk_metaembed.dynamic._trainable import TrainedSources
+from sk_metaembed.dynamic._trainable import PreparedSources
 from sk_metaembed.dynamic.nets._encoders import make_encoder
 
 KNOWN = [f"w{i}" for i in range(8)]
@@ -92,7 +92,7 @@ def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
     X = embedded(among_unknown(rows()))
     model = fitted(X, attention, encoder=encoder, embedding_dropout=0.0)
     module = model.net_.module_.train()  # what the head learns from, too
-    data = SequenceData(X, torch.device("cpu"), TrainedSources([], None))
+    data = SequenceData(X, torch.device("cpu"), PreparedSources([], None))
     vectors = module.encode(data.batch(np.arange(len(X))))
     assert not vectors[-2:].any()
     assert vectors[:-2].any(dim=1).all()
@@ -100,7 +100,7 @@ def test_without_a_known_word_every_encoder_gives_zeros(attention, encoder):
 
 def test_what_a_trainable_source_gives_to_an_unknown_token_counts_as_zeros():
     X, device = embedded([["w0", "?"]]), torch.device("cpu")
-    data = SequenceData(X, device, TrainedSources([], None))
+    data = SequenceData(X, device, PreparedSources([], None))
     known = torch.tensor([True, False])
     batch = data.batch(np.arange(1)).completed([(torch.full((2, 3), torch.inf), known)])
     assert batch.values[-1].tolist() == [[torch.inf] * 3, [0] * 3]
@@ -110,7 +110,7 @@ def test_what_a_trainable_source_gives_to_an_unknown_token_counts_as_zeros():
 @pytest.mark.parametrize("encoder", ["bilstm-max", "gru"])
 def test_recurrences_read_an_unknown_token_as_zeros(encoder):
     X = embedded(among_unknown(rows()))
-    data = SequenceData(X, torch.device("cpu"), TrainedSources([], None))
+    data = SequenceData(X, torch.device("cpu"), PreparedSources([], None))
     grid = data.batch(np.arange(len(X))).grid
     known = np.isin(X.tokens.types, KNOWN)[X.tokens.codes]
     torch.manual_seed(0)

@@ -54,7 +54,7 @@ def test_a_step_reads_no_number_from_the_device(name):
     net = model.fit(X, y).net_
     meta = torch.device("meta")
     module = net.module_.to(meta).train()
-    data = SequenceData(X, meta, net.module__trained)
+    data = SequenceData(X, meta, net.module__sources)
     weights = np.ones(cases.N_ROWS, np.float32)
     dataset = SequenceDataset(data, np.arange(cases.N_ROWS), y, weights)
     batch, target = dataset.batch(np.arange(cases.N_ROWS))

@@ -85,7 +85,7 @@ def calls(canary):
 
     They may refer to a node with no items as node 0.
     """
-    place, of_ours = [str(canary)], "sk_metaembed.dynamic.TrainedSources"
+    place, of_ours = [str(canary)], "sk_metaembed.dynamic.PreparedSources"
     arguments = {"args": place, "kwds": {"ref": 0}}
     nothing = {"names": [], "values": []}
     return {

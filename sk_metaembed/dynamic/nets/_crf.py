@@ -109,7 +109,7 @@ class _TagLosses(torch.autograd.Function):
     def forward(ctx, scores, transitions, starts, ends, grid, tags):
         ahead = _lookahead(scores, Chain(transitions, starts, ends), grid)
         n_tags = scores.shape[1]
-        # The last row, of the starts, for first tokens.
+        # First tokens use the last row, which has the start scores.
         previous = torch.where(_is_first(grid), n_tags, tags.roll(1))
         at = grid.backward_position
         before = ahead.before.view(-1)[at * (n_tags + 1) + previous]

@@ -205,9 +205,8 @@ def _projection(dim_in, dim_out):
 
 
 def _normalized(vectors):
-    # Each row by itself and nothing learned: bilm-tf's and AllenNLP's formula, but that
-    # they take mean and variance over the whole batch, so that a word's vector depends
-    # on the other sentences of its batch. The value of eps is theirs too.
+    # Normalizes each row, without learned parameters. bilm-tf and AllenNLP normalize
+    # over the batch, so there a vector depends on the other sentences. eps is theirs.
     return nn.functional.layer_norm(vectors, vectors.shape[-1:], eps=1e-12)
 
 
@@ -227,17 +226,17 @@ class MixingNet(nn.Module):
     ----------
     dims : list of int
     embedding_dropout : float
-    trained : TrainedSources
+    sources : PreparedSources
         Trainable sources; their dimensions are the last ones of `dims`.
     **mixer
         The other parameters of `Mixer`.
     """
 
-    def __init__(self, dims, *, embedding_dropout, trained, **mixer):
+    def __init__(self, dims, *, embedding_dropout, sources, **mixer):
         super().__init__()
         self.mixer = Mixer(dims, **mixer)
         self.dropout = ByteDropout(embedding_dropout)
-        self.trained = nn.ModuleList(source.network() for source in trained.prepared)
+        self.trained = nn.ModuleList(source.network() for source in sources.prepared)
 
     def mix(self, batch):
         """Return the mixed vectors of a batch's tokens, and their weights."""
@@ -372,7 +371,7 @@ def count_right(outputs, batch, labels):
     return torch.stack([right.sum(), batch.weights.sum()])
 
 
-def share_right(counts):
+def accuracy(counts):
     """Return the weighted accuracy, from `count_right` of each batch."""
     right, total = torch.stack(counts).cpu().double().sum(dim=0).tolist()
     return right / max(total, 1e-12)

@@ -9,7 +9,7 @@ from skorch.utils import noop
 from ..._training._callbacks import cloned_callbacks
 
 
-def net_callbacks(own, options, *, monitor, collect, score, patience, n_steps):
+def net_callbacks(own, options, *, monitor, score, patience, n_steps):
     """Return the (name, skorch callback) pairs of a net.
 
     Parameters
@@ -20,8 +20,8 @@ def net_callbacks(own, options, *, monitor, collect, score, patience, n_steps):
         Output of `read_train_options`.
     monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
         What early stopping and the learning rate follow; None without held-out part.
-    collect, score : callable
-        Parameters of `HeldOutScore`, for a monitor that is not the loss.
+    score : HeldOutScore
+        Records the monitor if it is not the loss.
     patience : int
         Number of epochs without improvement after which training stops.
     n_steps : int or None
@@ -36,7 +36,7 @@ def net_callbacks(own, options, *, monitor, collect, score, patience, n_steps):
     higher = monitor not in (None, "valid_loss")
     if higher:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [(monitor, HeldOutScore(monitor, collect, score))]
+        callbacks += [(monitor, score)]
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += own
     if monitor is not None:

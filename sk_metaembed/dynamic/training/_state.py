@@ -24,14 +24,14 @@ def restore(net, plain, tensors):
     vars(net).update({f"module__{name}": value for name, value in network.items()})
     vars(net).update({name: plain["settings"][name] for name in KEPT_PARAMETERS})
     net.criterion__kind = plain["loss"]
-    prepared = network["trained"].prepared
+    prepared = network["sources"].prepared
     files = [i for i, source in enumerate(prepared) if hasattr(source, "source")]
-    light = copy(network["trained"])  # without sources that are read from files
+    light = copy(network["sources"])  # without sources that are read from files
     light.prepared = [_Empty() if i in files else p for i, p in enumerate(prepared)]
     net.is_loading_ = True
     restore_net(
         net,
-        lambda: net.module(**{**network, "trained": light}),
+        lambda: net.module(**{**network, "sources": light}),
         plain,
         tensors,
         ignore=tuple(f"module/trained.{i}." for i in files),
