@@ -34,11 +34,7 @@ class HandleCache:
             creating = self._creating.setdefault(key, fork_safe_lock())
         with creating:
             handle = self.find(key)  # another thread may have created it meanwhile
-            try:
-                return self._add(key, make()) if handle is None else handle
-            finally:
-                with self._lock:
-                    self._creating.pop(key, None)
+            return self._add(key, make()) if handle is None else handle
 
     def _add(self, key, handle):
         with self._lock:
@@ -62,7 +58,8 @@ class HandleCache:
         with self._lock:
             self._in_use = WeakValueDictionary()
             self._recent = OrderedDict()
-            self._creating = {}
+            # A lock lives as long as a thread holds it or waits for it.
+            self._creating = WeakValueDictionary()
 
     def drop_unused(self):
         """Drop the handles that are not in use."""

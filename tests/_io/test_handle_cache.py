@@ -7,11 +7,13 @@ import signal
 import sys
 import threading
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 import sk_metaembed
+from sk_metaembed._io import _handle_cache
 from sk_metaembed._io._handle_cache import HandleCache, drop_unused_handles
 
 
@@ -77,6 +79,57 @@ def test_threads_wait_for_their_own_key_only():
         thread.join(60)
     assert len(made) == 1
     assert all(result is made[0] for result in results)
+
+
+def test_a_key_is_opened_once_while_threads_wait_after_a_failure(monkeypatch):
+    cache, requested, used = HandleCache(maxsize=2), threading.Semaphore(0), []
+    fail, finish, opening = threading.Event(), threading.Event(), threading.Event()
+
+    numbers = count()
+
+    class Lock:
+        def __init__(self):
+            self.lock, self.number = threading.Lock(), next(numbers)
+
+        def __enter__(self):
+            used.append(self.number)
+            requested.release()
+            self.lock.acquire()
+
+        def __exit__(self, *error):
+            self.lock.release()
+
+    monkeypatch.setattr(_handle_cache, "fork_safe_lock", Lock)
+
+    def failing():
+        assert fail.wait(60)
+        raise OSError
+
+    def slow():
+        opening.set()
+        assert finish.wait(60)
+        return Handle()
+
+    def start(function):
+        thread = threading.Thread(target=function)
+        thread.start()
+        assert requested.acquire(timeout=60)
+        return thread
+
+    def attempt():
+        with pytest.raises(OSError):
+            cache.get("a", failing)
+
+    threads = [start(attempt)]
+    threads += [start(lambda: cache.get("a", slow)) for _ in range(2)]
+    fail.set()
+    assert opening.wait(60)
+    threads += [start(lambda: cache.get("a", slow))]
+    finish.set()
+    for thread in threads:
+        thread.join(60)
+    assert len(used) == 4
+    assert len(set(used)) == 1
 
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
