@@ -31,7 +31,9 @@ _PACKED_ROWS = 64  # rows that the layout is optimized for; any number works
 #                                 1536 x 384   1.12  .98 1.16
 #                                 1024 x 1024  1.91 1.27  .92
 #                                 4096 x 1024  3.60 1.35 1.02
-#     AMD EPYC with AVX-512        2.3 for layers of MiniLM, of 2**16 entries or more
+#     AMD EPYC with AVX-512        2.3, a single figure for all layers of MiniLM; the
+#                                  smallest has 384 x 384 entries, so the limit of
+#                                  2**16 is not measured
 _LEAST_SIZES = {"GenuineIntel": 2**20, "AuthenticAMD": 2**16}
 
 
