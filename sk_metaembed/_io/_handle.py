@@ -48,7 +48,7 @@ class Handle:
         """
         raise NotImplementedError
 
-    def _files(self, caller):
+    def _files(self):
         """Return the files that a saved file may include, Path or bytes by name."""
         raise NotImplementedError
 

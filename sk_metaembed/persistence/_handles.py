@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from .._core._named_errors import errors_of_input
 from .._io._atomic import cache_home
 from .._io._handle import Handle
 from .._io._publish import publish
@@ -52,7 +53,8 @@ def encode_handle(handle, bundle, files, where):
     if bundle or not content:
         prefix = f"{cls.__name__}/{handle.fingerprint[:32]}"
         content = {**content, "bundled": prefix}
-        new = handle._files(where).items()
+        with errors_of_input(where):
+            new = handle._files().items()
         files.update({f"{prefix}/{name}": data for name, data in new})
     return {"module": cls.__module__, "name": cls.__name__, **content}
 

@@ -600,7 +600,7 @@ class WordVectors(Handle, Immutable, keep=16):
             f"copy it to {other}."
         )
 
-    def _files(self, caller):
+    def _files(self):
         """Return the files that a saved file may include, by name."""
         return {name: Path(self.path, name) for name in (META, *self._meta["files"])}
 

@@ -32,7 +32,7 @@ class Text(Handle, keep=1):
         path = os.path.abspath(spec.path)
         return spec._replace(path=path), file_states([path]), path
 
-    def _files(self, caller):
+    def _files(self):
         return {"text.txt": self._spec.path}
 
     @classmethod

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._core._checked_parameters import is_real
+from ..._core._named_errors import NamedErrorsMixin
 from ._sentence_cache import FILE, connect, evict, limit_of, transaction
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class SourceInfo(NamedTuple):
 _BY_SOURCE = "SELECT source, count(*), sum(size) FROM entries GROUP BY source"
 
 
-class EmbeddingCache:
+class EmbeddingCache(NamedErrorsMixin):
     """The vectors of sentences that sources store in a directory.
 
     Sources whose vectors depend on the context, and `FunctionEmbedding`, take
@@ -140,8 +141,8 @@ class EmbeddingCache:
         """
         if not (size is None or (is_real(size) and 1 <= size < inf)):
             raise ValueError(
-                "EmbeddingCache: size must be a positive number of bytes, or None for "
-                f"no limit; got {size!r}."
+                "size must be a positive number of bytes, or None for no limit; got "
+                f"{size!r}."
             )
         limit = None if size is None else int(size)
         with self._connected() as connection, transaction(connection):

@@ -68,7 +68,7 @@ class ElmoModel(NetworkModel, keep=2):
         spec, weights = self._spec, read_weights(self._paths[1], self.options)
         return BiLanguageModel(weights, self.options, spec.device, spec.dtype)
 
-    def _files(self, caller):
+    def _files(self):
         """Return the files that a saved file may include, by name."""
         return dict(zip(_NAMES, self._paths, strict=True))
 

@@ -83,7 +83,7 @@ class StaticModel(Handle, keep=2):
         files = find_files(place)
         return spec, file_states(files.paths), files
 
-    def _files(self, caller):
+    def _files(self):
         """Return the files that a saved file may include, by name."""
         return {path.name: path for path in self._paths.paths}
 

@@ -29,14 +29,14 @@ def _trained_parts(network, spec):
     layers = _layers(network, spec)
     if layers is None:
         raise ValueError(
-            f"TrainableTransformer: {type(network.body).__name__} does not have its "
-            "layers in lists, so the upper ones cannot be identified. Use "
-            "n_layers='all'."
+            f"{type(network.body).__name__} does not have its layers in lists, so the "
+            "upper ones cannot be identified. Use n_layers='all' in the trainable "
+            "source."
         )
     if spec.n_layers > highest:
         raise ValueError(
-            f"TrainableTransformer: n_layers={spec.n_layers}, but there are {highest} "
-            f"layers below hidden state {highest}, the highest in the source. Use a "
+            f"n_layers={spec.n_layers} of the trainable source, but there are "
+            f"{highest} layers below hidden state {highest}, the highest in it. Use a "
             "smaller number, or 'all'."
         )
     return _parts(layers[highest - spec.n_layers : highest])

@@ -75,14 +75,14 @@ class LoadedModel(Transformer, keep=0):
         """Return {}: a saved file contains the model itself."""
         return {}
 
-    def _files(self, caller):
+    def _files(self):
         """Return the files that a saved file contains, by name."""
-        return self.portable.files(caller)
+        return self.portable.files()
 
     @classmethod
     def _from_reference(cls, content, folder=None):
         """Return the handle of the model in a folder."""
-        refuse_unsafe(folder.rglob("*"), "TransformerEmbedding")
+        refuse_unsafe(folder.rglob("*"))
         return cls.of(*LoadedPair.from_files(folder).pair)
 
     def __reduce__(self):

@@ -25,7 +25,7 @@ class LoadedPair:
     def __init__(self, module, tokenizer):
         self.pair = module, tokenizer
 
-    def files(self, caller):
+    def files(self):
         """Return the content of a bundle's files by name, without code.
 
         Raises
@@ -40,9 +40,9 @@ class LoadedPair:
         name = type(module).__name__
         if getattr(transformers, name, None) is not type(module):
             raise TypeError(
-                f"{caller}: the loaded model is a {name}, which is not a class of "
-                "transformers, so a saved file cannot describe how to build it. Pass "
-                "the path of its folder instead."
+                f"the loaded model is a {name}, which is not a class of transformers, "
+                "so a saved file cannot describe how to build it. Pass the path of its "
+                "folder instead."
             )
         _, (_, config, dtype, weights, state, _) = self.__reduce__()
         settings = {"class": name, "dtype": str(dtype).rpartition(".")[2], **state}
@@ -86,9 +86,9 @@ class LoadedPair:
         lost = [name for name, w in weights.items() if not is_dense_tensor(w)]
         if lost:
             raise TypeError(
-                f"TransformerEmbedding: {lost[0]!r} of the loaded model is not a dense "
-                "tensor, as in quantized models, which cannot be pickled or copied. "
-                "Use n_jobs=1, or pass the path of a folder as model."
+                f"{lost[0]!r} of the loaded model is not a dense tensor, as in "
+                "quantized models, which cannot be pickled or copied. Use n_jobs=1, or "
+                "pass the path of a folder as model."
             )
         weights = {name: w.detach().cpu() for name, w in weights.items()}
         state = {"device": str(module.device), "training": module.training}

@@ -162,15 +162,15 @@ class TransformerModel(Transformer, keep=2):
         spec = self._spec._replace(device="cpu", dtype="float32")
         return load_network(self._folder, spec)
 
-    def _files(self, caller):
+    def _files(self):
         """Return the files that a saved file may include, by name."""
         trusted = self._spec.trusted or self._spec.trust_remote_code
-        refuse_unsafe(self._by_name.values(), caller, trusted=trusted)
+        refuse_unsafe(self._by_name.values(), trusted=trusted)
         return self._by_name
 
     @classmethod
     def _unpacked(cls, spec, folder):
-        refuse_unsafe(Path(folder).rglob("*"), "TransformerEmbedding")
+        refuse_unsafe(Path(folder).rglob("*"))
         return spec._replace(model=str(folder), revision=None)
 
 

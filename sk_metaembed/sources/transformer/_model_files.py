@@ -86,7 +86,7 @@ def _weight_files(folder, *, safetensors=True):
     )
 
 
-def refuse_unsafe(paths, caller, *, trusted=False):
+def refuse_unsafe(paths, *, trusted=False):
     """Raise TypeError if the files of a bundle are trusted, or could run code.
 
     Pickles and code run, and an adapter names modules to import.
@@ -94,13 +94,13 @@ def refuse_unsafe(paths, caller, *, trusted=False):
     names = {path.name for path in paths}
     if _ADAPTER in names:
         raise TypeError(
-            f"{caller}: {_ADAPTER} names another model, and modules to import, so a "
-            "transformer with an adapter cannot be bundled. Merge the adapter into the "
-            "weights (peft's merge_and_unload), and save the result."
+            f"{_ADAPTER} names another model, and modules to import, so a transformer "
+            "with an adapter cannot be bundled. Merge the adapter into the weights "
+            "(peft's merge_and_unload), and save the result."
         )
     if trusted or any(name.endswith((".bin", ".py")) for name in names):
         raise TypeError(
-            f"{caller}: a model with weights in pickles, or read with trusted=True or "
+            "a model with weights in pickles, or read with trusted=True or "
             "trust_remote_code=True, cannot be bundled: the file would contain pickles "
             "or code. Save it with bundle=False, which refers to its folder, or "
             "convert it to safetensors and fit without these options."
