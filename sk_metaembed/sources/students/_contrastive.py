@@ -16,7 +16,7 @@ from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
 from ..trainable._trainable_transformer import SentencePieces, TransformerSpec
-from ..transformer._embedding import TransformerEmbedding, open_model
+from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin
 
@@ -183,8 +183,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self.missing = missing
 
     def _learn(self, tokens, y):
-        labels, pooling = self._read_labels(y, len(tokens)), self._pooling()
-        trained = self._train(tokens, labels, pooling)
+        labels = self._read_labels(y, len(tokens))
+        frozen = TransformerEmbedding(self.model, device=self.device)
+        pooling = _pooling_of(frozen._open_model())
+        frozen.set_params(**pooling)._fit_vectors(tokens, None)
+        trained = self._train(tokens, labels, frozen)
         self.encoder_ = TransformerEmbedding(
             trained, preprocess=self.preprocess, **pooling
         )
@@ -194,22 +197,10 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self._preprocessings: dict = {}  # by the encoder
         return [block]
 
-    def _pooling(self):
-        """Return the output that is trained, and the prompt, as of the encoder."""
-        model = open_model(TransformerEmbedding(self.model))
-        if not model.has_modules:
-            return {"output": "mean"}
-        modules = model.modules
-        output = "cls" if tuple(modules.pooling["modes"]) == ("cls",) else "mean"
-        prompt = modules.prompts.get(modules.default_prompt)
-        return {"output": output, "prompt": prompt}
-
-    def _train(self, tokens, labels, pooling):
+    def _train(self, tokens, labels, frozen):
         """Set `losses_` and return the pair of trained model and tokenizer."""
         from ._contrastive_training import train_contrastively
 
-        frozen = TransformerEmbedding(self.model, device=self.device, **pooling)
-        frozen._fit_vectors(tokens, None)
         limit = min(self.max_length, frozen.max_length_ or self.max_length)
         pieces = SentencePieces(frozen, tokens, limit, truncate=True)
         rows = _without_copies(tokens, labels, pieces.known["sequence"])
@@ -261,6 +252,15 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _pooling_of(model):
+    """Return the output of a model that is trained, and the prompt, as options."""
+    if not model.has_modules:
+        return {"output": "mean"}
+    modules = model.modules
+    output = "cls" if tuple(modules.pooling["modes"]) == ("cls",) else "mean"
+    return {"output": output, "prompt": modules.prompts.get(modules.default_prompt)}
 
 
 def _without_copies(tokens, labels, known):

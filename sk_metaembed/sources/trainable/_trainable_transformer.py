@@ -125,7 +125,7 @@ class TransformerSpec:
         """Return the SentencePieces of sequences, from which batches are made."""
         source = self.source
         if source._truncate:
-            source._report_long(*source._find_sentences(tokens), len(tokens))
+            source._warn_if_truncated(*source._find_sentences(tokens), len(tokens))
         return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
 

@@ -22,7 +22,7 @@ from ..contextual._sentences import SentenceRows, distinct_sentences, distinct_t
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_model import LoadedModel
-from ._loaded_pair import is_pair
+from ._loaded_pair import check_pair
 from ._model import ModelSpec, TransformerModel
 from ._model_parameter import ModelParameterMixin
 from ._network import network_shape, static_vectors
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1
 _OUTPUTS = ("auto", "sentence", "words", "cls", "mean")
-_HIDDEN_STATE_DEFAULTS = {  # of parameters that output="sentence" does not allow
-    "layers": (-1,),
-    "static": False,
-    "subword": "mean",
-}
+# A slice that is computed and stored at once has at least so many tokens, however small
+# `batch_tokens` is: each costs a call of the tokenizer and a transaction of the cache.
+_LEAST_SLICE_TOKENS = 8192
 _warned: set[tuple] = set()  # keys of warnings that were issued in this process
 
 
@@ -276,17 +274,18 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
-        model = self._model = open_model(self)
+        model = self._model = self._open_model()
         self.dtype_ = model.dtype
         with model.lock:
             states, dim = network_shape(model.config, lambda: model.network)
         self.n_hidden_states_ = states
-        self.output_ = _resolve_output(self, model)
+        self.layers_ = _resolve_layers(self.layers, states, self.static)
+        self.output_ = self._resolve_output()
         if self.output_ == "sentence":
-            options = self._set_sentence_options(model, dim)
+            options = self._set_sentence_options(dim)
             limit = model.sentence_limit
         else:
-            options = self._set_hidden_state_options(model, dim)
+            options = self._set_hidden_state_options(dim)
             limit = model.limit
         limits = [n for n in (self.max_length, limit) if n is not None]
         self.max_length_ = min(limits, default=None)
@@ -297,41 +296,109 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         if self.layers_:
             self.n_long_, _ = self._count_long(*self._find_sentences(tokens))
 
-    def _set_hidden_state_options(self, model, dim):
+    def _open_model(self):
+        """Return the process's handle on the model."""
+        try:
+            import transformers  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                "transformers is not installed: "
+                "pip install 'sk_metaembed[transformers]'."
+            ) from error
+        if not isinstance(self.model, str | os.PathLike):
+            return self._open_loaded()
+        spec = ModelSpec(
+            os.path.expanduser(os.fspath(self.model)),
+            self.revision,
+            self.trust_remote_code,
+            self.trusted,
+            str(resolve_device(self.device)),
+            self.dtype,
+        )
+        return shared(TransformerModel, spec)
+
+    def _open_loaded(self):
+        """Return the handle on a (model, tokenizer)."""
+        check_pair(self.model)
+        defaults = {"revision": None, "device": "auto", "dtype": "float32"}
+        changed = [
+            name for name, value in defaults.items() if getattr(self, name) != value
+        ]
+        if changed:
+            raise ValueError(
+                f"a loaded model is used as is, on its current device, so {changed} "
+                "must have their default values. Prepare the model itself, for example "
+                "with model.to('cuda'), or pass its folder or name."
+            )
+        return LoadedModel.of(*self.model)
+
+    def _resolve_output(self):
+        """Return the output that "auto" selects, or the one that is set."""
+        if self.output == "auto":
+            options = self.layers, self.static, self.subword
+            unset = options == ((-1,), False, "mean")
+            return "sentence" if self._model.has_modules and unset else "words"
+        if self.output == "sentence" and not self._model.has_modules:
+            raise ValueError(
+                "output='sentence' reads modules.json of a sentence encoder, which "
+                "this model does not have. Use output='mean' or 'cls', or pass the "
+                "folder that sentence-transformers saved."
+            )
+        return self.output
+
+    def _resolve_prompt(self, default=""):
+        """Return `prompt`, or the prompt called `prompt_name`, or the default."""
+        if self.prompt is not None and self.prompt_name is not None:
+            raise ValueError("prompt and prompt_name are both set. Use one.")
+        if self.prompt is not None:
+            return self.prompt
+        if self.prompt_name is None:
+            return default
+        prompts = self._model.prompts
+        if self.prompt_name in prompts:
+            return prompts[self.prompt_name]
+        raise ValueError(
+            f"prompt_name={self.prompt_name!r}, but the model's prompts are "
+            f"{sorted(prompts)}. Use one of them, or the text itself as prompt."
+        )
+
+    def _set_hidden_state_options(self, dim):
         """Set the resolved options; return what goes into the fingerprint.
 
-        The layers do not: each has entries of its own in the cache, by its name.
+        `layers` is left out: the cache stores each layer under its own name.
         """
         if self.truncate_dim is not None:
             raise ValueError(
                 "truncate_dim applies to output='sentence', but "
                 f"output={self.output!r} returns hidden states."
             )
-        self.prompt_ = _prompt_of(self, model)
+        self.prompt_ = self._resolve_prompt()
         if self.output_ == "cls" and self._aligner.frame.cls is None:
             raise ValueError(
                 "output='cls' requires a classification token, but this tokenizer adds "
                 "none to a text. Use output='mean'."
             )
-        self.layers_ = _resolve_layers(self.layers, self.n_hidden_states_, self.static)
         self._spec = OutputSpec(self.layers_, self.output_, self.subword, dim)
         self._static, self._truncate = self.static, bool(self.truncate)
         return {"text": self.prompt_, "subword": self.subword}
 
-    def _set_sentence_options(self, model, dim):
+    def _set_sentence_options(self, dim):
         """Set the resolved options; return what goes into the fingerprint."""
-        for name, default in _HIDDEN_STATE_DEFAULTS.items():
-            value = getattr(self, name)
-            if value != default and not (name == "layers" and value == -1):
+        last = (self.n_hidden_states_ - 1,)
+        for name, value, default in (
+            ("layers", self.layers_, last),
+            ("static", self.static, False),
+            ("subword", self.subword, "mean"),
+        ):
+            if value != default:
                 raise ValueError(
-                    f"{name}={value!r} applies to hidden states, but output='sentence' "
-                    "is computed by the encoder's modules. Remove it, or use "
-                    "output='words', 'cls' or 'mean'."
+                    f"{name}={getattr(self, name)!r} applies to hidden states, but "
+                    "output='sentence' is computed by the encoder's modules. Remove "
+                    "it, or use output='words', 'cls' or 'mean'."
                 )
-        modules = model.modules
+        modules = self._model.modules
         default = modules.prompts.get(modules.default_prompt, "")
-        self.prompt_ = _prompt_of(self, model, default)
-        self.layers_ = (self.n_hidden_states_ - 1,)
+        self.prompt_ = self._resolve_prompt(default)
         kept = self.truncate_dim or modules.truncate_dim
         dim = min(n for n in (modules.dim(dim), kept) if n is not None)
         self._spec = OutputSpec(self.layers_, "sentence", self.subword, dim)
@@ -341,7 +408,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     def _learn(self, tokens, y):
         computed = super()._learn(tokens, y)
         # Not in `_fit_vectors`, which sources that train the transformer call as well.
-        _warn_of_modules(self)
+        self._warn_if_output_differs()
         return computed
 
     def _prepare_network(self):
@@ -374,16 +441,21 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     def _contextual(self, tokens):
         groups, sentences = self._find_sentences(tokens)
         if self._truncate:
-            self._report_long(groups, sentences, len(tokens))
+            self._warn_if_truncated(groups, sentences, len(tokens))
         kinds, limit = self._spec.kinds, self.memory_limit
         rows = SentenceRows(tokens, groups, sentences, kinds, memory_limit=limit)
         budget = self._budget(self._model.device_type)
         with self._opened(rows) as (cache, bar):
-            window = self.max_length_, self._truncate
             compute = ForwardPass(
-                self._model, self._aligner, self._spec, *window, budget, bar.update
+                self._model,
+                self._aligner,
+                self._spec,
+                limit=self.max_length_,
+                truncate=self._truncate,
+                budget=budget,
+                progress=bar.update,
             )
-            size = max(8192, 4 * budget)
+            size = max(_LEAST_SLICE_TOKENS, 4 * budget)
             return sentence_blocks(cache, rows, compute, slice_tokens=size)
 
     def _find_sentences(self, tokens, *, merge_equal=True):
@@ -407,8 +479,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         sizes = np.array([len(sequences) for sequences in groups], dtype=np.int64)
         return int(sizes[beyond > 0].sum()), int(sizes @ beyond)
 
-    def _report_long(self, groups, sentences, n_sequences):
-        """Warn if texts are truncated."""
+    def _warn_if_truncated(self, groups, sentences, n_sequences):
+        """Warn if texts exceed the first window, with ``truncate=None`` only once."""
         n_long, n_pieces = self._count_long(groups, sentences)
         if not n_long:
             return
@@ -425,87 +497,28 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             stacklevel=2,
         )
 
-
-def open_model(source):
-    """Return the handle on the model of a TransformerEmbedding's parameters."""
-    try:
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "transformers is not installed: pip install 'sk_metaembed[transformers]'."
-        ) from error
-    if not isinstance(source.model, str | os.PathLike):
-        return _open_loaded(source)
-    spec = ModelSpec(
-        os.path.expanduser(os.fspath(source.model)),
-        source.revision,
-        source.trust_remote_code,
-        source.trusted,
-        str(resolve_device(source.device)),
-        source.dtype,
-    )
-    return shared(TransformerModel, spec)
-
-
-def _open_loaded(source):
-    """Return the handle on a (model, tokenizer)."""
-    model = source.model
-    if not is_pair(model):
-        parts = model if isinstance(model, tuple | list) else [model]
-        found = [type(part).__name__ for part in parts]
-        hint = ""
-        if hasattr(model, "encode"):  # such as a SentenceTransformer
-            hint = (
-                " Pass the folder or name that it was loaded from, or use "
-                "FunctionEmbedding(model.encode, level='sequence', as_text=True)."
-            )
-        raise TypeError(
-            "model must be a folder, a name on the Hugging Face hub, or (model, "
-            f"tokenizer) as transformers loads them; got {found}.{hint}"
+    def _warn_if_output_differs(self):
+        """Warn once if "mean" or "cls" differs from the output in the files."""
+        model = self._model
+        if self.output_ not in ("mean", "cls") or not model.has_modules:
+            return
+        try:
+            modules = model.modules
+        except ValueError:  # of an unknown module; output="sentence" raises it
+            return
+        reason = modules.differs_from(self.output_)
+        default = modules.prompts.get(modules.default_prompt)
+        if reason is None and default and not self.prompt_:
+            reason = f"the prompt {default!r}"
+        if reason is None or not _is_first((model.fingerprint, self.output_)):
+            return
+        warnings.warn(
+            f"TransformerEmbedding: output={self.output_!r}, but the files of this "
+            f"sentence encoder say {reason}. Use output='sentence' for the vectors "
+            "that its authors trained.",
+            UserWarning,
+            stacklevel=2,
         )
-    defaults = {"revision": None, "device": "auto", "dtype": "float32"}
-    changed = [
-        name for name, value in defaults.items() if getattr(source, name) != value
-    ]
-    if changed:
-        raise ValueError(
-            f"a loaded model is used as is, on its current device, so {changed} must "
-            "have their default values. Prepare the model itself, for example with "
-            "model.to('cuda'), or pass its folder or name."
-        )
-    return LoadedModel.of(*model)
-
-
-def _resolve_output(source, model):
-    """Return the output that "auto" selects, or the one that is set."""
-    if source.output == "auto":
-        defaults = _HIDDEN_STATE_DEFAULTS.items()
-        unset = all(getattr(source, name) == default for name, default in defaults)
-        return "sentence" if model.has_modules and unset else "words"
-    if source.output == "sentence" and not model.has_modules:
-        raise ValueError(
-            "output='sentence' reads modules.json of a sentence encoder, which this "
-            "model does not have. Use output='mean' or 'cls', or pass the folder that "
-            "sentence-transformers saved."
-        )
-    return source.output
-
-
-def _prompt_of(source, model, default=""):
-    """Return `prompt`, or the prompt called `prompt_name`, or the default."""
-    if source.prompt is not None and source.prompt_name is not None:
-        raise ValueError("prompt and prompt_name are both set. Use one.")
-    if source.prompt is not None:
-        return source.prompt
-    if source.prompt_name is None:
-        return default
-    prompts = model.prompts
-    if source.prompt_name in prompts:
-        return prompts[source.prompt_name]
-    raise ValueError(
-        f"prompt_name={source.prompt_name!r}, but the model's prompts are "
-        f"{sorted(prompts)}. Use one of them, or the text itself as prompt."
-    )
 
 
 def _is_first(key):
@@ -513,30 +526,6 @@ def _is_first(key):
     first = key not in _warned
     _warned.add(key)
     return first
-
-
-def _warn_of_modules(source):
-    """Warn once if "mean" or "cls" differs from the output that the files specify."""
-    model = source._model
-    if source.output_ not in ("mean", "cls") or not model.has_modules:
-        return
-    try:
-        modules = model.modules
-    except ValueError:  # an unknown module: output="sentence" is not possible either
-        return
-    reason = modules.differs_from(source.output_)
-    default = modules.prompts.get(modules.default_prompt)
-    if reason is None and default and not source.prompt_:
-        reason = f"the prompt {default!r}"
-    if reason is None or not _is_first((model.fingerprint, source.output_)):
-        return
-    warnings.warn(
-        f"TransformerEmbedding: output={source.output_!r}, but the files of this "
-        f"sentence encoder say {reason}. Use output='sentence' for the vectors that "
-        "its authors trained.",
-        UserWarning,
-        stacklevel=2,
-    )
 
 
 def _resolve_layers(layers, n_states, static):

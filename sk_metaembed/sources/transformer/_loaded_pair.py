@@ -116,3 +116,21 @@ def is_pair(model):
         and hasattr(model[0], "state_dict")
         and callable(model[1])
     )
+
+
+def check_pair(model):
+    """Raise TypeError if something is not a loaded model with its tokenizer."""
+    if is_pair(model):
+        return
+    parts = model if isinstance(model, tuple | list) else [model]
+    found = [type(part).__name__ for part in parts]
+    hint = ""
+    if hasattr(model, "encode"):  # such as a SentenceTransformer
+        hint = (
+            " Pass the folder or name that it was loaded from, or use "
+            "FunctionEmbedding(model.encode, level='sequence', as_text=True)."
+        )
+    raise TypeError(
+        "model must be a folder, a name on the Hugging Face hub, or (model, "
+        f"tokenizer) as transformers loads them; got {found}.{hint}"
+    )

@@ -16,6 +16,7 @@ from sk_metaembed.sources.students._contrastive_training import (
     balanced_batches,
     pair_loss,
 )
+from sk_metaembed.sources.transformer import _embedding
 
 from ... import tiny_bert, tiny_encoder
 from ...tiny_bert import TinyBert
@@ -47,6 +48,18 @@ def test_pooling_and_prompt_are_those_of_the_encoder(mode, tmp_path):
     step = source(folder, n_steps=1, lr=1e-9).fit(X, Y)
     frozen = TransformerEmbedding(folder, preprocess="unit").fit(X)
     np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
+
+
+def test_the_encoder_is_opened_on_the_device_of_training_only(tmp_path, monkeypatch):
+    folder, devices = tiny_bert.save(tmp_path), set()
+
+    def resolve(device):
+        devices.add(device)
+        return "cpu"
+
+    monkeypatch.setattr(_embedding, "resolve_device", resolve)
+    source(folder, n_steps=1, device="cpu").fit(X, Y)
+    assert devices == {"cpu"}
 
 
 def test_a_mistyped_label_is_named():
