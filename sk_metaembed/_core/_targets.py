@@ -60,7 +60,6 @@ def warn_of_rare_classes(labels, name="y"):
             f"{name} has rare classes: {counted_labels(classes, counts)}. They have "
             "too few rows to be learned or evaluated reliably. Check for misspelled "
             "labels, merge the classes with others, or add rows.",
-            UserWarning,
             stacklevel=2,
         )
     return classes

@@ -56,7 +56,6 @@ def local_file(place):
                 f"Downloaded {url} without a checksum. Its SHA-256 is "
                 f"{actual}: use '{url}#sha256={actual}' to get the same file "
                 "everywhere.",
-                UserWarning,
                 stacklevel=2,
             )
     return target

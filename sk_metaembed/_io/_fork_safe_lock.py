@@ -1,4 +1,4 @@
-"""Locks that a forked child does not inherit from threads that it does not have."""
+"""Locks that are free in a forked child, even if another thread held them."""
 
 import os
 import threading

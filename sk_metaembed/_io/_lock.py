@@ -1,4 +1,4 @@
-"""Locks between processes: files that one process at a time has locked."""
+"""Locks between processes: files that only one process can lock at a time."""
 
 import os
 from contextlib import contextmanager, suppress
@@ -31,7 +31,7 @@ def release_lock(lock):
 
 @contextmanager
 def exclusive_lock(target):
-    """Hold a lock file next to the target, which one process at a time can."""
+    """Hold a lock file next to the target. Only one process can hold it at a time."""
     lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
     try:
         yield

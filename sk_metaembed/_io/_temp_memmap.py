@@ -43,7 +43,7 @@ def memmap_zeros(shape, dtype, caller):
 
 
 def _allocate(file, size):
-    """Reserve the space now: a page that finds none later kills the process."""
+    """Reserve disk space: writing to a page without space would kill the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:

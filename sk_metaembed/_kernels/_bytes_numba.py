@@ -56,7 +56,7 @@ def prefetch(typing_context, array, offset):
         call = builder.module.declare_intrinsic(
             "llvm.prefetch", [data.type], ir.FunctionType(ir.VoidType(), kinds)
         )
-        # Read, keep in all caches, data.
+        # Arguments of llvm.prefetch: 0 = read, 3 = all cache levels, 1 = data.
         hints = [ir.Constant(integer, value) for value in (0, 3, 1)]
         builder.call(call, [builder.gep(data, [arguments[1]]), *hints])
         return context.get_dummy_value()

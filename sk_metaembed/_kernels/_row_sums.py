@@ -18,7 +18,8 @@ def bags_of(values, rows, offsets, first, last):
 
 def total_of(terms):
     """Return the sum of rows, added one by one."""
-    # Not `sum`, which goes pairwise through a single column; 0.0 as -0.0 + 0.0 is.
+    # np.sum adds a single column pairwise, which rounds differently. The compiled loop
+    # starts at 0.0, so a sum of -0.0 is 0.0.
     return np.add.accumulate(terms, axis=0)[-1] + 0.0
 
 

@@ -202,7 +202,7 @@ def _decode(path, encoding):
 
 def _split(line, separator):
     if separator is None:
-        # Not at no-break spaces and the like, which occur within tokens.
+        # Split at spaces only; tokens may contain no-break spaces.
         return [field for field in line.strip("\t").split(" ") if field]
     return [field.strip(" ") for field in line.split(separator)]
 

@@ -61,8 +61,8 @@ class SavedFile:
 
     Raises SavedFileError if it is another kind of file, is from a newer version, has
     members that `write_saved_file` does not write (compressed ones, names that lead
-    out of a folder), or if its members are not those of its manifest. Each member that
-    is read matches its checksum.
+    out of a folder), or if its members differ from its manifest. Each member that is
+    read matches its checksum.
 
     Parameters
     ----------

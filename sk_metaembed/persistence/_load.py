@@ -54,9 +54,9 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     -----
     Only libraries that the estimator uses are imported: a pipeline without a neural
     network does not import torch. Networks of pretrained models are loaded as well, so
-    that the first prediction is nearly as fast as later ones, except those of sources
-    with a `cache`, which may not need them; an unpickled estimator loads them on their
-    first use. Nothing is downloaded. Bundled vectors and models
+    that the first prediction is nearly as fast as later ones, but not the networks of
+    sources with a `cache`, which may not need them; an unpickled estimator loads them
+    on their first use. Nothing is downloaded. Bundled vectors and models
     are written to ``bundles`` in the cache, ``$SK_METAEMBED_CACHE`` or
     ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
 

@@ -47,17 +47,16 @@ OBJECTS = {
     "skrub._utils": ("LRUDict",),
     "skrub.selectors._base": ("All", "And", "Cols", "Filter", "Sub"),
 }
-# Held by what scikit-learn 1.6 fits: columns, and metadata that are requested; and by
-# TableVectorizer before skrub 0.8. In newer releases, ApplyToCols is public, and its
-# __getattr__ only raises errors.
+# In estimators fitted with scikit-learn 1.6, or with skrub before 0.8. In newer
+# releases, ApplyToCols is public, and its __getattr__ only raises errors.
 _OF_OLD_VERSIONS = {
     "sklearn.compose._column_transformer": ("_RemainderColsList",),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
     "skrub._apply_to_cols": ("ApplyToCols",),
     "skrub._to_float32": ("ToFloat32",),
 }
-# Functions that fitted estimators hold: they convert an array (gradient boosting) or
-# return whether a column is of a kind (TableVectorizer).
+# Functions in fitted estimators: they convert an array (gradient boosting) or return
+# whether a column is of a kind (TableVectorizer).
 FUNCTIONS = {
     "sklearn.utils.validation.check_array",
     "skrub._dataframe._common.is_any_date",
@@ -67,7 +66,8 @@ FUNCTIONS = {
     "skrub.selectors._selectors._cardinality_below",
 }
 _UFUNCS = {"numpy": np, "scipy.special": special}
-# All of their classes: links and losses, held by gradient boosting and linear models.
+# Every class of these is trusted: links and losses of gradient boosting and of linear
+# models.
 MODULES = ("sklearn._loss.link", "sklearn._loss.loss")
 _PLAIN = (bool, int, float, str, list, tuple, set, dict, OrderedDict)
 _TYPES = {

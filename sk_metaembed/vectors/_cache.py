@@ -52,5 +52,5 @@ def digest_file(path, root):
 
 def _stat(path):
     stat = os.stat(path)
-    # Copying and unpacking restore the time of modification, but not that of change.
+    # Copying and unpacking can preserve mtime, but not ctime.
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]

@@ -303,7 +303,7 @@ def _report_unknown(missing, n_words, unknown):
     if unknown == "raise":
         raise ValueError(f'{message} unknown="skip" drops them, {keep}')
     if unknown == "warn":
-        warnings.warn(f"{message} They are dropped.", UserWarning, stacklevel=3)
+        warnings.warn(f"{message} They are dropped.", stacklevel=3)
 
 
 def _check_format_words(words, fmt):

@@ -9,7 +9,7 @@ import numpy as np
 from .._kernels._bytes_numba import hash_bytes, low_bytes, prefetch, same_bytes
 from .._kernels._numba import cached_njit, inlined_njit
 
-LONGEST = 255  # length of a word in the table, which longer words have too
+LONGEST = 255  # largest stored word length; longer words store this value
 _AHEAD = 16  # words between the request of a slot and its use
 
 

@@ -150,7 +150,7 @@ def _rows(stream, n_rows, dim, what):
 
 
 def _compose(writer, packed, own, header, has_subwords):
-    """Append for each word the mean of its own vector and those of its n-grams.
+    """Append for each word the mean of its own vector and its n-grams.
 
     Only the end-of-sentence mark has no n-grams in fastText, except in models from
     before files had a version.

@@ -207,7 +207,6 @@ class StoreWriter:
                 f"{self.label}: {count} words have NaN or infinity in their vectors "
                 f"and were dropped; they count as unknown: {examples}"
                 f"{', ...' if count > 5 else ''}.",
-                UserWarning,
                 stacklevel=2,
             )
 

@@ -41,6 +41,6 @@ def plain(value):
 
 
 def params(estimator):
-    """Return all parameters, those of parts included."""
+    """Return all parameters, including the parameters of parts."""
     deep = estimator.get_params(deep=True)
     return {name: plain(value) for name, value in deep.items()}

@@ -236,7 +236,6 @@ class SentenceCache:
                 f"this call it is {used}, and missing vectors are computed. If the "
                 "file is corrupt or the disk is full, EmbeddingCache(directory).clear()"
                 " empties it; the directory must be writable.",
-                UserWarning,
                 stacklevel=4,
             )
 

@@ -106,6 +106,5 @@ class BatchRunner:
             f"Ran out of GPU memory on a batch of {size} sequences. Continuing with at "
             f"most {self.budget} tokens per batch; set "
             f"batch_tokens={self.budget} to start with that.",
-            UserWarning,
             stacklevel=3,
         )

@@ -144,8 +144,8 @@ class ElmoEmbedding(ContextualEmbedding):
     AllenNLP and bilm-tf carry LSTM states from one batch to the next, so a sentence has
     different vectors the second time, and published vectors are reproduced by one order
     of batches only. Here no state is carried, unless ``stateful=True``: then each call
-    of `transform` is a batch, the number of carried rows is that of the longest batch
-    so far, and `reset_states` and `fit` discard the states.
+    of `transform` is a batch, as many rows are carried as the longest batch so far
+    has, and `reset_states` and `fit` discard the states.
 
     Words are truncated to 48 bytes of UTF-8, as in training. Lone surrogates, which
     UTF-8 cannot encode, are omitted.

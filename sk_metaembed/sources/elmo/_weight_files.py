@@ -136,7 +136,7 @@ def check_weights(file, options):
 
 
 def _check_arrays(h5, options, path):
-    """Return the expected shapes by name, after checking those of a file."""
+    """Return the expected shapes by name, after checking the shapes in a file."""
     shapes = weight_shapes(options)
     arrays = array_types(h5, path)
     if options.n_filters == options.projection_dim and "CNN_proj/W_proj" not in arrays:

@@ -64,7 +64,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
     FileNotFoundError
         If the model is missing; the message names the expected files.
     ValueError
-        If the files are those of another kind of model, or do not fit together.
+        If the files belong to another kind of model, or do not fit together.
     ImportError
         If tokenizers is not installed.
 
@@ -161,7 +161,15 @@ class StaticSubwordEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
-        self._model = _open_model(self)
+        try:
+            import tokenizers  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                "Static subword models require tokenizers: "
+                "pip install 'sk_metaembed[subwords]'."
+            ) from error
+        spec = StaticSpec(os.fspath(self.model), self.revision, self.dim)
+        self._model = shared(StaticModel, spec)
         self._limits = self.output, self.max_length
         self.fingerprint_ = self._model.fingerprint
 
@@ -177,15 +185,3 @@ class StaticSubwordEmbedding(BaseEmbedding):
             texts = tokens.texts.tolist()
         values, known = model.embed_texts(texts, max_length)
         return Block._adopt(self.block_name, values, "sequence", known)
-
-
-def _open_model(source):
-    try:
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "Static subword models require tokenizers: "
-            "pip install 'sk_metaembed[subwords]'."
-        ) from error
-    model = os.fspath(source.model)
-    return shared(StaticModel, StaticSpec(model, source.revision, source.dim))

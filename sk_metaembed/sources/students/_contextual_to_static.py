@@ -176,7 +176,6 @@ class RunningMeans:
                 f"contextual_to_static: {len(never):,} of {len(words):,} words of the "
                 f"corpus are unknown to the source and are omitted: {shown}"
                 f"{', ...' if len(never) > 5 else '.'}",
-                UserWarning,
                 stacklevel=4,
             )
         words = [words[i] for i in order]

@@ -52,7 +52,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         Number of texts per step, with equally many of each class. With fewer training
         texts, each step uses all.
     max_length : int, default=128
-        Maximum number of pieces of a text in training. Vectors are those of whole
+        Maximum number of pieces of a text in training. Vectors are computed from whole
         texts.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one. A

@@ -18,6 +18,6 @@ that has
 ``pieces(tokens)``
     Returns the input of the network: an object with ``batch(rows, send)``, which
     returns the pieces of some sequences, or of some types if the level is "type"; and
-    ``known``, a dict from level to an array of bool. If its types differ from those of
-    the tokens it also has ``codes``, an array with the type of each token.
+    ``known``, a dict from level to an array of bool. If its types are not the types of
+    the tokens, it also has ``codes``, an array with the type of each token.
 """

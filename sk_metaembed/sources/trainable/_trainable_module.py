@@ -1,6 +1,6 @@
 """TrainableModule: the torch module that trains a transformer's weights.
 
-Trains all weights, or those of the upper layers.
+Trains all layers, or only the upper ones.
 """
 
 import numpy as np

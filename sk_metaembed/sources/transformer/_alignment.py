@@ -341,7 +341,6 @@ def readable_types(tokens, aligner):
             f"{type(aligner.tokenizer).__name__}: the model reads all of them as the "
             "same piece. Check that the tokenizer belongs to the model, and that the "
             "texts are in its language and case.",
-            UserWarning,
             stacklevel=2,
         )
     return readable

@@ -493,7 +493,6 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             f"TransformerEmbedding: {n_long} of {n_sequences} sequences are longer "
             f"than {self.max_length_} pieces: {n_pieces} pieces at their ends are cut "
             f"off, {result}. Use truncate=False for windows.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -516,7 +515,6 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             f"TransformerEmbedding: output={self.output_!r}, but the files of this "
             f"sentence encoder say {reason}. Use output='sentence' for the vectors "
             "that its authors trained.",
-            UserWarning,
             stacklevel=2,
         )
 

@@ -57,7 +57,7 @@ class LoadedModel(Transformer, keep=0):
         return module.float().cpu().eval().requires_grad_(False)
 
     def check_unchanged(self):
-        """Raise ValueError if the weights are no longer those of fit."""
+        """Raise ValueError if the weights changed since fit."""
         now = _versions(self.module)
         if now == self._versions and None not in now:
             return

@@ -3,7 +3,7 @@
 The file modules.json of sentence-transformers lists the steps from texts to vectors,
 each with a class and a folder of options and weights. They are read without that
 library, from JSON and tensors only. An unknown class raises an error, because vectors
-without its step would differ from those of the authors.
+without its step would differ from the authors' vectors.
 """
 
 from pathlib import Path, PurePosixPath
@@ -80,7 +80,7 @@ class SentenceModules(NamedTuple):
         return self.steps[0]
 
     def dim(self, dim):
-        """Return the dimension of vectors, given that of the transformer."""
+        """Return the dimension of vectors, given the transformer's dimension."""
         dim *= len(self.pooling["modes"])
         for i, step in enumerate(self.steps):
             if step["kind"] == "Dense":

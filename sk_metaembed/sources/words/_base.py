@@ -202,7 +202,7 @@ def _words(words, form="NFC"):
 
 
 def _checked_rows(rows, words, n_words):
-    """Return a copy of the result of `_find`, in which compiled code trusts."""
+    """Return the rows of `_find` as a checked copy; compiled code checks no bounds."""
     rows = np.array(rows)
     if not rows.size:  # an empty list is an array of floats
         rows = rows.astype(np.int64)

@@ -62,7 +62,7 @@ class NgramVectors:
 class FastTextEmbedding(Word2VecEmbedding):
     """Train fastText vectors on the training data with gensim.
 
-    The vector of a word is the mean of its own vector and those of its character
+    The vector of a word is the mean of its own vector and the vectors of its character
     n-grams, so words that are not in the training data, such as misspelled or inflected
     words, get a vector from their n-grams.
 
@@ -141,8 +141,8 @@ class FastTextEmbedding(Word2VecEmbedding):
     Notes
     -----
     The vector of an unseen word is the mean of the vectors of its n-grams that occur in
-    a training word. gensim also adds those of other n-grams, which have random initial
-    vectors. A word without a trained n-gram is unknown.
+    a training word. gensim also adds the random initial vectors of other n-grams. A
+    word without a trained n-gram is unknown.
 
     References
     ----------

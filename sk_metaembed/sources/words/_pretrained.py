@@ -75,7 +75,6 @@ def warn_low_coverage(tokens, known, store):
     warnings.warn(
         f"PretrainedEmbedding: only {share:.1%} of the {tokens.n_tokens:,} training "
         f"tokens are in {store!r}. {_cause(unknown, store)}",
-        UserWarning,
         stacklevel=2,
     )
 

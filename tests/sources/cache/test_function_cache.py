@@ -68,7 +68,7 @@ def test_preprocess_coverage_and_unknown_entries(tmp_path):
     known = FunctionEmbedding(
         Lengths(unknown=["a"]), cache=tmp_path / "b", batch_size=1
     )
-    for _ in range(2):  # the dimension is that of the first result
+    for _ in range(2):  # the first result decides the dimension
         assert known.fit_transform(["a bc"]).blocks[0].values.tolist() == [
             [0, 0],
             [2, 1],

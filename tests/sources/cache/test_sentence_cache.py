@@ -219,9 +219,7 @@ def test_a_limit_is_set_before_and_after_there_are_entries(tmp_path):
         fill(cache, 100, dim=2500)
     assert (stored.info().entries, stored.info().limit) == (100, None)
     for size in (0, -1, float("nan"), float("inf"), "2 GB"):
-        with pytest.raises(
-            ValueError, match="^EmbeddingCache: size must"
-        ):
+        with pytest.raises(ValueError, match="^EmbeddingCache: size must"):
             stored.set_limit(size)
 
 

@@ -136,7 +136,7 @@ def test_equal_texts_are_computed_once_however_they_were_split(
     other = Tokenizer(lowercase=False, punctuation=True).transform([LONG])
     for tokens, n in [
         (Tokenizer().transform([LONG] * 3), 1),
-        (other, n_other),  # vectors of words are those of other words
+        (other, n_other),  # vectors of words are vectors of other words
         (other[[0, 0]], 0),
     ]:
         with counted_passes(pair) as passes:

@@ -413,7 +413,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     def _new_net(self, corpus=None):
         """Return an untrained net, with the weights of the initial model if any.
 
-        Options and vocabulary are those of the initial model if it has them. Without a
+        Options and vocabulary come from the initial model if it has them. Without a
         corpus, it must have them.
         """
         from ._training import new_net

@@ -1,4 +1,4 @@
-"""Losses of a language model equal those of its saved arrays, computed in numpy."""
+"""Losses of a language model equal those computed from its arrays in numpy."""
 
 import h5py
 import numpy as np
