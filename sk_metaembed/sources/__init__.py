@@ -18,8 +18,8 @@ from .static_subword._model import StaticModel
 from .students._contextual_to_static import contextual_to_static
 from .students._contrastive import ContrastiveEmbedding
 from .students._distilled import DistilledEmbedding, Student
-from .trainable._trainable_characters import CharacterSpec, TrainableCharacters
-from .trainable._trainable_transformer import TrainableTransformer, TransformerSpec
+from .trainable._characters import CharacterSpec, TrainableCharacters
+from .trainable._transformer import TrainableTransformer, TransformerSpec
 from .transformer._embedding import TransformerEmbedding
 from .transformer._forward import OutputSpec
 from .transformer._loaded_model import LoadedModel

@@ -15,7 +15,7 @@ from ..._training._device import resolve_device
 from ...sequences import Block
 from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
-from ..trainable._trainable_transformer import SentencePieces, TransformerSpec
+from ..trainable._transformer import SentencePieces, TransformerSpec
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin

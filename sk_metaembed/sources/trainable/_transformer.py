@@ -117,7 +117,7 @@ class TransformerSpec:
 
     def network(self):
         """Return a new network, a torch Module that is called with a `PieceBatch`."""
-        from ._trainable_module import TrainableModule
+        from ._transformer_network import TrainableModule
 
         return TrainableModule(self)
 
