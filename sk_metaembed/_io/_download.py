@@ -53,9 +53,8 @@ def local_file(place):
         actual = download([url], digest, target, hint=hint)
         if digest is None:
             warnings.warn(
-                f"Downloaded {url} without a checksum. Its SHA-256 is "
-                f"{actual}: use '{url}#sha256={actual}' to get the same file "
-                "everywhere.",
+                f"Downloaded {url} without a checksum. Its SHA-256 is {actual}: use "
+                f"'{url}#sha256={actual}' to get the same file everywhere.",
                 stacklevel=2,
             )
     return target

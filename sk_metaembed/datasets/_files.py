@@ -106,9 +106,8 @@ def data_file(remote):
         copy_member(archive, remote.member, part)
         if remote.member_sha256 not in (None, actual := sha256(part)):
             raise ValueError(
-                f"{remote.member} in {archive} has SHA-256 {actual}; "
-                f"expected {remote.member_sha256}. Delete the archive to download it "
-                "again."
+                f"{remote.member} in {archive} has SHA-256 {actual}; expected "
+                f"{remote.member_sha256}. Delete the archive to download it again."
             )
     return cache / remote.name
 

@@ -204,9 +204,8 @@ def _parse(file):
         )
     if not isinstance(content.get("char_cnn"), dict):
         raise ValueError(
-            f"'char_cnn' is missing in {path}: it is a model of whole words. "
-            "Only models that read characters are supported, because they embed any "
-            "word."
+            f"'char_cnn' is missing in {path}: it is a model of whole words. Only "
+            "models that read characters are supported, because they embed any word."
         )
     return content
 

@@ -210,9 +210,8 @@ def _token_vectors(source, rows, name):
     embedded = source.transform(rows)
     if not isinstance(embedded, EmbeddedSequences):
         raise TypeError(
-            f"{type(source).__name__} returns {type(embedded).__name__} "
-            "instead of EmbeddedSequences. Leave out pooling and predictors: "
-            "pipeline[:-1]."
+            f"{type(source).__name__} returns {type(embedded).__name__} instead of "
+            "EmbeddedSequences. Leave out pooling and predictors: pipeline[:-1]."
         )
     if name is None and len(embedded.blocks) > 1:
         raise ValueError(

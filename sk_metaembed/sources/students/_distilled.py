@@ -272,9 +272,8 @@ class DistilledEmbedding(BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         if self.teacher is None:
             raise ValueError(
-                "teacher is None, so there is nothing to learn. Files omit "
-                "the teacher unless keep_teacher=True: set it again with "
-                "set_params(teacher=...)."
+                "teacher is None, so there is nothing to learn. Files omit the teacher "
+                "unless keep_teacher=True: set it again with set_params(teacher=...)."
             )
         filled = np.flatnonzero(tokens.lengths)
         if not len(filled):

@@ -208,9 +208,8 @@ def _checked_rows(rows, words, n_words):
         rows = rows.astype(np.int64)
     if rows.shape != words.shape or rows.dtype.kind not in "iu":
         raise TypeError(
-            f"_find must return the table row of each of {len(words)} "
-            f"words, -1 where absent; got an array of shape {rows.shape} and dtype "
-            f"{rows.dtype}."
+            f"_find must return the table row of each of {len(words)} words, -1 where "
+            f"absent; got an array of shape {rows.shape} and dtype {rows.dtype}."
         )
     if rows.size and rows.max() >= n_words:
         raise ValueError(

@@ -88,11 +88,10 @@ class TokenStream:
             raise self.error
         if (self.n_rows, self.n_tokens) != (n_rows, n_tokens):
             raise ValueError(
-                f"the stream yielded {n_rows:,} rows with {n_tokens:,} "
-                f"tokens in the first pass, and {self.n_rows:,} with {self.n_tokens:,} "
-                "in the last. It must yield the same rows in every pass: its __iter__ "
-                "must start over each time, as TextStream(function) does. Or pass a "
-                "list."
+                f"the stream yielded {n_rows:,} rows with {n_tokens:,} tokens in the "
+                f"first pass, and {self.n_rows:,} with {self.n_tokens:,} in the last. "
+                "It must yield the same rows in every pass: its __iter__ must start "
+                "over each time, as TextStream(function) does. Or pass a list."
             )
 
 

@@ -99,10 +99,9 @@ class BPTTBatches(torch.utils.data.IterableDataset):
         expected = self.corpus.count
         if expected is not None and expected.n_rows != n_rows:
             raise ValueError(
-                f"the corpus had {expected.n_rows} rows when its words "
-                f"were counted, but {n_rows} rows in a later pass. Files must not "
-                "change during fit; pass an iterable that can be consumed only once "
-                "as a list."
+                f"the corpus had {expected.n_rows} rows when its words were counted, "
+                f"but {n_rows} rows in a later pass. Files must not change during fit; "
+                "pass an iterable that can be consumed only once as a list."
             )
 
 

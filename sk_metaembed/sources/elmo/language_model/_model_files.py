@@ -147,9 +147,8 @@ def _files(model):
     if isinstance(model, str | os.PathLike):
         if "://" in os.fspath(model):
             raise ValueError(
-                f"{model!r} is a URL; a folder must be a local path. Pass the "
-                "URLs of the files: (options, weights), or (options, weights, "
-                "vocabulary)."
+                f"{model!r} is a URL; a folder must be a local path. Pass the URLs of "
+                "the files: (options, weights), or (options, weights, vocabulary)."
             )
         folder = Path(model).expanduser()
         files = [folder / name for name in ("options.json", "weights.hdf5")]
