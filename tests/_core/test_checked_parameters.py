@@ -1,5 +1,6 @@
 """Parameter checks of all estimators, beyond scikit-learn's constraints."""
 
+from inspect import getsource
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,6 +15,7 @@ from sk_metaembed import (
     Pooling,
     Tokenizer,
 )
+from sk_metaembed._core._checked_parameters import CheckedParametersMixin
 from sk_metaembed.metrics import coverage_report
 from sk_metaembed.sequences import SequencesInputMixin
 
@@ -22,8 +24,13 @@ ESTIMATORS = [c for c in PUBLIC if isinstance(c, type) and issubclass(c, BaseEst
 
 
 def test_every_estimator_checks_parameters_with_the_mixin():
-    own = SequencesInputMixin._validate_params
-    assert [c for c in ESTIMATORS if c._validate_params is not own] == []
+    own = CheckedParametersMixin._validate_params
+    methods = {cls._validate_params for cls in ESTIMATORS} - {own}
+    assert all("super()._validate_params()" in getsource(each) for each in methods)
+    assert all(
+        cls.mro().index(CheckedParametersMixin) < cls.mro().index(BaseEstimator)
+        for cls in ESTIMATORS
+    )
 
 
 def step_with(constraints, value):
