@@ -53,6 +53,25 @@ OPEN = {
     "meta._stacked_models": "loads scikit-learn's models, so it is imported in fit",
 }
 
+# Private attributes that other rooms read of an object, each with the reason.
+OPEN_ATTRIBUTES = {
+    "_active_sources": "compare_sources takes the sources of a union apart",
+    "_files": "of handles, for saved files",
+    "_find_spans": "a source passes it to texts that are split late",
+    "_is_split": "reading types would split texts that pooling splits by itself",
+    "_late_rows": "pooling reads texts that are not split yet",
+    "_load_network": "saved files load networks after their objects",
+    "_net_parts": "saved files contain networks without code",
+    "_parameters": "of torch.nn.Module",
+    "_reference": "of handles, for saved files",
+    "_row_info": "steps that build sequences keep the index, texts and missing rows",
+    "_select_tokens": "explain reads sequences without some tokens, without embedding",
+    "_table_rows": "pooling does not gather the rows of a mapped table",
+    "_validate_params": "scikit-learn's, where no `fit` calls it",
+    "_with_row_info": "PairEncoder gives texts the index of their pairs",
+    "_with_words": "the stack's TF-IDF reads words in lower case",
+}
+
 
 @cache
 def modules():
@@ -185,6 +204,28 @@ def trespasses(sources):
     return sorted(set(results))
 
 
+def private_reads(sources):
+    """Return private attributes that rooms read of objects and do not define.
+
+    Those of ``self``, ``cls`` and ``super()`` are inherited, and other packages' are
+    not defined anywhere.
+    """
+    defined, read = {}, set()
+    for (name, _), source in sources.items():
+        room = name.partition(".")[0]
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.FunctionDef(name=own) | ast.Name(id=own, ctx=ast.Store()):
+                    defined.setdefault(own, set()).add(room)
+                case ast.Attribute(attr=own, ctx=ast.Store()) | ast.keyword(arg=own):
+                    defined.setdefault(own, set()).add(room)
+                case ast.Attribute(value=value, attr=attribute):
+                    if ast.unparse(value) not in ("self", "cls", "super()"):
+                        read.add((attribute, room))
+    private = [(a, room) for a, room in read if re.match("_(?!_)", a)]
+    return {a for a, room in private if room not in defined.get(a, {room})}
+
+
 def exported(sources):
     """Return the module of each name that a package's ``__init__`` imports."""
     return {
@@ -222,6 +263,10 @@ def test_no_private_module_or_name_is_imported_from_another_room():
     assert len(OPEN) < 10
 
 
+def test_private_attributes_of_other_rooms_are_listed():
+    assert private_reads(modules()) == OPEN_ATTRIBUTES.keys()
+
+
 def test_doors_have_only_names_that_other_rooms_import():
     sources = modules()
     used = set()
@@ -248,6 +293,9 @@ def test_planted_imports_are_caught():
     late = "def late():\n    from "
     for place in ("..sequences import _block", "..sequences._split import split_texts"):
         assert trespasses({("sources._planted", False): late + place})
+    sources = {("sequences._a", False): "class A:\n    def _f(self):\n        pass"}
+    assert private_reads({**sources, ("meta._b", False): "a._f()"}) == {"_f"}
+    assert not private_reads({**sources, ("meta._b", False): "self._f(), a._g()"})
     for room in ("sequences", "pooling", "attic"):
         assert violations({(f"{room}._planted", False): late + "..vectors import x"})
     sources = {("meta._a", False): "from . import _b"}

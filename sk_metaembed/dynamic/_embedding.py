@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import rollback_on_error
 from .._core._sklearn import StrOptions
-from ..sequences import Block, EmbeddedSequences, SequencePairs
+from ..sequences import EmbeddedSequences, SequencePairs
+from ..sequences._api import adopt_block
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
 from ._targets import any_target
@@ -367,7 +368,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         X = self._read_fitted(X)
         vectors = self._vectors(X)
         if self.output == "tokens":
-            return self._output(X, Block._adopt("dynamic", *vectors))
+            return self._output(X, adopt_block("dynamic", *vectors))
         return self._output(X, vectors.values)
 
     def _vectors(self, X):

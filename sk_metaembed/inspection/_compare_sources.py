@@ -24,7 +24,8 @@ from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._api import equal_rows, read_classes, read_numbers
 from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
-from ..sequences import Block, EmbeddedSequences, Tokenizer
+from ..sequences import EmbeddedSequences, Tokenizer
+from ..sequences._api import adopt_block
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,
@@ -384,7 +385,7 @@ class _TextCandidates:
         if self._stack.estimator is None:
             values = [normalize_rows(each) for each in values]
         known = np.any([block.known for block in blocks], axis=0)
-        block = Block._adopt(_CONCAT, np.hstack(values), "sequence", known)
+        block = adopt_block(_CONCAT, np.hstack(values), "sequence", known)
         return EmbeddedSequences(embedded.tokens, [block])
 
 

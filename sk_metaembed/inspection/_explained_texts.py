@@ -21,11 +21,10 @@ from ..sequences import (
     SequencePairs,
     SequencesInputMixin,
     Tokenizer,
-    TokenSequences,
     check_texts,
     check_tokens,
 )
-from ..sequences._api import fill_missing, read_rows
+from ..sequences._api import fill_missing, read_rows, trusted_tokens
 from ._explain_linear import Outputs
 
 
@@ -150,7 +149,7 @@ class _Tokens:
             written[:] = texts
             info = info._replace(texts=written)
         codes = self.tokens.codes[places]
-        tokens = TokenSequences._trusted(self.tokens.types, codes, offsets, info)
+        tokens = trusted_tokens(self.tokens.types, codes, offsets, info)
         if self.X is self.tokens:
             return tokens
         return self.X._select_tokens(tokens, places, np.array(rows))

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from ..sequences import Block, EmbeddedInputMixin, SequencesOutputMixin
-from ..sequences._api import block_dims, check_embedded
+from ..sequences import EmbeddedInputMixin, SequencesOutputMixin
+from ..sequences._api import adopt_block, block_dims, check_embedded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -250,7 +250,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             values, known = values
         else:
             known = np.logical_or.reduce([block.known for block in blocks])
-        return [Block._adopt(self.block_name, values, blocks[0].level, known)]
+        return [adopt_block(self.block_name, values, blocks[0].level, known)]
 
     def _set_out(self, outputs):
         self.dim_ = outputs[0].dim

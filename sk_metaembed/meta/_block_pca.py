@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import chunks
 from .._core._sklearn import Interval
 from ..pooling._api import sequence_blocks
-from ..sequences import Block
+from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import column_signs
 
@@ -121,7 +121,7 @@ class BlockPCA(BlocksTransformer):
             # With a matrix product, rounding would depend on the other rows.
             values[rows] = np.einsum("ij,kj->ik", centered, components)
         values[~block.known] = 0
-        return Block._adopt(block.name, values, "sequence", block.known)
+        return adopt_block(block.name, values, "sequence", block.known)
 
 
 def principal_components(values, n_components):

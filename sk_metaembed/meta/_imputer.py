@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_product
 from .._core._sklearn import Interval, StrOptions
-from ..sequences import Block
+from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import known_matrix, nonzero_matrix, source_rows
 from ._neighbors import mean_prediction, neighbor_fill, shared_counts, shared_rows
@@ -243,4 +243,4 @@ def _filled_block(block, rows, values):
         return block
     filled, known = block.values.astype(np.float32), block.known.copy()
     filled[rows], known[rows] = values, True
-    return Block._adopt(block.name, filled, block.level, known)
+    return adopt_block(block.name, filled, block.level, known)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..sequences import Block
+from ..sequences._api import adopt_block
 from ._bags import block_bags
 from ._pooling import Pooling
 
@@ -17,7 +17,7 @@ def sequence_blocks(embedded):
     ends = np.cumsum([block.dim for block in embedded.blocks])
     parts = np.split(values, ends[:-1], axis=1)
     return [
-        Block._adopt(block.name, part, "sequence", _known(embedded.tokens, block))
+        adopt_block(block.name, part, "sequence", _known(embedded.tokens, block))
         for block, part in zip(embedded.blocks, parts, strict=True)
     ]
 

@@ -1,6 +1,6 @@
 """What other rooms may use of this one, in addition to its public names."""
 
-from ._block import LEVELS
+from ._block import LEVELS, Block
 from ._columns import distinct_cells, read_columns, refuse_other_rows
 from ._html import display_word
 from ._late import LateBlock, LateRows
@@ -18,6 +18,7 @@ from ._tags import (
     tag_classes,
     tags_to_spans,
 )
+from ._token_sequences import TokenSequences
 from ._validation import check_cells, count_missing, fill_missing, read_rows
 
 __all__ = [
@@ -27,8 +28,10 @@ __all__ = [
     "LateBlock",
     "LateRows",
     "Ngrams",
+    "adopt_block",
     "allowed_transitions",
     "block_dims",
+    "block_of_table",
     "canonical",
     "canonical_words",
     "check_cells",
@@ -51,5 +54,12 @@ __all__ = [
     "tag_classes",
     "tags_to_spans",
     "tokens_of",
+    "trusted_tokens",
     "word_counts",
 ]
+
+# Constructors for arrays that a source has made itself, and gives up: the first checks
+# them, the others do not.
+adopt_block = Block._adopt
+block_of_table = Block._of_table
+trusted_tokens = TokenSequences._trusted

@@ -17,14 +17,13 @@ from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import StrOptions
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
-from ..sequences import (
-    Block,
-    EmbeddedSequences,
-    SequencesOutputMixin,
-    TokenSequences,
-    check_tokens,
+from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens
+from ..sequences._api import (
+    MISSING_CONSTRAINT,
+    adopt_block,
+    count_missing,
+    trusted_tokens,
 )
-from ..sequences._api import MISSING_CONSTRAINT, count_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -334,7 +333,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             values = memmap_zeros(block.values.shape, np.float32, name)
         values = preprocessing.apply(block.values, out=values)
         values[~block.known] = block.values[~block.known]
-        return Block._adopt(block.name, values, block.level, block.known)
+        return adopt_block(block.name, values, block.level, block.known)
 
     def _check_dims(self, blocks):
         dims = {block.name: block.dim for block in blocks}
@@ -358,9 +357,7 @@ def used_types(tokens):
         return tokens
     position = np.cumsum(used, dtype=np.int64) - 1
     codes = position[tokens.codes].astype(np.int32)
-    return TokenSequences._trusted(
-        tokens.types[used], codes, tokens.offsets, tokens._row_info
-    )
+    return trusted_tokens(tokens.types[used], codes, tokens.offsets, tokens._row_info)
 
 
 def no_tokens_error(n_rows, texts=None):

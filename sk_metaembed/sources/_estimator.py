@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from .._core._sklearn import HasMethods, safe_indexing
-from ..sequences import Block, EmbeddedSequences, SequencesInputMixin
+from ..sequences import EmbeddedSequences, SequencesInputMixin
+from ..sequences._api import adopt_block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from .contextual._sentences import nonempty_texts
 
@@ -137,7 +138,7 @@ class EstimatorEmbedding(BaseEmbedding):
         known = np.zeros(len(tokens), dtype=bool)
         if len(filled):
             values[filled], known[filled] = rows, True
-        return Block._adopt(self.block_name, values, "sequence", known)
+        return adopt_block(self.block_name, values, "sequence", known)
 
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""

@@ -12,7 +12,7 @@ import numpy as np
 from .._core._messages import short_repr
 from .._core._sklearn import Interval, StrOptions
 from .._io._lock import exclusive_lock
-from ..sequences import Block
+from ..sequences._api import adopt_block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._fingerprint import fingerprint_of
 from .cache._sentence_cache import SentenceCache
@@ -187,7 +187,7 @@ class FunctionEmbedding(BaseEmbedding):
                 if self.level == "token":
                     rows = slice(tokens.offsets[i], tokens.offsets[i + 1])
                 values[rows], known[rows] = result, True
-        return Block._adopt(self.block_name, values, self.level, known)
+        return adopt_block(self.block_name, values, self.level, known)
 
     def _distinct(self, tokens):
         """Return the places of each distinct entry, and the entries as sentences."""

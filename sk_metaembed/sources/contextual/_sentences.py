@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._io._temp_memmap import memmap_zeros
-from ...sequences import Block
+from ...sequences._api import adopt_block
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class SentenceRows:
     def blocks(self):
         """Return one Block per kind."""
         return [
-            Block._adopt(kind.name, values, kind.level, known)
+            adopt_block(kind.name, values, kind.level, known)
             for kind, (values, known) in zip(self.kinds, self.results, strict=True)
         ]
 

@@ -13,8 +13,8 @@ from ..._core._decorators import fit_context, rollback_on_error
 from ..._core._sklearn import Interval, StrOptions
 from ..._io._handle import shared
 from ..._training._device import resolve_device
-from ...sequences import Block, TokenSequences, check_tokens
-from ...sequences._api import count_missing
+from ...sequences import check_tokens
+from ...sequences._api import adopt_block, block_of_table, count_missing, trusted_tokens
 from .._base import Preprocess, shares_known, used_types
 from .._fingerprint import fingerprint_of
 from ..cache._sentence_blocks import sentence_blocks
@@ -340,7 +340,7 @@ class ElmoEmbedding(ContextualEmbedding):
         aligned = align_words(tokens, split)
         ends = np.arange(len(aligned.words) + 1)
         codes = ends[:-1].astype(np.int32)
-        single_words = TokenSequences._trusted(aligned.words, codes, ends)
+        single_words = trusted_tokens(aligned.words, codes, ends)
         kinds = [VectorKind("word", self.projection_dim_)]
         rows = SentenceRows(single_words, *distinct_sentences(single_words), kinds)
         (block,) = sentence_blocks(cache, rows, compute.words, slice_tokens=8192)
@@ -348,11 +348,11 @@ class ElmoEmbedding(ContextualEmbedding):
         if self._output_spec.output == "layers":  # both directions begin with the words
             table = np.tile(table, (1, 2))
         if tokens.texts is None:
-            return Block._adopt("word", table, "type", block.known)
+            return adopt_block("word", table, "type", block.known)
         means = [table[list(group)].mean(axis=0) for group in aligned.groups]
         # A table must not be empty, so a row of zeros serves texts without words.
         table = np.vstack([table, *means, np.zeros(table.shape[1], np.float32)])
-        return Block._of_table("word", table, aligned.rows, "token")
+        return block_of_table("word", table, aligned.rows, "token")
 
     def _stateful_blocks(self, rows, n_sequences, compute):
         """Return the blocks, computed from the states of the previous call."""

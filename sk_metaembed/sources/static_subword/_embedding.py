@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..._core._sklearn import Interval, StrOptions
 from ..._io._handle import shared
-from ...sequences import Block
+from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from ._model import StaticModel, StaticSpec
 
@@ -178,10 +178,10 @@ class StaticSubwordEmbedding(BaseEmbedding):
         model = self._model
         if output == "words":
             values, known = model.embed_words(tokens.types.tolist())
-            return Block._adopt(self.block_name, values, "type", known)
+            return adopt_block(self.block_name, values, "type", known)
         if tokens.texts is None:
             texts = [" ".join(words) for words in tokens.to_list()]
         else:
             texts = tokens.texts.tolist()
         values, known = model.embed_texts(texts, max_length)
-        return Block._adopt(self.block_name, values, "sequence", known)
+        return adopt_block(self.block_name, values, "sequence", known)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ..._core._sklearn import Interval
 from ..._core._targets import check_target, class_codes, warn_of_rare_classes
 from ..._training._device import resolve_device
-from ...sequences import Block
+from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
 from ..trainable._transformer import SentencePieces, TransformerSpec
@@ -246,7 +246,7 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     def _named(self, embedded):
         """Return the encoder's block under the name of this source."""
         [block] = embedded.blocks
-        return Block._adopt(self.block_name, block.values, "sequence", block.known)
+        return adopt_block(self.block_name, block.values, "sequence", block.known)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

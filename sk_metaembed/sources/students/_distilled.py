@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._named_errors import errors_of_input
 from ..._core._sklearn import HasMethods, Interval, safe_indexing
-from ...sequences import Block, EmbeddedSequences, TokenSequences, check_tokens
-from ...sequences._api import Ngrams, learn_ngrams, ngram_weights
+from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
+from ...sequences._api import Ngrams, adopt_block, learn_ngrams, ngram_weights
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 from .._estimator import as_dense_rows
 from ..contextual._sentences import equal_sequences
@@ -350,7 +350,7 @@ class DistilledEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         values, known = self.student_.predict(tokens, self._base_vectors(tokens))
-        return Block._adopt(self.block_name, values, "sequence", known)
+        return adopt_block(self.block_name, values, "sequence", known)
 
     def _saved_attributes(self):
         """Return the attributes that files contain."""

@@ -13,7 +13,7 @@ from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import HasMethods, Interval, StrOptions
 from ..._io._handle import shared
 from ..._training._device import resolve_device
-from ...sequences import Block
+from ...sequences._api import adopt_block
 from .._base import Preprocess
 from .._fingerprint import fingerprint_of
 from ..cache._sentence_blocks import sentence_blocks
@@ -435,7 +435,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             values, known = static_vectors(
                 self._model, self._aligner, words, self._spec.subword
             )
-            blocks.append(Block._adopt("static", values, "type", known))
+            blocks.append(adopt_block("static", values, "type", known))
         return blocks
 
     def _contextual(self, tokens):

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
-from ...sequences import Block, EmbeddedSequences
-from ...sequences._api import canonical, prepare_texts
+from ...sequences import EmbeddedSequences
+from ...sequences._api import adopt_block, block_of_table, canonical, prepare_texts
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "subword", "error"]
@@ -166,7 +166,7 @@ class BaseWordEmbedding(BaseEmbedding):
     def _finish(self, tokens, lookup):
         table = self._table()
         if self._returns_table_rows(table, lookup):
-            block = Block._of_table(self.block_name, table, lookup.rows, "type")
+            block = block_of_table(self.block_name, table, lookup.rows, "type")
             return EmbeddedSequences(tokens, [block])
         # mode="clip" reads row 0 for absent words and is several times faster than the
         # default on a memory-mapped table.
@@ -181,7 +181,7 @@ class BaseWordEmbedding(BaseEmbedding):
             if self._oov_mean is not None:
                 values[~known] = self._oov_mean
                 known = np.ones_like(known)
-        block = Block._adopt(self.block_name, values, "type", known)
+        block = adopt_block(self.block_name, values, "type", known)
         return EmbeddedSequences(tokens, [block])
 
     def _returns_table_rows(self, table, lookup):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...sequences import TokenSequences, check_tokens
-from ...sequences._api import canonical, count_missing
+from ...sequences import check_tokens
+from ...sequences._api import canonical, count_missing, trusted_tokens
 from .._text_streams import Lines, is_stream, refuse_text, text_files
 
 _ROWS = 4096  # read at a time
@@ -100,7 +100,7 @@ def types_with_counts(counts):
     words = np.empty(len(counts), dtype=object)
     words[:] = list(counts)
     ends = np.array([0, len(words)])
-    tokens = TokenSequences._trusted(words, np.arange(len(words), dtype=np.int32), ends)
+    tokens = trusted_tokens(words, np.arange(len(words), dtype=np.int32), ends)
     return tokens, np.fromiter(counts.values(), np.int64, count=len(words))
 
 

@@ -10,8 +10,7 @@ from scipy.sparse import csr_matrix, diags_array
 from sklearn.utils.extmath import randomized_svd
 
 from ..._core._sklearn import Interval
-from ...sequences import Block
-from ...sequences._api import canonical_words, word_counts
+from ...sequences._api import adopt_block, canonical_words, word_counts
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ class LSAEmbedding(BaseEmbedding):
 
     def _embed(self, tokens):
         weights, known = self._weights(*self._counts(tokens))
-        return Block._adopt(
+        return adopt_block(
             self.block_name, weights @ self.components_.T, "sequence", known
         )
 
