@@ -205,19 +205,22 @@ def test_describe(fitted, capsys):
 
 
 @pytest.mark.filterwarnings("default:column")
-def test_a_model_inside_a_search_or_another_wrapper(fitted, tmp_path, capsys):
+def test_a_model_inside_a_search_or_another_wrapper(
+    fitted, tmp_path, monkeypatch, capsys
+):
     target, folder = fitted
-    table().assign(height="tall").to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    table().assign(height="tall").to_csv("new.csv", index=False)
     rows = table().dropna(subset=[target])
     model = load(folder / "t.skm")
     model = {
         "grade": GridSearchCV(model, {}, cv=2),
         "amount": TransformedTargetRegressor(Pipeline([("inner", model)])),
     }[target].fit(rows[model.feature_names_in_], rows[target])
-    save(model, file := str(tmp_path / "m.skm"))
-    assert main(["predict", file, str(tmp_path / "new.csv")]) == 0
+    save(model, "m.skm")
+    assert main(["predict", "m.skm", "new.csv"]) == 0
     assert "column 'height' was a number in fit; 90" in capsys.readouterr().err
-    assert main(["describe", file]) == 0
+    assert main(["describe", "m.skm"]) == 0
     shown = capsys.readouterr().out
     lines = {line.split("  ")[0]: line.split() for line in shown.splitlines()}
     assert lines["day"][1] == "date" and float(lines["sum"][-1]) <= 1
