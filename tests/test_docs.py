@@ -117,7 +117,7 @@ SLOW_PAGES = {
 )
 def test_code_of_a_page_runs(path, module):
     text = path.read_text("utf-8")
-    if "Word2VecEmbedding" in text:  # a search may go on without it
+    if "Word2VecEmbedding" in text:  # a search may continue without it
         pytest.importorskip("gensim")
     names = vars(module)
     runner = doctest.DocTestRunner(optionflags=OPTIONS)

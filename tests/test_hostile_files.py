@@ -1,4 +1,4 @@
-"""Files of others beside vectors: tagged text, HDF5, archives, entries of the cache."""
+"""Files from elsewhere, without vectors: tagged text, HDF5, archives, cache entries."""
 
 import bz2
 import contextlib

@@ -133,7 +133,7 @@ def test_meta_encoder_in_table_vectorizer(kind):
 @pytest.mark.skipif(BEFORE_0_8, reason="ApplyToCols requires the columns of fit")
 @FRAMES
 def test_columns_are_found_by_name(kind):
-    """Wherever they are and whatever is beside them."""
+    """Wherever they are and whatever is next to them."""
     frame = reviews(kind)
     step = skrub.ApplyToCols(meta(cv=5), cols=["review", "title"]).fit(frame, Y)
     encoded = [n for n in expected_names(5) if n.startswith(("review", "title"))]

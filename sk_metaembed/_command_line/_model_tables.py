@@ -41,9 +41,9 @@ def learners_frame(model):
 def reliability_frame(y, predictions, probabilities, classes):
     """Return a DataFrame that compares predictions with what occurred, by group.
 
-    Rows are sorted by the probability of the second of two classes, by that of the
-    predicted class if there are more, or by the predicted number, and split into groups
-    of equal size.
+    Rows are sorted by the probability of the second of two classes, by the probability
+    of the predicted class if there are more, or by the predicted number, and split into
+    groups of equal size.
 
     Parameters
     ----------

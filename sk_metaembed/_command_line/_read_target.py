@@ -13,8 +13,8 @@ _LARGEST = 2.0**63  # of integers; floats beyond are amounts
 def read_target(y, task):
     """Return the task and the target as an array of classes or numbers.
 
-    The task "auto" becomes "classifier" or "regressor", by the values. Numbers are
-    read as those of other columns, also if they are written as "12,5" or "$1,299".
+    The task "auto" becomes "classifier" or "regressor", by the values. Numbers are read
+    as in other columns, also if they are written as "12,5" or "$1,299".
     """
     y = y.convert_dtypes()  # integers are read as float if some are missing
     numbers = _numbers(y)

@@ -42,7 +42,7 @@ def find_suspicious(pipeline, X, y):
         elif alone.get(column.name, -np.inf) >= min(best - _AS_GOOD, _HIGH):
             found.append(
                 f"Column {name} alone predicts about as well as all columns: its score "
-                f"is {alone[column.name]:.3f}, that of all {best:.3f}. {_ASK}"
+                f"is {alone[column.name]:.3f}, the score of all {best:.3f}. {_ASK}"
             )
     return found + _copies(X, y)
 
@@ -50,8 +50,8 @@ def find_suspicious(pipeline, X, y):
 def _scores_alone(encoder, X, y, is_classifier):
     """Return the scores of a tree on each column of numbers, dates or categories.
 
-    Only scores far above that of a constant are returned. Strings that are encoded by
-    n-grams have a score of their own, `r2`.
+    Only scores far above the score of a constant are returned. Strings that are encoded
+    by n-grams have a score of their own, `r2`.
     """
     if len(X) < _FEWEST_ROWS:
         return {}

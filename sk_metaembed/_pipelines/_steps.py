@@ -114,7 +114,8 @@ def unwrap_fitted(estimator):
     """
     if hasattr(estimator, "best_estimator_"):
         return unwrap_fitted(estimator.best_estimator_)
-    # A transformer is used itself, and the estimator_ of an ensemble is a template.
+    # Transformers are not unwrapped; `estimator_` of an ensemble is an unfitted
+    # template.
     wraps = not (hasattr(estimator, "transform") or hasattr(estimator, "estimators_"))
     for name in ("regressor_", "estimator_"):
         if wraps and hasattr(estimator, name):

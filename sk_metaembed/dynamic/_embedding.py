@@ -170,8 +170,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     TypeError
         If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
-        If y is missing or has missing values, or if the blocks of X are not those of
-        fit.
+        If y is missing or has missing values, or if X has other blocks than in fit.
 
     See Also
     --------

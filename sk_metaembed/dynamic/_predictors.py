@@ -211,8 +211,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         If X is not an EmbeddedSequences or SequencePairs of them, unless all sources
         are trainable; or if X has single sequences after a fit on pairs.
     ValueError
-        If y is missing or has missing values, or if the blocks of X are not those of
-        fit.
+        If y is missing or has missing values, or if X has other blocks than in fit.
 
     See Also
     --------
@@ -342,9 +341,9 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. The network is
-    that of `DynamicMetaClassifier`, with the squared error as its loss. Targets are
-    standardized for training, and predictions are on the original scale. Pairs are read
-    as by the classifier, for example to rate their similarity.
+    the same as in `DynamicMetaClassifier`, with the squared error as its loss. Targets
+    are standardized for training, and predictions are on the original scale. Pairs are
+    read as by the classifier, for example to rate their similarity.
 
     Parameters
     ----------
@@ -463,8 +462,8 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     TypeError
         If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
-        If y is missing, has missing values or is not numeric, or if the blocks of X are
-        not those of fit.
+        If y is missing, has missing values or is not numeric, or if X has other blocks
+        than in fit.
 
     See Also
     --------

@@ -154,7 +154,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         If X is not an EmbeddedSequences, unless all sources are trainable.
     ValueError
         If y has more or fewer tags than tokens, does not follow the scheme, or has tags
-        that were not seen in training; or if the blocks of X are not those of fit.
+        that were not seen in training; or if X has other blocks than in fit.
 
     See Also
     --------

@@ -129,7 +129,7 @@ def read_fitted_input(X, dims, fitted_on_pairs):
 
 
 def tokens_and_blocks(X):
-    """Return tokens and blocks of sequences; of pairs, those of both sides."""
+    """Return tokens and blocks of sequences, or of both sides of pairs."""
     X = X.sequences if isinstance(X, SequencePairs) else X
     return (X.tokens, X.blocks) if isinstance(X, EmbeddedSequences) else (X, ())
 

@@ -201,8 +201,8 @@ def _check_both_classes(y, folds):
         if (y[test] == y[test[0]]).all():
             rarest, only = classes.tolist()[counts.argmin()], y[test[:1]].tolist()[0]
             raise ValueError(
-                'scoring="roc_auc" needs held-out rows of both classes, but those of '
-                f"fold {k} are all {only!r}. Class {rarest!r} has "
+                'scoring="roc_auc" needs held-out rows of both classes, but all rows '
+                f"of fold {k} are {only!r}. Class {rarest!r} has "
                 f"{plural(counts.min(), 'row')}: pass more of them, fewer folds, or "
                 'scoring="accuracy".'
             )

@@ -106,16 +106,18 @@ def explain(
     ``mean_``, as `StandardScaler` does; otherwise zero, a text without known words. A
     contribution is relative to r: if it is positive, the word supports the target more
     than an average word. These are the Shapley values of the game in which missing
-    words have the vector r, and their sum by source over its dimensions is that of
-    `shap.LinearExplainer` [1]_. If the vectors are contextual, a word's contribution is
-    that of the vector at its position, which also depends on the other words; use
-    ``method="occlusion"`` for the effect of the word itself.
+    words have the vector r, and their sum by source equals the sum of
+    `shap.LinearExplainer` over its dimensions [1]_. If the vectors are contextual, a
+    word's contribution is the contribution of the vector at its position, which also
+    depends on the other words; use ``method="occlusion"`` for the effect of the word
+    itself.
 
-    *Occlusion.* The contribution of a word is the value of the text minus that of the
-    text without the word [2]_, and of a source the value minus that with all its
+    *Occlusion.* The contribution of a word is the value of the text minus the value
+    without the word [2]_, and of a source the value minus the value with all its
     vectors unknown. They measure the effect of a single word or source, and do not sum
     to the value: if two words have the same meaning, each contributes little. The base
-    value is the mean prediction of `background`, or that of the text without any word.
+    value is the mean prediction of `background`, or the value of the text without any
+    word.
 
     The contribution of a column of a frame is the value minus the mean value with the
     column's entry replaced by the entries of the `background` rows. It requires

@@ -131,9 +131,9 @@ class SourceComparisonDisplay(BaseDisplay):
         DataFrame
             For sources, the columns are "sources"; "score", the mean over folds, and
             "half_width", half its interval; "gain", the score of the last candidate
-            minus that of the row, and "gain_half_width", half the interval of these
-            paired differences; and "seconds" per fit. For columns, they are "column",
-            "importance" and "half_width", by descending importance.
+            minus the score of the row, and "gain_half_width", half the interval of
+            these paired differences; and "seconds" per fit. For columns, they are
+            "column", "importance" and "half_width", by descending importance.
 
         Raises
         ------

@@ -61,8 +61,8 @@ def _read_groups(groups, frame, n_sequences):
         word = f"{first['token']!r} in " if "token" in frame else ""
         raise ValueError(
             f"groups has no group for {missing.sum()} of {len(frame)} weights, the "
-            f"first is that of {word}sequence {first['sequence']}. Pass a group for "
-            "each, such as 'other'."
+            f"first for {word}sequence {first['sequence']}. Pass a group for each, "
+            "such as 'other'."
         )
     return members
 

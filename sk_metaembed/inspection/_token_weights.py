@@ -136,8 +136,8 @@ class TokenWeightsDisplay(NamedErrorsMixin):
         TypeError
             If no step has `attention_weights`.
         ValueError
-            If there are no words or too many, the weights are those of whole texts, or
-            `labels` has another length than X.
+            If there are no words or too many, there is one weight per text, or `labels`
+            has another length than X.
         """
         step, inputs = find_attention_step(estimator, X)
         n_texts = len(inputs)

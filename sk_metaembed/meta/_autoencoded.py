@@ -225,7 +225,7 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
     -----
     Source i is encoded as ``z_i = f(s_i E_i + c_i)``, where f is the rectifier, or the
     identity for "decoupled": there cosines of rectified encodings correlate less with
-    human judgments than those of the sources. Decoders are linear. With K(w) the
+    human judgments than cosines of the sources. Decoders are linear. With K(w) the
     sources that know word w and ``[...]`` for concatenation, its meta-embedding is::
 
         averaged        m = sum_{i in K(w)} z_i / |sum_{i in K(w)} z_i|

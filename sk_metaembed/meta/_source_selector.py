@@ -78,8 +78,8 @@ class SourceSelector(
         Splitting of the training data, as in `sklearn.model_selection.check_cv`:
         stratified for classifiers, and never shuffled if it is an int. With an int,
         rows of rare classes are in every training part and not scored, and a warning
-        names these classes: with at most 10 rows, and at most a tenth of those of the
-        largest class.
+        names these classes: with at most 10 rows, and at most a tenth of the rows of
+        the largest class.
     n_jobs : int, default=None
         Number of folds fitted in parallel, in processes.
 

@@ -245,7 +245,7 @@ class _BaseStacked(
         if len(kept) < len(X):
             y = check_target(y, len(X))  # an array, whose rows can be taken
             check_consistent_length(y, groups)
-            # A splitter receives all rows, including those of weight 0.
+            # A splitter receives all rows, including rows of weight 0.
             if not isinstance(cv, Integral | None):
                 cv = pairs_of_part(given_pairs(cv, y, groups), kept)
             X, y, sample_weight = X[kept], y[kept], sample_weight[kept]
@@ -538,8 +538,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         If X is not one of these containers, or not of the kind passed to fit.
     ValueError
         If y is missing or has one class or several columns of classes, if two models
-        have the same name, if there are no sources or tokens, or if the blocks are not
-        those of fit.
+        have the same name, if there are no sources or tokens, or if X has other blocks
+        than in fit.
 
     See Also
     --------
@@ -558,15 +558,14 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     where w minimizes the log loss of the out-of-fold predictions of the training rows
     plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights :math:`w^0`
     are 1 for "concat", or for the only source, and 0 for all others. Without "concat",
-    those of several sources are equal; without sources, those of all models are. The
-    log loss is a sum over rows. With few rows the weights therefore stay close to
-    :math:`w^0`, the plain concatenation; with many rows the second term is negligible.
-    Weights are nonnegative and no further model is fitted on
-    the sum, because out-of-fold predictions of few rows are negatively correlated with
-    y: a held-out row is missing from its class. A model with free signs would learn
-    this correlation. For a classifier without `decision_function`, :math:`f_s` is the
-    logarithm of the probability, at least 1e-6, or the log odds of the second of two
-    classes.
+    several sources have equal :math:`w^0`; without sources, all models do. The log loss
+    is a sum over rows. With few rows the weights therefore stay close to :math:`w^0`,
+    the plain concatenation; with many rows the second term is negligible. Weights are
+    nonnegative and no further model is fitted on the sum, because out-of-fold
+    predictions of few rows are negatively correlated with y: a held-out row is missing
+    from its class. A model with free signs would learn this correlation. For a
+    classifier without `decision_function`, :math:`f_s` is the logarithm of the
+    probability, at least 1e-6, or the log odds of the second of two classes.
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ
@@ -578,7 +577,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     within one standard error of the smallest loss [3]_. If the first fold holds out 300
     rows or more, it is chosen in this fold alone: from the smallest on, the last value
     before the loss stops falling. For d dimensions of unit variance, these values are
-    divided by d. Standard errors are those of the difference of two losses by row.
+    divided by d. Standard errors are of the difference of two losses by row.
 
     A class with at most 10 rows, and at most a tenth of the rows of the largest class,
     is rare if two other classes are not. Models are fitted on its rows too, but these
@@ -589,18 +588,18 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     these two as without rare ones.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
-    return vectors of sequences. For `SequencePairs`, each model receives
-    [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
-    for vectors of unit length; those of words and characters are not scaled. A sequence
+    return vectors of sequences. For `SequencePairs`, each model receives [u; v;
+    abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension for
+    vectors of unit length; products of words and characters are not scaled. A sequence
     that a source does not know is a zero vector.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
     \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
     20,000 words with the largest document frequencies, and the 20,000 most frequent
-    pairs of two of these words. Document frequencies, like means and variances of
-    dimensions, are those of all training rows with a weight above 0, which count alike,
-    without y.
+    pairs of two of these words. Document frequencies, and means and variances of
+    dimensions, are computed without y from all training rows with a weight above 0,
+    which count alike.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
     two classes and for each of several labels. The weights minimize the out-of-fold log
@@ -765,7 +764,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         If X is not one of these containers, or not of the kind passed to fit.
     ValueError
         If y is missing or is not numeric, if two models have the same name, if there
-        are no sources or tokens, or if the blocks are not those of fit.
+        are no sources or tokens, or if X has other blocks than in fit.
 
     See Also
     --------
@@ -782,15 +781,15 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     where w minimizes the squared error of the out-of-fold predictions of the training
     rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
     :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others.
-    Without "concat", those of several sources are equal; without sources, those of all
-    models are. The squared error is a sum over rows. With few rows the weights
-    therefore stay close to :math:`w^0`, the plain concatenation; with many rows the
-    second term is negligible. Weights are nonnegative and no further model is fitted on
-    the sum, because out-of-fold predictions of few rows are negatively correlated with
-    y: the mean of the other rows lies on the opposite side of the overall mean. A model
-    with free signs would learn this correlation. The squared error of each column of y
-    is divided by twice the mean squared error of :math:`w^0` in this column; in the
-    choice of penalties and scales, by the variance of the column. The units of columns
+    Without "concat", several sources have equal :math:`w^0`; without sources, all
+    models do. The squared error is a sum over rows. With few rows the weights therefore
+    stay close to :math:`w^0`, the plain concatenation; with many rows the second term
+    is negligible. Weights are nonnegative and no further model is fitted on the sum,
+    because out-of-fold predictions of few rows are negatively correlated with y: the
+    mean of the other rows lies on the opposite side of the overall mean. A model with
+    free signs would learn this correlation. The squared error of each column of y is
+    divided by twice the mean squared error of :math:`w^0` in this column; in the choice
+    of penalties and scales, by the variance of the column. The units of columns
     therefore do not matter.
 
     By default, the rows of each source have unit length, and the concatenation consists
@@ -803,22 +802,22 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     whose loss is within one standard error of the smallest loss [3]_. If the first fold
     holds out 300 rows or more, it is chosen in this fold alone: from the largest on,
     the last value before the loss stops falling. For d dimensions of unit variance,
-    these values are multiplied by d. Standard errors are those of the difference of
-    two losses by row.
+    these values are multiplied by d. Standard errors are of the difference of two
+    losses by row.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
-    return vectors of sequences. For `SequencePairs`, each model receives
-    [u; v; abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension
-    for vectors of unit length; those of words and characters are not scaled. A sequence
+    return vectors of sequences. For `SequencePairs`, each model receives [u; v;
+    abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension for
+    vectors of unit length; products of words and characters are not scaled. A sequence
     that a source does not know is a zero vector.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
     \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
     20,000 words with the largest document frequencies, and the 20,000 most frequent
-    pairs of two of these words. Document frequencies, like means and variances of
-    dimensions, are those of all training rows with a weight above 0, which count alike,
-    without y.
+    pairs of two of these words. Document frequencies, and means and variances of
+    dimensions, are computed without y from all training rows with a weight above 0,
+    which count alike.
 
     References
     ----------
@@ -863,5 +862,6 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # few rows: predictions near the mean
+        # With few rows, predictions shrink to the mean.
+        tags.regressor_tags.poor_score = True
         return tags

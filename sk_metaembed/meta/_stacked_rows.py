@@ -97,7 +97,7 @@ class StackRows:
     def read(self, name, form):
         """Return what the model of a name reads.
 
-        Vectors are those of the source of this name, or of all sources side by side.
+        Vectors are of the source of this name, or of all sources side by side.
         """
         if FORMS[form].reads == "input":
             return self.X

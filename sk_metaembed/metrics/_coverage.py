@@ -29,8 +29,8 @@ def coverage_report(
     embedding : fitted estimator, WordVectors, KeyedVectors or dict
         The estimator may be a Pipeline or a search (its ``best_estimator_`` is used).
         If it has several output blocks, like a fitted `EmbeddingUnion`, each block is a
-        source; for a Pipeline, those of the last step with the most blocks. Words for
-        which a source with ``oov="mean"`` makes a vector count as known.
+        source; for a Pipeline, each block of the last step with the most blocks. Words
+        for which a source with ``oov="mean"`` makes a vector count as known.
     X : texts, token lists, TokenSequences, or input of the estimator
         Texts are split by the `Tokenizer` of a Pipeline, or by a default `Tokenizer`
         without one; single words are texts too.

@@ -76,7 +76,7 @@ def _label_codes(y_true, y_pred, scheme, invalid, labels, level, tokens):
         [codes.get(span[-1], -1) for span in spans]
         for spans in (correct, true - correct, pred - correct)
     )
-    # The last sample is in no class, so that there is one in any case.
+    # Append one unlabeled sample, so that the arrays are never empty.
     of_true = both + missed + [-1] * len(wrong) + [-1]
     of_pred = both + [-1] * len(missed) + wrong + [-1]
     return labels, np.array(of_true), np.array(of_pred)
@@ -137,8 +137,8 @@ def span_f1_score(
     r"""Compute the F1 score of the entities that predicted tags mark.
 
     This is the standard metric of named entity recognition. A prediction is correct if
-    its first token, last token and label are those of a true span; a part of an entity
-    does not count. For ``GridSearchCV`` and ``cross_val_score`` use
+    a true span has the same first token, last token and label; a part of an entity does
+    not count. For ``GridSearchCV`` and ``cross_val_score`` use
     ``make_scorer(span_f1_score)``.
 
     Parameters

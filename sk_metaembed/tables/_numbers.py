@@ -119,7 +119,7 @@ def choose_format(texts, counts=None):
 
 
 def _plain_size(values, unit):
-    """Return 100 if numbers without a unit are shares, "0.12" beside "12%", else 1."""
+    """Return 100 if numbers without a unit are shares, "0.12" next to "12%", else 1."""
     plain = np.array(values.get("", [0.0]))
     is_share = (np.abs(plain) <= 1).all() and (plain % 1 > 0).any()
     return 100.0 if unit == "%" and is_share and np.median(values["%"]) > 1 else 1.0

@@ -56,8 +56,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         Categories of many values, which repeat, are encoded by them only if "ngrams"
         is not active.
     active : str or sequence of str, default=None
-        Names of the sources to use, among "ngrams" and those of `sources`. None uses
-        all. Without any, strings with many values are left out, except for the
+        Names of the sources to use, among "ngrams" and the names in `sources`. None
+        uses all. Without any, strings with many values are left out, except for the
         numbers inside them. It can be searched over.
     n_components : int, default=10
         Number of dimensions to keep of n-grams, and of each source.

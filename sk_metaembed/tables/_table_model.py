@@ -428,8 +428,8 @@ class TableRegressor(RegressorMixin, _TableModel):
     -----
     The prediction is :math:`\bar y + \sum_k w_k (f_k(x) - \bar y)`. The weights
     minimize the squared error of predictions of rows that the learners have not seen,
-    divided by twice that of equal weights, plus :math:`\frac{3}{2} \lVert w - w^0
-    \rVert^2`.
+    divided by twice the squared error of equal weights, plus :math:`\frac{3}{2} \lVert
+    w - w^0 \rVert^2`.
 
     Examples
     --------

@@ -53,8 +53,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         names they are named after their classes. Each column has its own clones, which
         share files, models and caches.
     active : str or sequence of str, default=None
-        Names of the sources to use, among "words", "chars" and those of `sources`. None
-        uses all. It can be searched over.
+        Names of the sources to use, among "words", "chars" and the names in `sources`.
+        None uses all. It can be searched over.
     combine : meta-embedding, default=None
         Combines the sources' sequence vectors after their reduction, such as
         `AverageMetaEmbedding` or `SVDMetaEmbedding`. None concatenates them. It must
@@ -96,7 +96,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
     TypeError
         If a value is neither a str, a list of str, nor missing.
     ValueError
-        If columns are not those of fit, a source name is used twice or unknown in
+        If X has other columns than in fit, a source name is used twice or unknown in
         `active`, or y is missing while `cv` is set.
 
     See Also

@@ -1,4 +1,4 @@
-"""Options, targets and going on: what is refused, and what must not pass unseen."""
+"""Options, targets and refits: what is refused, and what must not pass unseen."""
 
 import numpy as np
 import pandas as pd

@@ -312,7 +312,7 @@ def test_input_that_does_not_fit_the_sources_raises(data):
         model.set_params(trainable=None).fit(tokens, y)
 
 
-# ConvBERT lets padding into the vectors beside it; T5 is a pair of networks; XLM has
+# ConvBERT lets padding into the vectors next to it; T5 is a pair of networks; XLM has
 # the parts of its layers in several lists.
 @pytest.mark.parametrize("family", ["ConvBert", "T5", "XLM"])
 def test_other_families_are_trained_at_their_top_too(data, family):

@@ -1,4 +1,4 @@
-"""ELMo's layers in dynamic meta-embeddings: mixed alone, and beside static vectors."""
+"""ELMo's layers in dynamic meta-embeddings: mixed alone, and next to static vectors."""
 
 import numpy as np
 import pytest

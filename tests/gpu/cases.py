@@ -294,7 +294,7 @@ def transformer(**options):
 
 
 def trained_with(trainable, *needs):
-    """Return the case of a step of a trainable source beside a fixed one."""
+    """Return the case of a step of a trainable source next to a fixed one."""
 
     def compute(device, dtype):
         model = classifier(encoder="mean", trainable=trainable())

@@ -1,4 +1,4 @@
-"""What holds on a GPU beside its numbers: devices, memory, files, random numbers.
+"""What holds on a GPU, apart from numbers: devices, memory, files, random numbers.
 
 Tests of the fixture `gpu` need a GPU; the others run on any ``--gpu-device``.
 """

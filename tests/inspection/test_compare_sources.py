@@ -273,7 +273,7 @@ def test_plot(display):
             (SOURCES, TEXTS, np.arange(N_ROWS) == 3),
             {},
             ValueError,
-            "fold 0 are all False. Class True has 1 row: pass more of them, fewer",
+            "fold 0 are False. Class True has 1 row: pass more of them, fewer",
         ),
         (
             (make_text_pipeline("classifier"), TEXTS, Y),

@@ -115,7 +115,7 @@ CASES = {
     "huge": pair(sized(A, 1e18), sized(B, 1e18)),
     "tiny": pair(sized(A, 1e-18), sized(B, 1e-18)),
     "hardly more than zero": pair(sized(A, 1e-40), sized(B, 1e-40)),
-    "huge beside tiny": pair(sized(A, 1e18), sized(B, 1e-18)),
+    "huge next to tiny": pair(sized(A, 1e18), sized(B, 1e-18)),
     "lengths of all sizes": pair(by_row(A, POWERS), by_row(B, POWERS[::-1])),
     "half precision": pair(A.astype(np.float16), B.astype(np.float16)),
     "largest half precision": pair(sized(A, 6e4).astype(np.float16)),

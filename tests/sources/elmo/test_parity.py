@@ -35,7 +35,7 @@ def source(folder, **options):
 
 
 def reference(folder, text, batch):
-    """Return a sentence's vectors in the last layer, forward beside backward."""
+    """Return a sentence's vectors in the last layer, forward next to backward."""
     h5py = pytest.importorskip("h5py")
     with h5py.File(folder / f"lm_embeddings_{text}.hdf5") as file:
         return np.concatenate(list(file[str(batch)][...]), axis=1)

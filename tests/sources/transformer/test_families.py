@@ -47,7 +47,7 @@ XLNET = {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 16}
 LOCAL = {"global_attn_every_n_layers": 2, "local_attention": 4}
 PADDED_WITHIN = {"attention_window": [4, 4], "max_position_embeddings": 66}
 
-# The last three mix padding into the vectors beside it, whatever the mask.
+# The last three mix padding into the vectors next to it, whatever the mask.
 FAMILIES = {
     "Roberta": {**SIZE, "pad_token_id": 1},
     "DistilBert": DISTIL,

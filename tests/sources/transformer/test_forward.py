@@ -36,7 +36,7 @@ def windows(pair, words, max_length):
 
 
 def context(begin, end, window, n):
-    """Return the pieces beside a span, on the side of the window with fewer."""
+    """Return the pieces next to a span, on the side of the window with fewer."""
     _, start, stop = window
     if start > begin or end > stop:
         return -1
