@@ -335,9 +335,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     def _resolve_output(self):
         """Return the output that "auto" selects, or the one that is set."""
         if self.output == "auto":
-            options = self.layers, self.static, self.subword
-            unset = options == ((-1,), False, "mean")
-            return "sentence" if self._model.has_modules and unset else "words"
+            is_sentence = self._model.has_modules and not self._set_of_hidden_states()
+            return "sentence" if is_sentence else "words"
         if self.output == "sentence" and not self._model.has_modules:
             raise ValueError(
                 "output='sentence' reads modules.json of a sentence encoder, which "
@@ -345,6 +344,16 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
                 "folder that sentence-transformers saved."
             )
         return self.output
+
+    def _set_of_hidden_states(self):
+        """Return the names of the options of hidden states that are set."""
+        last = (self.n_hidden_states_ - 1,)
+        is_set = {
+            "layers": self.layers_ != last,
+            "static": self.static,
+            "subword": self.subword != "mean",
+        }
+        return [name for name, value in is_set.items() if value]
 
     def _resolve_prompt(self, default=""):
         """Return `prompt`, or the prompt called `prompt_name`, or the default."""
@@ -384,18 +393,12 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     def _set_sentence_options(self, dim):
         """Set the resolved options; return what goes into the fingerprint."""
-        last = (self.n_hidden_states_ - 1,)
-        for name, value, default in (
-            ("layers", self.layers_, last),
-            ("static", self.static, False),
-            ("subword", self.subword, "mean"),
-        ):
-            if value != default:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} applies to hidden states, but "
-                    "output='sentence' is computed by the encoder's modules. Remove "
-                    "it, or use output='words', 'cls' or 'mean'."
-                )
+        for name in self._set_of_hidden_states():
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} applies to hidden states, but "
+                "output='sentence' is computed by the encoder's modules. Remove it, or "
+                "use output='words', 'cls' or 'mean'."
+            )
         modules = self._model.modules
         default = modules.prompts.get(modules.default_prompt, "")
         self.prompt_ = self._resolve_prompt(default)

@@ -277,6 +277,11 @@ def test_the_default_is_the_files_or_words(tmp_path):
     folder = tiny.save(tmp_path, steps=[MEAN])
     for options in ({"layers": "all"}, {"static": True}, {"subword": "max"}):
         assert TransformerEmbedding(folder, **options).fit(TEXTS).output_ == "words"
+    for last in ((-1,), [-1], -1, np.array([-1])):
+        source = TransformerEmbedding(folder, layers=last).fit(TEXTS)
+        assert source.output_ == "sentence"
+    two = TransformerEmbedding(folder, layers=np.array([-1, 0])).fit(TEXTS)
+    assert two.output_ == "words"
     plain = tiny_bert.folder()
     assert TransformerEmbedding(plain).fit(TEXTS).output_ == "words"
     with pytest.raises(ValueError, match=r"modules.json.*does not have"):
