@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import lru_cache, partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -492,10 +493,11 @@ def _threads(*, is_single, user_api=None):
     """Return the context of one thread, or of as many as a learner takes."""
     if not is_single:
         return nullcontext()
-    return _controller().limit(limits=1, user_api=user_api)
+    # Another library may have been loaded since, such as that of a learner.
+    return _controller(len(sys.modules)).limit(limits=1, user_api=user_api)
 
 
-@cache
-def _controller():
+@lru_cache(maxsize=1)
+def _controller(n_modules):
     """Return the controller of the loaded libraries, which takes long to find them."""
     return ThreadpoolController()

@@ -1,6 +1,8 @@
 """TableClassifier and TableRegressor: a sum of learners with weights out of fold."""
 
+import sys
 import warnings
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from sk_metaembed import TableClassifier, TableRegressor
+from sk_metaembed.tables import _table_model
 from sk_metaembed.tables._learners import decide
 
 LEARNERS = ["boosting", "trees", "linear"]
@@ -196,6 +199,21 @@ class CountThreads(DummyClassifier):
         """Store the number."""
         self.n_threads_ = max(each["num_threads"] for each in threadpool_info())
         return super().fit(X, y)
+
+
+def test_libraries_that_are_loaded_later_have_one_thread_too(fitted, monkeypatch):
+    X, y, *_ = fitted
+    found = []
+
+    def find():
+        found.append(ThreadpoolController())
+        return found[-1]
+
+    monkeypatch.setattr(_table_model, "ThreadpoolController", find)
+    for name in ("first", "second"):
+        monkeypatch.setitem(sys.modules, f"library_{name}", ModuleType(name))
+        TableClassifier(["linear"]).fit(X, y)
+    assert len(found) == 2
 
 
 def test_small_tables_are_fitted_by_one_thread(fitted):
