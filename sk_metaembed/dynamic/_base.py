@@ -282,7 +282,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
 
         if self.batch_size != "auto":
             return self.batch_size
-        return auto_batch_size(n_rows, has_trainable=len(self._trainable_sources) > 0)
+        has_trainable = bool(self._trainable_sources.prepared)
+        return auto_batch_size(n_rows, has_trainable=has_trainable)
 
     def _choose_n_epochs(self, n_batches, valid_set):
         """Return the number of epochs.

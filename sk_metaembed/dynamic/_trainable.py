@@ -46,9 +46,6 @@ class PreparedSources:
                 self.dims[f"{name}__{kind}" if several else name] = dim
             self.levels += [prepared.levels[kind] for kind in prepared.dims]
 
-    def __len__(self):
-        return len(self.prepared)
-
 
 def trainable_pairs(model):
     """Return the parameter `trainable` of an estimator as a list of (name, source)."""

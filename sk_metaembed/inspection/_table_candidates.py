@@ -3,6 +3,7 @@
 from sklearn.base import clone
 
 from .._core._sklearn import safe_indexing
+from .._pipelines import flat_steps
 
 
 class TableCandidates:
@@ -17,7 +18,7 @@ class TableCandidates:
 
     def __init__(self, pipeline, X):
         self.X = X
-        encoder = pipeline[0]
+        encoder = flat_steps(pipeline)[0]
         active = encoder.active
         names = encoder.source_names if active is None else active
         names = [names] if isinstance(names, str) else [*names]
@@ -38,10 +39,11 @@ class TableCandidates:
         rows, held_out = (safe_indexing(self.X, part) for part in (train, test))
         for active in self._active.values():
             model = clone(self._pipeline)
-            model[0].set_params(active=active)
+            flat_steps(model)[0].set_params(active=active)
             yield model, rows, held_out, 0.0
 
 
 def reads_tables(pipeline):
     """Return whether a pipeline begins with a TableEncoder."""
-    return all(hasattr(pipeline[0], name) for name in ("source_names", "active"))
+    first = flat_steps(pipeline)[0]
+    return hasattr(first, "source_names") and hasattr(first, "active")

@@ -193,7 +193,8 @@ def test_tables():
 
     X = table_of_rows()
     pipeline = make_table_pipeline(LogisticRegression(), random_state=0)
-    found = compare_sources(pipeline, X, Y % 2, cv=CV, random_state=0)
+    nested = Pipeline([("all", pipeline)])
+    found = compare_sources(nested, X, Y % 2, cv=CV, random_state=0)
     assert found.names == ["without strings", "everything"]
     assert found.metric == "roc_auc"
     table = found.frame().set_index("sources")
