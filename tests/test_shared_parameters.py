@@ -1,0 +1,51 @@
+"""Parameters that several estimators share are described by the same text.
+
+The text is repeated, so that editors and `help` show it, and compared here, so that a
+change of one copy is made in all.
+"""
+
+import inspect
+import re
+
+import pytest
+
+import sk_metaembed as sk
+
+# Estimators, and the parameters that mean something else in the second one.
+PAIRS = [
+    ("DynamicMetaClassifier", "DynamicMetaRegressor", {"train_options"}),
+    ("DynamicMetaClassifier", "DynamicMetaEmbedding", {"train_options"}),
+    (
+        "DynamicMetaClassifier",
+        "DynamicMetaTagger",
+        {
+            *("class_weight", "early_stopping", "encoder_dim", "max_epochs"),
+            *("train_options", "validation_fraction"),
+            "embedding_dropout, encoder_dropout, head_dropout",
+        },
+    ),
+    ("StackedMetaClassifier", "StackedMetaRegressor", {"cv", "estimator", "models"}),
+    ("TableClassifier", "TableRegressor", {"learners"}),
+    ("Word2VecEmbedding", "FastTextEmbedding", {"min_count", "oov"}),
+]
+
+
+def described(name):
+    """Return type and text of each parameter of a class, without its default."""
+    section = inspect.getdoc(getattr(sk, name)).split("Parameters\n----------\n")[1]
+    section = re.split(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n", section)[0]
+    entries = re.split(r"^(?=[\w, ]+ : )", section, flags=re.MULTILINE)
+    texts = {}
+    for entry in filter(None, entries):
+        head, _, text = entry.partition("\n")
+        parameter, _, kind = head.partition(" : ")
+        texts[parameter] = re.sub(r", default=.*", "", kind), " ".join(text.split())
+    return texts
+
+
+@pytest.mark.parametrize(("first", "second", "different"), PAIRS)
+def test_shared_parameters_have_one_text(first, second, different):
+    one, other = described(first), described(second)
+    shared = one.keys() & other.keys()
+    assert len(shared) > 3
+    assert {name for name in shared if one[name] != other[name]} == different
