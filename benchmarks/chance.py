@@ -12,13 +12,12 @@ Run: python benchmarks/chance.py RESULTS.jsonl --draws 1000 [--only stack net]
 """
 
 import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _records import append_record, read_records
 
 from sk_metaembed import (
     Block,
@@ -104,10 +103,8 @@ def score(predictor, task, seed):
 
 def measure(options):
     """Append what is missing in the file of results."""
-    file = Path(options.results)
-    records = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     keys = ("predictor", "task", "seed")
-    done = {tuple(json.loads(line)[key] for key in keys) for line in records}
+    done = {tuple(r[key] for key in keys) for r in read_records(options.results)}
     for seed in range(options.draws):
         for predictor in options.only:
             for task in ("classifier", "regressor"):
@@ -119,8 +116,7 @@ def measure(options):
                 record = dict(zip(keys, key, strict=True))
                 record |= {"score": float(value), "strength": strength}
                 record["seconds"] = round(time.process_time() - begin, 2)
-                with file.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(record) + "\n")
+                append_record(options.results, record)
 
 
 def report(options):

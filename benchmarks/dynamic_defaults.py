@@ -16,13 +16,12 @@ Run: python benchmarks/dynamic_defaults.py RESULTS.jsonl --part evaluation
 """
 
 import argparse
-import json
 import time
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _records import append_record, read_records
 from _text_sets import STATIC, embedding, load, subset, tokens, vectors
 from scipy.stats import t
 from sklearn.base import clone
@@ -116,10 +115,8 @@ def evaluate(name, method, parameters, n, seed, options):
 
 def measure(options):
     """Append what is missing in the file of results."""
-    file = Path(options.results)
-    records = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     keys = ("set", "rows", "seed", "method", "minilm")
-    done = {tuple(json.loads(line)[key] for key in keys) for line in records}
+    done = {tuple(r[key] for key in keys) for r in read_records(options.results)}
     methods = dict.fromkeys(BASELINES, {}) | NETS[options.part]
     for name in options.sets or SETS[options.part]:
         sizes = dict.fromkeys(min(n, len(load(name).train)) for n in options.rows)
@@ -134,8 +131,7 @@ def measure(options):
                 record["accuracy"] = 100 * right.mean()
                 record["right"] = "".join(map(str, right.astype(int)))
                 record["seconds"] = round(time.perf_counter() - begin, 1)
-                with file.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(record) + "\n")
+                append_record(options.results, record)
 
 
 def compared(data, method, reference="concatenation"):

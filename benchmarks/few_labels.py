@@ -15,7 +15,6 @@ Run: python benchmarks/few_labels.py [--sets sst2] [--sizes 8] [--draws 3]
 """
 
 import argparse
-import json
 import time
 import warnings
 from pathlib import Path
@@ -23,6 +22,7 @@ from pathlib import Path
 import _text_sets as text_sets
 import numpy as np
 import pandas as pd
+from _records import append_record, read_records
 from scipy.stats import t
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -126,10 +126,8 @@ def main():
     parser.add_argument("--results", type=Path, default=Path("few_labels.jsonl"))
     args = parser.parse_args()
     warnings.filterwarnings("ignore", category=FutureWarning)
-    done = {}
-    if args.results.exists():
-        rows = map(json.loads, args.results.read_text().splitlines())
-        done = {(r["set"], r["size"], r["draw"], r["model"]): r for r in rows}
+    rows = read_records(args.results)
+    done = {(r["set"], r["size"], r["draw"], r["model"]): r for r in rows}
     keys = [
         (name, size, draw, model)
         for draw in range(args.draws)
@@ -143,8 +141,7 @@ def main():
             accuracy, seconds = result(model, text_sets.load(name), size, draw)
             row = dict(zip(("set", "size", "draw", "model"), key, strict=True))
             done[key] = {**row, "accuracy": accuracy, "seconds": seconds}
-            with args.results.open("a") as file:
-                file.write(json.dumps(done[key]) + "\n")
+            append_record(args.results, done[key])
     report(pd.DataFrame(done.values()))
 
 

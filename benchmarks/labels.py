@@ -23,7 +23,6 @@ Run: python benchmarks/labels.py [--sets sst2] [--sources static] [--draws 5] [-
 """
 
 import argparse
-import json
 import time
 import warnings
 from functools import cache
@@ -32,6 +31,7 @@ from pathlib import Path
 import _text_sets as text_sets
 import numpy as np
 import pandas as pd
+from _records import append_record, read_records
 from scipy.stats import pearsonr, t
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -229,10 +229,7 @@ def kind(row):
 
 def measure(options):
     """Compute what is missing, and return all results."""
-    path = options.results
-    done = []
-    if path.exists():
-        done = [json.loads(line) for line in path.read_text().splitlines()]
+    done = read_records(options.results)
     keys = {
         (r["set"], r["sources"], r["size"], r["draw"], kind(r["row"])) for r in done
     }
@@ -248,10 +245,9 @@ def measure(options):
                     if (name, group, size, draw, own) in keys:
                         continue
                     place = {"set": name, "sources": group, "size": size, "draw": draw}
-                    with path.open("a") as file:
-                        for result in runs(options, name, group, size, draw):
-                            done.append(place | result)
-                            file.write(json.dumps(done[-1]) + "\n")
+                    for result in runs(options, name, group, size, draw):
+                        done.append(place | result)
+                        append_record(options.results, done[-1])
     return pd.DataFrame(done)
 
 

@@ -36,6 +36,7 @@ from _data import (
     word_similarity,
 )
 from _memory import peak_of
+from _records import read_records
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -194,8 +195,7 @@ def measured_apart(method, preprocess):
 
 def read_rows(path):
     """Return the stored rows by method and preprocessing."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    rows = [json.loads(line) for line in lines]
+    rows = read_records(path)
     return {(r["method"], r["preprocess"]): r for r in rows if "error" not in r}
 
 
