@@ -4,10 +4,8 @@ The text is repeated, so that editors and `help` show it, and compared here, so 
 change of one copy is made in all.
 """
 
-import inspect
-import re
-
 import pytest
+from numpydoc.docscrape import ClassDoc
 
 import sk_metaembed as sk
 
@@ -32,15 +30,11 @@ PAIRS = [
 
 def described(name):
     """Return type and text of each parameter of a class, without its default."""
-    section = inspect.getdoc(getattr(sk, name)).split("Parameters\n----------\n")[1]
-    section = re.split(r"\n\n[A-Z][A-Za-z ]+\n-{3,}\n", section)[0]
-    entries = re.split(r"^(?=[\w, ]+ : )", section, flags=re.MULTILINE)
-    texts = {}
-    for entry in filter(None, entries):
-        head, _, text = entry.partition("\n")
-        parameter, _, kind = head.partition(" : ")
-        texts[parameter] = re.sub(r", default=.*", "", kind), " ".join(text.split())
-    return texts
+    parameters = ClassDoc(getattr(sk, name))["Parameters"]
+    return {
+        p.name: (p.type.partition(", default=")[0], " ".join(p.desc).split())
+        for p in parameters
+    }
 
 
 @pytest.mark.parametrize(("first", "second", "different"), PAIRS)
