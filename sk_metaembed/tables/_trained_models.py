@@ -84,8 +84,11 @@ def _trained_whole(source, is_number, random_state):
         truncate=True,
         trusted=source.trusted,
     )
+    # As measured in `benchmarks/effort.py`: numbers have no labels to smooth.
+    options = {} if is_number else {"label_smoothing": 0.0}
     return kind(
         trainable=TrainableTransformer(encoder),
+        train_options=options,
         device=source.device,
         random_state=random_state,
     )
