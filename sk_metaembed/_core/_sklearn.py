@@ -1,7 +1,7 @@
 """The private names of scikit-learn that this package uses, for all its versions.
 
 Nothing else imports a private name of scikit-learn, so that a new version of it changes
-one module. Other rooms may import the names of `__all__`.
+one module. Other rooms may import its names.
 """
 # ruff: noqa: F401
 

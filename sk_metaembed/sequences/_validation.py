@@ -323,15 +323,15 @@ def _warn_of_pairs(rows):
     if not isinstance(first, tuple):
         return
     pairs = [row for row in rows if not is_missing(row)]
-    texts = [text for pair in pairs for text in pair]
-    n_phrases = sum(len(text.split()) > 1 for text in texts)
-    if {*map(len, pairs)} == {2} and 2 * n_phrases > len(texts):
+    if {*map(len, pairs)} != {2}:
+        return
+    n_phrases = sum(len(text.split()) > 1 for pair in pairs for text in pair)
+    if n_phrases > len(pairs):
         warnings.warn(
             f"the rows are tuples of two texts, such as {short_repr(first)}, and each "
             "row is read as two tokens. For pairs of texts, wrap the steps that read "
             "them in a PairEncoder, or put PairEncoder(Tokenizer()) before a network; "
             "for tokens, pass lists instead of tuples.",
-            UserWarning,
             stacklevel=2,
         )
 

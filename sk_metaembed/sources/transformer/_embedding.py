@@ -335,7 +335,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
     def _resolve_output(self):
         """Return the output that "auto" selects, or the one that is set."""
         if self.output == "auto":
-            is_sentence = self._model.has_modules and not self._set_of_hidden_states()
+            is_sentence = self._model.has_modules and not self._changed_options()
             return "sentence" if is_sentence else "words"
         if self.output == "sentence" and not self._model.has_modules:
             raise ValueError(
@@ -345,15 +345,14 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             )
         return self.output
 
-    def _set_of_hidden_states(self):
-        """Return the names of the options of hidden states that are set."""
-        last = (self.n_hidden_states_ - 1,)
-        is_set = {
-            "layers": self.layers_ != last,
+    def _changed_options(self):
+        """Return the names of options of hidden states without their default value."""
+        is_changed = {
+            "layers": self.layers_ != (self.n_hidden_states_ - 1,),
             "static": self.static,
             "subword": self.subword != "mean",
         }
-        return [name for name, value in is_set.items() if value]
+        return [name for name, value in is_changed.items() if value]
 
     def _resolve_prompt(self, default=""):
         """Return `prompt`, or the prompt called `prompt_name`, or the default."""
@@ -393,7 +392,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     def _set_sentence_options(self, dim):
         """Set the resolved options; return what goes into the fingerprint."""
-        for name in self._set_of_hidden_states():
+        if changed := self._changed_options():
+            name = changed[0]
             raise ValueError(
                 f"{name}={getattr(self, name)!r} applies to hidden states, but "
                 "output='sentence' is computed by the encoder's modules. Remove it, or "
