@@ -67,7 +67,11 @@ def _trained_on_pairs(source, random_state):
     from sklearn.pipeline import make_pipeline
 
     encoder = ContrastiveEmbedding(
-        source.model, device=source.device, random_state=random_state
+        source.model,
+        prompt=source.prompt,
+        prompt_name=source.prompt_name,
+        device=source.device,
+        random_state=random_state,
     )
     return make_pipeline(encoder, Pooling(), LogisticRegression(C=10, max_iter=1000))
 

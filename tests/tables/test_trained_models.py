@@ -66,6 +66,14 @@ def test_members_by_effort(encoder, kind, effort, names):
     assert all(is_kind(model) for _, model in models or ())
 
 
+def test_trained_encoders_read_the_prompts_of_their_sources(encoder):
+    source = TransformerEmbedding(encoder, output="mean", prompt="query: ")
+    stack = make_text_pipeline("classifier", [source], effort="high")["model"]
+    pairs, tuned = (model for _, model in stack.models)
+    assert pairs[0].prompt == "query: "
+    assert tuned.trainable.source.prompt == "query: "
+
+
 @pytest.mark.parametrize("target", ["three", "labels", "numbers"])
 def test_trained_encoders_predict(encoder, target, tmp_path):
     texts, y = data()

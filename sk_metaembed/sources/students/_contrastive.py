@@ -54,6 +54,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     max_length : int, default=128
         Maximum number of pieces of a text in training. Vectors are computed from whole
         texts.
+    prompt, prompt_name : str, default=None
+        A text before each sequence, or the name of one, as for `TransformerEmbedding`.
+        None for the default prompt in the encoder's files, if there is one.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one. A
         loaded model is trained on its own device.
@@ -155,6 +158,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         "lr": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 4, None, closed="left")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
+        "prompt": [str, None],
+        "prompt_name": [str, None],
         "device": [str],
         "random_state": ["random_state"],
     }
@@ -167,6 +172,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         lr: float = 5e-5,
         batch_size: int = 64,
         max_length: int = 128,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
         device: str = "auto",
         random_state: RandomState = None,
         preprocess: Preprocess | None = "unit",
@@ -177,6 +184,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self.lr = lr
         self.batch_size = batch_size
         self.max_length = max_length
+        self.prompt = prompt
+        self.prompt_name = prompt_name
         self.device = device
         self.random_state = random_state
         self.preprocess = preprocess
@@ -184,12 +193,20 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     def _learn(self, tokens, y):
         labels = self._read_labels(y, len(tokens))
-        frozen = TransformerEmbedding(self.model, device=self.device)
-        pooling = _pooling_of(frozen._open_model())
-        frozen.set_params(**pooling)._fit_vectors(tokens, None)
+        frozen = TransformerEmbedding(
+            self.model,
+            prompt=self.prompt,
+            prompt_name=self.prompt_name,
+            device=self.device,
+        )
+        output, default_prompt = _pooling_of(frozen._open_model())
+        frozen.set_params(output=output)
+        if self.prompt is None and self.prompt_name is None:
+            frozen.set_params(prompt=default_prompt)
+        frozen._fit_vectors(tokens, None)
         trained = self._train(tokens, labels, frozen)
         self.encoder_ = TransformerEmbedding(
-            trained, preprocess=self.preprocess, **pooling
+            trained, output=output, prompt=frozen.prompt_, preprocess=self.preprocess
         )
         block = self._named(self.encoder_.fit_transform(tokens))
         self.coverage_ = self.encoder_.coverage_
@@ -255,12 +272,12 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
 
 def _pooling_of(model):
-    """Return the output of a model that is trained, and the prompt, as options."""
+    """Return the output of a model that is trained, and its default prompt, or None."""
     if not model.has_modules:
-        return {"output": "mean"}
+        return "mean", None
     modules = model.modules
     output = "cls" if tuple(modules.pooling["modes"]) == ("cls",) else "mean"
-    return {"output": output, "prompt": modules.prompts.get(modules.default_prompt)}
+    return output, modules.prompts.get(modules.default_prompt)
 
 
 def _without_copies(tokens, labels, known):

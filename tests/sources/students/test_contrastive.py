@@ -50,6 +50,20 @@ def test_pooling_and_prompt_are_those_of_the_encoder(mode, tmp_path):
     np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("options", "prompt"), [({"prompt": "bad "}, "bad "), ({"prompt_name": "q"}, "a ")]
+)
+def test_a_prompt_is_used_instead_of_the_default(options, prompt, tmp_path):
+    settings = {"prompts": {"q": "a ", "d": "is "}, "default_prompt_name": "d"}
+    steps = [tiny_encoder.pooling("mean")]
+    folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
+    step = source(folder, n_steps=1, lr=1e-9, **options).fit(X, Y)
+    frozen = TransformerEmbedding(folder, prompt=prompt, preprocess="unit").fit(X)
+    np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
+    without = TransformerEmbedding(folder, preprocess="unit").fit(X)
+    assert np.abs(vectors(step) - vectors(without)).max() > 1e-3
+
+
 def test_the_encoder_is_opened_on_the_device_of_training_only(tmp_path, monkeypatch):
     folder, devices = tiny_bert.save(tmp_path), set()
 
