@@ -5,6 +5,11 @@ from ..pooling import Pooling
 from ..sources import ContrastiveEmbedding, TrainableTransformer, TransformerEmbedding
 
 EFFORTS = ("low", "medium", "high")
+# Parameters of a source that its trained copies share.
+_PARAMETERS = (
+    *("model", "prompt", "prompt_name", "revision", "trust_remote_code", "trusted"),
+    "device",
+)
 
 
 def trained_models(estimator, sources, effort, random_state):
@@ -35,8 +40,6 @@ def trained_models(estimator, sources, effort, random_state):
             "TransformerEmbedding. Add one, such as TransformerEmbedding(folder) of a "
             'sentence encoder, or use effort="low".'
         )
-    for name, source in encoders:
-        _check_folder(name, source)
     is_number = estimator == "regressor"
     models = []
     for name, source in encoders:
@@ -49,30 +52,13 @@ def trained_models(estimator, sources, effort, random_state):
     return models
 
 
-def _check_folder(name, source):
-    """Raise unless an encoder is all in its folder, which is what can be trained."""
-    for parameter in ("revision", "trust_remote_code"):
-        value = getattr(source, parameter)
-        if value:
-            raise ValueError(
-                f"encoders are trained from the folder of a model, but source {name!r} "
-                f"has {parameter}={value!r}. Save the model to a folder, or use "
-                'effort="low".'
-            )
-
-
 def _trained_on_pairs(source, random_state):
     """Return a pipeline that trains an encoder on pairs of texts, and classifies."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    encoder = ContrastiveEmbedding(
-        source.model,
-        prompt=source.prompt,
-        prompt_name=source.prompt_name,
-        device=source.device,
-        random_state=random_state,
-    )
+    params = {name: getattr(source, name) for name in _PARAMETERS}
+    encoder = ContrastiveEmbedding(**params, random_state=random_state)
     return make_pipeline(encoder, Pooling(), LogisticRegression(C=10, max_iter=1000))
 
 
@@ -80,13 +66,11 @@ def _trained_whole(source, is_number, random_state):
     """Return a network that trains an encoder together with its output layer."""
     kind = DynamicMetaRegressor if is_number else DynamicMetaClassifier
     encoder = TransformerEmbedding(
-        source.model,
-        output="mean",
-        prompt=source.prompt,
-        prompt_name=source.prompt_name,
+        **{name: getattr(source, name) for name in _PARAMETERS},
+        output=source.output if source.output in ("cls", "mean") else "sentence",
         max_length=source.max_length,
         truncate=True,
-        trusted=source.trusted,
+        batch_tokens=source.batch_tokens,
     )
     # As measured in `benchmarks/effort.py`: numbers have no labels to smooth.
     options = {} if is_number else {"label_smoothing": 0.0}

@@ -22,7 +22,7 @@ from sk_metaembed import (
 )
 from sk_metaembed import TrainableTransformer as Tuned
 
-from .. import tiny_bert
+from .. import tiny_bert, tiny_encoder
 from ..rounding import assert_close
 from ..sources.transformer.test_families import FAMILIES, network
 
@@ -101,6 +101,38 @@ def test_training_starts_from_the_vectors_of_the_source(data, options):
     for (values, known), block in zip(result, embedded.blocks, strict=True):
         assert_close(values, block.values, precision=1e-4)
         np.testing.assert_array_equal(known, block.known)
+
+
+@pytest.mark.parametrize("options", [{}, {"prompt": "bad "}, {"prompt_name": "q"}])
+@pytest.mark.parametrize("mode", ["cls", "mean"])
+def test_pooling_and_prompt_of_a_sentence_encoder_are_trained(mode, options, tmp_path):
+    settings = {"prompts": {"q": "a ", "d": "is "}, "default_prompt_name": "d"}
+    steps = [tiny_encoder.pooling(mode)]
+    folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
+    texts = TokenSequences.from_lists([["good", "film"], [], ["bad"]])
+    tuned = Tuned(TransformerEmbedding(folder, output="sentence", **options))
+    (values, known) = vectors(tuned, texts)[0]
+    frozen = TransformerEmbedding(folder, **options).fit_transform(texts).blocks[0]
+    np.testing.assert_allclose(values, frozen.values, atol=1e-5)
+    np.testing.assert_array_equal(known, frozen.known)
+
+
+def test_vectors_unlike_those_of_a_sentence_encoder_are_named_in_a_warning(tmp_path):
+    texts = TokenSequences.from_lists([["good", "film"]])
+    steps = [tiny_encoder.pooling("max")]
+    folder = tiny_encoder.save(tmp_path / "max", steps=steps)
+    tuned = Tuned(TransformerEmbedding(folder, output="sentence"))
+    with pytest.warns(UserWarning, match="say pooling by max.* uses output='mean'"):
+        tuned.prepare(texts)
+    settings = {"prompts": {"d": "is "}, "default_prompt_name": "d"}
+    steps = [tiny_encoder.pooling("mean")]
+    options = {"steps": steps, "settings": settings, "seed": 11}  # warns once per model
+    folder = tiny_encoder.save(tmp_path / "prompt", **options)
+    tuned = Tuned(TransformerEmbedding(folder, output="mean"))
+    with pytest.warns(UserWarning, match="say the prompt 'is '"):
+        tuned.prepare(texts)
+    plain = Tuned(source(output="sentence")).prepare(texts)
+    assert plain.source.output_ == "mean"
 
 
 def test_cut_words_are_not_known_and_counted_in_a_warning(data):
@@ -283,6 +315,7 @@ def test_a_loaded_pair_travels_whole_and_is_noticed_when_it_changes(data):
         (Tuned(FunctionEmbedding(spelling)), TypeError, "got FunctionEmbedding"),
         (Tuned(source(static=True)), ValueError, "static=True: the input table"),
         (Tuned(source(preprocess="unit")), ValueError, "preprocess='unit'"),
+        (Tuned(source(truncate_dim=4)), ValueError, "truncate_dim=4: all dimensions"),
         (Tuned(source(layers=1), n_layers=2), ValueError, "there are 1 layers"),
         (Tuned(source(layers=0), n_layers=1), ValueError, "there"),
         (Tuned(source(), lr=0), ValueError, "'lr' parameter"),

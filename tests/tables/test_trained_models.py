@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from sk_metaembed import (
     LSAEmbedding,
+    TokenSequences,
     TransformerEmbedding,
     load,
     make_text_pipeline,
@@ -66,12 +67,29 @@ def test_members_by_effort(encoder, kind, effort, names):
     assert all(is_kind(model) for _, model in models or ())
 
 
-def test_trained_encoders_read_the_prompts_of_their_sources(encoder):
-    source = TransformerEmbedding(encoder, output="mean", prompt="query: ")
+def test_trained_encoders_share_the_parameters_of_their_sources(encoder):
+    options = {"prompt": "query: ", "revision": "v", "trusted": True, "device": "cpu"}
+    source = TransformerEmbedding(encoder, trust_remote_code=True, **options)
     stack = make_text_pipeline("classifier", [source], effort="high")["model"]
     pairs, tuned = (model for _, model in stack.models)
-    assert pairs[0].prompt == "query: "
-    assert tuned.trainable.source.prompt == "query: "
+    own, fixed = source.get_params(), {"output", "truncate", "preprocess", "max_length"}
+    for copy in (pairs[0], tuned.trainable.source):
+        shared = {*own} & {*copy.get_params()} - fixed
+        assert {"model", "trust_remote_code", *options} < shared
+        assert {n: own[n] for n in shared} == {n: getattr(copy, n) for n in shared}
+
+
+@pytest.mark.parametrize("output", ["auto", "sentence", "cls"])
+def test_encoders_are_trained_as_their_sources_pool(output, tmp_path):
+    settings = {"prompts": {"d": "good "}, "default_prompt_name": "d"}
+    steps = [tiny_encoder.pooling("cls")]
+    folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
+    prompt = "good " if output == "cls" else None
+    source = TransformerEmbedding(folder, output=output, prompt=prompt)
+    stack = make_text_pipeline("classifier", [source], effort="high")["model"]
+    tokens = TokenSequences.from_lists([["good", "film"]])
+    prepared = dict(stack.models)["transformer-tuned"].trainable.prepare(tokens)
+    assert (prepared.source.output_, prepared.source.prompt_) == ("cls", "good ")
 
 
 @pytest.mark.parametrize("target", ["three", "labels", "numbers"])
@@ -111,10 +129,6 @@ def test_an_encoder_that_learns_gets_weight(encoder):
         (
             {"effort": "high", "estimator": LogisticRegression()},
             "the model of .classifier. and .regressor.; got estimator=Logistic",
-        ),
-        (
-            {"effort": "medium", "sources": [TransformerEmbedding("x", revision="v")]},
-            "has revision='v'. Save the model to a folder",
         ),
     ],
 )

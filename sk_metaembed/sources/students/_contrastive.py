@@ -15,7 +15,11 @@ from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
-from ..trainable._transformer import SentencePieces, TransformerSpec
+from ..trainable._transformer import (
+    SentencePieces,
+    TransformerSpec,
+    set_text_pooling,
+)
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin
@@ -23,6 +27,10 @@ from ..transformer._model_parameter import ModelParameterMixin
 if TYPE_CHECKING:
     from ..._core._typing import RandomState, StrPath
 
+# Parameters of the encoder that TransformerEmbedding has by the same names.
+_OPTIONS = (
+    *("prompt", "prompt_name", "revision", "trust_remote_code", "trusted", "device"),
+)
 _TOL = 0.005  # training stops if the mean loss of the last steps is smaller
 
 
@@ -57,6 +65,13 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     prompt, prompt_name : str, default=None
         A text before each sequence, or the name of one, as for `TransformerEmbedding`.
         None for the default prompt in the encoder's files, if there is one.
+    revision : str, default=None
+        Branch, tag or commit on the hub.
+    trust_remote_code : bool, default=False
+        Whether to run Python code that belongs to the model.
+    trusted : bool, default=False
+        Whether to read weights from pickles of torch (``pytorch_model.bin``) if there
+        is no model.safetensors. Pickles can execute arbitrary code.
     device : str, default="auto"
         "cpu", "cuda" or another device of torch; "auto" for a GPU if there is one. A
         loaded model is trained on its own device.
@@ -94,6 +109,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         If the model or its tokenizer is missing.
     ImportError
         If transformers is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If the files of the encoder specify a pooling that is not trained.
 
     See Also
     --------
@@ -160,6 +180,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "prompt": [str, None],
         "prompt_name": [str, None],
+        "revision": [str, None],
+        "trust_remote_code": ["boolean"],
+        "trusted": ["boolean"],
         "device": [str],
         "random_state": ["random_state"],
     }
@@ -174,6 +197,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         max_length: int = 128,
         prompt: str | None = None,
         prompt_name: str | None = None,
+        revision: str | None = None,
+        trust_remote_code: bool = False,
+        trusted: bool = False,
         device: str = "auto",
         random_state: RandomState = None,
         preprocess: Preprocess | None = "unit",
@@ -186,6 +212,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         self.max_length = max_length
         self.prompt = prompt
         self.prompt_name = prompt_name
+        self.revision = revision
+        self.trust_remote_code = trust_remote_code
+        self.trusted = trusted
         self.device = device
         self.random_state = random_state
         self.preprocess = preprocess
@@ -194,19 +223,16 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     def _learn(self, tokens, y):
         labels = self._read_labels(y, len(tokens))
         frozen = TransformerEmbedding(
-            self.model,
-            prompt=self.prompt,
-            prompt_name=self.prompt_name,
-            device=self.device,
+            self.model, **{name: getattr(self, name) for name in _OPTIONS}
         )
-        output, default_prompt = _pooling_of(frozen._open_model())
-        frozen.set_params(output=output)
-        if self.prompt is None and self.prompt_name is None:
-            frozen.set_params(prompt=default_prompt)
+        set_text_pooling(frozen)
         frozen._fit_vectors(tokens, None)
         trained = self._train(tokens, labels, frozen)
         self.encoder_ = TransformerEmbedding(
-            trained, output=output, prompt=frozen.prompt_, preprocess=self.preprocess
+            trained,
+            output=frozen.output,
+            prompt=frozen.prompt_,
+            preprocess=self.preprocess,
         )
         block = self._named(self.encoder_.fit_transform(tokens))
         self.coverage_ = self.encoder_.coverage_
@@ -269,15 +295,6 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _pooling_of(model):
-    """Return the output of a model that is trained, and its default prompt, or None."""
-    if not model.has_modules:
-        return "mean", None
-    modules = model.modules
-    output = "cls" if tuple(modules.pooling["modes"]) == ("cls",) else "mean"
-    return output, modules.prompts.get(modules.default_prompt)
 
 
 def _without_copies(tokens, labels, known):

@@ -7,6 +7,7 @@ method `batch` returns the input of the network.
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -142,7 +143,10 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     Parameters
     ----------
     source : TransformerEmbedding
-        The model and its vectors: layers, pooling of pieces, windows.
+        The model and its vectors: layers, pooling of pieces, windows. "sentence" as its
+        `output` is the mean or the classification token, and the default prompt, as the
+        files of a sentence encoder specify ("mean" for other models); modules after the
+        pooling are not trained. "auto" is "words".
     n_layers : int or "all", default="all"
         Number of layers to train, counted down from the highest layer in `source`;
         "all" also trains the input table. Fewer layers train faster and forget less.
@@ -154,8 +158,13 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     TypeError
         If `source` is not a TransformerEmbedding.
     ValueError
-        If `source` has options that cannot be trained (``static=True``, `preprocess`),
-        or the model has fewer layers.
+        If `source` has options that cannot be trained (``static=True``, `preprocess`,
+        `truncate_dim`), or the model has fewer layers.
+
+    Warns
+    -----
+    UserWarning
+        If the files of a sentence encoder specify other vectors of texts.
 
     See Also
     --------
@@ -250,7 +259,12 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
         source._validate_params()
         _check_source(source)
         tokens = used_types(tokens)
-        source._fit_vectors(tokens, None)
+        if source.output == "sentence":
+            set_text_pooling(source)
+            source._fit_vectors(tokens, None)
+        else:
+            source._fit_vectors(tokens, None)
+            source._warn_if_output_differs()
         source._readable_types(tokens)  # warns
         return TransformerSpec(source, self.n_layers, self.lr)
 
@@ -261,10 +275,33 @@ def _check_source(source):
         reason = "static=True: the input table is not a separate layer here"
     elif source.preprocess is not None:
         reason = f"preprocess={source.preprocess!r}: the vectors change during training"
-    elif source.output == "sentence":
-        reason = "output='sentence': only hidden states are trained, such as the 'mean'"
+    elif source.truncate_dim is not None:
+        reason = f"truncate_dim={source.truncate_dim}: all dimensions are trained"
     if reason:
         raise ValueError(
             f"the source has {reason}. Remove it here, and put a second, frozen "
             "TransformerEmbedding with it in the EmbeddingUnion before the estimator."
+        )
+
+
+def set_text_pooling(source):
+    """Set output and prompt of a source to those in the files of a sentence encoder.
+
+    The output is "mean" for other models, and with a warning for other poolings.
+    """
+    model = source._open_model()
+    source.set_params(output="mean")
+    if not model.has_modules:
+        return
+    modules = model.modules
+    if modules.pooling["modes"] == ["cls"]:
+        source.set_params(output="cls")
+    if source.prompt is None and source.prompt_name is None:
+        source.set_params(prompt=modules.prompts.get(modules.default_prompt))
+    reason = modules.differs_from(source.output)
+    if reason is not None:
+        warnings.warn(
+            f"The files of the sentence encoder {source.model} say {reason}, which is "
+            f"not trained: the training uses output={source.output!r} instead.",
+            stacklevel=2,
         )

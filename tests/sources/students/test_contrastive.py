@@ -2,10 +2,12 @@
 
 import pickle
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -62,6 +64,16 @@ def test_a_prompt_is_used_instead_of_the_default(options, prompt, tmp_path):
     np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
     without = TransformerEmbedding(folder, preprocess="unit").fit(X)
     assert np.abs(vectors(step) - vectors(without)).max() > 1e-3
+
+
+def test_weights_in_pickles_are_read_if_they_are_trusted(tmp_path):
+    folder = Path(tiny_encoder.save(tmp_path, steps=[tiny_encoder.pooling("mean")]))
+    weights = folder / "model.safetensors"
+    torch.save(load_file(weights), folder / "pytorch_model.bin")
+    weights.unlink()
+    with pytest.raises(FileNotFoundError, match="use trusted=True"):
+        source(folder, n_steps=1).fit(X, Y)
+    assert len(source(folder, n_steps=1, trusted=True).fit(X, Y).losses_) == 1
 
 
 def test_the_encoder_is_opened_on_the_device_of_training_only(tmp_path, monkeypatch):
