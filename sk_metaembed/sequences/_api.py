@@ -1,7 +1,7 @@
 """What other rooms may use of this one, in addition to its public names."""
 
 from ._block import LEVELS, Block
-from ._columns import distinct_cells, read_columns, refuse_other_rows
+from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
 from ._html import display_word
 from ._late import LateBlock, LateRows
 from ._mixins import MISSING_CONSTRAINT, block_dims, check_embedded
@@ -51,6 +51,7 @@ __all__ = [
     "read_rows",
     "read_tags",
     "refuse_other_rows",
+    "rows_of_cells",
     "tag_classes",
     "tags_to_spans",
     "tokens_of",

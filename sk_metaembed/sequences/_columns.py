@@ -1,5 +1,7 @@
 """Read tables whose columns contain texts or token lists."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from .._core._frames import as_list, column_names, read_frame
@@ -28,8 +30,10 @@ def row_cells(row, i, *, expected, allowed):
     """
     if is_token_list(row):
         return row.to_list() if hasattr(row, "to_list") else row
+    remedy = "; convert records by pandas.DataFrame" * isinstance(row, Mapping)
     raise TypeError(
-        f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. {allowed}."
+        f"row {i} is {kind(row)} ({short_repr(row)}), not {expected}. "
+        f"{allowed}{remedy}."
     )
 
 
@@ -83,14 +87,13 @@ def read_columns(X):
     rows = as_list(X)
     if isinstance(first_present(rows)[1], str):
         return [rows], None
-    return _transposed(rows), None
+    return [list(column) for column in zip(*rows_of_cells(rows), strict=True)], None
 
 
-def _transposed(rows):
-    """Return the columns of rows of equal length."""
-    expected = "a row of cells"
+def rows_of_cells(rows, allowed=_ALLOWED):
+    """Return rows as sequences of equal length, or raise for the first that is not."""
     rows = [
-        row_cells(row, i, expected=expected, allowed=_ALLOWED)
+        row_cells(row, i, expected="a row of cells", allowed=allowed)
         for i, row in enumerate(rows)
     ]
     for i, row in enumerate(rows):
@@ -100,4 +103,4 @@ def _transposed(rows):
                 f"{len(rows[0])}, one per column. For a single column of token lists "
                 "pass a Series, or a DataFrame of one column."
             )
-    return [list(column) for column in zip(*rows, strict=True)]
+    return rows

@@ -1,7 +1,7 @@
 """Read the cells of a column of any frame as numbers, dates or strings."""
 
 import datetime
-from numbers import Number
+from numbers import Integral, Number
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,8 @@ import pandas as pd
 from .._core._messages import short_repr
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
+_LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
+_DURATIONS = datetime.timedelta | np.timedelta64
 
 
 def read_cells(column, name=""):
@@ -100,11 +102,11 @@ def _object_values(column, name):
     cells = _object_array(list(column)) if cells is None else cells
     missing = pd.isna(cells)
     types = set(map(type, cells[~missing]))
+    if types and _are(types, _DURATIONS):
+        seconds = [_seconds(cell) for cell in cells[~missing]]
+        return _fill(seconds, missing, np.nan, np.float64)
     if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
         return _as_numbers(cells, missing, name)
-    if _are(types, datetime.timedelta):
-        seconds = [cell.total_seconds() for cell in cells[~missing]]
-        return _fill(seconds, missing, np.nan, np.float64)
     if _are(types, datetime.date):
         dates = [_naive(cell) for cell in cells[~missing]]
         return _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
@@ -150,15 +152,26 @@ def _naive(cell):
     return np.datetime64(cell, "us")
 
 
+def _seconds(cell):
+    """Return a duration in seconds."""
+    is_numpy = isinstance(cell, np.timedelta64)
+    return cell / np.timedelta64(1, "s") if is_numpy else cell.total_seconds()
+
+
 def _other(cell, row, name):
-    """Return a cell that is not a str as text, or as a tuple of texts."""
+    """Return a cell that is not a str as text, or as a tuple of texts.
+
+    The text is that of the same cell in a column without strings (see `as_texts`).
+    """
     if isinstance(cell, list | tuple | np.ndarray):
         if all(isinstance(item, str) for item in cell):
             return tuple(item.strip() for item in cell) or None
     elif isinstance(cell, datetime.date):  # as in a column of dates
         return str(np.datetime_as_string(_naive(cell), unit="s"))
+    elif isinstance(cell, _DURATIONS):
+        return _text(_seconds(cell))
     elif not isinstance(cell, _REFUSED) and _has_text(cell):
-        is_number = isinstance(cell, Number) and not isinstance(cell, bool)
+        is_number = isinstance(cell, Number | np.bool_)
         return _text(cell) if is_number else str(cell).strip() or None
     raise TypeError(
         f"row {row} of the column {name!r} is {short_repr(cell)}. Allowed are str, "
@@ -179,8 +192,9 @@ def _text(number):
         value = float(number)
     except OverflowError:
         return str(number)
-    whole = value.is_integer() and abs(value) < 1e15
-    return str(int(value)) if whole else str(number)
+    if value.is_integer() and abs(value) < _LARGEST_WHOLE:
+        return str(int(value))
+    return str(number if isinstance(number, Integral) else value)
 
 
 def _object_array(cells):

@@ -18,6 +18,7 @@ _MISSING = frozenset(
 )
 _TRUE = frozenset(["true", "yes", "y", "t"])
 _FALSE = frozenset(["false", "no", "n", "f"])
+_TRUTH = {"true": 1.0, "false": 0.0}  # as bools are read
 
 # Words before a number that do not change it.
 _ABOUT = re.compile(r"[~≈<>≤≥=]+|(?:approx|ca|about|circa|over|under|up to)\b\.?", re.I)
@@ -165,7 +166,7 @@ def _parse(text, number_format, point):
         return np.nan
     quantity = _quantity(plain_text(text), number_format.decimal, number_format.m)
     if quantity is None:
-        return np.nan
+        return _TRUTH.get(text.strip().casefold(), np.nan)
     unit, value = quantity
     if unit == "":
         return value * number_format.plain

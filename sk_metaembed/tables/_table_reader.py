@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core._messages import plural, short_repr
-from ..sequences._api import refuse_other_rows
+from ..sequences._api import refuse_other_rows, rows_of_cells
 from ._cells import read_cells
 from ._column_kinds import column_kind, find_duplicates
 
@@ -114,6 +114,8 @@ def _as_frame(X):
             f"{np.shape(X)}. Reshape your data: a single column is "
             f"X.reshape(-1, 1). {_ALLOWED}."
         )
+    if not shape:
+        X = rows_of_cells(X, _ALLOWED)
     if shape and X.dtype.kind == "c":
         raise ValueError("Complex data not supported: pass real and imaginary parts.")
     # pandas would convert objects, and fails on characters that are not valid.

@@ -1,6 +1,8 @@
 """Tables that are not frames, and huge values."""
 
 import datetime
+import decimal
+import fractions
 
 import numpy as np
 import pandas as pd
@@ -30,10 +32,44 @@ def test_numbers_that_are_huge_are_clipped():
     np.testing.assert_array_equal(encoded[:4, 0], np.float32([1e30, -1e30, 1, np.nan]))
 
 
-def test_a_date_among_texts_is_the_same_text_alone():
-    """pandas infers dates from the row of a date."""
-    cells = [datetime.date(2020, 1, 1), "soon", "later"] * 4
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(True, np.False_, 1.5, np.float32(0.1), 2**53 - 1, 1e20),
+        *(decimal.Decimal("1.50"), fractions.Fraction(1, 4)),
+        *(datetime.date(2020, 1, 1), datetime.timedelta(1, 5), np.timedelta64(5, "h")),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_texts", [1, 3])
+def test_a_cell_among_texts_is_the_same_cell_alone(cell, n_texts):
+    """In a batch of such cells only, pandas has numbers or dates, and no texts."""
+    cells = pd.Series([cell, *["soon", "later", "no"][:n_texts]] * 4, dtype=object)
     encoder = TableEncoder().fit(pd.DataFrame({"a": cells}))
-    alone = pd.DataFrame({"a": pd.to_datetime(cells[:1])})
     batch = encoder.transform(pd.DataFrame({"a": cells}))
+    np.testing.assert_array_equal(encoder.transform([[cell]]), batch[:1])
+    alone = pd.DataFrame({"a": cells[:1]}).infer_objects()
     np.testing.assert_array_equal(encoder.transform(alone), batch[:1])
+
+
+@pytest.mark.parametrize("other", ["True", True, "TRUE", 1])
+@pytest.mark.parametrize("seen", [[True, False], [1, 0], ["True", "False", "odd"]])
+def test_true_is_1(seen, other):
+    """pandas reads a file of True and False as bools, and with other words as texts."""
+    encoder = TableEncoder().fit(pd.DataFrame({"a": seen * 4}))
+    assert encoder.transform(pd.DataFrame({"a": [other]}))[0, 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], "row 0 is of type dict .*DataFrame"),
+        ([[1, 2], [3]], "row 1 has 1 cell, but row 0 has 2"),
+        ([[1, 2], None], "row 1 is missing"),
+    ],
+)
+def test_rows_of_other_columns(rows, message):
+    """pandas orders the cells of dicts by the first, and pads short rows."""
+    encoder = TableEncoder().fit([[0, 1], [1, 3], [2, 4]])
+    with pytest.raises((TypeError, ValueError), match=message):
+        encoder.transform(rows)
