@@ -139,6 +139,34 @@ def check_target(y, n_rows=None, kind="any"):
     return column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
 
 
+def check_groups(groups, n_rows):
+    """Return groups as an array (n_rows,), or raise for the first invalid row."""
+    if groups is None:
+        return None
+    values = _as_array(groups)
+    if values.shape == (n_rows, 1):
+        values = values[:, 0]
+    if values.shape != (n_rows,):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: X has "
+            f"{plural(n_rows, 'row')}, but groups has shape {values.shape}. Pass one "
+            "group per row."
+        )
+    missing = [is_missing(value) for value in values.tolist()]
+    if any(missing):
+        raise ValueError(
+            f"groups is missing (None, NaN or NaT) at row {missing.index(True)}, "
+            f"{plural(sum(missing), 'row')} in all. Give each of these rows a group."
+        )
+    try:
+        np.unique(values)
+    except TypeError as error:
+        raise TypeError(
+            f"groups cannot be sorted: {error}. Convert all of them to str."
+        ) from None
+    return values
+
+
 def as_numbers(y, names=None):
     """Return a checked y as finite float64, or raise if a row is not a number."""
     try:

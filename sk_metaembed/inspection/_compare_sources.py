@@ -18,7 +18,12 @@ from .._core._frames import is_lazy
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._sklearn import safe_indexing
-from .._core._targets import check_target, is_continuous, no_warning_of_rare_classes
+from .._core._targets import (
+    check_groups,
+    check_target,
+    is_continuous,
+    no_warning_of_rare_classes,
+)
 from .._pipelines import flat_steps
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..meta._api import equal_rows, read_classes, read_numbers
@@ -172,6 +177,7 @@ def compare_sources(
             f"y must have one column, got shape {target.y.shape}. Compare "
             "for each column separately."
         )
+    groups = check_groups(groups, n_rows)
     folds = make_folds(cv, target, groups, copies, random_state).pairs
     if len(folds) < 2:
         raise ValueError(

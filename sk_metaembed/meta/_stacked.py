@@ -17,14 +17,14 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, check_sample_weight
-from .._core._targets import check_target
+from .._core._targets import check_groups, check_target
 from .._pipelines import flat_steps
 from ..pooling import Pooling
 from ..sequences import (
@@ -235,7 +235,7 @@ class _BaseStacked(
         from ._stacked_models import fit_members, fit_weights, row_weights
 
         self._check_models()
-        rows = StackRows(X)
+        rows, groups = StackRows(X), check_groups(groups, len(X))
         kept, cv = np.arange(len(X)), self.cv
         if sample_weight is not None:
             sample_weight = check_sample_weight(
@@ -244,12 +244,11 @@ class _BaseStacked(
             kept = np.flatnonzero(sample_weight)
         if len(kept) < len(X):
             y = check_target(y, len(X))  # an array, whose rows can be taken
-            check_consistent_length(y, groups)
             # A splitter receives all rows, including rows of weight 0.
             if not isinstance(cv, Integral | None):
                 cv = pairs_of_part(given_pairs(cv, y, groups), kept)
             X, y, sample_weight = X[kept], y[kept], sample_weight[kept]
-            groups = None if groups is None else np.asarray(groups)[kept]
+            groups = None if groups is None else groups[kept]
             rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
         target = self._read_target(y, len(X), sample_weight)

@@ -21,6 +21,7 @@ from .._core._sklearn import (
     StrOptions,
     check_sample_weight,
 )
+from .._core._targets import check_groups
 from ._column_encoder import ColumnEncoder
 from ._column_kinds import find_duplicates
 from ._named_sources import NamedSourcesMixin
@@ -230,6 +231,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             weights = check_sample_weight(
                 sample_weight, weights, dtype=np.float64, ensure_non_negative=True
             )
+        groups = check_groups(groups, n_rows)
         if n_rows < _FEWEST_ROWS:
             targets = None
         target = targets, fold_numbers(targets, groups, n_rows, rng), weights
@@ -336,13 +338,18 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         )
 
     def _active(self):
-        active = self.source_names if self.active is None else self.active
+        names = self.source_names
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"the names of sources are not unique: {names}. {_NGRAMS!r} is a "
+                "source of its own; rename those that you pass."
+            )
+        active = names if self.active is None else self.active
         active = [active] if isinstance(active, str) else list(active)
-        unknown = [name for name in active if name not in self.source_names]
+        unknown = [name for name in active if name not in names]
         if unknown:
             raise ValueError(
-                f"active names {unknown}, which are not among the sources "
-                f"{self.source_names}."
+                f"active names {unknown}, which are not among the sources {names}."
             )
         return active
 

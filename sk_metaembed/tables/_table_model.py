@@ -16,7 +16,7 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,7 +26,7 @@ from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
-from .._core._targets import check_target
+from .._core._targets import check_groups, check_target
 from ..meta._api import predicted, probabilities, read_classes, read_numbers
 
 if TYPE_CHECKING:
@@ -87,16 +87,15 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         table: NDArray[np.float32] = validate_data(
             self, X, dtype=np.float32, ensure_all_finite="allow-nan"
         )
-        weights = sample_weight
+        weights, groups = sample_weight, check_groups(groups, len(table))
         if weights is not None:
             weights = check_sample_weight(
                 weights, table, dtype=np.float64, ensure_non_negative=True
             )
         if weights is not None and not weights.all():
-            check_consistent_length(table, groups)
             kept = np.flatnonzero(weights)
             y = check_target(y, len(table))[kept]
-            groups = None if groups is None else np.asarray(groups)[kept]
+            groups = None if groups is None else groups[kept]
             table, weights = table[kept], weights[kept]
         target = self._read_target(y, len(table), weights)
         weights = self._with_class_weights(target, weights)

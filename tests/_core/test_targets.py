@@ -12,6 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from sk_metaembed._core._targets import (
     center_and_scale,
+    check_groups,
     check_target,
     is_continuous,
     is_indicator,
@@ -156,3 +157,27 @@ def test_targets_refused_for_every_kind(y, message):
 def test_what_classifiers_or_regressors_refuse(y, kind, message):
     with pytest.raises(ValueError, match=message):
         check_target(y, 2, kind)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2], r"X has 3 rows, but groups has shape \(2,\). Pass one"),
+        (5, r"groups has shape \(\)"),
+        ([("a", 1), ("a", 2), ("b", 1)], r"groups has shape \(3, 2\)"),
+        ([1, None, None], "groups is missing .* at row 1, 2 rows in all"),
+        ([1.0, 2.0, float("nan")], "groups is missing .* at row 2, 1 row in all"),
+        (pd.array([1, pd.NA, 2]), "groups is missing .* at row 1"),
+        ([1, "a", 1], "cannot be sorted: .*Convert all of them to str"),
+    ],
+)
+def test_invalid_groups_are_refused_by_row(groups, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        check_groups(groups, 3)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Categorical, pl.Series])
+def test_groups_of_any_type(kind):
+    assert check_groups(kind(TEXTS), 3).tolist() == TEXTS
+    assert check_groups(pd.DataFrame({"group": TEXTS}), 3).tolist() == TEXTS
+    assert check_groups(None, 3) is None

@@ -270,6 +270,7 @@ def test_plot(display):
         ((SOURCES, TEXTS, np.eye(3, dtype=int)[Y]), {}, ValueError, "one column"),
         ((SOURCES, TEXTS, Y), {"cv": 1}, ValueError, "at least two folds"),
         ((SOURCES, TEXTS, Y), {"target_type": "x"}, ValueError, "target_type"),
+        ((SOURCES, TEXTS, Y), {"groups": [1, 2]}, ValueError, "but groups has shape"),
         (
             (SOURCES, TEXTS, np.arange(N_ROWS) == 3),
             {},

@@ -189,6 +189,9 @@ def test_active_sources(table, target):
     assert {*names[None]} == {*names["ngrams"], *names["lengths"]}
     with pytest.raises(ValueError, match=r"active names \['other'\], which are not"):
         encoder.set_params(active="other").fit(table, target)
+    encoder = TableEncoder([("ngrams", source[1])])
+    with pytest.raises(ValueError, match="'ngrams' is a source of its own; rename"):
+        encoder.fit(table, target)
 
 
 def test_sources_encode_categories_in_place_of_ngrams_only():

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from sk_metaembed import TableClassifier, TableRegressor
+from sk_metaembed import TableClassifier, TableEncoder, TableRegressor
 from sk_metaembed.tables import _table_model
 from sk_metaembed.tables._learners import decide
 
@@ -182,6 +182,9 @@ def test_groups_are_in_one_fold():
     fit = TableRegressor(learners, random_state=0).fit
     assert fit(X, value).scores_["near"] > 0.5
     assert fit(X, value, groups=groups).scores_["near"] < 0
+    for estimator in (TableRegressor(learners), TableEncoder()):
+        with pytest.raises(ValueError, match="groups is missing .* at row 0"):
+            estimator.fit(X, value, groups=np.where(groups, groups, np.nan))
 
 
 def test_n_jobs_does_not_change_the_result(fitted):
