@@ -101,16 +101,17 @@ def explain(
     .. math:: a_k\, w \cdot v_k - \frac{|a_k|}{\sum_j |a_j|}\, w \cdot r
 
     with :math:`|a_k| = 1` for all words if a source knows none. The value is the sum of
-    the base :math:`f(r)` and the contributions. r is the mean of `background` if it is
-    passed; otherwise the training mean, if the step after the pooling stores it as
-    ``mean_``, as `StandardScaler` does; otherwise zero, a text without known words. A
-    contribution is relative to r: if it is positive, the word supports the target more
-    than an average word. These are the Shapley values of the game in which missing
-    words have the vector r, and their sum by source equals the sum of
-    `shap.LinearExplainer` over its dimensions [1]_. If the vectors are contextual, a
-    word's contribution is the contribution of the vector at its position, which also
-    depends on the other words; use ``method="occlusion"`` for the effect of the word
-    itself.
+    the base :math:`f(r)` and the contributions; the effect of an indicator of missing
+    texts (``Pooling(add_indicator=True)``) is part of the base. r is the mean of
+    `background` if it is passed; otherwise the training mean, if the step after the
+    pooling stores it as ``mean_``, as `StandardScaler` does; otherwise zero, a text
+    without known words. A contribution is relative to r: if it is positive, the word
+    supports the target more than an average word. These are the Shapley values of the
+    game in which missing words have the vector r, and their sum by source equals the
+    sum of `shap.LinearExplainer` over its dimensions [1]_. If the vectors are
+    contextual, a word's contribution is the contribution of the vector at its position,
+    which also depends on the other words; use ``method="occlusion"`` for the effect of
+    the word itself.
 
     *Occlusion.* The contribution of a word is the value of the text minus the value
     without the word [2]_, and of a source the value minus the value with all its

@@ -125,14 +125,13 @@ def exact_contributions(estimator, X, choose, background=None):
     targets = choose(values)
     names = _sources_by_dim(before, parts)
     words = _word_contributions(embedded.tokens, parts, reference, weights, targets)
-    sources = None
-    if names is not None:
-        effects = (pooled - reference) * weights.T[targets]
-        sources = _sum_by_name(effects, names)
+    effects = (pooled - reference) * weights.T[targets]
+    sources = None if names is None else _sum_by_name(effects, names)
+    # Dimensions behind the parts, an indicator of missing texts, have no words.
+    dim = sum(block.dim for block, _ in parts)
+    base = base[targets] + effects[:, dim:].sum(axis=1)
     chosen = values[np.arange(len(values)), targets]
-    return Contributions(
-        embedded.tokens, chosen, targets, base[targets], words, sources
-    )
+    return Contributions(embedded.tokens, chosen, targets, base, words, sources)
 
 
 class _AfterPooling:

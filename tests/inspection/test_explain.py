@@ -124,9 +124,18 @@ def test_base_and_contributions_sum_to_the_value(steps, head, y):
     scale = np.abs(explanation.words).max() + np.abs(explanation.base).max()
     of_words = explanation.base + word_sums(explanation)
     assert_close(of_words[:-1], expected[:-1], scale)  # the last has no words
-    if not pipe[2].get_params().get("add_indicator"):
-        total = explanation.base + sum(explanation.sources.values())
-        assert_close(total, expected, scale)
+    total = explanation.base + sum(explanation.sources.values())
+    assert_close(total, expected, scale)
+
+
+@pytest.mark.parametrize("background", [None, [*TEXTS[:5], None]])
+def test_an_indicator_of_missing_texts_is_part_of_the_base(background):
+    steps = Tokenizer(missing="empty"), union(), Pooling(add_indicator=True)
+    pipe = make_pipeline(*steps, StandardScaler(), Ridge())
+    pipe.fit([*TEXTS, *[None] * 20], [*NUMBERS, *[5] * 20])
+    shown = [*SHOWN[:-2], None]
+    explanation = explain(pipe, shown, background=background, method="exact")
+    assert_sums(explanation, pipe.predict(shown))
 
 
 def shapley_values(game, n):
