@@ -1,4 +1,4 @@
-"""Sample weights for an estimator or a Pipeline, without metadata routing."""
+"""Sample weights and groups for an estimator or a Pipeline, without routing."""
 
 from sklearn.utils.validation import has_fit_parameter
 
@@ -18,14 +18,19 @@ def weight_params(model, sample_weight):
         raise ValueError(
             f"sample_weight was passed, but {type(last).__name__} does not support it."
         )
-    return dict.fromkeys(_weight_names(model), sample_weight)
+    return fit_params(model, "sample_weight", sample_weight)
 
 
-def _weight_names(model, prefix=""):
-    if has_fit_parameter(model, "sample_weight"):
-        return [f"{prefix}sample_weight"]
+def fit_params(model, parameter, value):
+    """Return the parameters of fit that pass a value to all steps that take it."""
+    return {} if value is None else dict.fromkeys(_names(model, parameter), value)
+
+
+def _names(model, parameter, prefix=""):
+    if has_fit_parameter(model, parameter):
+        return [f"{prefix}{parameter}"]
     return [
         full
         for name, step in getattr(model, "steps", [])
-        for full in _weight_names(step, f"{prefix}{name}__")
+        for full in _names(step, parameter, f"{prefix}{name}__")
     ]

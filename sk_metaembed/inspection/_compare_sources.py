@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,6 +18,7 @@ from .._core._arrays import normalize_rows
 from .._core._frames import is_lazy
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
+from .._core._sample_weights import fit_params
 from .._core._sklearn import safe_indexing
 from .._core._targets import (
     check_groups,
@@ -26,7 +28,7 @@ from .._core._targets import (
 )
 from .._pipelines import flat_steps
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..meta._api import equal_rows, read_classes, read_numbers
+from ..meta._api import equal_rows, read_classes, read_numbers, reads_texts
 from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
@@ -96,7 +98,8 @@ def compare_sources(
         As in scikit-learn, greater is better. None is "roc_auc" for two classes,
         "accuracy" for more, and "r2" for numbers.
     groups : array-like of shape (n_rows,), default=None
-        Rows of one group are held out in the same fold.
+        Rows of one group are held out in the same fold, also in the folds of the
+        training part by which a stack or a table chooses weights and penalties.
     target_type : {"auto", "continuous"}, default="auto"
         Type of y; a Pipeline must end in a regressor for "continuous". "auto" is the
         type that a Pipeline predicts; without one, it decides like scikit-learn's
@@ -189,8 +192,9 @@ def compare_sources(
         scoring = default_scoring(target.y, is_number)
     if scoring == "roc_auc":
         _check_both_classes(target.y, folds)
+    data = candidates, target.y, groups, folds
     with no_warning_of_rare_classes():  # of the rows of each fold
-        return _evaluate(candidates, target.y, folds, scoring, random_state, verbose)
+        return _evaluate(*data, scoring, random_state, verbose)
 
 
 def default_scoring(y, is_number):
@@ -214,7 +218,7 @@ def _check_both_classes(y, folds):
             )
 
 
-def _evaluate(candidates, y, folds, scoring, random_state, verbose):
+def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
     """Fit all candidates on the same folds and return the display of their scores."""
     from tqdm import tqdm
 
@@ -234,7 +238,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
             for i, part in enumerate(candidates.parts(train, test, y)):
                 model, rows, held_out, spent = part
                 start = time.perf_counter()
-                model = clone(model).fit(rows, y[train])
+                model = _fit(model, rows, y, groups, train)
                 seconds[i, k] = spent + time.perf_counter() - start
                 scores[i, k] = scorer(model, held_out, y[test])
                 bar.update()
@@ -249,7 +253,7 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
                 drops.append(_drops(model, held_out, y[test], scorer, seed))
     alone = np.setdiff1d(np.arange(len(y)), np.concatenate([test for _, test in folds]))
     if len(alone):
-        predictions[alone] = _predict_classes_of_one_row(candidates, alone, y)
+        predictions[alone] = _predict_alone(candidates, alone, y, groups)
         errors[alone] = 1.0
         probabilities[alone] = predictions[alone, None] == classes
     importances = {
@@ -268,16 +272,23 @@ def _evaluate(candidates, y, folds, scoring, random_state, verbose):
     )
 
 
-def _predict_classes_of_one_row(candidates, rows, y):
-    """Return the predictions of some rows by the last candidate, fitted on the others.
+def _fit(model, X, y, groups, rows):
+    """Return a clone fitted on X, some of all rows, with its own folds by group."""
+    groups = None if groups is None else groups[rows]
+    with config_context(enable_metadata_routing=False):
+        return clone(model).fit(X, y[rows], **fit_params(model, "groups", groups))
 
-    It does not know their classes, so their probability is 0.
+
+def _predict_alone(candidates, rows, y, groups):
+    """Return the predictions of the only rows of their classes by the last candidate.
+
+    Fitted on the others, it does not know these classes: their probability is 0.
     """
     train = np.setdiff1d(np.arange(len(y)), rows)
     if (y[train] == y[train[0]]).all():
         return y[train[0]]
     *_, (model, training_rows, held_out, _) = candidates.parts(train, rows, y)
-    return clone(model).fit(training_rows, y[train]).predict(held_out)
+    return _fit(model, training_rows, y, groups, train).predict(held_out)
 
 
 def _name(scoring):
@@ -345,6 +356,14 @@ class _TextCandidates:
             )
         self._fixed = {}
 
+    def _vectors(self, embedded):
+        """Return what the stack reads: vectors of sequences, unless a model reads all.
+
+        A `DynamicMeta*` among `models` combines the vectors of words.
+        """
+        models = [model for _, model in self._stack.models or ()]
+        return _pooled(embedded) if all(map(reads_texts, models)) else embedded
+
     def parts(self, train, test, y):
         """Yield (model, training rows, test rows, seconds spent) of each candidate."""
         stack, rows, held_out = self._stack, self._tokens[train], self._tokens[test]
@@ -375,32 +394,33 @@ class _TextCandidates:
         union = EmbeddingUnion([(name, source)])
         if type(source) in _FIXED and source.preprocess is None:
             if name not in self._fixed:
-                self._fixed[name] = _timed_fit(union, self._tokens, None)[1:]
+                self._fixed[name] = self._timed_fit(union, self._tokens, None)[1:]
             embedded, seconds = self._fixed[name]
             share = len(train) / len(self._tokens)
             return (embedded[train], embedded[test]), seconds * share
-        fitted, embedded, seconds = _timed_fit(union, self._tokens[train], y[train])
-        return (embedded, _pooled(fitted.transform(self._tokens[test]))), seconds
+        rows, held_out = self._tokens[train], self._tokens[test]
+        fitted, embedded, seconds = self._timed_fit(union, rows, y[train])
+        return (embedded, self._vectors(fitted.transform(held_out))), seconds
+
+    def _timed_fit(self, union, tokens, y):
+        """Return a fitted union, the vectors of tokens, and the seconds it took."""
+        start = time.perf_counter()
+        union = clone(union)
+        embedded = self._vectors(union.fit_transform(tokens, y))
+        return union, embedded, time.perf_counter() - start
 
     def _side_by_side(self, embedded):
         """Return EmbeddedSequences with their blocks concatenated into one."""
         blocks = embedded.blocks
         if len(blocks) == 1:
             return embedded
+        blocks = sequence_blocks(embedded)
         values = [block.values for block in blocks]
         if self._stack.estimator is None:
             values = [normalize_rows(each) for each in values]
         known = np.any([block.known for block in blocks], axis=0)
         block = adopt_block(_CONCAT, np.hstack(values), "sequence", known)
         return EmbeddedSequences(embedded.tokens, [block])
-
-
-def _timed_fit(union, tokens, y):
-    """Return a fitted union, the vectors of sequences, and the seconds it took."""
-    start = time.perf_counter()
-    union = clone(union)
-    embedded = _pooled(union.fit_transform(tokens, y))
-    return union, embedded, time.perf_counter() - start
 
 
 def _pooled(embedded):

@@ -4,6 +4,7 @@ They import `_stacked_folds` and `_stacked_models` by their own names: these loa
 modules of scikit-learn that only `fit` needs.
 """
 
+from ._stacked import reads_texts
 from ._stacked_decisions import decision_values, refuse_pairs_of_classes
 from ._stacked_rows import equal_rows
 from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
@@ -15,5 +16,6 @@ __all__ = [
     "probabilities",
     "read_classes",
     "read_numbers",
+    "reads_texts",
     "refuse_pairs_of_classes",
 ]

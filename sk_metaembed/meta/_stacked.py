@@ -281,7 +281,7 @@ class _BaseStacked(
         if self.tfidf and tokens_of(rows.sequences).n_tokens:
             members += [Member(name, None, (name,)) for name in ("words", "chars")]
         for name, model in self.models or ():
-            form = "tokens" if _reads_texts(model) else "sequences"
+            form = "tokens" if reads_texts(model) else "sequences"
             members.append(Member(name, model, (form,)))
         _check_names(members)
         if not members:
@@ -459,7 +459,7 @@ def _warn_of_equal_rows(copies):
     )
 
 
-def _reads_texts(model):
+def reads_texts(model):
     """Return whether an estimator, or the first step of a Pipeline, reads texts."""
     return get_tags(flat_steps(model)[0]).input_tags.string
 

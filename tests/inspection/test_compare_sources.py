@@ -14,14 +14,17 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_metaembed import (
+    DynamicMetaClassifier,
     EmbeddingUnion,
     FunctionEmbedding,
     LSAEmbedding,
     StackedMetaClassifier,
     Tokenizer,
+    make_table_pipeline,
     make_text_pipeline,
 )
 from sk_metaembed.inspection import SourceComparisonDisplay, compare_sources
+from sk_metaembed.meta import _stacked_folds
 
 N_ROWS = 40
 CV = StratifiedKFold(2, shuffle=True, random_state=0)
@@ -163,6 +166,50 @@ def test_a_pipeline_gives_its_sources_and_stack():
         assert found.scores[-1, k] == pipeline.score(texts[test], Y[test])
 
 
+def test_a_stack_with_models_of_words_is_scored_as_it_is():
+    pytest.importorskip("skorch")
+    letters = FunctionEmbedding(lambda words: [[w.count("1"), len(w)] for w in words])
+    options = {"encoder": "max", "projection_dim": 8, "hidden_dims": ()}
+    member = DynamicMetaClassifier(**options, max_epochs=2, lr=0.1, random_state=0)
+    options = {"tfidf": False, "models": [("net", member)], "random_state": 0}
+    stack = StackedMetaClassifier(cv=2, **options)
+    union = EmbeddingUnion([("letters", letters), ("noise", source(useless))])
+    pipeline = make_pipeline(Tokenizer(), union, stack)
+    seen = []
+
+    def probabilities(model, X, y):
+        seen.append(model.predict_proba(X))
+        return 0.0
+
+    compare_sources(pipeline, TEXTS, Y, cv=CV, scoring=probabilities)
+    texts = np.array(TEXTS, dtype=object)
+    for k, (train, test) in enumerate(CV.split(TEXTS, Y)):
+        expected = pipeline.fit(texts[train], Y[train]).predict_proba(texts[test])
+        np.testing.assert_allclose(seen[5 * k + 4], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_groups_reach_the_folds_of_the_models(is_table, monkeypatch):
+    seen = []
+    fit = _stacked_folds._divide
+
+    def divide(n_folds, labels, counted, groups, *others):
+        pairs = fit(n_folds, labels, counted, groups, *others)
+        seen.append((groups, pairs))
+        return pairs
+
+    monkeypatch.setattr(_stacked_folds, "_divide", divide)
+    sources, X = SOURCES, TEXTS
+    if is_table:
+        sources, X = make_table_pipeline("classifier", random_state=0), table_of_rows()
+    groups = pd.Series(np.arange(N_ROWS) // 4)
+    compare_sources(sources, X, Y % 2, cv=2, groups=groups, random_state=0)
+    assert len(seen) > 2
+    for own, pairs in seen:
+        for train, test in pairs:
+            assert not set(own[train]) & set(own[test])
+
+
 def test_a_union_is_its_sources(display):
     union = EmbeddingUnion(SOURCES, active=["good"])
     found = compare_sources(union, TEXTS, Y, cv=CV, random_state=0)
@@ -183,7 +230,7 @@ def table_of_rows():
     return pd.DataFrame(
         {
             "remarks": [f"{word} film number {i}" for i, word in enumerate(words)],
-            "height": RNG.normal(size=N_ROWS),
+            "height": np.random.default_rng(1).normal(size=N_ROWS),
         }
     )
 
