@@ -87,7 +87,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         table: NDArray[np.float32] = validate_data(
             self, X, dtype=np.float32, ensure_all_finite="allow-nan"
         )
-        weights, groups = sample_weight, check_groups(groups, len(table))
+        weights, group_of = sample_weight, check_groups(groups, len(table))
         if weights is not None:
             weights = check_sample_weight(
                 weights, table, dtype=np.float64, ensure_non_negative=True
@@ -95,12 +95,12 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
             y = check_target(y, len(table))[kept]
-            groups = None if groups is None else groups[kept]
+            group_of = None if group_of is None else group_of[kept]
             table, weights = table[kept], weights[kept]
         target = self._read_target(y, len(table), weights)
         weights = self._with_class_weights(target, weights)
         rng = check_random_state(self.random_state)
-        folds = make_folds(None, target, groups, None, rng)
+        folds = make_folds(None, target, group_of, None, rng)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks, table))
