@@ -79,7 +79,8 @@ def fit(options):
             random_state=options.seed,
             verbose=True,
         )
-    rows = table.loc[X.index]
+    ids = _read_ids(options)
+    rows = pd.concat([table.drop(columns=ids.columns), ids], axis=1).loc[X.index]
     page = report_html(pipeline, rows, X, y, comparison, suspicious, vars(options))
     report.write_text(page, encoding="utf-8")
     score = comparison.frame().iloc[-1]
@@ -93,13 +94,18 @@ def predict(options):
     model = load(options.model)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError(f"{options.model!r} does not contain a model for tables.")
-    table = read_table(options.table, options.separator)
+    encoders = [step for step in fitted_steps(model) if isinstance(step, TableEncoder)]
+    # pandas would read "007" as 7 in a file that has no other codes.
+    texts = [c.name for each in encoders for c in each.columns_ if c.is_string]
+    table = read_table(
+        options.table, options.separator, dtype=dict.fromkeys(texts, str)
+    )
     columns = list(model.feature_names_in_)
     if not len(table) and not table.shape[1]:  # no records, which name the columns
         table = pd.DataFrame(columns=[*columns, *options.id])
     _data.check_columns(table, columns, options.model)
-    ids = list(dict.fromkeys(options.id))
-    _data.check_columns(table, ids, "--id")
+    _data.check_columns(table, options.id, "--id")
+    ids = _read_ids(options) if len(table) else table[options.id]
     labels = getattr(model, "classes_", ())
     probabilities = [f"probability_{label}" for label in labels]
     names = ["prediction", *probabilities]
@@ -108,9 +114,8 @@ def predict(options):
             f"--id: predict writes a column named {taken[0]!r} itself. Rename that "
             "column of the table, or leave it out of --id."
         )
-    for step in fitted_steps(model):
-        if isinstance(step, TableEncoder):
-            warn_of_unread_values(step, table)
+    for encoder in encoders:
+        warn_of_unread_values(encoder, table)
     parts = [pd.DataFrame(columns=names)] * (not len(table))
     starts = range(0, len(table), _PREDICT_ROWS)
     with warnings.catch_warnings():
@@ -121,7 +126,7 @@ def predict(options):
             if hasattr(model, "predict_proba"):
                 parts[-1][probabilities] = model.predict_proba(X)
     result = pd.concat(parts, ignore_index=True)
-    pd.concat([table[ids], result], axis=1).to_csv(output, index=False)
+    pd.concat([ids, result], axis=1).to_csv(output, index=False)
     _say(f"Wrote {output}: {len(result):,} rows")
 
 
@@ -170,6 +175,12 @@ def _read_rows(path, separator):
     if not len(table):
         raise ValueError(f"{path!r} has no rows.")
     return table
+
+
+def _read_ids(options):
+    """Return the columns of --id as they are written."""
+    table = read_table(options.table, options.separator, dtype=str, na_filter=False)
+    return table[[*dict.fromkeys(options.id)]].convert_dtypes()
 
 
 def _output(options, suffix):

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import gzip
+import json
 import warnings
 import zlib
 from collections import Counter
@@ -24,10 +25,11 @@ _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def read_table(path, separator=None):
+def read_table(path, separator=None, **options):
     """Return the DataFrame in a file, read as its suffix says.
 
-    `separator` of a CSV file, by name or itself; None detects it.
+    `separator` of a CSV file, by name or itself; None detects it. `options` of
+    `pandas.read_csv` are for CSV files only.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -36,8 +38,10 @@ def read_table(path, separator=None):
             f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
             "Save Excel sheets as CSV UTF-8."
         )
-    if separator is not None:
-        reader = _with_separator(reader, separator, path)
+    if reader is _read_csv:
+        reader = partial(reader, separator=_character(separator), **options)
+    elif separator is not None:
+        raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
     try:
         table = reader(path)
         # Rows are numbered; a named index is a column.
@@ -61,20 +65,18 @@ def split_suffix(path):
     return Path(name).stem, Path(name).suffix.lower()
 
 
-def _with_separator(reader, separator, path):
-    """Return the reader of CSV files with a separator that an option gives."""
+def _character(separator):
+    """Return the separator that an option gives, by name or itself, or None."""
     separator = _NAMES.get(separator, separator)
-    if reader is not _read_csv:
-        raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
-    if len(separator) != 1 or separator in '"\r\n':
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         raise ValueError(
             f"--separator must be one character, or one of {', '.join(_NAMES)}; got "
             f"{separator!r}."
         )
-    return partial(_read_csv, separator=separator)
+    return separator
 
 
-def _read_csv(path, separator=None):
+def _read_csv(path, separator=None, **options):
     if separator is None:
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
@@ -87,15 +89,24 @@ def _read_csv(path, separator=None):
             index_col=False,
             skipinitialspace=True,
             low_memory=False,
+            **options,
         )
+
+
+def _read_json(path, lines=False):
+    # pandas.read_json reads "02134" as a number, and numbers as dates by the name.
+    with _open(path) as file:
+        if not lines:
+            return pd.DataFrame(json.load(file))
+        return pd.DataFrame([json.loads(line) for line in file if line.strip()])
 
 
 READERS = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
     ".parquet": pd.read_parquet,
-    ".json": pd.read_json,
-    ".jsonl": partial(pd.read_json, lines=True),
+    ".json": _read_json,
+    ".jsonl": partial(_read_json, lines=True),
 }
 
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core._messages import short_repr
 from ._column_kinds import (
+    ColumnKind,
     as_noun,
     column_kind,
     float_names,
@@ -57,6 +58,11 @@ class Column(NamedTuple):
     r2: float | None
 
     @property
+    def is_string(self):
+        """Whether the cells are read as strings."""
+        return self.kind in _STRINGS
+
+    @property
     def is_embedded(self):
         """Whether n-grams or sources encode the strings, rather than indicators."""
         return "ngrams" in self.encodings or "sources" in self.encodings
@@ -90,10 +96,12 @@ class ColumnEncoder(BaseEstimator):
 
     def fit_transform(self, cells, targets, folds, weights):
         """Decide the kind, fit, and return the features of the training rows."""
-        self.kind_ = kind = column_kind(cells, self.name)
-        self.strings_ = self.sources_ = None
+        kind = column_kind(cells, self.name)
         if self.is_duplicate:
-            return np.zeros((len(cells), 0), dtype=np.float32)
+            counts = {"n_distinct": kind.n_distinct, "n_missing": kind.n_missing}
+            kind = ColumnKind("duplicate", **counts)
+        self.kind_ = kind
+        self.strings_ = self.sources_ = None
         is_string = kind.kind in _STRINGS
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
         parts, texts = [read_floats(cells, kind)], read_texts(cells, kind)
@@ -109,8 +117,6 @@ class ColumnEncoder(BaseEstimator):
 
     def transform(self, cells):
         """Return the features of cells, float32."""
-        if self.is_duplicate:
-            return np.zeros((len(cells), 0), dtype=np.float32)
         parts = [self.read_floats(cells)]
         if self.strings_ is not None or self.sources_ is not None:
             texts = read_texts(cells, self.kind_)
@@ -144,8 +150,6 @@ class ColumnEncoder(BaseEstimator):
 
     def feature_names(self, target_names):
         """Return the names of the features."""
-        if self.is_duplicate:
-            return []
         names = [*float_names(self.kind_)]
         if self.strings_ is not None:
             names += self.strings_.feature_names(target_names)
@@ -168,8 +172,8 @@ class ColumnEncoder(BaseEstimator):
             encodings.append("sources")
         return Column(
             self.name,
-            "duplicate" if self.is_duplicate else kind.kind,
-            () if self.is_duplicate else tuple(encodings),
+            kind.kind,
+            tuple(encodings),
             n_features,
             kind.n_distinct,
             kind.n_missing,

@@ -8,7 +8,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from sk_metaembed import make_table_pipeline
 
-from .command import main
+from .command import main, quick_pipeline
 
 TABLE = pd.DataFrame({"a": ["x, y", "z; w", None], "b": [1.5, 2.0, -1.0]})
 
@@ -74,3 +74,28 @@ def test_only_the_suffix_of_a_table_is_replaced(
     write(path)
     assert main(["fit", path, "--target", "b"]) == 0
     assert (tmp_path / output).exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl"])
+def test_codes_and_identifiers_stay_as_they_are_written(suffix, tmp_path, monkeypatch):
+    """In a file without other codes, pandas would read 7, and write it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "sk_metaembed._command_line._commands.make_table_pipeline", quick_pipeline
+    )
+    codes = ["007", "A1", "B2", "C3"] * 12
+    table = pd.DataFrame({"code": codes, "y": [c == "007" for c in codes]})
+    ids = ["00123", "NA", "1e5", ""] if suffix == "csv" else [123, None, 2, 4]
+    new = pd.DataFrame({"key": ids, "code": ["007"] * 4}, dtype=object)
+    for name, frame in (("t", table), ("new", new)):
+        if suffix == "csv":
+            frame.to_csv(f"{name}.csv", index=False)
+        else:
+            options = {"orient": "records", "lines": suffix == "jsonl"}
+            frame.to_json(f"{name}.{suffix}", **options)
+    assert main(["fit", f"t.{suffix}", "--target", "y"]) == 0
+    assert main(["predict", "t.skm", f"new.{suffix}", "--id", "key"]) == 0
+    lines = (tmp_path / "new.predictions.csv").read_text().splitlines()[1:]
+    written = ["" if i is None else str(i) for i in ids]
+    assert [line.partition(",")[0].strip('"') for line in lines] == written
+    assert [line.split(",")[1] for line in lines] == ["True"] * 4
