@@ -98,18 +98,30 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
             group_of = None if group_of is None else group_of[kept]
             table, weights = table[kept], weights[kept]
         target = self._read_target(y, len(table), weights)
-        weights = self._with_class_weights(target, weights)
+        scored, weights = weights, self._with_class_weights(target, weights)
         rng = check_random_state(self.random_state)
         folds = make_folds(None, target, group_of, None, rng)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks, table))
             learned = dict(zip(tasks, results, strict=True))
-            self._weight(learned, target, weights)
+            self._weight(learned, target, weights, scored)
         return self
 
-    def _weight(self, learned, target, sample_weight):
-        """Store the `Learned` learners, their weights and their scores."""
+    def _with_class_weights(self, target, sample_weight):
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return sample_weight
+        own = compute_sample_weight(class_weight, target.y)
+        if (own < 0).any():
+            raise ValueError(f"class_weight must be 0 or more, got {class_weight!r}.")
+        return own if sample_weight is None else own * sample_weight
+
+    def _weight(self, learned, target, sample_weight, scored):
+        """Store the `Learned` learners, their weights and their scores.
+
+        `scored` are the weights of rows in scores: without those of classes.
+        """
         from ..meta._stacked_models import fit_weights, held_out_score, row_weights
 
         held_out = np.all([each.is_held_out for each in learned.values()], axis=0)
@@ -119,7 +131,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         weights = fit_weights(decisions, target, held_out_weights, defaults)
         self.weights_ = dict(zip(learned, weights.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
-        score = partial(held_out_score, target, held_out, sample_weight)
+        score = partial(held_out_score, target, held_out, scored)
         self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
         self.scores_["sum"] = score(np.tensordot(weights, decisions, 1))
         self._target = target.for_predictions()
@@ -314,12 +326,6 @@ class TableClassifier(ClassifierMixin, _TableModel):
         self.classes_ = target.classes
         return target
 
-    def _with_class_weights(self, target, sample_weight):
-        if self.class_weight is None:
-            return sample_weight
-        own = compute_sample_weight(self.class_weight, target.y)
-        return own if sample_weight is None else own * sample_weight
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the classes with the largest probability.
 
@@ -456,9 +462,6 @@ class TableRegressor(RegressorMixin, _TableModel):
 
     def _read_target(self, y, n_rows, sample_weight):
         return read_numbers(y, n_rows, sample_weight)
-
-    def _with_class_weights(self, target, sample_weight):
-        return sample_weight
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted numbers.

@@ -161,14 +161,17 @@ def test_invalid_learners(learners, message, fitted):
 
 def test_weights_of_classes_and_rows(fitted):
     X, y, *_ = fitted
-    shares = [
-        (
-            TableClassifier(class_weight=weight, random_state=0).fit(X, y).predict(X)
-            == "yes"
-        ).mean()
-        for weight in ({"yes": 20.0, "no": 1.0}, {"yes": 1.0, "no": 20.0})
-    ]
+    shares = []
+    for weight in ({"yes": 20.0, "no": 1.0}, {"yes": 1.0, "no": 20.0}):
+        model = TableClassifier(class_weight=weight, random_state=0).fit(X, y)
+        shares.append((model.predict(X) == "yes").mean())
     assert shares[0] > shares[1] + 0.1
+    always = TableClassifier(("linear",), class_weight={"yes": 1e9, "no": 1})
+    assert always.fit(X, y).scores_["sum"] == pytest.approx(
+        (y == "yes").mean(), abs=0.05
+    )
+    with pytest.raises(ValueError, match="class_weight must be 0 or more, got {'yes'"):
+        always.set_params(class_weight={"yes": -1, "no": 1}).fit(X, y)
 
 
 def test_groups_are_in_one_fold():
