@@ -17,8 +17,8 @@ def read_cells(column, name=""):
     """Return a column as an array of float64, datetime64[us], or str and None.
 
     Strings are stripped; empty ones are missing. A cell that is a list of str becomes a
-    tuple. Dates with a time zone keep the time that they show. A column without any
-    cell is float64.
+    tuple. Dates with a time zone are converted to UTC, as `parse_dates` does. A column
+    without any cell is float64.
     """
     if type(column).__module__.startswith("polars"):
         column = _polars_values(column)
@@ -67,8 +67,9 @@ def _polars_values(column):
     if dtype.is_numeric() or dtype == pl.Boolean:
         return column.cast(pl.Float64).to_numpy()
     if dtype == pl.Date or dtype == pl.Datetime:
-        column = column.cast(pl.Datetime("us", getattr(dtype, "time_zone", None)))
-        return column.dt.replace_time_zone(None).to_numpy()
+        if getattr(dtype, "time_zone", None):
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return column.cast(pl.Datetime("us")).to_numpy()
     if dtype == pl.Duration:
         return column.cast(pl.Duration("us")).to_numpy()
     return _object_array(column.to_list())
@@ -92,7 +93,7 @@ def _typed_values(column):
     if not isinstance(dtype, np.dtype):
         if not hasattr(dtype, "tz"):  # dates of Arrow
             return None
-        column = pd.Series(column).dt.tz_localize(None)
+        column = pd.Series(column).dt.tz_convert(None)
     return np.asarray(column).astype("datetime64[us]")
 
 
@@ -146,9 +147,9 @@ def _fill(present, missing, value, dtype):
 
 
 def _naive(cell):
-    """Return a date or datetime without its time zone, as datetime64[us]."""
-    if isinstance(cell, datetime.datetime):
-        cell = cell.replace(tzinfo=None)
+    """Return a date or datetime as datetime64[us], in UTC if it has a time zone."""
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        cell = cell.astimezone(datetime.UTC).replace(tzinfo=None)
     return np.datetime64(cell, "us")
 
 

@@ -47,7 +47,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     codes with numbers inside such as "Core i5 2.5GHz", texts, lists. `columns_` shows
     the decisions. Strings with many distinct values are encoded by their character
     n-grams, the numbers inside them, how often they occur, and the predictions of a
-    ridge regression on their words and characters. Missing values stay NaN.
+    ridge regression on their words and characters. Missing values stay NaN. Dates with
+    a time zone or an offset are converted to UTC.
 
     Parameters
     ----------

@@ -73,3 +73,12 @@ def test_rows_of_other_columns(rows, message):
     encoder = TableEncoder().fit([[0, 1], [1, 3], [2, 4]])
     with pytest.raises((TypeError, ValueError), match=message):
         encoder.transform(rows)
+
+
+def test_a_date_with_a_zone_is_the_same_text_with_an_offset():
+    days = pd.date_range("2024-01-01", periods=30, freq="31h", tz="Europe/Berlin")
+    encoder = TableEncoder().fit(pd.DataFrame({"a": days}))
+    expected = encoder.transform(pd.DataFrame({"a": days}))
+    for same in (days.tz_convert("UTC"), days.astype(object), days.astype(str)):
+        found = encoder.transform(pd.DataFrame({"a": same}))
+        np.testing.assert_array_equal(found, expected)
