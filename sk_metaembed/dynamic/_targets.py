@@ -254,10 +254,12 @@ def class_weights(class_weight, labels, classes):
         n_present = max(np.count_nonzero(counts), 1)
         return counts.sum() / (n_present * np.maximum(counts, 1))
     strange = [label for label in class_weight if label not in classes]
-    if strange:
+    unnamed = [label for label in classes.tolist() if label not in class_weight]
+    if strange and unnamed:  # otherwise it names the classes that a fold lacks too
         raise ValueError(
             f"class_weight names {strange[0]!r}, which is not one of the classes "
-            f"{classes.tolist()}."
+            f"{classes.tolist()}, and not {unnamed[0]!r}. Correct the name, or name "
+            "all classes if y may lack some of them."
         )
     weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
     is_number = weights.dtype.kind in "iuf" and np.isfinite(weights).all()

@@ -96,6 +96,16 @@ def test_label_sets_are_columns_of_zeros_and_ones(embedded, labels):
                 model.fit(embedded, given)
 
 
+def test_weights_of_all_classes_may_name_one_that_a_fold_lacks(embedded, labels):
+    weights = {"high": 3.0, "low": 1.0}
+    expected = DynamicMetaClassifier(class_weight=weights, **SMALL)
+    found = DynamicMetaClassifier(class_weight={**weights, "rare": 9.0}, **SMALL)
+    np.testing.assert_array_equal(
+        found.fit(embedded, labels).predict_proba(embedded),
+        expected.fit(embedded, labels).predict_proba(embedded),
+    )
+
+
 @pytest.mark.parametrize(
     ("model", "class_weight"),
     [(DynamicMetaRegressor, "balanced"), (DynamicMetaEmbedding, {1.0: 2.0})],
