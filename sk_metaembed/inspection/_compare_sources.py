@@ -39,6 +39,7 @@ from ..sources import (
     TransformerEmbedding,
     make_embedding_union,
 )
+from ._explained_texts import with_column
 from ._source_comparison import SourceComparisonDisplay
 from ._table_candidates import TableCandidates, reads_tables
 
@@ -306,21 +307,11 @@ def _drops(model, X, y, scorer, seed):
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(len(X))[:_IMPORTANCE_ROWS])
     X, y = safe_indexing(X, rows), y[rows]
-    score = scorer(model, X, y)
-    return {
-        name: score - scorer(model, _shuffled(X, name, rng.permutation(len(X))), y)
-        for name in X.columns
-    }
-
-
-def _shuffled(X, name, order):
-    """Return a DataFrame with the rows of one column in another order."""
-    if not hasattr(X, "iloc"):
-        return X.with_columns(X[name][order])
-    column = X[name].iloc[order].set_axis(X.index)
-    X = X.copy(deep=False)
-    X[name] = column
-    return X
+    score, drops = scorer(model, X, y), {}
+    for name in X.columns:
+        column = safe_indexing(X[name], rng.permutation(len(X)))
+        drops[name] = score - scorer(model, with_column(X, name, column), y)
+    return drops
 
 
 def _errors(model, X, y):

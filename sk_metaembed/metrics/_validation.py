@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .._core._frames import is_missing
+
 
 def check_words(rows, n_columns, what):
     """Return distinct words in order, and int64 codes into them, (n_rows, n_columns).
@@ -49,7 +51,7 @@ def check_text_pairs(pairs):
     for i, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
             raise ValueError(f"pairs, row {i}: expected two texts; got {row!r:.80}.")
-        missing = [text for text in row if text is None or isinstance(text, float)]
+        missing = [text for text in row if is_missing(text)]
         if missing:
             raise TypeError(
                 f"pairs, row {i}: a text is missing ({missing[0]!r}). Drop the pair "

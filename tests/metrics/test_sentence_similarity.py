@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import pearsonr, spearmanr
 from sklearn.exceptions import UndefinedMetricWarning
@@ -112,6 +113,9 @@ def test_pairs_scores_and_options_are_checked():
         sentence_similarity_score(pooled(), [PAIRS[0], "ab"], GOLD[:2])
     with pytest.raises(TypeError, match=r"row 0: a text is missing \(None\)"):
         sentence_similarity_score(pooled(), [("red car", None)], GOLD[:1])
+    rows = pd.DataFrame({"a": ["a", "b"], "b": pd.array(["c", pd.NA], "string")})
+    with pytest.raises(TypeError, match="pairs, row 1: a text is missing .<NA>."):
+        sentence_similarity_score(pooled(), rows, GOLD[:2])
     with pytest.raises(ValueError, match="4 pairs and scores of shape"):
         sentence_similarity_score(pooled(), PAIRS, GOLD[:2])
     with pytest.raises(ValueError, match="correlation must be one of"):
