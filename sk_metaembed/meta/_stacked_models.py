@@ -4,6 +4,7 @@ Imported when an estimator is fitted, so that the package does not load scikit-l
 models.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from .._core._sample_weights import weight_params
+from .._pipelines import flat_steps
+from ..sequences._api import explained_token_errors
 from ._stacked_decisions import PerLabel, decides_labels, decision_values
 from ._stacked_folds import MANY_ROWS
 from ._stacked_rows import FORMS
@@ -110,9 +113,10 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
         for name, X in inputs.items():
             form = FORMS[name]
             if form.per_fold:
-                models, decisions = fit_on_folds(
-                    estimator, X, target, folds, sample_weight
-                )
+                with _explained_errors(estimator, form):
+                    models, decisions = fit_on_folds(
+                        estimator, X, target, folds, sample_weight
+                    )
                 return Fitted(models, name, decisions, fitter.score(decisions))
             if form.per_dimension:
                 if len(X) < X.shape[1]:
@@ -122,6 +126,18 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
             if best is None or _is_clearly_less(choice.row_losses, best.row_losses):
                 best_form, best = name, choice
         return fitter.fit(best_form, best)
+
+
+def _explained_errors(estimator, form):
+    """Advise what to do if a model of `models` takes str instead of tokens."""
+    if form.reads != "tokens":
+        return nullcontext()
+    what = f"{type(flat_steps(estimator)[0]).__name__} in `models`"
+    remedy = (
+        "Models that read texts receive tokens. Pass analyzer=list to a vectorizer, or "
+        "wrap a transformer that takes str: EstimatorEmbedding(..., as_text=True)."
+    )
+    return explained_token_errors(estimator, what, remedy)
 
 
 class _Grid(NamedTuple):

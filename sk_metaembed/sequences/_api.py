@@ -4,7 +4,12 @@ from ._block import LEVELS, Block
 from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
 from ._html import display_word
 from ._late import LateBlock, LateRows
-from ._mixins import MISSING_CONSTRAINT, block_dims, check_embedded
+from ._mixins import (
+    MISSING_CONSTRAINT,
+    block_dims,
+    check_embedded,
+    explained_token_errors,
+)
 from ._ngrams import Ngrams, learn_ngrams, ngram_weights, word_counts
 from ._sequence_pairs import read_pairs, tokens_of
 from ._split import canonical, canonical_words, prepare_texts
@@ -42,6 +47,7 @@ __all__ = [
     "display_word",
     "distinct_cells",
     "encode_tags",
+    "explained_token_errors",
     "fill_missing",
     "learn_ngrams",
     "ngram_weights",

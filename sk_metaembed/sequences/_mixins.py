@@ -6,6 +6,7 @@ derive from them.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -117,6 +118,23 @@ class SequencesInputMixin(CheckedParametersMixin):
             # Bases with this mixin have wrapped their own methods already.
             if owner is cls or not issubclass(owner, SequencesInputMixin):
                 setattr(cls, name, _with_input_index(getattr(cls, name)))
+
+
+@contextmanager
+def explained_token_errors(step, what, remedy):
+    """Name a remedy if a step of another library fails on a TokenSequences.
+
+    Steps, or the first ones of Pipelines, that take it raise errors of their own.
+    """
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        while hasattr(step, "steps"):
+            step = step.steps[0][1]
+        if isinstance(step, SequencesInputMixin):
+            raise
+        message = f"{what} failed on a TokenSequences: {error}. {remedy}"
+        raise TypeError(message) from error
 
 
 def _with_input_index(method):

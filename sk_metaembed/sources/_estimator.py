@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from .._core._sklearn import HasMethods, safe_indexing
-from ..sequences import EmbeddedSequences, SequencesInputMixin
-from ..sequences._api import adopt_block
+from ..sequences import EmbeddedSequences
+from ..sequences._api import adopt_block, explained_token_errors
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from .contextual._sentences import nonempty_texts
 
@@ -148,22 +148,12 @@ class EstimatorEmbedding(BaseEmbedding):
         return filled, tokens[filled]
 
     def _call(self, method, data, *args):
-        try:
+        if self.as_text:
             return method(data, *args)
-        except (AttributeError, TypeError) as error:
-            if self.as_text or reads_tokens(self.estimator):
-                raise
-            raise TypeError(
-                f"{type(self.estimator).__name__} failed on a TokenSequences: {error}. "
-                "Set as_text=True if it takes texts as str, as TfidfVectorizer does."
-            ) from error
-
-
-def reads_tokens(step):
-    """Return whether a step, or a Pipeline's first step, takes a TokenSequences."""
-    while hasattr(step, "steps"):
-        step = step.steps[0][1]
-    return isinstance(step, SequencesInputMixin)
+        what = type(self.estimator).__name__
+        remedy = "Set as_text=True if it takes texts as str, as TfidfVectorizer does."
+        with explained_token_errors(self.estimator, what, remedy):
+            return method(data, *args)
 
 
 def as_dense_rows(output, n_rows):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,9 +22,12 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._api import MISSING_CONSTRAINT, count_missing
+from ..sequences._api import (
+    MISSING_CONSTRAINT,
+    count_missing,
+    explained_token_errors,
+)
 from ._base import used_types
-from ._estimator import reads_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,19 +76,11 @@ def _check_source(name, source):
         )
 
 
-@contextmanager
-def _explain_token_errors(name, source):
+def _explained_errors(name, source):
     """Advise how to wrap a third-party source that fails on a TokenSequences."""
-    try:
-        yield
-    except (AttributeError, TypeError) as error:
-        if reads_tokens(source):
-            raise
-        kind = type(source).__name__
-        raise TypeError(
-            f"source {name!r}, a {kind}, failed on a TokenSequences: {error}. "
-            f"{_wrapping_advice(kind)}"
-        ) from error
+    kind = type(source).__name__
+    what = f"source {name!r}, a {kind},"
+    return explained_token_errors(source, what, _wrapping_advice(kind))
 
 
 def _wrapping_advice(kind):
@@ -421,7 +415,7 @@ def _fit_source(name, source, tokens, y, message, embeds):
     """Fit a source; return it and, if `embeds`, the vectors of the tokens."""
     with (
         print_elapsed_time("EmbeddingUnion", message),
-        _explain_token_errors(name, source),
+        _explained_errors(name, source),
     ):
         if embeds and hasattr(source, "fit_transform"):
             return source, source.fit_transform(tokens, y)
@@ -431,7 +425,7 @@ def _fit_source(name, source, tokens, y, message, embeds):
 
 
 def _apply(name, source, tokens):
-    with _explain_token_errors(name, source):
+    with _explained_errors(name, source):
         return source.transform(tokens)
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -18,6 +19,7 @@ from sk_metaembed import (
     SequencePairs,
     StackedMetaClassifier,
     StackedMetaRegressor,
+    Tokenizer,
     TokenSequences,
     load,
     save,
@@ -135,3 +137,15 @@ def test_decision_function_of_a_net():
     np.testing.assert_allclose(
         labels.decision_function(X), logit(labels.predict_proba(X)), atol=1e-4
     )
+
+
+def test_vectorizers_of_str_are_told_how_to_read_tokens():
+    texts = [f"{word} {i}" for i in range(20) for word in ("good", "bad")]
+    tokens, y = Tokenizer().fit_transform(texts), [1, 0] * 20
+    strings = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    message = "TfidfVectorizer in `models` failed .*lower.* Pass analyzer=list"
+    with pytest.raises(TypeError, match=message):
+        StackedMetaClassifier(models=[("own", strings)]).fit(tokens, y)
+    read = make_pipeline(TfidfVectorizer(analyzer=list), LogisticRegression())
+    stack = StackedMetaClassifier(models=[("own", read)], random_state=0)
+    assert stack.fit(tokens, y).scores_["own"] == 1
