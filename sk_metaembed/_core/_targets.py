@@ -152,12 +152,7 @@ def check_groups(groups, n_rows):
             f"{plural(n_rows, 'row')}, but groups has shape {values.shape}. Pass one "
             "group per row."
         )
-    missing = [is_missing(value) for value in values.tolist()]
-    if any(missing):
-        raise ValueError(
-            f"groups is missing (None, NaN or NaT) at row {missing.index(True)}, "
-            f"{plural(sum(missing), 'row')} in all. Give each of these rows a group."
-        )
+    _refuse_gaps(values, None, "groups")
     try:
         np.unique(values)
     except TypeError as error:
@@ -268,7 +263,7 @@ def _as_array(y):
     return array
 
 
-def _refuse_gaps(y, names):
+def _refuse_gaps(y, names, argument="y"):
     """Raise a ValueError that names the first missing or infinite value."""
     if y.dtype.kind in "fc":
         absent, infinite = np.isnan(y), np.isinf(y)
@@ -287,7 +282,7 @@ def _refuse_gaps(y, names):
         if gaps.any():
             rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
             raise ValueError(
-                f"y is {what} at {_where(np.argwhere(gaps)[0], names)}, "
+                f"{argument} is {what} at {_where(np.argwhere(gaps)[0], names)}, "
                 f"{plural(int(rows.sum()), 'row')} in all. Drop those rows of X and y, "
                 f"{remedy}."
             )

@@ -23,6 +23,9 @@ _STRINGS = ("category", "name", "code", "text", "url", "list")
 _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 
+# Numbers so far from 0, relative to their range, have four digits or fewer in float32.
+_FAR = 1000
+
 # Sums of columns remain in the range of float32.
 _LARGEST = 1e30
 
@@ -104,7 +107,9 @@ class ColumnEncoder(BaseEstimator):
         self.strings_ = self.sources_ = None
         is_string = kind.kind in _STRINGS
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
-        parts, texts = [read_floats(cells, kind)], read_texts(cells, kind)
+        floats, texts = read_floats(cells, kind), read_texts(cells, kind)
+        self.offset_ = _offset(floats) if kind.number_format is not None else 0.0
+        parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
             self.strings_ = clone(self.strings)
             self.strings_.set_params(one_hot=is_listed or not is_string)
@@ -117,7 +122,7 @@ class ColumnEncoder(BaseEstimator):
 
     def transform(self, cells):
         """Return the features of cells, float32."""
-        parts = [self.read_floats(cells)]
+        parts = [self.read_floats(cells) - self.offset_]
         if self.strings_ is not None or self.sources_ is not None:
             texts = read_texts(cells, self.kind_)
         if self.strings_ is not None:
@@ -179,6 +184,16 @@ class ColumnEncoder(BaseEstimator):
             kind.n_missing,
             None if self.strings_ is None else self.strings_.r2_,
         )
+
+
+def _offset(floats):
+    """Return the median of numbers that float32 would not tell apart, 0 otherwise."""
+    known = np.unique(floats[np.isfinite(floats)])
+    largest = np.abs(known).max(initial=0.0)
+    if not 0 < largest < _LARGEST or largest <= _FAR * np.ptp(known):
+        return 0.0
+    is_merged = np.diff(known.astype(np.float32)) == 0
+    return known[len(known) // 2] if is_merged.any() else 0.0
 
 
 def _as_float32(parts):

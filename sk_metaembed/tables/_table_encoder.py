@@ -101,7 +101,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
     Notes
     -----
-    Columns are found by name, in any order; further columns are ignored.
+    Columns are found by name, in any order; further columns are ignored. The output is
+    float32: the median is subtracted from numbers that it could not tell apart, such as
+    the seconds since 1970 on one day.
 
     ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
     scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by regressions

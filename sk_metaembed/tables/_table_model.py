@@ -144,8 +144,10 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         for learner in self.learners:
             name, estimator = self._read_learner(learner)
             seed = int(rng.randint(2**31 - 1))
-            if name in tasks:
-                raise ValueError(f"learners has two learners named {name!r}.")
+            if name in (*tasks, "sum"):
+                raise ValueError(
+                    f"learners has two learners named {name!r}; 'sum' is that of all."
+                )
             if estimator is None and name == "trees":
                 tasks[name] = partial(
                     _learners.fit_trees, X, target, sample_weight, seed

@@ -150,6 +150,7 @@ def test_learners_are_named_or_replaced(fitted):
         ([], "learners is empty: at least one"),
         (["forest"], "learners has 'forest', which is not a learner"),
         (["linear", "linear"], "two learners named 'linear'"),
+        ([("sum", LogisticRegression())], "named 'sum'; 'sum' is that of all"),
         ([("own", Ridge())], "learner 'own' is not a classifier"),
         ([LogisticRegression()], "must be names or pairs"),
     ],

@@ -32,6 +32,18 @@ def test_numbers_that_are_huge_are_clipped():
     np.testing.assert_array_equal(encoded[:4, 0], np.float32([1e30, -1e30, 1, np.nan]))
 
 
+@pytest.mark.parametrize("form", ["{:.0f}", "{:,}"])
+@pytest.mark.parametrize("start", [1_700_000_000, -5e11])
+def test_numbers_that_float32_cannot_tell_apart(start, form):
+    numbers = [start + i for i in range(60)]
+    texts = [form.format(number) for number in numbers]
+    table = pd.DataFrame({"a": numbers if form == "{:.0f}" else texts})
+    encoder = TableEncoder().fit(table)
+    encoded = encoder.transform(table)[:, 0]
+    np.testing.assert_array_equal(np.diff(encoded), np.ones(59))
+    assert encoder.transform(table[:1])[0, 0] == encoded[0]
+
+
 @pytest.mark.parametrize(
     "cell",
     [
