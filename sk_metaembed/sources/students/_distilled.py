@@ -13,7 +13,13 @@ from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._named_errors import errors_of_input
 from ..._core._sklearn import HasMethods, Interval, safe_indexing
 from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
-from ...sequences._api import Ngrams, adopt_block, learn_ngrams, ngram_weights
+from ...sequences._api import (
+    Ngrams,
+    adopt_block,
+    explained_token_errors,
+    learn_ngrams,
+    ngram_weights,
+)
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 from .._estimator import as_dense_rows
 from ..contextual._sentences import equal_sequences
@@ -119,8 +125,9 @@ class DistilledEmbedding(BaseEmbedding):
         contain, such as ``make_pipeline(PretrainedEmbedding(path), Pooling())``. Its
         vectors are additional features of the student. None for n-grams only.
     unlabeled : texts, token lists or TokenSequences, default=None
-        Additional texts to learn from, split like X. They should be similar to the
-        texts to be embedded.
+        Additional texts to learn from, similar to the texts to be embedded. Texts are
+        split as `Tokenizer` does by default: if X is split in another way, pass a
+        TokenSequences of the same Tokenizer.
     max_ngram : int, default=2
         Length of the longest n-grams of words.
     max_features : int, default=20000
@@ -281,8 +288,10 @@ class DistilledEmbedding(BaseEmbedding):
         n_rows, tokens = len(tokens), tokens[filled]
         if y is not None and len(filled) < n_rows:
             y = safe_indexing(y, filled)
-        teacher = clone(self.teacher).fit(tokens, y)
-        self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
+        with _explained_errors(self.teacher, "teacher"):
+            teacher = clone(self.teacher).fit(tokens, y)
+        with _explained_errors(self.base, "base"):
+            self.base_ = None if self.base is None else clone(self.base).fit(tokens, y)
         parts = [tokens]
         if self.unlabeled is not None:
             with errors_of_input("unlabeled"):
@@ -360,9 +369,17 @@ class DistilledEmbedding(BaseEmbedding):
         return state
 
 
+def _explained_errors(transformer, name):
+    """Advise how to wrap a teacher or base that takes str instead of tokens."""
+    what = f"{name} {type(transformer).__name__}"
+    remedy = "Wrap steps that take str: EstimatorEmbedding(..., as_text=True)."
+    return explained_token_errors(transformer, what, remedy)
+
+
 def _vectors(transformer, tokens, name):
     """Return the sequence vectors of a fitted transformer, float32 (n, dim)."""
-    output = transformer.transform(tokens)
+    with _explained_errors(transformer, name):
+        output = transformer.transform(tokens)
     if isinstance(output, EmbeddedSequences) and all(
         block.level == "sequence" for block in output.blocks
     ):

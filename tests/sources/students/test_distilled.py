@@ -204,3 +204,11 @@ def test_blocks_of_the_teacher_are_concatenated():
 def test_nothing_to_learn_from():
     with pytest.raises(ValueError, match="no vector for any of the 2 nonempty texts"):
         DistilledEmbedding(teacher()).fit(["zyxwv", "qqq", ""])
+
+
+@pytest.mark.parametrize("name", ["teacher", "base"])
+def test_steps_that_take_strings_are_told_to_be_wrapped(name):
+    options = {"teacher": teacher(), name: make_pipeline(TfidfVectorizer())}
+    message = f"{name} Pipeline failed on a TokenSequences: .*as_text=True"
+    with pytest.raises(TypeError, match=message):
+        DistilledEmbedding(**options).fit(texts(20))
