@@ -82,7 +82,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         for it. None for that in the encoder's files, usually all.
     max_length : int, default=None
         Maximum number of pieces, including special tokens and prompt; longer sequences
-        are processed in windows that overlap by half. None for the model's limit.
+        are processed in windows that overlap by half. None for the model's limit, with
+        "sentence" the one in the encoder's files.
     truncate : bool, default=None
         Whether to truncate longer sequences instead, with a warning that counts them;
         truncated words are not known. None truncates for "sentence" only, with one
@@ -283,7 +284,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         self.output_ = self._resolve_output()
         if self.output_ == "sentence":
             options = self._set_sentence_options(dim)
-            limit = model.sentence_limit
+            limit = model.sentence_limit(self.max_length)
         else:
             options = self._set_hidden_state_options(dim)
             limit = model.limit

@@ -101,10 +101,13 @@ class Transformer(NetworkModel):
 
         return SentenceHead(self.modules, self.network.device)
 
-    @property
-    def sentence_limit(self):
-        """Maximum number of pieces of a sentence encoder, None for no limit."""
-        return sentence_limit(self.config, self.tokenizer, self.modules.max_length)
+    def sentence_limit(self, max_length):
+        """Return how many pieces a sentence encoder reads, None for no limit.
+
+        At most `max_length`; None is the maximum in its files.
+        """
+        max_length = max_length or self.modules.max_length
+        return sentence_limit(self.config, self.tokenizer, max_length)
 
 
 class TransformerModel(Transformer, keep=2):

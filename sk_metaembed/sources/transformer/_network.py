@@ -257,8 +257,8 @@ def piece_limit(config, tokenizer=None):
 def sentence_limit(config, tokenizer, max_length):
     """Return the maximum number of pieces of a sentence encoder, None for no limit.
 
-    `max_length` is the limit in the encoder's files, which takes precedence over those
-    of the tokenizer and the configuration, as in sentence-transformers. A table of
+    `max_length` is set by the user or in the encoder's files, and takes precedence over
+    the tokenizer and the configuration, as in sentence-transformers. A table of
     position embeddings still limits the length; rotary positions do not.
     """
     if max_length is None or max_length >= _LARGEST_LIMIT:

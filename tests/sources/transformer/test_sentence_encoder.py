@@ -169,6 +169,13 @@ def test_long_texts_are_cut_and_counted_or_read_in_windows(tmp_path):
     np.testing.assert_allclose(windows[1], np.mean(means, 0), atol=1e-5)
 
 
+@pytest.mark.parametrize(("asked", "limit"), [(None, 8), (6, 6), (20, 20), (99, 64)])
+def test_a_maximum_length_overrides_the_one_in_the_files(asked, limit, tmp_path):
+    folder = tiny.save(tmp_path, steps=[MEAN], options={"max_seq_length": 8})
+    source = TransformerEmbedding(folder, max_length=asked, truncate=False)
+    assert source.fit(TEXTS).max_length_ == limit
+
+
 def test_dimensions_are_cut_after_the_modules(tmp_path):
     steps = [MEAN, tiny.NORMALIZE]
     whole = embed(tiny.save(tmp_path / "a", steps=steps))
