@@ -12,19 +12,10 @@ _N_GROUPS = 5
 
 def columns_frame(encoder):
     """Return a DataFrame with a row per column of a fitted TableEncoder."""
-    rows = [
-        {
-            "column": column.name,
-            "kind": column.kind,
-            "encoded by": ", ".join(column.encodings) or "not used",
-            "features": column.n_features,
-            "distinct": column.n_distinct,
-            "missing": column.n_missing,
-            "r2": column.r2,
-        }
-        for column in encoder.columns_
-    ]
-    return pd.DataFrame(rows).astype({"r2": float})
+    table = pd.DataFrame(encoder.columns_).astype({"r2": float})
+    table["encodings"] = [", ".join(each) or "not used" for each in table["encodings"]]
+    names = "column", "kind", "encoded by", "features", "distinct", "missing", "r2"
+    return table.set_axis(names, axis=1)
 
 
 def learners_frame(model):

@@ -167,6 +167,11 @@ def explain(
     check_is_fitted(estimator)
     outputs = Outputs(estimator)
     choose = partial(outputs.choose, target=target)
+    # Columns of Arrow tables cannot be replaced.
+    X, background = (
+        rows.to_pandas() if hasattr(rows, "column_names") else rows
+        for rows in (X, background)
+    )
     texts = read_texts(estimator, X, column)
     if not len(texts.tokens):
         raise ValueError("Found array with 0 sample(s): X has no texts.")

@@ -63,7 +63,7 @@ def _column(X, column):
         raise ValueError(
             f"column={column!r} is for tables, but X has shape {shape}. Leave it out."
         )
-    names = list(getattr(X, "column_names", X.columns) if is_frame else range(shape[1]))
+    names = list(X.columns if is_frame else range(shape[1]))
     is_last = not is_frame and isinstance(column, Integral) and column < 0
     if (column + shape[1] if is_last else column) not in names:
         raise ValueError(
@@ -198,6 +198,7 @@ def with_column(X, name, values):
     elif hasattr(X, "columns"):
         X = X.with_columns(type(X[name])(name, values))
     else:
-        X = np.array(X)
+        X, values = np.asarray(X), np.asarray(values)
+        X = X.astype(np.result_type(X, values))  # which has space for longer texts
         X[:, name] = values
     return X

@@ -32,11 +32,13 @@ from sk_metaembed import (
     SequencePairs,
     StackedMetaClassifier,
     StackedMetaRegressor,
+    TextMetaEncoder,
     Tokenizer,
     TokenSequences,
     make_text_pipeline,
 )
 from sk_metaembed.inspection import explain
+from sk_metaembed.inspection._explained_texts import with_column
 from sk_metaembed.sequences import EmbeddedInputMixin
 from tests.sample_steps import Source
 
@@ -429,6 +431,19 @@ def table_pipeline(numbers=False):
         ]
     )
     return make_pipeline(columns, RandomForestClassifier(9, random_state=0))
+
+
+def test_columns_of_arrow_tables_and_of_arrays_of_short_texts():
+    pa = pytest.importorskip("pyarrow")
+    frame = table()[["remarks", "kind"]]
+    pipe = make_pipeline(TextMetaEncoder(n_components=2), LogisticRegression())
+    pipe.fit(frame, BINARY)
+    expected, found = (
+        explain(pipe, kind(frame[:3]), column="remarks", background=kind(frame[9:12]))
+        for kind in (pd.DataFrame, pa.Table.from_pandas)
+    )
+    np.testing.assert_array_equal(found.columns["kind"], expected.columns["kind"])
+    assert with_column(np.array([["a"]]), 0, ["longer"]).tolist() == [["longer"]]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "numpy"])
