@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
     RegressorMixin,
@@ -23,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
-from .._core._sklearn import HasMethods, check_sample_weight
+from .._core._sklearn import BaseComposition, HasMethods, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._pipelines import flat_steps
 from ..pooling import Pooling
@@ -60,7 +59,7 @@ class Member(NamedTuple):
 
 
 class _BaseStacked(
-    SequencesInputMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator
+    SequencesInputMixin, MetaEstimatorMixin, TransformerMixin, BaseComposition
 ):
     """Fit a model per source and learn the weights of their sum.
 
@@ -99,6 +98,37 @@ class _BaseStacked(
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, and the parameters of the models in `models`.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Include the models by name, and their parameters as ``name__parameter``.
+
+        Returns
+        -------
+        dict
+            Parameter values by name.
+        """
+        return self._get_params("models", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also of the models in `models`, or replace a model by name.
+
+        Parameters
+        ----------
+        **params : dict
+            By the names that `get_params` returns.
+
+        Returns
+        -------
+        estimator instance
+            The estimator.
+        """
+        self._set_params("models", **params)
+        return self
 
     # The estimators validate their own parameters.
     @fit_context(prefer_skip_nested_validation=False)
@@ -312,6 +342,14 @@ class _BaseStacked(
                 f"{short_repr(self.estimator)}. Put sources into an EmbeddingUnion "
                 "before this step, and further models into `models`."
             )
+        for pair in self.models or ():
+            is_pair = isinstance(pair, list | tuple) and len(pair) == 2
+            if not is_pair or not isinstance(pair[0], str):
+                raise TypeError(
+                    "models must be a list of (name, estimator) pairs; got "
+                    f"{short_repr(pair)} in it."
+                )
+        self._validate_names([name for name, _ in self.models or ()])
         models = [model for _, model in self.models or ()]
         if self.estimator is not None:
             models.append(self.estimator)
@@ -325,7 +363,7 @@ class _BaseStacked(
         Only the concatenation counts, or the only source. Several sources without
         concatenation count equally; without sources, all models do.
         """
-        # The names do not show it: a model of `models` may be called "concat".
+        # The names do not show it: a source may be called "concat".
         if self.concat and len(self.dims_in_) > 1:
             counts = [name == _CONCAT for name in names]
         else:
@@ -498,7 +536,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Further models. One that reads texts receives the tokens, such as a Pipeline
         that trains an encoder on y; others receive X, such as a
         `DynamicMetaClassifier` of its sources. Each is fitted once per fold, and the
-        mean of their decision values counts.
+        mean of their decision values counts. Parameters are ``name__parameter``.
     concat : bool, default=True
         Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
@@ -726,7 +764,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         Further models. One that reads texts receives the tokens, such as a Pipeline
         that trains an encoder on y; others receive X, such as a
         `DynamicMetaRegressor` of its sources. Each is fitted once per fold, and the
-        mean of their decision values counts.
+        mean of their decision values counts. Parameters are ``name__parameter``.
     concat : bool, default=True
         Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.

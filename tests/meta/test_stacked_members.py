@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -149,3 +149,30 @@ def test_vectorizers_of_str_are_told_how_to_read_tokens():
     read = make_pipeline(TfidfVectorizer(analyzer=list), LogisticRegression())
     stack = StackedMetaClassifier(models=[("own", read)], random_state=0)
     assert stack.fit(tokens, y).scores_["own"] == 1
+
+
+def test_members_are_searched_by_name():
+    X, y = data()
+    stack = StackedMetaClassifier(models=[("own", ARRAYS)], tfidf=False, cv=2)
+    assert clone(stack).get_params()["own__logisticregression__C"] == 1.0
+    grid = {"own__logisticregression__C": [1e-4, 10.0], "concat": [False]}
+    search = GridSearchCV(stack, grid, cv=2).fit(X, y)
+    member = search.best_estimator_.estimators_["own"][0]
+    assert search.best_params_["own__logisticregression__C"] == member[-1].C
+    assert stack.models[0][1][-1].C == 1.0
+    other = clone(stack).set_params(own=net())
+    assert isinstance(other.models[0][1], DynamicMetaClassifier)
+
+
+@pytest.mark.parametrize(
+    ("models", "error", "message"),
+    [
+        ([ARRAYS], TypeError, r"list of .name, estimator. pairs; got Pipeline"),
+        ([("a", ARRAYS), ("a", ARRAYS)], ValueError, "not unique"),
+        ([("tfidf", ARRAYS)], ValueError, "conflict with constructor arguments"),
+        ([("a__b", ARRAYS)], ValueError, "must not contain __"),
+    ],
+)
+def test_members_must_be_pairs_with_names(models, error, message):
+    with pytest.raises(error, match=message):
+        StackedMetaClassifier(models=models).fit(*data())
