@@ -102,7 +102,7 @@ def predict(options):
     )
     columns = list(model.feature_names_in_)
     if not len(table) and not table.shape[1]:  # no records, which name the columns
-        table = pd.DataFrame(columns=[*columns, *options.id])
+        table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])
     _data.check_columns(table, columns, options.model)
     _data.check_columns(table, options.id, "--id")
     ids = _read_ids(options) if len(table) else table[options.id]

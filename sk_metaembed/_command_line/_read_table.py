@@ -7,11 +7,13 @@ import json
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from .._core._messages import plural
@@ -96,9 +98,12 @@ def _read_csv(path, separator=None, **options):
 def _read_json(path, lines=False):
     # pandas.read_json reads "02134" as a number, and numbers as dates by the name.
     with _open(path) as file:
-        if not lines:
-            return pd.DataFrame(json.load(file))
-        return pd.DataFrame([json.loads(line) for line in file if line.strip()])
+        text = ",".join(filter(str.strip, file)) if lines else file.read()
+    rows = json.loads(f"[{text}]" if lines else text)
+    parts = rows.values() if isinstance(rows, dict) else rows  # columns, or records
+    if not isinstance(parts, Iterable) or any(map(np.isscalar, parts)):
+        raise ValueError("it has no records, such as [{'a': 1}, {'a': 2}]")
+    return pd.DataFrame(rows)
 
 
 READERS = {

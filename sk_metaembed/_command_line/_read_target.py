@@ -21,14 +21,15 @@ def read_target(y, task):
     if task == "auto":
         known = np.unique(numbers[~np.isnan(numbers)])
         is_whole = (known == np.round(known)) & (np.abs(known) < _LARGEST)
-        is_amount = len(known) > _MAX_CLASSES or not is_whole.all()
+        has_many = len(known) > 0 and y.nunique() > _MAX_CLASSES
+        is_amount = has_many or not is_whole.all()
         task = "regressor" if is_amount else "classifier"
     if y.dtype.kind == "f" or task == "regressor":
         _check_numbers(y, numbers)
     if task == "regressor":
         return task, numbers
     if y.dtype.kind not in "biuf":
-        y = y.astype(str)
+        y = y.astype(str).str.strip()
     if y.nunique() < 2:
         raise ValueError(f"--target: column {y.name!r} has only one value.")
     return task, y.to_numpy()

@@ -84,6 +84,8 @@ ERRORS = {
     "describe good.csv --separator ab": "must be one character, or one of tab, ",
     "describe good.json --separator tab": "--separator is for CSV files",
     "fit no_rows.csv --target b": "has no rows",
+    "describe one.json": "it has no records, such as",
+    "describe cut.jsonl": "line 2 column",
 }
 
 
@@ -99,6 +101,8 @@ def test_errors_are_messages(command, tmp_path, monkeypatch, capsys):
         "good.csv": "a,b\nx,1\n",
         "good.json": '[{"a": 1}]',
         "no_rows.csv": "a,b\n",
+        "one.json": '{"a": 1}',
+        "cut.jsonl": '{"a": 1}\n{"a": 2,,}\n',
     }.items():
         (tmp_path / name).write_text(text)
     assert main(command.split()) == 2

@@ -22,6 +22,7 @@ def target(values):
         ([1.5, 2], [1.5, 2]),
         ([f"{i:,}" for i in range(1000, 1030)], range(1000, 1030)),
         (range(30), range(30)),
+        (range(10**17, 10**17 + 21), np.arange(10**17, 10**17 + 21) * 1.0),
     ],
 )
 def test_numbers(values, numbers):
@@ -37,6 +38,7 @@ def test_numbers(values, numbers):
         (["a", "b"], ["a", "b"]),
         ([True, False], [False, True]),
         ([1.0, 0.0], [0, 1]),
+        (["yes ", "no", "yes"], ["no", "yes"]),
         # Whole numbers are classes under the names that they have in the file.
         (["5%", "6%"], ["5%", "6%"]),
         (["yes", "no"], ["no", "yes"]),
