@@ -12,8 +12,8 @@ from .._core._checked_parameters import is_integer
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._messages import short_repr
 from .._core._named_errors import errors_of_input
+from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._sklearn import (
-    BaseComposition,
     CallbackSupportMixin,
     InvalidParameterError,
     VisualBlock,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ._trainable import Input
 
 
-class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition):
+class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsMixin):
     """Train a mixer of sources, an encoder and a head on y.
 
     A subclass has ``_make_target(y, weights)``, which returns the `BaseTarget` of y,
@@ -66,6 +66,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
     - an ``__init__`` with more parameters or other defaults.
     """
 
+    _named_estimators = "trainable"
     _parameter_constraints: dict = CONSTRAINTS
     _train_options = TRAIN_OPTIONS
     _target_kind = "any"
@@ -490,41 +491,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, BaseComposition)
     def _scalar_mix(self):
         check_is_fitted(self, "net_")
         return self.net_.module_.mixer.scalar_mix()
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, and the parameters of the trainable sources.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Include ``trainable__parameter`` of a single trainable source, and
-            ``name__parameter`` of named ones.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        return self._get_params("trainable", deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, also of trainable sources.
-
-        A fitted net does not change before the next fit. The name of a named source
-        replaces it, as the name of a step does in a Pipeline.
-
-        Parameters
-        ----------
-        **params : dict
-            By the names that `get_params` returns.
-
-        Returns
-        -------
-        estimator instance
-            The estimator.
-        """
-        self._set_params("trainable", **params)
-        return self
 
     def _net_parts(self):
         """Return the net as plain values and tensors, for a saved file."""

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
-from .._core._sklearn import BaseComposition, HasMethods, check_sample_weight
+from .._core._named_estimators import NamedEstimatorsMixin
+from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._pipelines import flat_steps
 from ..pooling import Pooling
@@ -59,7 +60,7 @@ class Member(NamedTuple):
 
 
 class _BaseStacked(
-    SequencesInputMixin, MetaEstimatorMixin, TransformerMixin, BaseComposition
+    SequencesInputMixin, MetaEstimatorMixin, TransformerMixin, NamedEstimatorsMixin
 ):
     """Fit a model per source and learn the weights of their sum.
 
@@ -69,6 +70,7 @@ class _BaseStacked(
     and ``_column_labels()``.
     """
 
+    _named_estimators = "models"
     _parameter_constraints: dict = {
         # A list gets an error that says where it belongs.
         "estimator": [HasMethods(["fit"]), list, tuple, None],
@@ -98,37 +100,6 @@ class _BaseStacked(
         self.cv = cv
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, and the parameters of the models in `models`.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Include the models by name, and their parameters as ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Parameter values by name.
-        """
-        return self._get_params("models", deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, also of the models in `models`, or replace a model by name.
-
-        Parameters
-        ----------
-        **params : dict
-            By the names that `get_params` returns.
-
-        Returns
-        -------
-        estimator instance
-            The estimator.
-        """
-        self._set_params("models", **params)
-        return self
 
     # The estimators validate their own parameters.
     @fit_context(prefer_skip_nested_validation=False)

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
-from .._core._sklearn import BaseComposition, VisualBlock, print_elapsed_time
+from .._core._named_estimators import NamedEstimatorsMixin
+from .._core._sklearn import VisualBlock, print_elapsed_time
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
@@ -117,7 +118,7 @@ def _check_same_tokens(name, source, embedded, tokens):
         )
 
 
-class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, BaseComposition):
+class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixin):
     """Embed the same token sequences with several sources.
 
     The input is split into tokens once, every source embeds these tokens, and the
@@ -191,6 +192,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, BaseComposition):
     {'function': 1}
     """
 
+    _named_estimators = "sources"
     _parameter_constraints: dict = {
         "sources": [list],
         "active": [str, list, tuple, np.ndarray, None],
@@ -213,39 +215,6 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, BaseComposition):
         self.missing = missing
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the union and of its sources.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Include the parameters of the sources, as ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Parameter values by name.
-        """
-        return self._get_params("sources", deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters of the union or of a source, or replace a source.
-
-        A replaced source keeps its name and position.
-
-        Parameters
-        ----------
-        **params : dict
-            ``active=("w2v",)``, ``w2v="drop"`` or ``w2v__vector_size=50``.
-
-        Returns
-        -------
-        estimator instance
-            The union.
-        """
-        self._set_params("sources", **params)
-        return self
 
     # Nested estimators validate their own parameters.
     @fit_context(prefer_skip_nested_validation=False)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from .._core._checked_parameters import CheckedParametersMixin
-from .._core._sklearn import BaseComposition
+from .._core._named_estimators import NamedEstimatorsMixin
 from ..sources import make_embedding_union
 
 if TYPE_CHECKING:
@@ -22,41 +22,11 @@ def named_sources(sources: Sequence[Any] | None) -> Any:
     return make_embedding_union(*sources).sources
 
 
-class NamedSourcesMixin(CheckedParametersMixin, BaseComposition):
+class NamedSourcesMixin(CheckedParametersMixin, NamedEstimatorsMixin):
     """Get and set the parameters of named `sources`."""
 
     sources: Sequence[Any] | None
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, and the parameters of named sources.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include the sources and their parameters, as
-            ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        return self._get_params("_named_sources", deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, sources or parameters of sources.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name, such as ``minilm__layers``.
-
-        Returns
-        -------
-        estimator instance
-            The estimator itself.
-        """
-        return self._set_params("_named_sources", **params)
+    _named_estimators = "_named_sources"
 
     @property
     def _named_sources(self):
