@@ -81,6 +81,20 @@ def check_same_names(step, X):
         )
 
 
+def unique_names(names):
+    """Return names as an array, with underscores after those that others have.
+
+    >>> unique_names(["a", "b", "a"]).tolist()
+    ['a', 'b', 'a_']
+    """
+    unique = {}
+    for name in names:
+        while name in unique:
+            name += "_"
+        unique[name] = None
+    return np.array([*unique], dtype=object)
+
+
 def check_names(names):
     """Raise a ValueError unless there are column names, without duplicates."""
     names = list(names)

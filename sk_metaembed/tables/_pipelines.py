@@ -105,9 +105,7 @@ def make_text_pipeline(
         )
         return Pipeline([("encoder", encoder), ("model", estimator)])
     kind = StackedMetaClassifier if estimator == "classifier" else StackedMetaRegressor
-    steps: list[tuple[str, Any]] = [
-        ("tokens", Tokenizer(punctuation=True, missing="empty"))
-    ]
+    steps: list[Any] = [("tokens", Tokenizer(punctuation=True, missing="empty"))]
     if sources:
         union = EmbeddingUnion(named_sources(sources), n_jobs=n_jobs)
         steps.append(("sources", union))
@@ -190,17 +188,13 @@ def make_table_pipeline(
     is_number = estimator == "regressor" or (
         not isinstance(estimator, str) and is_regressor(estimator)
     )
-    steps: list[tuple[str, Any]] = [
-        (
-            "table",
-            TableEncoder(
-                sources,
-                target_type="continuous" if is_number else "auto",
-                n_jobs=n_jobs,
-                random_state=random_state,
-            ),
-        )
-    ]
+    encoder = TableEncoder(
+        sources,
+        target_type="continuous" if is_number else "auto",
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    steps: list[Any] = [("table", encoder)]
     if isinstance(estimator, str):
         kind = TableClassifier if estimator == "classifier" else TableRegressor
         model = kind(n_jobs=n_jobs, verbose=verbose, random_state=random_state)

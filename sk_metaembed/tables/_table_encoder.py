@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
-from .._core._frames import record_names
+from .._core._frames import record_names, unique_names
 from .._core._messages import plural
 from .._core._sklearn import (
     CallbackSupportMixin,
@@ -302,10 +303,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             of categories, parts of dates, units of numbers inside strings.
         """
         check_is_fitted(self)
-        names = []
-        for encoder in self._encoders:
-            names += encoder.feature_names(self._target_names)
-        return np.array(names, dtype=object)
+        names = [e.feature_names(self._target_names) for e in self._encoders]
+        return unique_names(chain(*names))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

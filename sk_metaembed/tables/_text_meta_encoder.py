@@ -13,7 +13,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._frames import check_names, check_same_names, record_names
+from .._core._frames import (
+    check_names,
+    check_same_names,
+    record_names,
+    unique_names,
+)
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, Interval, StrOptions
 from .._core._targets import check_target
@@ -291,10 +296,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         check_is_fitted(self)
         names = []
         for column, encoder in self.encoders_.items():
-            own = _output_names(encoder)
-            own += [_indicator_name(own)] * self._indicates[column]
+            own = _output_names(encoder) + ["missing"] * self._indicates[column]
             names += [f"{column}__{name}" if column else name for name in own]
-        return np.array(names, dtype=object)
+        return unique_names(names)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -459,11 +463,3 @@ def _output_names(encoder):
     if hasattr(encoder, "steps"):
         return encoder.get_feature_names_out().tolist()
     return [value or "empty" for value in encoder.categories_[0]]
-
-
-def _indicator_name(names):
-    """Return "missing", with underscores until no value of the column is named so."""
-    name = "missing"
-    while name in names:
-        name += "_"
-    return name

@@ -56,3 +56,9 @@ def test_a_pipeline_of_columns_named_by_dates(tmp_path):
     model = make_table_pipeline("regressor").fit(X, y)
     again = load(save(model, tmp_path / "model.skm"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_outputs_have_distinct_names():
+    X = pd.DataFrame({"a": ["u", "v"] * 6, "a__u": np.arange(12.0)})
+    encoder = TableEncoder().set_output(transform="polars").fit(X)
+    assert encoder.transform(X).columns == ["a__u", "a__v", "a__u_"]
