@@ -59,9 +59,7 @@ except ModuleNotFoundError:  # before 1.9
         return method
 
 
-def check_sample_weight(
-    sample_weight, X, *, dtype=np.float64, ensure_non_negative=False
-):
+def check_sample_weight(sample_weight, X):
     """Return weights, one per row of X, or raise a ValueError that names the row.
 
     None gives each row the weight 1. As scikit-learn's function of this name, whose
@@ -69,9 +67,9 @@ def check_sample_weight(
     """
     n_rows = len(X)
     if sample_weight is None:
-        return np.ones(n_rows, dtype=dtype)
+        return np.ones(n_rows)
     try:
-        weights = np.array(sample_weight, dtype=dtype)
+        weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             "sample_weight must have a number per row, got "
@@ -84,15 +82,12 @@ def check_sample_weight(
             f"sample_weight must have a number for each of the {n_rows} rows of X, got "
             f"shape {weights.shape}."
         )
-    is_valid = np.isfinite(weights)
-    if ensure_non_negative:
-        is_valid &= weights >= 0
+    is_valid = np.isfinite(weights) & (weights >= 0)
     if not is_valid.all():
         row = int(is_valid.argmin())
-        least = " of 0 or more" if ensure_non_negative else ""
         raise ValueError(
-            f"sample_weight must be finite numbers{least}, got {weights[row]} at row "
-            f"{row}."
+            f"sample_weight must be finite numbers of 0 or more, got {weights[row]} at "
+            f"row {row}."
         )
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")

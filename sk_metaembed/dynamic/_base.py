@@ -537,9 +537,7 @@ def checked_weights(sample_weight, X):
             "Found array with 0 sample(s): at least one sequence is needed to learn "
             "from."
         )
-    return check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
+    return check_sample_weight(sample_weight, X)
 
 
 def check_sizes(sizes, name, *, may_be_empty=False):

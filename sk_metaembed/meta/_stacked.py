@@ -239,9 +239,7 @@ class _BaseStacked(
         rows, groups = StackRows(X), check_groups(groups, len(X))
         kept, cv = np.arange(len(X)), self.cv
         if sample_weight is not None:
-            sample_weight = check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = check_sample_weight(sample_weight, X)
             kept = np.flatnonzero(sample_weight)
         if len(kept) < len(X):
             y = check_target(y, len(X))  # an array, whose rows can be taken

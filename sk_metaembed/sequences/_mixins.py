@@ -330,7 +330,7 @@ class TaggerMixin:
         predicted = read_tags(self.predict(X), tokens, name="the prediction")
         if tokens.n_tokens == 0:
             return 1.0
-        weights = check_sample_weight(sample_weight, tokens, dtype=np.float64)
+        weights = check_sample_weight(sample_weight, tokens)
         weights = np.repeat(weights, tokens.lengths)
         hits = true.types[true.codes] == predicted.types[predicted.codes]
         return float(hits @ weights / weights.sum()) if weights.any() else 1.0

@@ -230,11 +230,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
                 )
         rng = check_random_state(self.random_state)
         targets, self._target_names = read_targets(y, n_rows, self.target_type)
-        weights = np.ones(n_rows)
-        if sample_weight is not None:
-            weights = check_sample_weight(
-                sample_weight, weights, dtype=np.float64, ensure_non_negative=True
-            )
+        weights = check_sample_weight(sample_weight, range(n_rows))
         groups = check_groups(groups, n_rows)
         if n_rows < _FEWEST_ROWS:
             targets = None

@@ -89,9 +89,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         )
         weights, group_of = sample_weight, check_groups(groups, len(table))
         if weights is not None:
-            weights = check_sample_weight(
-                weights, table, dtype=np.float64, ensure_non_negative=True
-            )
+            weights = check_sample_weight(weights, table)
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
             y = check_target(y, len(table))[kept]

@@ -203,7 +203,9 @@ def test_numbers_of_any_frame(name):
 
 DATE_FRAMES = {
     "pandas": pd.Series(pd.to_datetime(["2019-03-05 14:00", None])),
-    "time zone": pd.Series(ZONED := pd.to_datetime(["2019-03-05T23:00+09:00", None])),
+    "time zone": pd.Series(
+        ZONED := pd.to_datetime(["2019-03-05 14:00Z", None]).tz_convert("Asia/Tokyo")
+    ),
     "time zone in objects": pd.Series(ZONED, dtype=object),
     "time zone in polars": pl.from_pandas(pd.Series(ZONED)),
     "time zone in arrow": pd.Series(ZONED, dtype="timestamp[us, Asia/Tokyo][pyarrow]"),
