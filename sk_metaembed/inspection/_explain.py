@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -161,6 +162,11 @@ def explain(
     """
     if method not in _METHODS:
         raise ValueError(f"method must be one of {_METHODS}, got {method!r}.")
+    if isinstance(background, Sized) and not len(background):
+        raise ValueError(
+            "background has no rows. Pass some, such as a hundred training rows, or "
+            "leave it out."
+        )
     unwrap_fitted(estimator)  # raises if a search has not refitted
     while hasattr(estimator, "best_estimator_"):
         estimator = estimator.best_estimator_

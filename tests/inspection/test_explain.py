@@ -537,6 +537,7 @@ def test_errors_name_the_remedy():
     fails(ValueError, r"'d' is not one of the classes \['a', 'b'", target="d")
     fails(ValueError, "method must be one of", method="shap")
     fails(ValueError, "0 sample", X=[])
+    fails(ValueError, "background has no rows. Pass some", background=[])
     fails(TypeError, "single", X="one text")
     fails(TypeError, "classifier or regressor", classes[:3])
     pairs = SequencePairs(Tokenizer().transform(["a", "b"]))
