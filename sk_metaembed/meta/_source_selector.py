@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import HasMethods, Interval, StrOptions
 from .._core._targets import (
+    check_groups,
     check_target,
     no_warning_of_rare_classes,
     warn_of_rare_classes,
@@ -76,10 +77,10 @@ class SourceSelector(
         too: use them in a search over `source_subsets`.
     cv : int, cross-validation generator or an iterable, default=5
         Splitting of the training data, as in `sklearn.model_selection.check_cv`:
-        stratified for classifiers, and never shuffled if it is an int. With an int,
-        rows of rare classes are in every training part and not scored, and a warning
-        names these classes: with at most 10 rows, and at most a tenth of the rows of
-        the largest class.
+        stratified for classifiers, and never shuffled if it is an int. All candidates
+        are scored on the same folds. With an int, rows of rare classes are in every
+        training part and not scored, and a warning names these classes: with at most 10
+        rows, and at most a tenth of the rows of the largest class.
     n_jobs : int, default=None
         Number of folds fitted in parallel, in processes.
 
@@ -202,7 +203,12 @@ class SourceSelector(
     # The estimator validates its own parameters.
     @fit_context(prefer_skip_nested_validation=False)
     @rollback_on_error
-    def fit(self, X: EmbeddedSequences, y: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: EmbeddedSequences,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Select the sources.
 
         A clone of the estimator is fitted per fold and evaluated subset. No clone is
@@ -214,6 +220,9 @@ class SourceSelector(
             The training data, with the blocks of all sources.
         y : array-like of shape (n_sequences,), default=None
             Labels. May be None if neither the estimator nor the scorer needs them.
+        groups : array-like of shape (n_sequences,), default=None
+            Rows of one group are in one fold, if `cv` is an int or a splitter of
+            groups.
 
         Returns
         -------
@@ -235,7 +244,7 @@ class SourceSelector(
             selected = set(names[mask])
             return [block for block in X.names if group[block] in selected]
 
-        cv = self._division(y)
+        cv = self._division(len(X), y, check_groups(groups, len(X)))
         self.support_, self.history_ = self._search(
             names, n_steps, lambda mask: self._scores(X.select(blocks_of(mask)), y, cv)
         )
@@ -406,23 +415,28 @@ class SourceSelector(
                 error_score="raise",
             )
 
-    def _division(self, y):
-        """Return the splitter, or folds that do not hold out rare classes."""
-        from sklearn.model_selection import StratifiedKFold, check_cv
+    def _division(self, n_rows, y, groups):
+        """Return (train, test) pairs, the same for all candidates.
 
-        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        if not (
-            isinstance(self.cv, Integral | None) and isinstance(cv, StratifiedKFold)
-        ):
-            return cv
-        labels = check_target(y)
-        is_rare = np.isin(labels, warn_of_rare_classes(labels))
-        if not is_rare.any():
-            return cv
-        rare, common = np.flatnonzero(is_rare), np.flatnonzero(~is_rare)
+        With an int as `cv`, rows of rare classes are not held out.
+        """
+        from sklearn import model_selection as sk
+
+        rows = common = np.arange(n_rows)
+        cv = sk.check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        if isinstance(self.cv, Integral | None):
+            is_stratified = isinstance(cv, sk.StratifiedKFold)
+            if is_stratified:
+                y = check_target(y, n_rows)
+                common = np.flatnonzero(~np.isin(y, warn_of_rare_classes(y)))
+                y = y[common]
+            if groups is not None:
+                kind = sk.StratifiedGroupKFold if is_stratified else sk.GroupKFold
+                cv, groups = kind(cv.get_n_splits()), groups[common]
+        rare = np.setdiff1d(rows, common)
         return [
             (np.sort(np.concatenate([rare, common[train]])), common[test])
-            for train, test in cv.split(common, labels[common])
+            for train, test in cv.split(common, y, groups)
         ]
 
 

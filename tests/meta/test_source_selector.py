@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -151,6 +152,39 @@ def test_nan_scores_are_the_lowest():
     assert SourceSelector(end(), **options).fit(X, y).sources_ == ["dim"]
     with pytest.raises(ValueError, match="scores of all candidate sources are NaN"):
         SourceSelector(end(), scoring=lambda *args: np.nan).fit(X, y)
+
+
+def test_candidates_are_scored_on_the_same_folds():
+    X, y = planted()
+    seen = []
+
+    def score(model, X, y):
+        seen.append(X.tokens.to_list())
+        return 0.0
+
+    cv = KFold(2, shuffle=True)
+    SourceSelector(end(), cv=cv, scoring=score, n_sources_to_select=1).fit(X, y)
+    assert len(seen) == 2 * len(NAMES)
+    assert all(rows == seen[i % 2] for i, rows in enumerate(seen))
+
+
+@pytest.mark.parametrize(
+    ("last", "cv"), [(None, 3), (None, GroupKFold(3)), (LinearRegression(), 3)]
+)
+def test_groups_are_in_one_fold(last, cv):
+    X, y = planted()
+    groups, seen = [f"text{i // 4}" for i in range(N)], []
+    of_word = {f"word{i}": group for i, group in enumerate(groups)}
+
+    def score(model, X, y):
+        seen.append([of_word[word] for (word,) in X.tokens])
+        return 0.0
+
+    step = SourceSelector(end(last), cv=cv, scoring=score, n_sources_to_select=1)
+    step.fit(X, y, groups=groups)
+    assert sum(len(set(rows)) for rows in seen[:3]) == len(set(groups))
+    with pytest.raises(ValueError, match="groups has shape"):
+        step.fit(X, y, groups=[1, 2])
 
 
 def test_a_mistyped_label_is_not_scored():
