@@ -83,7 +83,8 @@ def _read_csv(path, separator=None, **options):
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
     with _open(path) as file:
-        _check_rows(csv_rows(file, separator), separator)
+        codes = _check_rows(csv_rows(file, separator), separator)
+    options = {"dtype": dict.fromkeys(codes, str)} | options
     with _open(path) as file:
         return pd.read_csv(
             file,
@@ -161,8 +162,9 @@ def find_separator(lines):
 
 
 def _check_rows(rows, separator):
-    """Raise a ValueError for a repeated name, or a row that is longer than the header.
+    """Return the names of columns that have digits after a leading zero, as "007".
 
+    Raises a ValueError for a repeated name, or a row that is longer than the header.
     Warns of rows that are shorter. pandas takes the first fields of longer rows for an
     index, or drops the last ones.
     """
@@ -170,8 +172,10 @@ def _check_rows(rows, separator):
     if header is None:
         raise ValueError("it is empty")
     _check_names([name for name in header if name])  # pandas renames repeated ones
-    short = []
+    short, codes = [], set()
     for line, fields in rows:
+        pairs = zip(header, fields, strict=False)
+        codes |= {n for n, f in pairs if f[:1] == "0" and f[1:2].isdecimal() and n}
         if len(fields) > len(header):
             raise ValueError(
                 f"line {line} has {plural(len(fields), 'field')}, but the header has "
@@ -186,6 +190,7 @@ def _check_rows(rows, separator):
             "fields than the header. Their last columns are missing values.",
             stacklevel=2,
         )
+    return codes
 
 
 def _check_names(names):

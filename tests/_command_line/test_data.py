@@ -84,7 +84,8 @@ def test_codes_and_identifiers_stay_as_they_are_written(suffix, tmp_path, monkey
         "sk_metaembed._command_line._commands.make_table_pipeline", quick_pipeline
     )
     codes = ["007", "A1", "B2", "C3"] * 12
-    table = pd.DataFrame({"code": codes, "y": [c == "007" for c in codes]})
+    y = ["01" if code == "007" else "02" for code in codes]
+    table = pd.DataFrame({"code": codes, "y": y})
     ids = ["00123", "NA", "1e5", ""] if suffix == "csv" else [123, None, 2, 4]
     new = pd.DataFrame({"key": ids, "code": ["007"] * 4}, dtype=object)
     for name, frame in (("t", table), ("new", new)):
@@ -98,4 +99,4 @@ def test_codes_and_identifiers_stay_as_they_are_written(suffix, tmp_path, monkey
     lines = (tmp_path / "new.predictions.csv").read_text().splitlines()[1:]
     written = ["" if i is None else str(i) for i in ids]
     assert [line.partition(",")[0].strip('"') for line in lines] == written
-    assert [line.split(",")[1] for line in lines] == ["True"] * 4
+    assert [line.split(",")[1] for line in lines] == ["01"] * 4
