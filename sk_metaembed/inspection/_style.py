@@ -17,22 +17,17 @@ _MARKERS = ("o", "^", "s", "D", "P", "v", "X")
 
 def bar_style(number):
     """Return the color and hatch of bar group `number`."""
-    return {
-        "color": _COLORS[number % len(_COLORS)],
-        "hatch": _HATCHES[number % len(_HATCHES)],
-        "edgecolor": "black",
-        "linewidth": 0.6,
-    }
+    return {**_style(number), "hatch": _HATCHES[number % len(_HATCHES)]}
 
 
 def point_style(number):
     """Return the color and marker of point group `number`."""
-    return {
-        "color": _COLORS[number % len(_COLORS)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "edgecolor": "black",
-        "linewidth": 0.6,
-    }
+    return {**_style(number), "marker": _MARKERS[number % len(_MARKERS)]}
+
+
+def _style(number):
+    color = _COLORS[number % len(_COLORS)]
+    return {"color": color, "edgecolor": "black", "linewidth": 0.6}
 
 
 def shorten(text, length):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core._named_errors import NamedErrorsMixin
 from ..sequences import TokenSequences
-from ..sequences._api import display_word
+from ..sequences._api import display_word, token_columns
 from ._attention import dominant_source, find_attention_step, has_pairs, weight_columns
 from ._words_html import (
     SYMBOLS,
@@ -17,7 +17,6 @@ from ._words_html import (
     html_table,
     paragraph,
     shaded,
-    token_columns,
     write_page,
 )
 

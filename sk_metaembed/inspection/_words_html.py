@@ -3,8 +3,6 @@
 from html import escape
 from pathlib import Path
 
-import numpy as np
-
 from ._style import point_style
 
 SYMBOLS = "●▲■◆✚▼✖"  # as the markers of `point_style`, in the same order
@@ -85,16 +83,6 @@ def html_table(columns, summary=None):
 
 def _cell(value):
     return value if isinstance(value, str) else f"{value:.3g}"
-
-
-def token_columns(tokens):
-    """Return where each token of a TokenSequences is, and the token, as columns."""
-    rows = tokens.segment_ids()
-    return {
-        "sequence": rows,
-        "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
-        "token": tokens.types[tokens.codes],
-    }
 
 
 def blend_with_white(color, strength):

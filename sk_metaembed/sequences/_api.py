@@ -23,7 +23,7 @@ from ._tags import (
     tag_classes,
     tags_to_spans,
 )
-from ._token_sequences import TokenSequences
+from ._token_sequences import TokenSequences, token_columns
 from ._validation import check_cells, count_missing, fill_missing, read_rows
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "rows_of_cells",
     "tag_classes",
     "tags_to_spans",
+    "token_columns",
     "tokens_of",
     "trusted_tokens",
     "word_counts",

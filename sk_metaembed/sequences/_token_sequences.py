@@ -466,3 +466,13 @@ def _check_layout(types, codes, offsets):
             f"Offsets must ascend from 0 to the number of tokens ({len(codes)}), with "
             "one entry more than there are sequences."
         )
+
+
+def token_columns(tokens):
+    """Return where each token of a TokenSequences is, and the token, as columns."""
+    rows = tokens.segment_ids()
+    return {
+        "sequence": rows,
+        "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
+        "token": tokens.types[tokens.codes],
+    }

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._core._ragged import span_index
+from ...sequences._api import token_columns
 from .._batches import BucketLoader, SequenceDataset
 
 # Rows of a type table per forward pass.
@@ -93,17 +94,11 @@ def attention_frame(net, data, names, *, pairs):
             "table. Rename the source, for example in EmbeddingUnion."
         )
     values, level = run_mixer(net, data, 1, len(names))
-    tokens = data.tokens
     if level == "sequence":
-        columns = {"sequence": np.arange(len(tokens))}
+        columns = {"sequence": np.arange(len(data.tokens))}
     else:
-        rows = tokens.segment_ids()
-        columns = {
-            "sequence": rows,
-            "position": np.arange(tokens.n_tokens) - tokens.offsets[:-1][rows],
-            "token": tokens.types[tokens.codes],
-        }
-        values = values[tokens.codes] if level == "type" else values
+        columns = token_columns(data.tokens)
+        values = values[data.tokens.codes] if level == "type" else values
     frame = pd.DataFrame({**columns, **dict(zip(names, values.T, strict=True))})
     if not pairs:
         return frame

@@ -182,7 +182,8 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
     A pickle of the fitted estimator contains the trained weights; other weights are
     read from the model's folder.
     ``trained_[name].save(folder)`` writes the whole model in the format of
-    transformers, for `TransformerEmbedding` and other libraries.
+    transformers, for `TransformerEmbedding` and other libraries. The files contain
+    neither pooling nor prompt: pass the `output` and the `prompt` of the training.
 
     An estimator calls one method of a trainable source, ``prepare(tokens)``, so other
     networks can be trained in the same way: see `sk_metaembed.sources.trainable`.
