@@ -43,8 +43,9 @@ class FunctionEmbedding(BaseEmbedding):
         - ``level="token"``: takes sequences likewise, returns one array of shape
           (n_tokens of the sequence, dim) per sequence.
 
-        A result of None means that the entry has no vector: its rows are zero and
-        unknown. To pickle the source, use a function defined in a module.
+        An array of (n, dim) may be sparse, or a DataFrame. A result of None means that
+        the entry has no vector: its rows are zero and unknown. To pickle the source,
+        use a function defined in a module.
     level : {"type", "token", "sequence"}, default="type"
         Unit that a row of vectors represents. At "type" each distinct token is embedded
         once, regardless of context.
@@ -270,6 +271,10 @@ class FunctionEmbedding(BaseEmbedding):
         """Return the checked results of one call."""
         entries = [self._entry(sentence) for sentence in sentences]
         results = self.func(entries)
+        # Sparse matrices have no length, and data frames are iterated by column.
+        for method in ("toarray", "to_numpy"):
+            if hasattr(results, method):
+                results = getattr(results, method)()
         if not hasattr(results, "__len__") or len(results) != len(entries):
             sized = hasattr(results, "__len__")
             received = len(results) if sized else type(results).__name__

@@ -1,5 +1,8 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from sk_metaembed import FunctionEmbedding
 
@@ -115,6 +118,16 @@ def test_nothing_known_in_fit():
 def test_faulty_results_are_named(func, error, message):
     with pytest.raises(error, match=f"(?s){message}"):
         FunctionEmbedding(func).fit(TEXTS)
+
+
+@pytest.mark.parametrize("kind", [csr_array, pd.DataFrame, pl.DataFrame])
+def test_matrices_of_other_libraries(kind):
+    def lengths(texts):
+        return kind(np.array([[len(text), text.count("a")] for text in texts]))
+
+    source = FunctionEmbedding(lengths, level="sequence", as_text=True)
+    values = source.fit_transform(["a", "bad", ""]).blocks[0].values
+    np.testing.assert_array_equal(values, [[1, 1], [3, 1], [0, 0]])
 
 
 def test_dimension_is_bound_by_fit():
