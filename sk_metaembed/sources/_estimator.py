@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.utils import check_consistent_length
 
 from .._core._sklearn import HasMethods, safe_indexing
 from ..sequences import EmbeddedSequences
@@ -118,8 +119,7 @@ class EstimatorEmbedding(BaseEmbedding):
         filled, data = self._input(tokens)
         if not len(filled):
             raise no_tokens_error(len(tokens), tokens.texts)
-        if y is not None and len(filled) < len(tokens):
-            y = safe_indexing(y, filled)
+        y = targets_of(y, filled, len(tokens))
         self.estimator_ = self._call(clone(self.estimator).fit, data, y)
         self._dim = None
 
@@ -154,6 +154,12 @@ class EstimatorEmbedding(BaseEmbedding):
         remedy = "Set as_text=True if it takes texts as str, as TfidfVectorizer does."
         with explained_token_errors(self.estimator, what, remedy):
             return method(data, *args)
+
+
+def targets_of(y, rows, n_rows):
+    """Return the targets of some of all rows, None for None, or raise."""
+    check_consistent_length(range(n_rows), y)
+    return y if y is None or len(rows) == n_rows else safe_indexing(y, rows)
 
 
 def as_dense_rows(output, n_rows):

@@ -15,6 +15,7 @@ from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
+    DistilledEmbedding,
     EstimatorEmbedding,
     Pooling,
     PretrainedEmbedding,
@@ -133,3 +134,10 @@ def test_columns_may_not_change_after_fit():
     source = EstimatorEmbedding(Giving(lambda X: np.ones((len(X), len(X))))).fit(TEXTS)
     with pytest.raises(ValueError, match="2 columns, but 5 in fit"):
         source.transform(TEXTS[:2])
+
+
+@pytest.mark.parametrize("n", [2, 9])
+def test_as_many_targets_as_rows_are_needed_also_with_empty_rows(n):
+    for source in (EstimatorEmbedding(Giving(len)), DistilledEmbedding(Giving(len))):
+        with pytest.raises(ValueError, match=rf"numbers of samples: \[3, {n}\]"):
+            source.fit(["good film", "", "bad"], [1] * n)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._named_errors import errors_of_input
-from ..._core._sklearn import HasMethods, Interval, safe_indexing
+from ..._core._sklearn import HasMethods, Interval
 from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
 from ...sequences._api import (
     Ngrams,
@@ -21,7 +21,7 @@ from ...sequences._api import (
     ngram_weights,
 )
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
-from .._estimator import as_dense_rows
+from .._estimator import as_dense_rows, targets_of
 from ..contextual._sentences import equal_sequences
 
 if TYPE_CHECKING:
@@ -285,9 +285,7 @@ class DistilledEmbedding(BaseEmbedding):
         filled = np.flatnonzero(tokens.lengths)
         if not len(filled):
             raise no_tokens_error(len(tokens), tokens.texts)
-        n_rows, tokens = len(tokens), tokens[filled]
-        if y is not None and len(filled) < n_rows:
-            y = safe_indexing(y, filled)
+        y, tokens = targets_of(y, filled, len(tokens)), tokens[filled]
         with _explained_errors(self.teacher, "teacher"):
             teacher = clone(self.teacher).fit(tokens, y)
         with _explained_errors(self.base, "base"):
