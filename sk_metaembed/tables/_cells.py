@@ -176,8 +176,8 @@ def _other(cell, row, name):
         return _text(cell) if is_number else str(cell).strip() or None
     raise TypeError(
         f"row {row} of the column {name!r} is {short_repr(cell)}. Allowed are str, "
-        "numbers, dates and lists of str; expand other cells into columns, or drop "
-        "the column."
+        "numbers, dates and lists of str; decode bytes, expand other cells into "
+        "columns, or drop the column."
     )
 
 
