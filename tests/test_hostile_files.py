@@ -1,9 +1,6 @@
 """Files from elsewhere, without vectors: tagged text, HDF5, archives, cache entries."""
 
-import bz2
 import contextlib
-import gzip
-import lzma
 import os
 import subprocess
 import zipfile
@@ -23,7 +20,6 @@ from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
 MIB = 1 << 20
-PACKERS = {"gz": gzip, "bz2": bz2, "xz": lzma}
 
 
 @pytest.fixture(scope="module")

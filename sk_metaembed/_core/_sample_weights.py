@@ -16,7 +16,9 @@ def weight_params(model, sample_weight):
         last = last.steps[-1][1]
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
-            f"sample_weight was passed, but {type(last).__name__} does not support it."
+            "sample_weight or class_weight was passed, but "
+            f"{type(last).__name__} does not support it. Leave out this estimator, or "
+            "the weights."
         )
     return fit_params(model, "sample_weight", sample_weight)
 

@@ -617,7 +617,7 @@ class OnlyPredicts(ClassifierMixin, BaseEstimator):
         (
             {"sample_weight": np.ones(60)},
             {"estimator": KNeighborsClassifier()},
-            "KNeighborsClassifier does not support it",
+            "or class_weight was passed, but KNeighborsClassifier does not support it",
         ),
     ],
 )

@@ -51,12 +51,6 @@ def add(nodes, kind, **content):
     return {"ref": len(nodes) - 2}
 
 
-def add_dict(nodes, **items):
-    """Insert a dictionary before the last node; return a reference to it."""
-    content = {"type": "dict", "keys": [*items], "values": [*items.values()]}
-    return add(nodes, "dict", **content, default=None)
-
-
 def set_attribute(nodes, name, value):
     """Set an attribute of the last node, the estimator."""
     content = nodes[-1][1]
