@@ -20,7 +20,7 @@ _BINARIZE = (
     "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
 )
 _NUMBERS = numbers.Real, np.bool_, Decimal
-_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = 1e150  # the square of a larger number, or a sum of squares, is infinite
 # NumPy counts timedelta64 among the integers.
 _TIMES = date, time, timedelta, np.datetime64, np.timedelta64
 
@@ -266,7 +266,7 @@ def _as_array(y):
 def _refuse_gaps(y, names, argument="y"):
     """Raise a ValueError that names the first missing or infinite value."""
     if y.dtype.kind in "fc":
-        absent, infinite = np.isnan(y), np.isinf(y)
+        absent, infinite = np.isnan(y), np.abs(y).astype(np.float64) > _LARGEST
     elif y.dtype.kind in "mM":
         absent, infinite = np.isnat(y), np.zeros(y.shape, dtype=bool)
     elif y.dtype == object:
@@ -277,7 +277,7 @@ def _refuse_gaps(y, names, argument="y"):
         return
     for gaps, what, remedy in (
         (absent, "missing (None, NaN or NaT)", "or label them"),
-        (infinite, "infinite", "or replace infinity by a number"),
+        (infinite, f"infinite or beyond {_LARGEST:g}", "or divide y by a constant"),
     ):
         if gaps.any():
             rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
@@ -289,7 +289,7 @@ def _refuse_gaps(y, names, argument="y"):
 
 
 def _is_infinite(value):
-    """Return whether a value is infinite or beyond the range of float64."""
+    """Return whether a value is infinite, or its square may be."""
     is_real = isinstance(value, numbers.Real | Decimal) and not is_missing(value)
     return is_real and not isinstance(value, _TIMES) and abs(value) > _LARGEST
 

@@ -119,7 +119,10 @@ DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
         (np.ma.masked_array(["a", "b"], [0, 1]), "missing .* at row 1"),
         ([("a", 1), (None, 2)], "missing .* at row 1, column 0, 1 row"),
         (pd.DataFrame({"a": [1, 2], "b": [1, None]}), r"row 1, column 1 \('b'\), 1"),
-        ([1.5, np.inf], "y is infinite at row 1, 1 row in all. Drop .* replace inf"),
+        (
+            [1.5, np.inf],
+            "y is infinite or .* at row 1, 1 row in all. Drop .* or divide",
+        ),
         # Of several types, or of others.
         (["a", 1], "several types: 'a' at row 0, and 1 at row 1. Convert all"),
         ([b"a", b"b"], "type bytes at row 0: b'a'. .* Decode bytes"),
@@ -150,7 +153,8 @@ def test_targets_refused_for_every_kind(y, message):
         (["1", "a"], "numbers", "y must hold numbers, but it has 'a' at row 1. Use a"),
         (["1", "1,5"], "numbers", "has '1,5' at row 1. .* pandas.to_numeric"),
         (["1", "nan"], "numbers", "missing .* at row 1"),
-        ([1, 10**400], "numbers", "infinite at row 1"),
+        ([1, 10**400], "numbers", "infinite or beyond 1e.150 at row 1"),
+        (["1", "1e200"], "numbers", "infinite or beyond 1e.150 at row 1"),
         (pd.DataFrame({"a": [1, 2], "b": ["3", "z"]}), "numbers", r"'z' at .*\('b'\)"),
     ],
 )
