@@ -10,15 +10,3 @@ from ._steps import (
     unwrap_fitted,
 )
 from ._word_lookup import lookup_known, lookup_vectors
-
-__all__ = [
-    "apply_steps",
-    "embedding_input",
-    "find_step",
-    "fitted_steps",
-    "flat_steps",
-    "lookup_known",
-    "lookup_vectors",
-    "replace_steps",
-    "unwrap_fitted",
-]

@@ -8,14 +8,3 @@ from ._stacked import reads_texts
 from ._stacked_decisions import decision_values, refuse_pairs_of_classes
 from ._stacked_rows import equal_rows
 from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
-
-__all__ = [
-    "decision_values",
-    "equal_rows",
-    "predicted",
-    "probabilities",
-    "read_classes",
-    "read_numbers",
-    "reads_texts",
-    "refuse_pairs_of_classes",
-]

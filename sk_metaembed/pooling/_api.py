@@ -1,5 +1,3 @@
 """What other rooms may use of this one, in addition to its public names."""
 
 from ._sequence_blocks import sequence_blocks
-
-__all__ = ["sequence_blocks"]

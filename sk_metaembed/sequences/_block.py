@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .._core._arrays import chunks, immutable, infinite_rows, read_only
 from .._core._immutable import Immutable
 from .._io._temp_memmap import is_temp_memmap
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 LEVELS = ("sequence", "type", "token")
 
@@ -318,3 +315,9 @@ def _check_finite(name, values):
             f"infinity, the first is row {bad[0]}. Replace them, or mark the rows as "
             "unknown (known=False)."
         )
+
+
+# Constructors for arrays that a source has made itself, and gives up: the first checks
+# them, the second does not.
+adopt_block = Block._adopt
+block_of_table = Block._of_table

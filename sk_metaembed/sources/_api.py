@@ -2,5 +2,3 @@
 
 from .transformer._loaded_model import LoadedModel
 from .transformer._loaded_pair import is_pair
-
-__all__ = ["LoadedModel", "is_pair"]

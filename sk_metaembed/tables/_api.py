@@ -4,12 +4,3 @@ from ._cells import read_cells
 from ._column_kinds import column_kind, read_floats
 from ._table_encoder import plain_features, warn_of_unread_values
 from ._table_reader import find_kinds
-
-__all__ = [
-    "column_kind",
-    "find_kinds",
-    "plain_features",
-    "read_cells",
-    "read_floats",
-    "warn_of_unread_values",
-]

@@ -4,12 +4,3 @@ from ._cache import cache_root
 from ._gensim import import_gensim
 from ._store_files import STORE_VERSION
 from ._word_index import find_respelled, ngram_ids, pack
-
-__all__ = [
-    "STORE_VERSION",
-    "cache_root",
-    "find_respelled",
-    "import_gensim",
-    "ngram_ids",
-    "pack",
-]
