@@ -1,7 +1,5 @@
 """Decorators of estimators' methods that keep the methods' types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar

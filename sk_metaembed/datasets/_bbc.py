@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from ._bunch import duplicate_groups, make_bunch
 from ._files import package_folder
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
-
 
 _DESCR = """\
 BBC news

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from ._bunch import make_bunch
 from ._rdatasets import read_docs, read_table
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
 
 
 def load_birds(*, as_frame: bool = True, return_X_y: bool = False) -> Bunch | Any:

@@ -1,7 +1,5 @@
 """The result of a loader: a Bunch with or without frames, or data and target."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.utils import Bunch
 

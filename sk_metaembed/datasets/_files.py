@@ -4,8 +4,6 @@ Archives are unpacked here and not by pooch: only one member is copied, to a fix
 atomically and with a limit on its size.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import math

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from ._bunch import duplicate_groups, make_bunch
 from ._files import check_choice
 from ._rdatasets import read_docs, read_table
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
 
 _PARTS = {
     "train": ("training_data",),

@@ -3,8 +3,6 @@
 Unpickling can run code, so the content of other files is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import pickle

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from .._core._named_errors import names_errors
 from ._bunch import make_bunch
 from ._files import RemoteFile, check_choice, data_file, read_rows, read_score
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
 
 # torchtext publishes the MD5 of the archive, 4eb0065aba063ef77873d3a9c8088811; this is
 # the SHA-256 of the file with that MD5. The first server does not always respond.

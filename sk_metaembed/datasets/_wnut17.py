@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from sklearn.utils import Bunch
 
 from .._core._named_errors import names_errors
 from ._conll import load_conll
 from ._files import RemoteFile, check_choice, data_file
-
-if TYPE_CHECKING:
-    from sklearn.utils import Bunch
 
 _URL = "https://raw.githubusercontent.com/leondz/emerging_entities_17/master"
 # Checksums that Hugging Face's datasets publishes for these URLs.

@@ -1,7 +1,5 @@
 """Parameters of the Dynamic* estimators: their types, constraints and defaults."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, get_args
 

@@ -1,7 +1,5 @@
 """Validation of the input of Dynamic* estimators, and their trainable sources."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens

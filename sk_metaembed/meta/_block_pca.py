@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
@@ -14,9 +14,6 @@ from ..pooling._api import sequence_blocks
 from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import column_signs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class BlockPCA(BlocksTransformer):

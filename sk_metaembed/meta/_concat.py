@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
 from ._base import concatenated_names
 from ._linear import known_to_any, source_rows
 from ._weighted import WeightedMetaEmbedding
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ConcatMetaEmbedding(WeightedMetaEmbedding):

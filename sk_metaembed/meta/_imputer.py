@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_product
@@ -15,9 +16,6 @@ from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import known_matrix, nonzero_matrix, source_rows
 from ._neighbors import mean_prediction, neighbor_fill, shared_counts, shared_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class SourceImputer(BlocksTransformer):

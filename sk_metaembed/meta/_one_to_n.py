@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core._arrays import row_product
 from .._core._sklearn import Interval
@@ -27,9 +28,6 @@ from ._one_to_n_math import (
     start_decoders,
     to_principal_axes,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class OneToNMetaEmbedding(BaseMetaEmbedding):

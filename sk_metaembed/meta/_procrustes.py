@@ -9,9 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 
@@ -27,9 +28,6 @@ from ._linear import (
     source_weights,
 )
 from ._neighbors import neighbor_fill, shared_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Unit vectors minus the mean with smaller entries are rounding errors.
 _MIN_ENTRY = 1e-5

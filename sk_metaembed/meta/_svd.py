@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from .._core._arrays import chunks
@@ -22,10 +23,6 @@ from ._linear import (
     source_rows,
     source_weights,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _ROUNDING = 10 * np.finfo(np.float32).eps  # smaller singular values are rounding errors
 _MIN_SCALE = 1e-36  # quotients by smaller values overflow float32

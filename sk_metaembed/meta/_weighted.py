@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._base import BaseMetaEmbedding
 from ._linear import source_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class WeightedMetaEmbedding(BaseMetaEmbedding):

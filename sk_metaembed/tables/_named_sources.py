@@ -1,15 +1,11 @@
 """Parameters of encoders whose sources may have names."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._named_estimators import NamedEstimatorsMixin
 from ..sources import make_embedding_union
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def named_sources(sources: Sequence[Any] | None) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -30,11 +32,6 @@ from ._string_features import StringFeatures
 from ._table_reader import Table
 from ._targets import fold_numbers, read_targets
 from ._text_meta_encoder import TextMetaEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 _FEWEST_ROWS = 30  # for predictions out of fold
 _NGRAMS = "ngrams"

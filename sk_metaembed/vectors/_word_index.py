@@ -1,7 +1,5 @@
 """Words packed into one UTF-8 buffer, their index from word to row, their n-grams."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

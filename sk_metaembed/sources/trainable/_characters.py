@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,9 +15,6 @@ from ...sequences import TokenSequences
 from ...sequences._api import canonical_words
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _GROUP_SIZE = 256  # words of similar length that the network reads at a time
 _POSITIVE = Interval(Integral, 1, None, closed="left")
