@@ -14,14 +14,14 @@ import csv
 import io
 import os
 import zipfile
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from _data import load_sst2, load_trump_tweets, load_vectors
+from _data import data_path, load_sst2, load_trump_tweets, load_vectors
 from _home_commands import home_commands
 
 from sk_metaembed import (
@@ -272,6 +272,29 @@ def _pairs(fetch):
     return texts, [*y, *y_test], len(X)
 
 
+def _table_texts(name, text, label):
+    """Return the texts of a column, and the first parts of labels, if in 100 rows."""
+    table = pd.read_csv(data_path("tables", f"{name}.csv.gz"))
+    labels = table[label].astype(str).str.split(",| - | / ", regex=True).str[0]
+    is_frequent = labels.map(labels.value_counts()) >= 100
+    kept = is_frequent & table[text].notna() & table[label].notna()
+    table, labels = table[kept].reset_index(drop=True), labels[kept]
+    return table[text].astype(str).tolist(), labels.to_numpy(), None
+
+
+_TABLES = {
+    "netflix": ("netflix", "description", "listed_in"),
+    "apps": ("googleplay", "App", "Category"),
+    "baby-products": ("babies", "title", "category"),
+    "beers": ("beer_ratings", "description", "style"),
+    "noodles": ("ramen2022", "Variety", "Style"),
+    "games": ("vgsales", "Name", "Genre"),
+    "app-ages": ("googleplay", "App", "Content Rating"),
+    "netflix-types": ("netflix", "description", "type"),
+    "restaurants": ("michelin", "Name", "Award"),
+}
+
+
 _READERS = {
     "r8": lambda: _reuters("r8"),
     "r52": lambda: _reuters("r52"),
@@ -290,4 +313,5 @@ _READERS = {
     "devices": _devices,
     "sick": lambda: _pairs(fetch_sick),
     "stsb": lambda: _pairs(fetch_sts_benchmark),
+    **{name: partial(_table_texts, *parts) for name, parts in _TABLES.items()},
 }

@@ -7,8 +7,9 @@ vectors, and the best single source, which cross-validation chooses, end in a
 LogisticRegression whose C is chosen by cross-validation too.
 
 ``--part development`` compares the candidates on whose scores the defaults were chosen;
-``--part evaluation`` compares the default with the baselines, ``--part several`` also
-with the mean of two and four networks. ``--minilm`` adds MiniLM as a fourth source.
+``--part evaluation`` and ``--part tables`` compare the default with the baselines, on
+columns of texts in tables the latter; ``--part several`` also with the mean of two and
+four networks. ``--minilm`` adds MiniLM as a fourth source.
 Results are appended to a file, and not computed again.
 
 Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
@@ -37,6 +38,7 @@ from sk_metaembed import Block, DynamicMetaClassifier, EmbeddingUnion
 SETS = {
     "development": ("rated-tweets", "products", "spam", "commands", "r8"),
     "evaluation": ("sst2", "questions", "headlines", "devices", "food", "birds"),
+    "tables": ("netflix", "apps", "baby-products", "beers", "noodles", "games"),
     "several": ("rated-tweets", "products", "spam", "commands", "sst2", "questions"),
 }
 BASELINES = ("TF-IDF", "best single source", "concatenation")
@@ -61,6 +63,7 @@ CANDIDATES = {
 NETS = {
     "development": CANDIDATES,
     "evaluation": {"DynamicMetaClassifier": {}},
+    "tables": {"DynamicMetaClassifier": {}},
     "several": {"DynamicMetaClassifier": {}, "two nets": {}, "four nets": {}},
 }
 N_NETS = {"two nets": 2, "four nets": 4}
@@ -138,27 +141,37 @@ def compared(data, method, reference="concatenation"):
     """Return the mean difference in points, its 95 % intervals, and p.
 
     The first interval is Student's t over sets, whose scores are means over draws and
-    sizes; it holds for other sets. The second is normal over the test rows of these
-    sets.
+    sizes. The second is a bootstrap over sets and, within them, over test rows.
     """
-    differences, variance = [], 0.0
+    differences = []
     for _, part in data.groupby("set"):
         rows = [
             np.mean([list(map(int, bits)) for bits in own.right], axis=0)
             for own in (part[part.method == m] for m in (method, reference))
         ]
-        difference = 100 * (rows[0] - rows[1])
-        differences.append(difference.mean())
-        variance += difference.var(ddof=1) / len(difference)
-    mean, n_sets = np.mean(differences), len(differences)
-    errors = np.std(differences, ddof=1) / n_sets**0.5, variance**0.5 / n_sets
-    lines = [f"{method} - {reference}: {mean:+.1f}"]
-    for name, error, df in zip(
-        ("sets", "test rows"), errors, (n_sets - 1, 10**6), strict=True
-    ):
-        half, p = t.ppf(0.975, df) * error, 2 * t.sf(abs(mean / error), df)
-        lines += [f"over {name} {mean - half:+.1f} to {mean + half:+.1f}, p = {p:.3f}"]
-    return "; ".join(lines)
+        differences.append(100 * (rows[0] - rows[1]))
+    means = np.array([each.mean() for each in differences])
+    mean, error = means.mean(), means.std(ddof=1) / len(means) ** 0.5
+    half = t.ppf(0.975, len(means) - 1) * error
+    p = 2 * t.sf(abs(mean / error), len(means) - 1)
+    drawn = resampled_means(differences)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    p_drawn = 2 * min((drawn <= 0).mean(), (drawn >= 0).mean())
+    return (
+        f"{method} - {reference}: {mean:+.1f}; over {len(means)} sets "
+        f"{mean - half:+.1f} to {mean + half:+.1f}, p = {p:.3f}; over sets and rows "
+        f"{low:+.1f} to {high:+.1f}, p = {p_drawn:.3f}"
+    )
+
+
+def resampled_means(differences, n_times=4000):
+    """Return means over sets of resampled rows, of sets that are resampled too."""
+    rng, means = np.random.default_rng(0), []
+    for _ in range(n_times):
+        sets = rng.integers(len(differences), size=len(differences))
+        rows = (differences[i] for i in sets)
+        means.append(np.mean([rng.choice(each, len(each)).mean() for each in rows]))
+    return np.array(means)
 
 
 def show(options):
