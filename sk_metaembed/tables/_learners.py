@@ -44,9 +44,11 @@ def boosting(target, random_state):
     kind = HistGradientBoostingClassifier
     if target.kind == "numbers":
         kind = HistGradientBoostingRegressor
-    # Without a penalty, classes of few rows make the leaves' values diverge.
+    # Without a penalty, classes of few rows make the leaves' values diverge. Leaves of
+    # scikit-learn's 20 rows cannot tell the values of a category apart in small tables.
     return kind(
         max_iter=_ROUNDS,
+        min_samples_leaf=5,
         l2_regularization=1.0,
         early_stopping=False,
         random_state=random_state,

@@ -130,6 +130,12 @@ def test_few_rows(n_rows, n_classes):
     assert np.isfinite(numbers.predict(X)).all()
 
 
+def test_boosting_tells_the_values_of_a_category_apart_in_a_small_table():
+    code = np.arange(240) % 16
+    X, y = np.eye(16)[code], np.random.default_rng(0).normal(size=16)[code]
+    assert TableRegressor(["boosting"], random_state=0).fit(X, y).score(X, y) > 0.99
+
+
 def test_learners_are_named_or_replaced(fitted):
     X, y, value, *_ = fitted
     filled = np.nan_to_num(X)
