@@ -44,10 +44,7 @@ def _encode_items(value):
 
 
 def _decode_items(kind):
-    def decode(items):
-        return kind(items)
-
-    return decode
+    return lambda items: kind(items)
 
 
 _DICTS = {kind.__name__: kind for kind in (dict, OrderedDict, defaultdict, Bunch)}
@@ -70,10 +67,7 @@ def _encode_bytes(value):
 
 
 def _decode_bytes(kind):
-    def decode(data):
-        return kind(data.astype(np.uint8, casting="no"))
-
-    return decode
+    return lambda data: kind(data.astype(np.uint8, casting="no"))
 
 
 def _decode_slice(start, stop, step):
@@ -88,18 +82,14 @@ def _encode_path(value):
     return {"text": os.fspath(value)}
 
 
-def _decode_path(text):
-    return Path(text)
-
-
 def _decode_zoned(text):
     from pandas import DatetimeTZDtype
 
     return DatetimeTZDtype.construct_from_string(text)
 
 
-def _decode_text(text):
-    return np.str_(text)
+def _decode_text(kind):
+    return lambda text: kind(text)
 
 
 def dtype_text(dtype):
@@ -217,8 +207,8 @@ CODECS: dict[str, tuple[Any, ...]] = {
     "bytes": ([bytes], _encode_bytes, _decode_bytes(bytes)),
     "bytearray": ([bytearray], _encode_bytes, _decode_bytes(bytearray)),
     "slice": ([slice], attributes("start", "stop", "step"), _decode_slice),
-    "path": (instance_of(os.PathLike), _encode_path, _decode_path),
-    "text": ([np.str_], _encode_text, _decode_text),
+    "path": (instance_of(os.PathLike), _encode_path, _decode_text(Path)),
+    "text": ([np.str_], _encode_text, _decode_text(np.str_)),
     "dtype": (instance_of(np.dtype), _encode_dtype, decode_dtype),
     "objects": ([np.ndarray], _encode_objects, _decode_objects, "shape", "items"),
     "masked array": ([np.ma.MaskedArray], attributes("data", "mask"), _decode_masked),
