@@ -93,8 +93,7 @@ def train_contrastively(
     table = input_table(module.network)
     if table is not None:
         table.requires_grad_(False)
-    weights = list(module.trained_parameters().values())
-    optimizer = torch.optim.Adam(weights, lr=lr)
+    optimizer = torch.optim.Adam(module.trained_parameters().values(), lr=lr)
     batches = balanced_batches(labels, batch_size, rng)
     losses = []
     module.eval()  # with dropout, as many steps separate the classes less

@@ -75,7 +75,9 @@ def _weights(modules, number, device):
 def _built(step, weights, device):
     """Return the function of a step, which maps vectors of texts."""
     if step["kind"] == "Dense":
-        return _Dense(step, weights, device)
+        activation = _activation(step["activation"], weights).to(device)
+        options = {"activation": activation, "adds_input": step["use_residual"]}
+        return partial(_dense, weights=weights, **options)
     if step["kind"] == "Normalize":
         return partial(functional.normalize, dim=-1)
     weight, bias = weights["norm.weight"], weights["norm.bias"]
@@ -83,23 +85,13 @@ def _built(step, weights, device):
     return partial(functional.layer_norm, **options)
 
 
-class _Dense:
-    """A linear map with an activation, and optionally its input added."""
-
-    def __init__(self, step, weights, device):
-        self.weight, self.bias = weights["linear.weight"], weights.get("linear.bias")
-        self.activation = _activation(step["activation"], weights).to(device)
-        self.residual = weights.get("residual.weight")
-        self.adds_input = step["use_residual"]
-
-    def __call__(self, x):
-        out = functional.linear(x, self.weight, self.bias)
-        out = self.activation(out)
-        if not self.adds_input:
-            return out
-        return out + (
-            x if self.residual is None else functional.linear(x, self.residual)
-        )
+def _dense(x, weights, activation, adds_input):
+    """Return a linear map with an activation, and optionally its input added."""
+    out = functional.linear(x, weights["linear.weight"], weights.get("linear.bias"))
+    out, residual = activation(out), weights.get("residual.weight")
+    if not adds_input:
+        return out
+    return out + (x if residual is None else functional.linear(x, residual))
 
 
 def _activation(name, weights):

@@ -283,8 +283,7 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
                 raise ValueError(
                     "X_val has 0 rows. Pass at least one row, or no X_val."
                 )
-        net = self._new_net(corpus)
-        train(self, net, (X, y), (corpus, held_out))
+        train(self, self._new_net(corpus), (X, y), (corpus, held_out))
         return self
 
     def perplexity(
