@@ -31,13 +31,9 @@ if TYPE_CHECKING:
 _BATCH = 2**22  # numbers per batch: 16 MB
 
 
-def _estimator_has(name):
-    """Return a function that checks the fitted estimator, or the one to fit."""
-
-    def check(self):
-        return hasattr(getattr(self, "estimator_", self.estimator), name)
-
-    return check
+def _has_probabilities(self):
+    """Return whether the fitted estimator, or the one to fit, has probabilities."""
+    return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
 
 
 class TokenClassifier(
@@ -197,7 +193,7 @@ class TokenClassifier(
         tags = decode_tags(places, labels, X.tokens.offsets)
         return tags if self.scheme is None else convert_tags(tags, to=self.scheme)
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(_has_probabilities)
     def predict_proba(self, X: EmbeddedSequences) -> list[NDArray[Any]]:
         """Return the probability of each tag at each token, if the classifier has it.
 

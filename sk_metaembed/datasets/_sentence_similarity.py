@@ -123,8 +123,7 @@ def fetch_sts_benchmark(
     (1500, 2)
     """
     check_choice(split, tuple(_STS), "split")
-    path = data_file(_STS[split])
-    rows = read_rows(path, 7, _STS_COLUMNS)
+    rows = read_rows(data_file(_STS[split]), 7, _STS_COLUMNS)
     return make_bunch(
         _pairs(rows, 5),
         np.array([read_score(fields[4], place) for fields, place in rows]),
@@ -208,8 +207,7 @@ def fetch_sick(
     (500, 2)
     """
     check_choice(split, tuple(_SICK), "split")
-    path = data_file(_SICK[split])
-    rows = read_rows(path, 5, _SICK_COLUMNS, header=1)
+    rows = read_rows(data_file(_SICK[split]), 5, _SICK_COLUMNS, header=1)
     target = np.array([fields[4] for fields, _ in rows])
     return make_bunch(
         _pairs(rows, 1),

@@ -93,8 +93,7 @@ def fetch_wnut17(
     (1009, ['O', 'O', 'O'])
     """
     check_choice(split, tuple(_FILES), "split")
-    path = data_file(_FILES[split])
-    result = load_conll(path, return_X_y=return_X_y)
+    result = load_conll(data_file(_FILES[split]), return_X_y=return_X_y)
     if not return_X_y:
         del result["groups"]  # the file does not mark documents
     return result

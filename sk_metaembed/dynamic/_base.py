@@ -199,8 +199,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         data = X, codes, (row_weights / row_weights.mean()).astype(np.float32)
         # Before training: the target of a tagger stores the tags that only y_val has
         # (`TagTarget.unseen`), which its loss weights and held-out score need.
-        held_out = self._read_validation(X_val, y_val)
-        self._train(y, data, held_out)
+        self._train(y, data, self._read_validation(X_val, y_val))
         return self
 
     def _validate_params(self):

@@ -49,7 +49,8 @@ def trainable_pairs(model):
     """Return the parameter `trainable` of an estimator as a list of (name, source)."""
     pairs = [] if model.trainable is None else model.trainable
     if not isinstance(pairs, list | tuple):
-        pairs = [(_default_name(pairs), pairs)]
+        # "transformer" for a TrainableTransformer.
+        pairs = [(type(pairs).__name__.removeprefix("Trainable").lower(), pairs)]
     for pair in pairs:
         named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
         if not named or not _can_be_trained(pair[1]):
@@ -67,11 +68,6 @@ def trainable_pairs(model):
             )
     model._validate_names([name for name, _ in pairs])
     return pairs
-
-
-def _default_name(source):
-    """Return "transformer" for a TrainableTransformer."""
-    return type(source).__name__.removeprefix("Trainable").lower()
 
 
 def _can_be_trained(source):

@@ -131,5 +131,4 @@ class LateBlock(Block):
         return super().rename(name)
 
     def _late_rows(self, tokens):
-        late = self._late
-        return None if tokens._is_split else late
+        return None if tokens._is_split else self._late

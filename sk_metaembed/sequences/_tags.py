@@ -230,8 +230,7 @@ def allowed_transitions(classes, scheme):
     Bool arrays of shapes (n_classes,), (n_classes, n_classes) from the row's tag to
     the column's, and (n_classes,). A class outside the scheme raises a ValueError.
     """
-    letters = _letters_of(scheme)
-    parts = _split(classes, letters)
+    parts = _split(classes, _letters_of(scheme))
     if (parts.letters == "").any():
         invalid = np.asarray(classes, dtype=object)[parts.letters == ""].tolist()
         raise ValueError(f"{invalid} are not tags of {scheme}.")

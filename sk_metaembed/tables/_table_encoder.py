@@ -367,5 +367,4 @@ def plain_features(encoder, X):
 
 def _fit(encoder, cells, targets, folds, weights):
     """Return a fitted encoder and the features of its column."""
-    features = encoder.fit_transform(cells, targets, folds, weights)
-    return encoder, features
+    return encoder, encoder.fit_transform(cells, targets, folds, weights)

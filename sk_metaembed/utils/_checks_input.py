@@ -184,8 +184,7 @@ def check_unfitted(estimator):
 
 def check_targets_required(estimator):
     """Check that a missing y raises an error if it is required."""
-    X = as_input(estimator, token_lists())
-    fit = partial(seeded(estimator).fit, X, None)
+    fit = partial(seeded(estimator).fit, as_input(estimator, token_lists()), None)
     require_error(fit, "(?i)requires y", "fit without y")
 
 

@@ -78,9 +78,8 @@ def array_checks(estimator):
 
 
 def _sklearn_suite(estimator):
-    with warnings.catch_warnings():
-        # The warning would mean that the suite is skipped.
-        warnings.simplefilter("error", SkipTestWarning)
+    # The warning would mean that the suite is skipped.
+    with warnings.catch_warnings(action="error", category=SkipTestWarning):
         pairs = list(sklearn_checks.estimator_checks_generator(estimator))
     return [check for _, check in pairs]
 
@@ -108,8 +107,7 @@ def _assert_close(actual, desired, rtol, atol, **options):
 
 def on_numbers(estimator):
     """Return the estimator as one that takes a numeric 2-D array."""
-    numeric = _numeric_class(type(estimator))
-    return numeric(**estimator.get_params(deep=False))
+    return _numeric_class(type(estimator))(**estimator.get_params(deep=False))
 
 
 @cache
