@@ -4,37 +4,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sk_metaembed import (
-    AutoencodedMetaEmbedding,
-    Block,
-    EmbeddedSequences,
-    TokenSequences,
-)
+from sk_metaembed import AutoencodedMetaEmbedding, Block
 from sk_metaembed.meta import _gradient
 from sk_metaembed.meta._autoencoded import Layer, reconstruction_loss
 
-N = 40
+from .sources import linear_maps, vectors
+
 VARIANTS = ["decoupled", "concatenated", "averaged"]
 every = pytest.mark.parametrize("variant", VARIANTS)
-
-
-def embedded(*blocks):
-    words = [f"w{i}" for i in range(blocks[0].n_rows)]
-    return EmbeddedSequences(TokenSequences.from_lists([words]), blocks)
-
-
-def planted(dims=(6, 4), missing=5, n_rows=N):
-    """Return sources that are linear maps of the same three factors."""
-    rng = np.random.default_rng(0)
-    factors = rng.normal(size=(n_rows, 3))
-    blocks = []
-    for i, dim in enumerate(dims):
-        values = factors @ rng.normal(size=(3, dim))
-        known = np.ones(n_rows, dtype=bool)
-        known[i * missing : (i + 1) * missing] = False
-        values[~known] = 0
-        blocks.append(Block(f"s{i}", values, "type", known))
-    return embedded(*blocks)
 
 
 def fitted(X, variant="averaged", **params):
@@ -43,13 +20,9 @@ def fitted(X, variant="averaged", **params):
     return AutoencodedMetaEmbedding(variant, **settings).fit(X)
 
 
-def values(meta, X):
-    return meta.transform(X).blocks[0].values
-
-
 @every
 def test_output_by_its_formula(variant):
-    X = planted(dims=(6, 4, 5))
+    X = linear_maps(dims=(6, 4, 5), missing=5)
     meta = fitted(X, variant)
     parts = []
     for block in X.blocks:
@@ -64,7 +37,7 @@ def test_output_by_its_formula(variant):
         norms = np.linalg.norm(expected, axis=1, keepdims=True)
         expected = expected / np.where(norms, norms, 1)
     assert meta.dim_ == expected.shape[1] == (3 if variant == "averaged" else 9)
-    np.testing.assert_allclose(values(meta, X), expected, atol=1e-5)
+    np.testing.assert_allclose(vectors(meta, X), expected, atol=1e-5)
 
 
 @every
@@ -107,7 +80,7 @@ def test_loss_by_its_formula_and_gradient_by_differences(variant):
 
 @every
 def test_the_loss_falls(variant):
-    meta = fitted(planted(), variant, max_iter=40, tol=0)
+    meta = fitted(linear_maps(missing=5), variant, max_iter=40, tol=0)
     curve = np.array(meta.loss_curve_)
     assert len(curve) == meta.n_iter_ > 20
     assert curve[-1] < 0.6 * curve[0]
@@ -115,22 +88,21 @@ def test_the_loss_falls(variant):
 
 
 def test_training_stops_when_the_loss_converges():
-    meta = fitted(planted(), max_iter=300, tol=0.05)
-    assert 4 <= meta.n_iter_ < 300
+    assert 4 <= fitted(linear_maps(missing=5), max_iter=300, tol=0.05).n_iter_ < 300
 
 
 def test_scale_of_the_sources_does_not_matter():
-    X = planted()
+    X = linear_maps(missing=5)
     large = X.with_blocks(
         [Block(b.name, b.values * 2.0**80, "type", b.known) for b in X.blocks]
     )
     meta, other = (fitted(one, normalize=False) for one in (X, large))
-    np.testing.assert_allclose(values(meta, X), values(other, large), atol=1e-4)
+    np.testing.assert_allclose(vectors(meta, X), vectors(other, large), atol=1e-4)
 
 
 def test_diverged_training_raises():
     with pytest.raises(FloatingPointError, match="Use a smaller learning_rate"):
-        fitted(planted(), "decoupled", learning_rate=1e30)
+        fitted(linear_maps(missing=5), "decoupled", learning_rate=1e30)
 
 
 def interrupt_in(monkeypatch, epoch):
@@ -146,16 +118,16 @@ def interrupt_in(monkeypatch, epoch):
 
 
 def test_an_interrupt_keeps_what_was_learned(monkeypatch):
-    X = planted()
+    X = linear_maps(missing=5)
     interrupt_in(monkeypatch, 2)
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs"):
         meta = fitted(X)
     assert meta.n_iter_ == 2
-    assert np.isfinite(values(meta, X)).all()
+    assert np.isfinite(vectors(meta, X)).all()
 
 
 def test_an_interrupt_in_the_first_epoch_restores_the_estimator(monkeypatch):
-    X = planted()
+    X = linear_maps(missing=5)
     meta = fitted(X)
     before = meta.transform(X)
     interrupt_in(monkeypatch, 0)

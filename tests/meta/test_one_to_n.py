@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from sk_metaembed import (
-    Block,
-    ConcatMetaEmbedding,
-    EmbeddedSequences,
-    OneToNMetaEmbedding,
-    TokenSequences,
-)
+from sk_metaembed import Block, ConcatMetaEmbedding, OneToNMetaEmbedding
 from sk_metaembed.meta import _one_to_n
 from sk_metaembed.meta._one_to_n_math import (
     Decoders,
@@ -22,27 +16,9 @@ from sk_metaembed.meta._one_to_n_math import (
     start_decoders,
 )
 
+from .sources import embedded, linear_maps, vectors
+
 N = 60
-
-
-def embedded(*blocks):
-    words = [f"w{i}" for i in range(blocks[0].n_rows)]
-    return EmbeddedSequences(TokenSequences.from_lists([words]), blocks)
-
-
-def planted(dims=(6, 4), n_factors=3, noise=0.05, n_rows=N, missing=0, seed=0):
-    """Return sources that are noisy linear maps of the same few factors."""
-    rng = np.random.default_rng(seed)
-    factors = rng.normal(size=(n_rows, n_factors))
-    blocks = []
-    for i, dim in enumerate(dims):
-        values = factors @ rng.normal(size=(n_factors, dim))
-        values += noise * rng.normal(size=values.shape) + rng.normal(size=dim)
-        known = np.ones(n_rows, dtype=bool)
-        known[i * missing : (i + 1) * missing] = False
-        values[~known] = 0
-        blocks.append(Block(f"s{i}", values, "type", known))
-    return embedded(*blocks)
 
 
 def arrays_of(X):
@@ -52,10 +28,6 @@ def arrays_of(X):
 
 def fitted(X, **params):
     return OneToNMetaEmbedding(**{"tol": 0, **params}).fit(X)
-
-
-def values(meta, X):
-    return meta.transform(X).blocks[0].values
 
 
 def penalized_loss(meta, decoders, sources, known, weights, alpha):
@@ -73,7 +45,7 @@ def penalized_loss(meta, decoders, sources, known, weights, alpha):
 
 @pytest.mark.parametrize(("missing", "weights"), [(0, [1.0, 1.0]), (5, [5.0, 0.5])])
 def test_alternating_rounds_lower_the_loss_to_where_it_is_flat(missing, weights):
-    X = planted(missing=missing)
+    X = linear_maps(missing=missing)
     sources, known = arrays_of(X)
     alpha, weights = 0.05, np.array(weights)
     moments = pattern_moments(sources, known)
@@ -106,15 +78,15 @@ def free_vectors(sources, known, decoders, weights, alpha):
 
 @pytest.mark.parametrize("normalize", [True, False])
 def test_without_penalty_it_spans_the_leading_principal_components(normalize):
-    X = planted(noise=0.5)
+    X = linear_maps(noise=0.5)
     meta = fitted(X, n_components=3, alpha=0, normalize=normalize)
     concat = ConcatMetaEmbedding(normalize=normalize).fit_transform(X).blocks[0].values
     left = np.linalg.svd(concat - concat.mean(axis=0), full_matrices=False)[0][:, :3]
-    assert subspace_angles(np.float64(values(meta, X)), left).max() < 1e-4
+    assert subspace_angles(np.float64(vectors(meta, X)), left).max() < 1e-4
 
 
 def test_with_penalty_it_is_halfway_between_u_and_u_s():
-    X, alpha = planted(noise=0.5), 0.01
+    X, alpha = linear_maps(noise=0.5), 0.01
     meta = fitted(X, n_components=3, alpha=alpha)
     concat = ConcatMetaEmbedding().fit_transform(X).blocks[0].values
     left, lengths, _ = np.linalg.svd(concat - concat.mean(axis=0), full_matrices=False)
@@ -122,20 +94,20 @@ def test_with_penalty_it_is_halfway_between_u_and_u_s():
     scale = np.sqrt(meta.penalty_ / alpha)
     shrunk = np.sqrt(lengths[:3] / np.sqrt(N) / scale - alpha)
     expected = np.sqrt(N) * left[:, :3] * shrunk
-    expected *= np.sign((expected * values(meta, X)).sum(axis=0))
-    np.testing.assert_allclose(values(meta, X), expected, atol=1e-4)
+    expected *= np.sign((expected * vectors(meta, X)).sum(axis=0))
+    np.testing.assert_allclose(vectors(meta, X), expected, atol=1e-4)
 
 
 # Missing vectors
 
 
 def test_1ton_learns_from_shared_words_only():
-    X = planted(missing=6)
+    X = linear_maps(missing=6)
     shared = np.logical_and.reduce([block.known for block in X.blocks])
     alone = embedded(*[block.take(shared) for block in X.blocks])
     meta, expected = fitted(X, n_components=3), fitted(alone, n_components=3)
     assert meta.n_learning_rows_ == shared.sum()
-    np.testing.assert_array_equal(values(meta, X), values(expected, X))
+    np.testing.assert_array_equal(vectors(meta, X), vectors(expected, X))
     assert fitted(X, impute_missing=True).n_learning_rows_ == N
 
 
@@ -143,7 +115,7 @@ def test_1ton_learns_from_shared_words_only():
 
 
 def test_seen_words_are_embedded_like_unseen_ones():
-    X = planted(missing=6)
+    X = linear_maps(missing=6)
     half = embedded(*[block.take(slice(0, 30)) for block in X.blocks])
     meta = fitted(half, n_components=3, impute_missing=True)
     for row in (2, 8, 50):
@@ -156,33 +128,33 @@ def test_seen_words_are_embedded_like_unseen_ones():
         ]
         gram = coefs @ coefs.T + meta.penalty_ * np.eye(3)
         expected = np.linalg.solve(gram, coefs @ np.concatenate(off))
-        np.testing.assert_allclose(values(meta, X)[row], expected, atol=1e-4)
+        np.testing.assert_allclose(vectors(meta, X)[row], expected, atol=1e-4)
 
 
 def test_a_source_of_weight_zero_takes_no_part():
-    X = planted(missing=6)
+    X = linear_maps(missing=6)
     without = fitted(embedded(X.blocks[1]), n_components=3)
     meta = fitted(X, n_components=3, weights={"s0": 0})
     np.testing.assert_array_equal(
-        values(meta, X), values(without, embedded(X.blocks[1]))
+        vectors(meta, X), vectors(without, embedded(X.blocks[1]))
     )
     assert meta.transform(X).blocks[0].known.tolist() == X.blocks[1].known.tolist()
     assert list(meta.coefs_) == ["s1"]
 
 
 def test_scale_of_the_sources_does_not_matter():
-    X = planted()
+    X = linear_maps()
     large = X.with_blocks([Block(b.name, b.values * 1e12, "type") for b in X.blocks])
     meta, other = (fitted(one, normalize=False) for one in (X, large))
-    np.testing.assert_allclose(values(meta, X), values(other, large), atol=1e-3)
+    np.testing.assert_allclose(vectors(meta, X), vectors(other, large), atol=1e-3)
 
 
 def test_encoders_are_computed_once_and_not_pickled(monkeypatch):
-    X = planted(missing=5)
+    X = linear_maps(missing=5)
     meta = fitted(X, impute_missing=True)
-    size, expected = len(pickle.dumps(meta)), values(meta, X)
+    size, expected = len(pickle.dumps(meta)), vectors(meta, X)
     assert len(pickle.dumps(meta)) == size
     loaded = pickle.loads(pickle.dumps(meta))
-    np.testing.assert_array_equal(values(loaded, X), expected)
+    np.testing.assert_array_equal(vectors(loaded, X), expected)
     monkeypatch.setattr(_one_to_n, "encoder", None)
-    np.testing.assert_array_equal(values(meta, X), expected)
+    np.testing.assert_array_equal(vectors(meta, X), expected)
