@@ -1,8 +1,5 @@
 """Files from elsewhere, without vectors: tagged text, HDF5, archives, cache entries."""
 
-import contextlib
-import os
-import subprocess
 import zipfile
 
 import h5py
@@ -17,6 +14,7 @@ from sk_metaembed.datasets import load_conll
 from sk_metaembed.datasets._files import copy_member
 from sk_metaembed.sources.cache._sentence_cache import SentenceCache
 
+from .small_disk import small_disk
 from .tiny_elmo import OPTIONS, random_weights, write_model
 
 MIB = 1 << 20
@@ -33,19 +31,6 @@ def weights(elmo, tmp_path):
     file = tmp_path / "weights.hdf5"
     file.write_bytes(elmo[1].read_bytes())
     return file
-
-
-@contextlib.contextmanager
-def small_disk(folder, size):
-    """Mount a disk that is soon full; skips where that is not allowed."""
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if os.name != "posix" or os.geteuid() or subprocess.run(mount).returncode:
-        pytest.skip("this system lets us mount no tmpfs")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 # --- tagged text

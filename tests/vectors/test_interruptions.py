@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import signal
-import subprocess
 import traceback
 
 import numpy as np
@@ -13,21 +12,10 @@ import pytest
 from sk_metaembed import WordVectors, export_vectors
 from sk_metaembed.vectors._store_files import StoreWriter
 
+from ..small_disk import small_disk
+
 ROOT = os.name == "posix" and os.geteuid() == 0
 LINES = "".join(f"w{i} {i}.5 -{i}e-3 7\n" for i in range(3000))
-
-
-@contextlib.contextmanager
-def small_disk(folder, size="64k"):
-    """Mount a disk that is soon full; skips where that is not allowed."""
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if not ROOT or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("this system lets us mount no tmpfs")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def forked(work):
