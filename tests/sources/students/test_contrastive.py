@@ -43,27 +43,16 @@ def trained():
 
 
 @pytest.mark.parametrize("mode", ["cls", "mean"])
-def test_pooling_and_prompt_are_those_of_the_encoder(mode, tmp_path):
-    settings = {"prompts": {"query": "good "}, "default_prompt_name": "query"}
+@pytest.mark.parametrize("options", [{}, {"prompt": "bad "}, {"prompt_name": "q"}])
+def test_pooling_and_prompt_are_those_of_the_encoder(mode, options, tmp_path):
+    settings = {"prompts": {"q": "a ", "d": "is "}, "default_prompt_name": "d"}
     steps = [tiny_encoder.pooling(mode)]
     folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
-    step = source(folder, n_steps=1, lr=1e-9).fit(X, Y)
-    frozen = TransformerEmbedding(folder, preprocess="unit").fit(X)
-    np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("options", "prompt"), [({"prompt": "bad "}, "bad "), ({"prompt_name": "q"}, "a ")]
-)
-def test_a_prompt_is_used_instead_of_the_default(options, prompt, tmp_path):
-    settings = {"prompts": {"q": "a ", "d": "is "}, "default_prompt_name": "d"}
-    steps = [tiny_encoder.pooling("mean")]
-    folder = tiny_encoder.save(tmp_path, steps=steps, settings=settings)
     step = source(folder, n_steps=1, lr=1e-9, **options).fit(X, Y)
-    frozen = TransformerEmbedding(folder, prompt=prompt, preprocess="unit").fit(X)
+    frozen = TransformerEmbedding(folder, preprocess="unit", **options).fit(X)
     np.testing.assert_allclose(vectors(step), vectors(frozen), atol=1e-5)
-    without = TransformerEmbedding(folder, preprocess="unit").fit(X)
-    assert np.abs(vectors(step) - vectors(without)).max() > 1e-3
+    other = TransformerEmbedding(folder, preprocess="unit", prompt="film ").fit(X)
+    assert np.abs(vectors(step) - vectors(other)).max() > 1e-3
 
 
 def test_weights_in_pickles_are_read_if_they_are_trusted(tmp_path):
