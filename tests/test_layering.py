@@ -258,8 +258,7 @@ def test_imports_go_down_only():
 
 
 def test_no_private_module_or_name_is_imported_from_another_room():
-    sources = modules()
-    assert trespasses(sources) == []
+    assert trespasses(modules()) == []
     assert len(OPEN) < 10
 
 

@@ -168,5 +168,4 @@ print(packed is not None, hashlib.sha256(result.numpy().tobytes()).hexdigest())
 def test_two_processes_give_the_same_bits():
     command = [sys.executable, "-c", PRODUCT, str(torch.get_num_threads())]
     options = {"capture_output": True, "text": True, "check": True}
-    outputs = {subprocess.run(command, **options).stdout for _ in range(2)}
-    assert len(outputs) == 1
+    assert len({subprocess.run(command, **options).stdout for _ in range(2)}) == 1

@@ -124,16 +124,14 @@ def test_encoders_of_sequences_give_sequence_pairs():
     assert isinstance(pairs.sequences, EmbeddedSequences)
     assert pairs.to_list()[0][1].shape == (3, 5)
     assert step.transform(X) == pairs
-    alone = step.encoder_.transform(X[:, 1])
-    assert pairs.second == alone
+    assert pairs.second == step.encoder_.transform(X[:, 1])
     assert len(step.get_feature_names_out()) == 5
     step.set_output(transform="default")
 
     rest = PairEncoder(make_pipeline(ConcatMetaEmbedding(), Pooling()), ["absdiff"])
     both = make_pipeline(step, rest, LogisticRegression()).fit(X, Y)
     one = make_pipeline(*source, ConcatMetaEmbedding(), Pooling())
-    names = both[1].get_feature_names_out()
-    assert len(names) == 5
+    assert len(both[1].get_feature_names_out()) == 5
     assert both.predict(X).shape == Y.shape
     assert (
         both[1].transform(pairs).shape
@@ -194,10 +192,8 @@ def test_output_that_depends_on_the_texts_is_refused():
 def test_no_pairs_are_refused_in_fit_and_give_none_later():
     with pytest.raises(ValueError, match="at least one pair"):
         PairEncoder(LSA).fit([])
-    step = PairEncoder(LSA).fit(X)
-    assert step.transform([]).shape == (0, 12)
-    tokens = PairEncoder(Tokenizer()).fit(X)
-    assert len(tokens.transform([])) == 0
+    assert PairEncoder(LSA).fit(X).transform([]).shape == (0, 12)
+    assert len(PairEncoder(Tokenizer()).fit(X).transform([])) == 0
 
 
 def test_the_columns_are_those_of_fit():

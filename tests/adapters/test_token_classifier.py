@@ -185,12 +185,10 @@ def test_it_ends_a_pipeline_that_is_searched():
     assert search.best_params_["tokenclassifier__estimator__C"] == 100.0
     assert search.best_score_ == 1.0
     best = search.best_estimator_
-    tags = cross_val_predict(best, rows, y, cv=3)
-    assert tags.tolist() == y
+    assert cross_val_predict(best, rows, y, cv=3).tolist() == y
     scores = cross_val_score(best, rows, np.array([*y, None], dtype=object)[:-1], cv=3)
     assert scores.tolist() == [1.0] * 3
-    again = pickle.loads(pickle.dumps(best))
-    assert again.predict(rows).tolist() == y
+    assert pickle.loads(pickle.dumps(best)).predict(rows).tolist() == y
     assert "TokenClassifier" in best._repr_html_()
 
 

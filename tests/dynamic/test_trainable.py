@@ -131,8 +131,7 @@ def test_vectors_unlike_those_of_a_sentence_encoder_are_named_in_a_warning(tmp_p
     tuned = Tuned(TransformerEmbedding(folder, output="mean"))
     with pytest.warns(UserWarning, match="say the prompt 'is '"):
         tuned.prepare(texts)
-    plain = Tuned(source(output="sentence")).prepare(texts)
-    assert plain.source.output_ == "mean"
+    assert Tuned(source(output="sentence")).prepare(texts).source.output_ == "mean"
 
 
 def test_cut_words_are_not_known_and_counted_in_a_warning(data):

@@ -77,6 +77,5 @@ def test_unseen_tags(embedded, scheme, decoder):
         assert 0 < max(model.history_[:, "valid_f1"]) < 1
         assert model.score(embedded[40:], y_val) < 1
     # The net of the last fit has forgotten them.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model.fit(embedded[:40], tags[:40], X_val=embedded[40:], y_val=tags[40:])

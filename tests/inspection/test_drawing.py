@@ -15,8 +15,7 @@ def test_dollar_signs_are_drawn():
     display = SourceWeightsDisplay(
         np.full((4, 2), 0.5), sources=NAMES[:2], groups=NAMES, counts=[1] * 4
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         display.plot().figure_.canvas.draw()
 
 

@@ -81,8 +81,7 @@ def test_groups_without_known_words_are_shown_without_bars(dme, embedded):
     assert display.weights[2].tolist() == [0, 0]
     labels = [tick.get_text() for tick in display.ax_.get_yticklabels()]
     assert labels == ["often", "rare", "unknown\n(no known words)"]
-    shown = [text.get_text() for text in display.ax_.texts]
-    assert shown.count("") == 2
+    assert [text.get_text() for text in display.ax_.texts].count("") == 2
     assert display.ax_.lines[0].get_label() == "even share"
     numbers = [3, 20, 3]
     display = SourceWeightsDisplay.from_estimator(dme, embedded[:3], groups=numbers)

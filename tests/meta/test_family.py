@@ -266,7 +266,6 @@ def test_a_source_of_weight_zero_knows_nothing(kind):
     model = kind(weights={"x": 0})
     if kind is ProcrustesMetaEmbedding:
         model.set_params(impute_missing=False)
-    known = model.fit_transform(X).blocks[0].known
-    assert np.array_equal(known, PLACE > 5)
+    assert np.array_equal(model.fit_transform(X).blocks[0].known, PLACE > 5)
     with pytest.raises(ValueError, match=r"every weight is 0 \(sources \['x', 'y'\]"):
         kind(weights=[0, 0]).fit(X)

@@ -536,10 +536,8 @@ def test_models_of_pairs_read_features_of_both_sides():
 
 def test_pairs_are_predicted():
     X, y = pairs_of(200)
-    model = classifier().fit(X[:100], y[:100])
-    assert model.score(X[100:], y[100:]) > 0.95
-    few = classifier().fit(X[:8], y[:8])
-    assert few.score(X[100:], y[100:]) > 0.7
+    assert classifier().fit(X[:100], y[:100]).score(X[100:], y[100:]) > 0.95
+    assert classifier().fit(X[:8], y[:8]).score(X[100:], y[100:]) > 0.7
     tokens = SequencePairs(X.sequences.tokens)
     assert classifier().fit(tokens, y).predict(tokens).shape == (200,)
 
@@ -565,8 +563,7 @@ def test_inputs_of_other_kinds_are_not_confused():
 def test_empty_sequences_have_finite_predictions():
     tokens = TokenSequences.from_lists([["good"], ["bad"], []] * 10)
     y = np.arange(30) % 3 == 1
-    model = classifier().fit(tokens, y)
-    assert np.isfinite(model.predict_proba(tokens)).all()
+    assert np.isfinite(classifier().fit(tokens, y).predict_proba(tokens)).all()
     none = TokenSequences.from_lists([[]] * 6)
     with pytest.raises(ValueError, match="nothing to learn from: .* are empty"):
         classifier().fit(none, [0, 1] * 3)

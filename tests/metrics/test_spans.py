@@ -1,7 +1,5 @@
 """Span F1, compared with counts by hand."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -171,7 +169,7 @@ def test_report_agrees_with_scores():
         ),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_invalid_input(y_pred, options, message):
-    with pytest.raises(ValueError, match=message), warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.raises(ValueError, match=message):
         span_f1_score(TRUE, y_pred, **options)

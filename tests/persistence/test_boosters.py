@@ -64,8 +64,7 @@ def test_a_model_comes_back(library, tmp_path):
     np.testing.assert_array_equal(result.predict(TEXTS), pipe.predict(TEXTS))
     assert str(result[-1].get_params()) == str(pipe[-1].get_params())
     clone(result).fit(TEXTS, labels(library))
-    again = save(result, tmp_path / "again.skm")
-    assert trusted(again) == TRUSTED[library]
+    assert trusted(save(result, tmp_path / "again.skm")) == TRUSTED[library]
 
 
 def test_a_library_that_is_not_installed(tmp_path, monkeypatch):

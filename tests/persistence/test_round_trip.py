@@ -104,8 +104,7 @@ def pipelines():
 @pytest.mark.parametrize("name", pipelines())
 def test_pipelines_and_searches(name, tmp_path):
     X = TEXTS
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of scikit-learn, on tiny data
+    with warnings.catch_warnings(action="ignore"):  # of scikit-learn, on tiny data
         trained = clone(pipelines()[name]).fit(X, LABELS)
         expected = outputs(trained, X)
     loaded = load(save(trained, tmp_path / "e.skm"))

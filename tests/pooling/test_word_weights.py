@@ -94,8 +94,7 @@ def test_other_modes_ignore_word_weights():
 
 def test_only_words_of_the_training_fold_are_learned():
     embedded = embed([["a", "b"], ["c"]])
-    pooling = Pooling(weights="sif").fit(embedded[:1])
-    assert set(pooling.word_weights_) == {"a", "b"}
+    assert set(Pooling(weights="sif").fit(embedded[:1]).word_weights_) == {"a", "b"}
 
 
 @pytest.mark.parametrize("weights", ["idf", "sif", "usif"])

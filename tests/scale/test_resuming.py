@@ -94,8 +94,7 @@ def test_a_batch_cut_short_by_a_kill_is_computed_again(
     (parts(out) / "pipeline-12ab").write_bytes(b"for workers")
     with pytest.raises(Stop):
         run(pipe, interrupted(texts, 9), out)
-    names = {path.name for path in parts(out).iterdir()}
-    assert names == {"data", "journal"}
+    assert {path.name for path in parts(out).iterdir()} == {"data", "journal"}
     assert run(pipe, texts, out).resumed == 8
     assert is_like(out, whole)
 
@@ -231,8 +230,7 @@ def test_resuming_file_sources(kind, pipe, texts, whole, out, tmp_path):
     with pytest.raises(Stop):
         run(text, source, out, column=column)
     text.stops_at = None
-    result = run(text, source, out, column=column)
-    assert result.resumed == 12
+    assert run(text, source, out, column=column).resumed == 12
     assert is_like(out, whole)
 
 

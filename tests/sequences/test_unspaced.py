@@ -47,16 +47,14 @@ def test_default_warns(texts):
     ],
 )
 def test_texts_with_words_do_not_warn(texts):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         Tokenizer().fit(texts)
         Tokenizer().fit_transform(texts)
 
 
 def test_own_splitting_and_later_texts_do_not_warn():
     texts = TEXTS["zh"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         Tokenizer(tokenizer=bigrams).fit(texts)
         Tokenizer(token_pattern=CHARACTERS).fit_transform(texts)
         Tokenizer().fit([list(text) for text in texts])

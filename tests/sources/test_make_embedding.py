@@ -42,8 +42,7 @@ def test_the_class_follows_from_the_files(places):
         source = make_embedding(model)
         assert type(source) is expected, name
         assert source.fit_transform(TEXTS).blocks[0].values.any(), name
-    static = make_embedding(places["StaticEmbedding"][0])
-    assert static.output == "mean"
+    assert make_embedding(places["StaticEmbedding"][0]).output == "mean"
     assert make_embedding(places["file"][0], oov="mean").oov == "mean"
     assert make_embedding(places["bert"][0], output="cls").output == "cls"
 

@@ -33,8 +33,7 @@ def check_case(case, pipeline):
     result or an ordinary table that is refused.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             warnings.simplefilter("error", RuntimeWarning)
             pipeline.fit(case.X, case.y)
             results = _predictions(pipeline, case.new)

@@ -115,8 +115,7 @@ def test_a_row_alone_is_read_as_in_a_batch(name):
 def test_one_odd_cell_does_not_change_the_kind(name):
     values, expected = COLUMNS[name]
     cells = read_cells([*values, "17 unlike (all) others!"], name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         assert column_kind(cells, name).kind == expected
 
 
@@ -140,8 +139,7 @@ def test_odd_cells_are_named_and_missing(values, message):
 def test_columns_with_many_odd_cells_are_not_numbers():
     for n_odd, expected in ((15, "number"), (40, "code")):
         cells = read_cells([*map(str, PRICES), *(f"x{i}y" for i in range(n_odd))], "x")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             assert column_kind(cells, "x").kind == expected
 
 

@@ -72,8 +72,7 @@ def test_text_pipeline_is_no_worse_than_a_linear_model_of_the_words(sources, n_r
 
 def test_missing_texts_and_two_rows_per_class():
     texts, y = ["warm film", "dull film", None, "cold plot"], ["a", "b", "a", "b"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model = make_text_pipeline(random_state=0).fit(texts, y)
     probabilities = model.predict_proba(["warm", "", None])
     assert np.isfinite(probabilities).all()

@@ -232,8 +232,7 @@ def test_columns_that_differ_from_fit(table, target):
 
 def test_few_rows_and_many_columns():
     rng = np.random.default_rng(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         few = pd.DataFrame({"a": ["x y", "z"], "b": [1.5, 2.5]})
         assert TableEncoder().fit_transform(few, [0, 1]).shape[0] == 2
         wide = pd.DataFrame(rng.normal(size=(10, 500)))

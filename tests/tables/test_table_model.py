@@ -120,8 +120,7 @@ def test_rows_of_weight_0_are_absent(seed, n_absent):
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(2, 2), (12, 12)])
 def test_few_rows(n_rows, n_classes):
     X, value = rows(n_rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model = TableClassifier(random_state=0).fit(X, np.arange(n_rows) % n_classes)
         numbers = TableRegressor(random_state=0).fit(X, value)
     probabilities = model.predict_proba(X)

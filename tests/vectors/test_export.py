@@ -67,8 +67,7 @@ def test_compressed(fmt, tmp_path):
     export_vectors(TABLE, WORDS, plain, format=fmt)
     assert gzip.decompress(path.read_bytes()) == plain.read_bytes()
     assert_same(read(path), TABLE)
-    result = GENSIM[fmt](str(path))
-    assert result.index_to_key == WORDS
+    assert GENSIM[fmt](str(path)).index_to_key == WORDS
 
 
 floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -108,8 +107,7 @@ def test_unknown_words_are_reported(tmp_path):
     assert report.unknown == ("milk", "rain")
     assert (report.n_words, report.n_unknown) == (2, 2)
     assert list(read(tmp_path / "a.vec")) == ["tea", "日本"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         skipped = export_vectors(TABLE, words, tmp_path / "b.vec", unknown="skip")
         selected = export_vectors(TABLE, words, tmp_path / "c.vec", unknown="keep")
     assert skipped.unknown == selected.unknown == ("milk", "rain")

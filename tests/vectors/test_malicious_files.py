@@ -128,8 +128,7 @@ def test_forged_arrays(name, array, limit, tmp_path):
 
 def opened_or_refused(path):
     """Check that any bytes give a store or a ValueError."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         try:
             wv = WordVectors.open(path)
         except ValueError as error:

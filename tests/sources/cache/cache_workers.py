@@ -104,7 +104,6 @@ def fit_and_record(directory, start, pipe):
     words = " ".join(f"w{i}" for i in range(60))
     source = FunctionEmbedding(lengths, cache=directory, batch_size=5, dim=1)
     start.wait(20)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         source.fit([words])
     pipe.send(called)

@@ -87,8 +87,7 @@ def test_batches_are_stored_when_they_return(tmp_path):
     source = FunctionEmbedding(failing, cache=tmp_path, batch_size=2)
     with pytest.raises(OSError, match="connection lost"):
         source.fit(["a bb ccc dddd eeeee"])
-    n_stored = EmbeddingCache(tmp_path).info().entries
-    assert n_stored == len(func.entries) >= 3
+    assert EmbeddingCache(tmp_path).info().entries == len(func.entries) >= 3
     again = FunctionEmbedding(func, cache=tmp_path, batch_size=2)
     assert again.fit_transform(["a bb ccc dddd eeeee"])[0][:, 0].tolist() == [
         *range(1, 6)

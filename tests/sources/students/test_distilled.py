@@ -176,8 +176,7 @@ def test_cosine_is_of_texts_that_were_held_out():
 def test_files_leave_the_teacher_out(tmp_path):
     X = texts()
     student = DistilledEmbedding(teacher(), unlabeled=["good film"]).fit(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # the teacher's function would need trust
+    with warnings.catch_warnings(action="error"):  # a teacher's function needs trust
         sk_metaembed.save(student, tmp_path / "student.skm")
     loaded = sk_metaembed.load(tmp_path / "student.skm")
     assert loaded.teacher is loaded.unlabeled is None

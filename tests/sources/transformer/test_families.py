@@ -280,8 +280,7 @@ def test_a_network_that_rounds_by_the_batch_gets_single_sentences():
         np.testing.assert_array_equal(embedded[[i]].blocks[0].values, alone)
     again = TransformerEmbedding((int8, pair[1])).fit(ROWS)
     assert again.fingerprint_ == source.fingerprint_
-    exact = TransformerEmbedding(pair).fit(ROWS)
-    assert exact.fingerprint_ != source.fingerprint_
+    assert TransformerEmbedding(pair).fit(ROWS).fingerprint_ != source.fingerprint_
     with pytest.raises(TypeError, match="quantized"):
         pickle.dumps(source)
 

@@ -104,8 +104,7 @@ def test_truncate_warns_with_counts(pair):
     np.testing.assert_array_equal(block.known[:9], np.arange(9) <= last)
     expected = [parts[0][0][1:6][of[:5] == i].mean(0) for i in range(last + 1)]
     np.testing.assert_allclose(block.values[: last + 1], expected, atol=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         source.transform([["good"]])
 
 

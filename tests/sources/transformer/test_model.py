@@ -99,8 +99,7 @@ def test_options_that_change_vectors_are_part_of_the_key(folder):
         {"max_length": 7, "truncate": True},
         {"dtype": "bfloat16"},
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         fingerprints = {
             TransformerEmbedding(folder, **o).fit(SENTENCES).fingerprint_
             for o in options

@@ -156,8 +156,7 @@ def test_long_texts_are_cut_and_counted_or_read_in_windows(tmp_path):
     for text, vector in zip(texts, rows, strict=True):
         expected = states(folder, text, limit=8)[1].mean(0)
         np.testing.assert_allclose(vector, expected, atol=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         windows = embed(folder, texts, truncate=False)
     np.testing.assert_array_equal(windows[0], rows[0])
     pieces = tiny.tokenizer("Bert")(texts[1], add_special_tokens=False)["input_ids"]
@@ -293,8 +292,7 @@ def test_the_default_is_the_files_or_words(tmp_path):
     assert TransformerEmbedding(plain).fit(TEXTS).output_ == "words"
     with pytest.raises(ValueError, match=r"modules.json.*does not have"):
         TransformerEmbedding(plain, output="sentence").fit(TEXTS)
-    tuned = TrainableTransformer(TransformerEmbedding(folder))
-    assert tuned.source.output == "auto"
+    assert TrainableTransformer(TransformerEmbedding(folder)).source.output == "auto"
 
 
 def test_another_output_than_the_files_say_warns_once(tmp_path):
@@ -307,8 +305,7 @@ def test_another_output_than_the_files_say_warns_once(tmp_path):
     with pytest.warns(UserWarning, match="the module Dense"):
         TransformerEmbedding(dense, output="mean").fit(TEXTS)
     alike = tiny.save(tmp_path / "mean", steps=[MEAN, tiny.NORMALIZE], seed=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         source.fit(TEXTS)
         TransformerEmbedding(alike, output="mean").fit(TEXTS)
 

@@ -87,8 +87,7 @@ def test_words_count_as_the_texts_spell_them():
     cased = tiny_bert.bert_tokenizer(words, lowercase=False)
     source = TransformerEmbedding((tiny_bert.network(), cased))
     texts = ["", "GOOD Film, bad", "GOOD Film"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         source.fit(texts)
     assert source.coverage_ == {"types": 2 / 3, "tokens": 4 / 5}
     with pytest.warns(UserWarning, match="5 of 5 tokens"):

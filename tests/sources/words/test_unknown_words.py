@@ -33,8 +33,7 @@ def test_texts_given_as_single_tokens(tmp_path):
 
 def test_the_bound_is_one_in_twenty_and_only_fit_warns(tmp_path):
     source = PretrainedEmbedding(store(ENGLISH, tmp_path))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         source.fit([["the", *GERMAN, *GERMAN[:9]]])
         assert source.coverage_["tokens"] == 1 / 20
         source.transform([GERMAN])

@@ -24,8 +24,7 @@ def test_scoring_monitor_scores_each_epoch():
     assert len(epochs) == 2
     assert epochs[-1] == model.score(rows)
     # To look on changes nothing.
-    alone = ElmoLanguageModel(**SMALL).fit(rows)
-    assert alone.score(rows) == model.score(rows)
+    assert ElmoLanguageModel(**SMALL).fit(rows).score(rows) == model.score(rows)
 
 
 class Record(Callback):

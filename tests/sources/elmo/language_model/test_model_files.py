@@ -65,8 +65,7 @@ def test_a_corrupt_file_is_named(copied):
 )
 def test_a_softmax_that_does_not_match_is_named(copied, kind, name, array, message):
     folder = copied(kind)
-    words = (folder / "vocab.txt").read_text("utf-8").splitlines()
-    assert len(words) == 13
+    assert len((folder / "vocab.txt").read_text("utf-8").splitlines()) == 13
     changed(folder, name, array)
     with pytest.raises(ValueError, match=message):
         ElmoLanguageModel.load(folder)
