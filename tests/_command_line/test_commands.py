@@ -268,6 +268,16 @@ ERRORS = {
     "fit a.xlsx --target b": ".jsonl. Save Excel sheets as CSV UTF-8",
     "describe bytes.csv": ": invalid start byte. Save it as UTF-8",
     "describe bad.json": "cannot be read",
+    "describe wide.csv": "line 2 has 3 fields, but the header has 2 by the sep",
+    "describe later.csv": "line 4 has 3 fields, but the header has 2",
+    "describe twice.csv": "several columns are named 'b'. Rename all but one",
+    "describe empty.csv": "'empty.csv' cannot be read: it is empty",
+    "describe quote.csv": "cannot be read",
+    "describe t.csv --separator ab": "must be one character, or one of tab, ",
+    "describe good.json --separator tab": "--separator is for CSV files",
+    "fit no_rows.csv --target b": "has no rows",
+    "describe one.json": "it has no records, such as",
+    "describe cut.jsonl": "line 2 column",
 }
 
 
@@ -282,6 +292,14 @@ def test_errors_are_messages(command, tmp_path, monkeypatch, capsys):
         "inf.csv": "a,b\n1,0.5\n2,\n3,inf\n",
         "no_rows.csv": "a,b\n",
         "bad.json": "{",
+        "wide.csv": "a,b\nx,1,\ny,2,\n",
+        "later.csv": "a,b\nx,1\ny,2\nz,3,4\n",
+        "twice.csv": "a,b,b\nx,1,1\n",
+        "empty.csv": "",
+        "quote.csv": 'a,b\n"x,1\ny,2\n',
+        "good.json": '[{"a": 1}]',
+        "one.json": '{"a": 1}',
+        "cut.jsonl": '{"a": 1}\n{"a": 2,,}\n',
     }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "bytes.csv").write_bytes(b"a,b\n\xff\xfe,1\n")

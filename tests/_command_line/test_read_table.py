@@ -75,43 +75,6 @@ def test_shorter_rows_are_named(tmp_path, monkeypatch, capsys):
     assert "warning: 2 rows, the first in line 3" in capsys.readouterr().err
 
 
-ERRORS = {
-    "describe wide.csv": "line 2 has 3 fields, but the header has 2 by the sep",
-    "describe later.csv": "line 4 has 3 fields, but the header has 2",
-    "describe twice.csv": "several columns are named 'b'. Rename all but one",
-    "describe empty.csv": "'empty.csv' cannot be read: it is empty",
-    "describe quote.csv": "cannot be read",
-    "describe good.csv --separator ab": "must be one character, or one of tab, ",
-    "describe good.json --separator tab": "--separator is for CSV files",
-    "fit no_rows.csv --target b": "has no rows",
-    "describe one.json": "it has no records, such as",
-    "describe cut.jsonl": "line 2 column",
-}
-
-
-@pytest.mark.parametrize("command", ERRORS)
-def test_errors_are_messages(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for name, text in {
-        "wide.csv": "a,b\nx,1,\ny,2,\n",
-        "later.csv": "a,b\nx,1\ny,2\nz,3,4\n",
-        "twice.csv": "a,b,b\nx,1,1\n",
-        "empty.csv": "",
-        "quote.csv": 'a,b\n"x,1\ny,2\n',
-        "good.csv": "a,b\nx,1\n",
-        "good.json": '[{"a": 1}]',
-        "no_rows.csv": "a,b\n",
-        "one.json": '{"a": 1}',
-        "cut.jsonl": '{"a": 1}\n{"a": 2,,}\n',
-    }.items():
-        (tmp_path / name).write_text(text)
-    assert main(command.split()) == 2
-    shown = capsys.readouterr().err
-    assert "error: " in shown
-    assert ERRORS[command] in shown
-    assert "Traceback" not in shown
-
-
 def test_the_separator_is_an_option(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("a,b|c\nx,1|y\n")
