@@ -210,8 +210,7 @@ def read_rows(path, n_columns, expected, *, separator="\t", header=0):
     -------
     list of (list of str, str)
     """
-    with open(path, encoding="utf-8") as file:
-        lines = file.read().rstrip("\n").split("\n")
+    lines = Path(path).read_text(encoding="utf-8").rstrip("\n").split("\n")
     rows = []
     for number, line in enumerate(lines[header:], header + 1):
         fields, place = line.split(separator), f"{path}, line {number}"

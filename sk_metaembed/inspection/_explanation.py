@@ -10,13 +10,7 @@ import numpy as np
 
 from ..sequences._api import display_word, token_columns
 from ._display import BaseDisplay, draw_bars, draw_legend
-from ._words_html import (
-    html_fragment,
-    html_table,
-    paragraph,
-    shaded,
-    write_page,
-)
+from ._words_html import html_fragment, html_table, paragraph, shaded, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

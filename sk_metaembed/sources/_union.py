@@ -23,11 +23,7 @@ from ..sequences import (
     TokenSequences,
     check_tokens,
 )
-from ..sequences._api import (
-    MISSING_CONSTRAINT,
-    count_missing,
-    explained_token_errors,
-)
+from ..sequences._api import MISSING_CONSTRAINT, count_missing, explained_token_errors
 from ._base import used_types
 
 if TYPE_CHECKING:

@@ -13,12 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._frames import (
-    check_names,
-    check_same_names,
-    record_names,
-    unique_names,
-)
+from .._core._frames import check_names, check_same_names, record_names, unique_names
 from .._core._messages import plural, short_repr
 from .._core._sklearn import HasMethods, Interval, StrOptions
 from .._core._targets import check_target

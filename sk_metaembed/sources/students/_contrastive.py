@@ -15,11 +15,7 @@ from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from ..contextual._sentences import equal_sequences
-from ..trainable._transformer import (
-    SentencePieces,
-    TransformerSpec,
-    set_text_pooling,
-)
+from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin
