@@ -7,10 +7,7 @@ import pytest
 from sklearn.preprocessing import MaxAbsScaler
 
 from sk_metaembed import PairEncoder, Tokenizer
-from sk_metaembed.utils.estimator_checks import (
-    check_estimator,
-    parametrize_with_checks,
-)
+from sk_metaembed.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from .sample_steps import Doubled, Mean, Predictor, Source, Tagger, Wide, checks_of
 

@@ -10,12 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    FunctionEmbedding,
-    Pooling,
-    TextMetaEncoder,
-    Tokenizer,
-)
+from sk_metaembed import FunctionEmbedding, Pooling, TextMetaEncoder, Tokenizer
 from sk_metaembed.inspection import explain
 
 skrub = pytest.importorskip("skrub")

@@ -19,14 +19,7 @@ from .._core._sklearn import Interval, StrOptions
 from ..sequences import EmbeddedInputMixin
 from ..sequences._api import block_dims, canonical, canonical_words, check_embedded
 from ._bags import block_bags, pool_late
-from ._modes import (
-    LARGEST_POWER,
-    MODES,
-    WEIGHTED,
-    mode_parts,
-    part_factors,
-    write_part,
-)
+from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,12 +10,7 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.utils import get_tags
 
-from ..sequences import (
-    Block,
-    EmbeddedSequences,
-    SequencePairs,
-    TokenSequences,
-)
+from ..sequences import Block, EmbeddedSequences, SequencePairs, TokenSequences
 
 WORDS = (
     *("good", "fine", "great", "happy", "warm", "bright", "sweet", "café"),

@@ -32,11 +32,7 @@ from sklearn import config_context
 from ._checks_blocks import block_checks, tag_checks
 from ._checks_data import WORDS, input_kind, is_tagger
 from ._checks_input import input_checks
-from ._checks_numbers import (
-    array_checks,
-    feed_words,
-    numeric_checks,
-)
+from ._checks_numbers import array_checks, feed_words, numeric_checks
 from ._checks_output import output_checks
 from ._checks_rows import row_checks
 from ._checks_state import state_checks

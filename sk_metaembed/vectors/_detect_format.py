@@ -8,11 +8,7 @@ import zlib
 from collections import Counter
 from typing import NamedTuple
 
-from .._io._compression import (
-    MAX_RATIO,
-    detect_compression,
-    is_decompression_bomb,
-)
+from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
 from ._store_files import is_store
 
 FASTTEXT_MAGIC = 793712314

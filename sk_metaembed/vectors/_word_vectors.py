@@ -18,13 +18,7 @@ from .._io._handle import Handle, shared
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
 from ._keyed_vectors import check_keyed_vectors, ngram_table, to_keyed_vectors
-from ._store_files import (
-    META,
-    check_content,
-    is_store,
-    map_arrays,
-    read_meta,
-)
+from ._store_files import META, check_content, is_store, map_arrays, read_meta
 from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
 
 if TYPE_CHECKING:

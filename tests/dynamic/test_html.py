@@ -1,9 +1,6 @@
 """Notebooks show the sources that are trained along."""
 
-from sk_metaembed import (
-    DynamicMetaClassifier,
-    TrainableCharacters,
-)
+from sk_metaembed import DynamicMetaClassifier, TrainableCharacters
 
 
 def test_named_sources_are_shown_side_by_side():

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed import (
-    Block,
-    DynamicMetaClassifier,
-    EmbeddedSequences,
-    TokenSequences,
-)
+from sk_metaembed import Block, DynamicMetaClassifier, EmbeddedSequences, TokenSequences
 from sk_metaembed.dynamic._batches import SequenceData
 from sk_metaembed.dynamic._trainable import PreparedSources
 from sk_metaembed.dynamic.nets._network import Mixer

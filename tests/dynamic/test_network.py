@@ -7,11 +7,7 @@ import pytest
 import torch
 
 from sk_metaembed import DynamicMetaClassifier
-from sk_metaembed.dynamic._batches import (
-    BucketLoader,
-    SequenceData,
-    SequenceDataset,
-)
+from sk_metaembed.dynamic._batches import BucketLoader, SequenceData, SequenceDataset
 from sk_metaembed.dynamic._parameters import Encoder
 from sk_metaembed.dynamic._trainable import PreparedSources
 from sk_metaembed.dynamic.nets._encoders import ByteDropout

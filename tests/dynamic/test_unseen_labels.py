@@ -5,10 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sk_metaembed import (
-    DynamicMetaClassifier,
-    DynamicMetaTagger,
-)
+from sk_metaembed import DynamicMetaClassifier, DynamicMetaTagger
 
 SMALL = {
     "projection_dim": 4,

@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 
 from sk_metaembed import TokenSequences
-from sk_metaembed.metrics import (
-    span_classification_report,
-    span_f1_score,
-)
+from sk_metaembed.metrics import span_classification_report, span_f1_score
 from sk_metaembed.sequences import convert_tags
 
 IOB2 = ["O", "B-x", "I-x", "B-y", "I-y"]

@@ -11,10 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
-from sklearn.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sk_metaembed import load, save
 

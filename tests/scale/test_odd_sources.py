@@ -10,12 +10,7 @@ from pyarrow import dataset, parquet
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    Pooling,
-    PretrainedEmbedding,
-    Tokenizer,
-    transform_in_batches,
-)
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, transform_in_batches
 from sk_metaembed.scale import TextStream
 
 

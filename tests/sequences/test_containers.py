@@ -15,12 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import _safe_indexing, indexable, shuffle
 from sklearn.utils.validation import _num_samples
 
-from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
-    Tokenizer,
-    TokenSequences,
-)
+from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
 
 ROWS = [["to", "be", "or"], [], ["be", "to"], ["x"], ["or", "or"]]
 
