@@ -13,7 +13,13 @@ import numpy as np
 from .._core._messages import plural, short_repr
 from ._cells import as_texts, distinct, per_distinct
 from ._dates import DateFormat, choose_dates, date_parts, parse_dates, varying_parts
-from ._numbers import NumberFormat, choose_format, is_missing, parse_numbers
+from ._numbers import (
+    NumberFormat,
+    are_bounds,
+    choose_format,
+    is_missing,
+    parse_numbers,
+)
 from ._numbers_inside import NumberPlan, numbers_inside, plan_numbers
 from ._string_kinds import (
     Values,
@@ -233,6 +239,11 @@ def _as_numbers(start, values, sample):
     if not _mostly(values, found, 0.5) or not _tolerable(n_odd, values):
         return None, []
     if _have_another_unit(odd, values):
+        return None, []
+    texts = [
+        text for text, is_found in zip(values.texts, found, strict=True) if is_found
+    ]
+    if len(texts) <= _FEW and are_bounds(texts, parsed[found]):
         return None, []
     kind = start._replace(
         strays=strays, n_odd=n_odd, n_missing=start.n_missing + n_missing

@@ -20,6 +20,9 @@ _TRUE = frozenset(["true", "yes", "y", "t"])
 _FALSE = frozenset(["false", "no", "n", "f"])
 _TRUTH = {"true": 1.0, "false": 0.0}  # as bools are read
 
+# A number that is the most, or the least.
+_BOUND = re.compile(r"([<≤]|(?:under|up to)\b)|([>≥]|over\b|.*\+$)", re.I | re.DOTALL)
+
 # Words before a number that do not change it.
 _ABOUT = re.compile(r"[~≈<>≤≥=]+|(?:approx|ca|about|circa|over|under|up to)\b\.?", re.I)
 _PREFIXES = frozenset(
@@ -87,6 +90,15 @@ class NumberFormat(NamedTuple):
     m: str = "m"
     booleans: bool = False
     plain: float = 1.0
+
+
+def are_bounds(texts, numbers):
+    """Return whether some have the same number, such as "<40" and ">=40"."""
+    sides = {}
+    for text, number in zip(texts, numbers, strict=True):
+        bound = _BOUND.match(text.strip())
+        sides.setdefault(number, set()).add(bound and bound.lastindex)
+    return any(len(found) > 1 for found in sides.values())
 
 
 def is_missing(text):

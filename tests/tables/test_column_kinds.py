@@ -153,6 +153,24 @@ def test_strays_are_kept_as_texts():
     )
 
 
+@pytest.mark.parametrize(
+    "values",
+    [["<40", ">=40"], ["<=50K", ">50K"], ["50+", "under 50"], ["5", "< 5", "7"]],
+)
+def test_bounds_with_the_same_number_are_told_apart(values):
+    cells = read_cells(values * 20)
+    kind = column_kind(cells)
+    assert kind.kind == "category"
+    assert read_texts(cells, kind)[: len(values)].tolist() == values
+
+
+def test_measurements_below_a_limit_are_numbers():
+    cells = read_cells([f"{i / 10}" for i in range(5, 105)] + ["<0.5", ">10"])
+    kind = column_kind(cells)
+    assert kind.kind == "number"
+    assert read_floats(cells, kind)[-2:, 0].tolist() == [0.5, 10.0]
+
+
 def test_numbers_can_be_categories_too():
     cells = read_cells([1, 2, 3, None] * 10)
     kind = column_kind(cells)
