@@ -79,7 +79,7 @@ def fit(options):
             random_state=options.seed,
             verbose=True,
         )
-    ids = _read_ids(options)
+    ids = _read_ids(options, table)
     rows = pd.concat([table.drop(columns=ids.columns), ids], axis=1).loc[X.index]
     page = report_html(pipeline, rows, X, y, comparison, suspicious, vars(options))
     report.write_text(page, encoding="utf-8")
@@ -105,7 +105,7 @@ def predict(options):
         table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])
     _data.check_columns(table, columns, options.model)
     _data.check_columns(table, options.id, "--id")
-    ids = _read_ids(options) if len(table) else table[options.id]
+    ids = _read_ids(options, table)
     labels = getattr(model, "classes_", ())
     probabilities = [f"probability_{label}" for label in labels]
     names = ["prediction", *probabilities]
@@ -177,10 +177,13 @@ def _read_rows(path, separator):
     return table
 
 
-def _read_ids(options):
-    """Return the columns of --id as they are written."""
-    table = read_table(options.table, options.separator, dtype=str, na_filter=False)
-    return table[[*dict.fromkeys(options.id)]].convert_dtypes()
+def _read_ids(options, table):
+    """Return the columns of --id of a table as they are written in its file."""
+    names = [*dict.fromkeys(options.id)]
+    if not names or not len(table):
+        return table[names]
+    written = read_table(options.table, options.separator, dtype=str, na_filter=False)
+    return written[names].convert_dtypes()
 
 
 def _output(options, suffix):
