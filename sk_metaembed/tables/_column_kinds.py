@@ -6,6 +6,7 @@ read as in any batch.
 
 import warnings
 from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -240,10 +241,8 @@ def _as_numbers(start, values, sample):
         return None, []
     if _have_another_unit(odd, values):
         return None, []
-    texts = [
-        text for text, is_found in zip(values.texts, found, strict=True) if is_found
-    ]
-    if len(texts) <= _FEW and are_bounds(texts, parsed[found]):
+    texts = compress(values.texts, found)
+    if found.sum() <= _FEW and are_bounds(texts, parsed[found]):
         return None, []
     kind = start._replace(
         strays=strays, n_odd=n_odd, n_missing=start.n_missing + n_missing
