@@ -59,27 +59,26 @@ def find_embedded(estimator, X):
     steps, embedded = fitted_steps(estimator), []
     if not any(map(_embeds, steps)):
         _refuse_branches(steps)
-    for step in steps:
-        if not hasattr(step, "transform"):
-            continue
-        X = step.transform(X)
-        if isinstance(X, EmbeddedSequences):
-            embedded.append(X)
+    for output in outputs_within(steps, X):
+        if isinstance(output, EmbeddedSequences):
+            embedded.append(output)
         elif embedded:
             break
     return embedded
 
 
-def features_within(estimator, X):
-    """Return X transformed by an estimator's steps up to its final predictor."""
-    return apply_steps(fitted_steps(estimator), X)
+def outputs_within(steps, X):
+    """Yield what X becomes after each of some steps, up to a final predictor."""
+    for step in steps:
+        if hasattr(step, "transform"):  # resampling steps have none
+            X = step.transform(X)
+            yield X
 
 
 def apply_steps(steps, X):
     """Return X transformed by steps."""
-    for step in steps:
-        if hasattr(step, "transform"):  # resampling steps have none
-            X = step.transform(X)
+    for output in outputs_within(steps, X):
+        X = output
     return X
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core._arrays import infinite_rows
 from ..sequences import EmbeddedSequences, TokenSequences
-from ._steps import features_within, find_embedded
+from ._steps import find_embedded, fitted_steps, outputs_within
 
 
 def lookup_vectors(embedding, words):
@@ -27,7 +27,8 @@ def lookup_vectors(embedding, words):
     values : ndarray of float32, shape (n, dim)
         Zeros for unknown words.
     known : ndarray of bool, shape (n,)
-        Rows of zeros in an array count as unknown.
+        Rows of zeros in an array count as unknown, and rows of words that no block of
+        the last EmbeddedSequences before it knows.
 
     Raises
     ------
@@ -38,9 +39,9 @@ def lookup_vectors(embedding, words):
         holds anything but vectors of one length.
     """
     words = list(words)
-    output = _estimator_output(embedding, _one_word_sequences(words))
-    if output is not None:
-        return _output_rows(output, words, embedding)
+    outputs = _estimator_outputs(embedding, _one_word_sequences(words))
+    if outputs:
+        return _output_rows(outputs, words, embedding)
     if hasattr(embedding, "vectors_for"):
         return _store_rows(embedding, words)
     if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
@@ -70,22 +71,25 @@ def lookup_known(embedding, words):
     return {block.name: word_rows(embedded, block)[1] for block in embedded.blocks}
 
 
-def _estimator_output(estimator, tokens):
-    """Return the features that an estimator computes, None for other embeddings."""
-    if isinstance(estimator, type):
-        return None
-    if hasattr(estimator, "transform"):
-        return estimator.transform(tokens)
-    if hasattr(estimator, "predict"):
-        output = features_within(estimator, tokens)
-        return None if output is tokens else output
-    return None
+def _estimator_outputs(estimator, tokens):
+    """Return the features of each step of an estimator, none for other embeddings."""
+    is_embedding = hasattr(estimator, "transform") or hasattr(estimator, "predict")
+    if isinstance(estimator, type) or not is_embedding:
+        return []
+    return list(outputs_within(fitted_steps(estimator), tokens))
 
 
-def _output_rows(embedded, words, estimator):
+def _output_rows(outputs, words, estimator):
+    embedded = outputs[-1]
     if not isinstance(embedded, EmbeddedSequences):
         values = _dense(embedded, words, estimator)
-        return values, values.any(axis=1)
+        known = values.any(axis=1)
+        # A later step, such as a StandardScaler, may move zeros of unknown words.
+        before = [each for each in outputs if isinstance(each, EmbeddedSequences)]
+        if before:
+            blocks = [word_rows(before[-1], block)[1] for block in before[-1].blocks]
+            known &= np.any(blocks, axis=0)
+        return values, known
     if len(embedded.blocks) != 1:
         raise ValueError(
             f"{type(estimator).__name__} returns {len(embedded.blocks)} "

@@ -206,12 +206,19 @@ def correlation(similarities, scores, kind):
 
 
 def _merge_ties(values, noise):
-    """Return ranks (n,) of values, equal for neighbors that differ by noise only.
+    """Return ranks (n,) of values, equal for those up to `noise` above the smallest.
 
-    >>> _merge_ties(np.array([0.5, 0.1, 0.50001]), 1e-4)
-    array([1, 0, 1])
+    A chain of close values can span much more than the noise, and is divided.
+
+    >>> _merge_ties(np.array([0.5, 0.1, 0.50001, 0.50011]), 1e-4)
+    array([1, 0, 1, 2])
     """
     order = np.argsort(values)
+    ascending = values[order]
     ranks = np.empty(len(values), dtype=np.int64)
-    ranks[order] = np.cumsum(np.diff(values[order], prepend=values[order[0]]) > noise)
+    start = rank = 0
+    while start < len(values):
+        stop = np.searchsorted(ascending, ascending[start] + noise, side="right")
+        ranks[order[start:stop]] = rank
+        start, rank = stop, rank + 1
     return ranks

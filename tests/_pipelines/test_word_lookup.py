@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sk_metaembed import (
     Block,
     EmbeddedSequences,
     EmbeddingUnion,
+    Pooling,
     PretrainedEmbedding,
     TokenSequences,
     WordVectors,
@@ -89,6 +92,13 @@ def test_rows_of_zeros_in_arrays_are_unknown():
     assert values.tolist() == [[1], [0], [0], [1]]
     assert known.tolist() == [True, False, False, True]
     assert lookup_known(Lengths(), WORDS)[""].tolist() == known.tolist()
+
+
+def test_unknown_words_stay_unknown_when_a_step_moves_their_zeros():
+    pipeline = make_pipeline(PretrainedEmbedding(store()), Pooling(), StandardScaler())
+    values, known = lookup_vectors(pipeline.fit([["tea"], ["milk"]]), WORDS)
+    assert values.all(axis=1).tolist() == [True] * 4
+    assert known.tolist() == KNOWN
 
 
 def test_arrays_of_other_lengths_are_refused():

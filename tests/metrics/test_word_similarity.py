@@ -149,3 +149,12 @@ def test_cosines_that_differ_by_rounding_are_ties():
     order = np.argsort(np.argsort(cosines))
     expected = spearmanr([order[i % 3] for i in range(40)], scores).statistic
     assert np.isclose(report(table, pairs, scores).score, expected, atol=1e-12)
+
+
+def test_a_dense_row_of_cosines_is_not_one_tie():
+    """Cosines of vectors with a large common part hardly differ, but have an order."""
+    angles = np.linspace(0.001, 0.01, 500)
+    table = {f"w{i}": [np.cos(a), np.sin(a)] for i, a in enumerate(angles)}
+    table["x"] = [1.0, 0.0]
+    pairs = [("x", f"w{i}") for i in range(500)]
+    assert report(table, pairs, -angles).score == pytest.approx(1, abs=1e-3)
