@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import joblib
@@ -64,9 +64,10 @@ def cached_store(path, options, cache_dir=None):
     """Return the store of a source, converted into the cache if it is not there."""
     path = _checked_path(path)
     fmt = detect(path)
+    options = _with_dtype(options, path, fmt)
     if fmt.kind == "store":
         meta = read_meta(path)
-        if options.limit is None and options.dtype in (None, meta["dtype"]):
+        if options.limit is None and options.dtype == meta["dtype"]:
             return path
     root = cache_root(cache_dir)
     content = meta["fingerprint"] if fmt.kind == "store" else digest_file(path, root)
@@ -81,7 +82,14 @@ def convert_to(source, path, options):
     """Convert a source into a new store at a path, and return the path."""
     source = _checked_path(source)
     fmt = detect(source)
+    options = _with_dtype(options, source, fmt)
     return _publish_at(path, lambda folder: write_store(source, fmt, options, folder))
+
+
+def _with_dtype(options, source, fmt):
+    """Return options with the type of the vectors; by default a store's own."""
+    own = read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
+    return replace(options, dtype=options.dtype or own)
 
 
 def _publish_at(path, write, *, overwrite=False):
@@ -144,9 +152,7 @@ def store_arrays(
 def write_store(source, fmt, options, folder):
     """Fill a directory with the store of a source that must not change meanwhile."""
     before = os.stat(source)
-    default_dtype = read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
-    dtype = options.dtype or default_dtype
-    with StoreWriter(folder, str(source), dtype, limit=options.limit) as writer:
+    with StoreWriter(folder, str(source), options.dtype, limit=options.limit) as writer:
         _read(source, fmt, writer, options.verbose)
         _check_unchanged(source, before)
         writer.finish({"path": os.path.abspath(source), "format": fmt.kind})

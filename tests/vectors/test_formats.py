@@ -157,6 +157,8 @@ def test_store_opens_directly_and_in_part(tmp_path):
     assert part.has_subwords and part.dtype == np.float16
     half = WordVectors.open(part.path)
     assert half is part and half.dtype == np.float16
+    parts = [WordVectors.open(half.path, limit=4, dtype=d) for d in (None, "float32")]
+    assert [each.dtype for each in parts] == [np.float16, np.float32]
     with pytest.raises(FileExistsError, match="exists already"):
         WordVectors.convert(path, tmp_path / "lee.store")
 
