@@ -15,6 +15,8 @@ from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
 from ._linear import column_signs
 
+_ROUNDING = (10 * np.finfo(np.float32).eps) ** 2  # relative to squares of numbers
+
 
 class BlockPCA(BlocksTransformer):
     r"""Reduce each source's sequence vectors by PCA, and scale them to equal variance.
@@ -26,8 +28,7 @@ class BlockPCA(BlocksTransformer):
     Parameters
     ----------
     n_components : int, default=30
-        Number of principal components to keep of each source, limited to its dimension
-        and its number of known sequences.
+        Number of principal components to keep of each source, limited to its rank.
 
     Attributes
     ----------
@@ -132,11 +133,14 @@ def principal_components(values, n_components):
         return mean, mean[None]
     mean = values.mean(axis=0, dtype=np.float64)
     centered = values - mean
-    variances, directions = np.linalg.eigh(centered.T @ centered / len(values))
+    covariance = centered.T @ centered / len(values)
+    variances, directions = np.linalg.eigh(covariance)
     order = np.argsort(variances)[::-1][:n_components]
-    # Rounding leaves variances of about eps where there is none.
-    limit = variances.max() * len(variances) * np.finfo(np.float32).eps
-    order = order[variances[order] > limit]
+    # What rounding leaves where there is no variance: float32 rounds each dimension at
+    # its own size, the eigenvalues are rounded at the size of the largest.
+    rounding = _ROUNDING * (mean**2 + np.diag(covariance)) @ directions**2
+    least = len(variances) * np.finfo(np.float64).eps * variances.max()
+    order = order[variances[order] > np.maximum(rounding, least)[order]]
     order = order if len(order) else np.argsort(variances)[-1:]
     chosen = directions[:, order]
     chosen = (chosen * column_signs(chosen)).T

@@ -55,6 +55,9 @@ def test_at_most_the_rank():
     assert step.dims_ == {"flat": 2, "few": 3}
     names = ["flat0", "flat1", "few0", "few1", "few2"]
     assert step.get_feature_names_out().tolist() == names
+    # A dimension of much larger numbers, such as a length, hides no other.
+    units = correlated(dim=3) * [1e4, 1, 1e-2]
+    assert BlockPCA(5).fit(sequences(a=units)).dims_ == {"a": 3}
     three = sequences(a=correlated(n_rows=3))
     assert values(BlockPCA(5).fit_transform(three)).shape == (3, 2)
 
