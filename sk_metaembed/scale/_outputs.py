@@ -5,6 +5,7 @@ and `finish` makes the output of that file. `spec` is what all batches have in c
 a value that is stored as JSON.
 """
 
+from contextlib import suppress
 from io import BytesIO
 
 import numpy as np
@@ -88,7 +89,7 @@ class ParquetOutput:
         """Return the bytes of a batch, as a stream of Arrow."""
         import pyarrow as pa
 
-        table = self._table(values, copied).cast(_schema_of(spec)).combine_chunks()
+        table = _cast(self._table(values, copied), _schema_of(spec)).combine_chunks()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -130,6 +131,31 @@ class ParquetOutput:
             arrays = [pa.FixedSizeListArray.from_arrays(flat, values.shape[1])]
         check_repeated(names, copied)
         return pa.table({**copied, **dict(zip(names, arrays, strict=True))})
+
+
+def _cast(table, schema):
+    """Return a table in the types of a schema, or raise if that changes a value."""
+    for field in schema:
+        column = table.column(field.name)
+        if column.type != field.type and not _keeps_values(column, field.type):
+            raise ValueError(
+                f"The column {field.name!r} has values of type {column.type}, after "
+                f"batches of type {field.type}. Convert them to one type in the source."
+            )
+    return table.cast(schema)
+
+
+def _keeps_values(column, kind):
+    """Return whether no value changes; Arrow reads "007" as 7, and drops fields."""
+    from pyarrow import ArrowInvalid, ArrowNotImplementedError, types
+
+    with suppress(ArrowInvalid, ArrowNotImplementedError):
+        cast = column.cast(kind)
+        if cast.to_pylist() == column.to_pylist():
+            return True
+        # Fields that a record lacks are null.
+        return types.is_nested(kind) and cast.cast(column.type).equals(column)
+    return False
 
 
 def _schema_of(spec):

@@ -69,7 +69,7 @@ class Task(NamedTuple):
             )
         is_float = values.dtype.kind == "f" and self.method != "predict"
         if self.dtype is not None and is_float:
-            values = values.astype(self.dtype, copy=False)
+            values = _converted(values, self.dtype)
         if values.dtype.kind == "O" and values.ndim == 2:
             raise TypeError(
                 f"The pipeline's {self.method} returned an array of Python objects. It "
@@ -101,6 +101,19 @@ class Task(NamedTuple):
             return []
         classes = getattr(self.pipeline, "classes_", ())
         return [f"{NAMES[self.method]}_{label}" for label in classes]
+
+
+def _converted(values, dtype):
+    """Return floats in another type, or raise ValueError if one is too large for it."""
+    with np.errstate(over="ignore"):
+        converted = values.astype(dtype, copy=False)
+    places = np.argwhere(np.isinf(converted) & np.isfinite(values))
+    if len(places):
+        raise ValueError(
+            f"The result of row {places[0][0]} has {values[tuple(places[0])]:g}, which "
+            f"is too large for dtype={dtype!r}. Pass dtype=None for the pipeline's own."
+        )
+    return converted
 
 
 def check_repeated(names, keep):

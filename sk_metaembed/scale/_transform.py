@@ -141,7 +141,8 @@ def transform_in_batches(
         If the source does not exist.
     ValueError
         If the output was started with another pipeline, source or option; if batches
-        have different types; if an option is invalid.
+        have different types, or a number is too large for `dtype`; if an option is
+        invalid.
     OSError
         If the disk is full or the directory is not writable.
     Exception

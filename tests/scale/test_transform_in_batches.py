@@ -202,6 +202,14 @@ def test_json_columns_are_copied(pipe, texts, tmp_path):
     assert frame["x"].isna().all()
 
 
+@pytest.mark.parametrize("ids", [(7, "007"), (True, 5), ({"a": 1}, {"a": 1, "b": 2})])
+def test_kept_values_do_not_change_by_the_batch(ids, pipe, tmp_path):
+    file, out = tmp_path / "a.jsonl", tmp_path / "a.parquet"
+    file.write_text("\n".join(json.dumps({"text": "tea", "id": i}) for i in ids))
+    with pytest.raises(ValueError, match="'id' has values of type .* after batches of"):
+        transform_in_batches(pipe, file, out, column="text", keep="id", batch_size=1)
+
+
 def test_a_list_of_columns_comes_as_a_frame(texts, tmp_path):
     def lengths(frame):
         return np.stack([frame[name].str.len() for name in frame], axis=1) * 1.0
@@ -219,6 +227,9 @@ def test_dtypes(pipe, texts, tmp_path):
         transform_in_batches(longer, texts, tmp_path / "a.npy", dtype=dtype)
         result = np.load(tmp_path / "a.npy")
         assert result.dtype == (dtype or longer.transform(texts).dtype)
+    large = FunctionTransformer(lambda rows: np.full((len(rows), 2), 1e5)).fit(None)
+    with pytest.raises(ValueError, match="row 0 has 100000, which is too .*'float16'"):
+        transform_in_batches(large, texts, tmp_path / "b.npy", dtype="float16")
 
 
 def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
