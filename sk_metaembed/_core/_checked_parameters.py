@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ._named_errors import name_errors_of_methods
+from ._named_errors import NamedErrorsMixin
 from ._sklearn import (
     Interval,
     InvalidParameterError,
@@ -13,16 +13,12 @@ from ._sklearn import (
 _LONGEST = 200  # characters
 
 
-class CheckedParametersMixin:
+class CheckedParametersMixin(NamedErrorsMixin):
     """Reject True and False for numbers; name the class in errors of public methods.
 
     To Python a bool is an int: ``max_iter=True``, often a parameter mistaken for
     another, would train for one iteration. Long values are shortened in messages.
     """
-
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        name_errors_of_methods(cls)
 
     def _validate_params(self):
         constraints, params = self._parameter_constraints, self.get_params(deep=False)

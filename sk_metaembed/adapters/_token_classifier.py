@@ -170,7 +170,7 @@ class TokenClassifier(
             )
         self.dims_in_: dict[str, int] = block_dims(X)
         self._fitted_window = self.window
-        features = self._features(X, positions)
+        features = token_features(X, self.window, positions)
         labels = tags.types[tags.codes[positions]]
         self.estimator_ = clone(self.estimator).fit(features, labels, **fit_params)
         self.classes_: NDArray[Any] = self.estimator_.classes_
@@ -214,22 +214,20 @@ class TokenClassifier(
         """Return the classifier's output for distinct tokens, and each token's row."""
         check_is_fitted(self)
         check_embedded(X, self.dims_in_)
-        positions, places = distinct_positions(X, self._fitted_window)
+        window = self._fitted_window
+        positions, places = distinct_positions(X, window)
         if not len(positions):
             # Classifiers raise an error for no rows; a row of zeros gives the shape.
             zeros = np.zeros((1, self._n_features()), dtype=np.float32)
             return getattr(self.estimator_, method)(zeros)[:0], places
         parts = [
-            getattr(self.estimator_, method)(self._features(X, part))
+            getattr(self.estimator_, method)(token_features(X, window, part))
             for part in batches(positions, self._n_features())
         ]
         return np.concatenate(parts), places
 
     def _n_features(self):
         return (2 * self._fitted_window + 1) * sum(self.dims_in_.values())
-
-    def _features(self, X, positions):
-        return token_features(X, self._fitted_window, positions)
 
 
 def token_features(X, window, positions):

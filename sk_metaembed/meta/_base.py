@@ -127,6 +127,25 @@ class BlocksTransformer(
         check_embedded(X, self.dims_in_)
         return X.with_blocks(self._outputs(self._blocks(X)))
 
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Return the names of the sources' dimensions, in order.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the dimensions of the blocks. None generates them from the names of
+            the blocks.
+
+        Returns
+        -------
+        ndarray of str objects
+            One name per dimension.
+        """
+        check_is_fitted(self)
+        return concatenated_names(self.dims_in_, input_features)
+
     def _fit_blocks(self, X, y):
         check_embedded(X)
         dims = block_dims(X)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
-from ._base import concatenated_names
+from ._base import BlocksTransformer
 from ._linear import known_to_any, source_rows
 from ._weighted import WeightedMetaEmbedding
 
@@ -81,21 +79,5 @@ class ConcatMetaEmbedding(WeightedMetaEmbedding):
                 own[rows] = part * np.float32(weight)
         return values, known_to_any(blocks, self.weights_)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
-        """Return the names of the sources' dimensions, in order.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of the dimensions of the blocks. None generates them from the names of
-            the blocks.
-
-        Returns
-        -------
-        ndarray of str objects
-            One name per dimension.
-        """
-        check_is_fitted(self)
-        return concatenated_names(self.dims_in_, input_features)
+    # Unlike those of other combinations, its dimensions are those of the sources.
+    get_feature_names_out = BlocksTransformer.get_feature_names_out

@@ -7,13 +7,11 @@ from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import row_product
 from .._core._sklearn import Interval, StrOptions
 from ..sequences._api import adopt_block
-from ._base import BlocksTransformer, concatenated_names
+from ._base import BlocksTransformer
 from ._linear import known_matrix, nonzero_matrix, source_rows
 from ._neighbors import mean_prediction, neighbor_fill, shared_counts, shared_rows
 
@@ -197,25 +195,6 @@ class SourceImputer(BlocksTransformer):
 
         dims = [block.dim for block in blocks]
         return mean_prediction(missing, informative, self._usable, dims, predict)
-
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
-        """Return the names of the sources' dimensions, in order.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Names of the dimensions of the blocks. None generates them from the names of
-            the blocks.
-
-        Returns
-        -------
-        ndarray of str objects
-            One name per dimension.
-        """
-        check_is_fitted(self)
-        return concatenated_names(self.dims_in_, input_features)
 
 
 def ridge_map(inputs, targets, alpha):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core._typing import Tags, Texts
-    from ..sequences import EmbeddedSequences
 
     class SpanOptions(TypedDict, total=False):
         """Options of both functions."""

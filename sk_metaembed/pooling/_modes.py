@@ -26,7 +26,7 @@ class Part(NamedTuple):
     options: tuple = ()  # the power, coefficient and their number, or window size
 
 
-def mode_parts(mode, *, powers, n_coefficients, window_size):
+def mode_parts(mode, powers, n_coefficients, window_size):
     """Return the list of Parts of a mode."""
     if mode == "power-means":
         return [_power_part(power) for power in powers]

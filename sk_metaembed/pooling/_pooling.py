@@ -272,16 +272,13 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
             )
         if all(block.level == "sequence" for block in X.blocks):
             self._warn_of_no_effect(X)
-        options = {
-            name: getattr(self, name)
-            for name in ("powers", "n_coefficients", "window_size")
-        }
+        options = self.powers, self.n_coefficients, self.window_size
         self.dims_in_ = block_dims(X)
         self._sequence_blocks = _sequence_level(X)
         self._has_indicator = self.add_indicator
         self._weighting = self.weights
         self._fitted_parts = [
-            part for mode in modes for part in mode_parts(mode, **options)
+            part for mode in modes for part in mode_parts(mode, *options)
         ]
         self.word_weights_ = self.unseen_weight_ = None
         if self.weights is not None:
