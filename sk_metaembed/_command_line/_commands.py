@@ -182,7 +182,10 @@ def _read_ids(options, table):
     names = [*dict.fromkeys(options.id)]
     if not names or not len(table):
         return table[names]
-    written = read_table(options.table, options.separator, dtype=str, na_filter=False)
+    with warnings.catch_warnings(action="ignore"):  # of rows: issued before
+        written = read_table(
+            options.table, options.separator, dtype=str, na_filter=False
+        )
     return written[names].convert_dtypes()
 
 

@@ -22,6 +22,8 @@ from .._core._messages import plural
 _SEPARATORS = "\t;|,"
 _NAMES = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 _ONE_COLUMN = "\0"  # a separator that does not occur
+_SHORT = "have fewer fields than the header. Their last columns are missing values"
+_BLANK = 'are skipped. Write "" for an empty value in a table of one column'
 _SAMPLE_ROWS = 200
 _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
@@ -128,13 +130,12 @@ def _open(path):
 
 
 def csv_rows(lines, separator):
-    """Yield the line number and the fields of each row that is not blank."""
+    """Yield the line number and the fields of each row, none of a blank line."""
     before = csv.field_size_limit(_LONGEST_FIELD)
     try:
         rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
         for fields in rows:
-            if fields:
-                yield rows.line_num, fields
+            yield rows.line_num, fields
     finally:
         csv.field_size_limit(before)
 
@@ -147,10 +148,8 @@ def find_separator(lines):
     """
     best, best_share = _ONE_COLUMN, -1.0
     for separator in _SEPARATORS:
-        rows = [
-            fields for _, fields in islice(csv_rows(lines, separator), _SAMPLE_ROWS)
-        ]
-        sizes = [len(fields) for fields in rows]
+        rows = (fields for _, fields in csv_rows(lines, separator) if fields)
+        sizes = [len(fields) for fields in islice(rows, _SAMPLE_ROWS)]
         if not sizes or sizes[0] == 1:
             continue
         n_rows = len(sizes) - 1
@@ -165,15 +164,19 @@ def _check_rows(rows, separator):
     """Return the names of columns that have digits after a leading zero, as "007".
 
     Raises a ValueError for a repeated name, or a row that is longer than the header.
-    Warns of rows that are shorter. pandas takes the first fields of longer rows for an
-    index, or drops the last ones.
+    Warns of rows that are shorter, and of blank lines between rows. pandas takes the
+    first fields of longer rows for an index, or drops the last ones.
     """
-    _, header = next(rows, (0, None))
+    header = next((fields for _, fields in rows if fields), None)
     if header is None:
         raise ValueError("it is empty")
     _check_names([name for name in header if name])  # pandas renames repeated ones
-    short, codes = [], set()
+    short, blank, codes, last = [], [], set(), 0
     for line, fields in rows:
+        if not fields:
+            blank.append(line)
+            continue
+        last = line
         pairs = zip(header, fields, strict=False)
         codes |= {n for n, f in pairs if f[:1] == "0" and f[1:2].isdecimal() and n}
         if len(fields) > len(header):
@@ -184,12 +187,11 @@ def _check_rows(rows, separator):
             )
         if len(fields) < len(header):
             short.append(line)
-    if short:
-        warnings.warn(
-            f"{plural(len(short), 'row')}, the first in line {short[0]}, have fewer "
-            "fields than the header. Their last columns are missing values.",
-            stacklevel=2,
-        )
+    blank = [line for line in blank if line < last]
+    for lines, what, effect in (short, "row", _SHORT), (blank, "blank line", _BLANK):
+        if lines:
+            first = f"{plural(len(lines), what)}, the first in line {lines[0]}"
+            warnings.warn(f"{first}, {effect}.", stacklevel=2)
     return codes
 
 

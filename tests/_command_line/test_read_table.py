@@ -64,15 +64,17 @@ def test_spaces_after_separators_and_names_that_are_empty(tmp_path):
     assert table["b"].isna().iloc[1]
 
 
-@pytest.mark.filterwarnings("default:.* have fewer fields")
-def test_shorter_rows_are_named(tmp_path, monkeypatch, capsys):
+@pytest.mark.filterwarnings("default:.* the first in line")
+def test_shorter_rows_and_blank_lines_are_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text("a,b\nx,1\ny\nz,3\nw\n")
-    with pytest.warns(UserWarning, match="2 rows, the first in line 3, have fewer"):
+    (tmp_path / "t.csv").write_text("\na,b\nx,1\ny\n\nz,3\nw\n\n")
+    with pytest.warns(UserWarning, match="2 rows, the first in line 4, have fewer"):
         table = read_table("t.csv")
     assert table["b"].isna().tolist() == [False, True, False, True]
     assert main(["describe", "t.csv"]) == 0
-    assert "warning: 2 rows, the first in line 3" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "warning: 2 rows, the first in line 4" in shown
+    assert "warning: 1 blank line, the first in line 5, are skipped" in shown
 
 
 def test_the_separator_is_an_option(tmp_path, monkeypatch, capsys):
