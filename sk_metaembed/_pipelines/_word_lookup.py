@@ -1,11 +1,13 @@
 """Look up the vectors of single words in an embedding of any interface."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from .._core._arrays import infinite_rows
 from ..sequences import EmbeddedSequences, TokenSequences
+from ..sequences._api import prepare_texts
 from ._steps import find_embedded, fitted_steps, outputs_within
 
 
@@ -20,7 +22,7 @@ def lookup_vectors(embedding, words):
         sequence. If it ends in a predictor, the output of the steps before it is used.
         Or a `WordVectors`, gensim's KeyedVectors, or a mapping from words to vectors.
     words : sequence of str, length n
-        May repeat.
+        May repeat, and be in another Unicode form than those of a store or mapping.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def lookup_vectors(embedding, words):
     if hasattr(embedding, "vectors_for"):
         return _store_rows(embedding, words)
     if isinstance(embedding, Mapping) or hasattr(embedding, "key_to_index"):
-        return _mapping_rows(embedding, words)
+        return _in_any_form(partial(_mapping_rows, embedding), words)
     raise TypeError(
         "an embedding must be a fitted estimator with transform, a WordVectors, "
         "gensim's KeyedVectors or a dict of vectors, got "
@@ -128,8 +130,20 @@ def word_rows(embedded, block):
     return values, known
 
 
+def _in_any_form(look_up, words):
+    """Return vectors of words, and which are known, in any Unicode form of a word."""
+    values, known = look_up(words)
+    for form in ("NFC", "NFD"):
+        places = [i for i in np.flatnonzero(~known) if not words[i].isascii()]
+        if places:
+            others = [words[i] for i in places]
+            others = prepare_texts(others, lowercase=False, normalize=form)
+            values[places], known[places] = look_up(others)
+    return values, known
+
+
 def _store_rows(store, words):
-    values, known = store.vectors_for(words)
+    values, known = _in_any_form(store.vectors_for, words)
     unseen = np.flatnonzero(~known)
     if getattr(store, "has_subwords", False) and len(unseen):
         values[unseen] = store.subword_vectors([words[i] for i in unseen])

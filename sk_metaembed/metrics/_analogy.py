@@ -13,6 +13,7 @@ from .._core._arrays import normalize_rows
 from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
 from .._pipelines import lookup_vectors
+from ..sequences._api import canonical_words
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite
 
@@ -158,16 +159,14 @@ def analogy_score(
     words, codes = check_words(questions, 4, "questions")
     candidates, unit = _vocabulary_vectors(embedding, vocabulary)
     key = str.casefold if ignore_case else str
-    matches = _match(words, candidates, key)
+    matches = _match(canonical_words(words), canonical_words(candidates), key)
     complete = np.array([all(matches[word] for word in row) for row in codes])
     best = _best_candidates(unit, matches, codes[complete, :3])
     answers = np.full(len(codes), None, dtype=object)
     answers[complete] = [candidates[i] if i >= 0 else None for i in best]
     correct = np.zeros(len(codes), dtype=bool)
-    expected = [words[i] for i in codes[complete, 3]]
     correct[complete] = [
-        answer is not None and key(answer) == key(d)
-        for answer, d in zip(answers[complete], expected, strict=True)
+        i in matches[d] for i, d in zip(best, codes[complete, 3], strict=True)
     ]
     n_correct, n_complete = int(correct.sum()), int(complete.sum())
     n_scored = n_complete if missing == "omit" else len(codes)

@@ -65,7 +65,7 @@ def _label_codes(y_true, y_pred, scheme, invalid, labels, level, tokens):
     pred = _valid_spans(pred_tags, scheme, invalid, "y_pred")
     if labels is None:
         labels = sorted({*true.labels, *pred.labels})
-    labels = list(labels)
+    labels = list(dict.fromkeys(labels))
     true, pred = _positions(true), _positions(pred)
     correct = true & pred
     if level == "surface":
@@ -151,8 +151,8 @@ def span_f1_score(
         is the mean weighted by the number of true spans, or unweighted if there are
         none; None returns one score per label.
     labels : list of str, default=None
-        Labels to score, such as "person". None means all labels in `y_true` and
-        `y_pred`, sorted.
+        Labels to score, such as "person"; repeated ones count once. None means all
+        labels in `y_true` and `y_pred`, sorted.
     level : {"entity", "surface"}, default="entity"
         "entity" counts each occurrence of an entity; "surface" counts each distinct
         pair of words and label once. The latter is the second score of the WNUT-2017

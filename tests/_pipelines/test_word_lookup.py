@@ -24,14 +24,6 @@ def store():
     return WordVectors.from_arrays(list(TABLE), np.array(list(TABLE.values())))
 
 
-def keyed_vectors():
-    from gensim.models import KeyedVectors
-
-    kv = KeyedVectors(2)
-    kv.add_vectors(list(TABLE), np.array(list(TABLE.values()), dtype=np.float32))
-    return kv
-
-
 class Splitting:
     """Split a word into no token, one, or one per letter, by its length."""
 
@@ -49,7 +41,7 @@ class Splitting:
     [
         lambda: TABLE,
         store,
-        keyed_vectors,
+        lambda: store().to_keyed_vectors(),
         lambda: PretrainedEmbedding(store()).fit(["tea"]),
     ],
     ids=["dict", "store", "gensim", "estimator"],
@@ -61,6 +53,15 @@ def test_every_embedding_gives_the_same(make):
     assert known.tolist() == KNOWN
     (by_block,) = lookup_known(make(), WORDS).values()
     assert by_block.tolist() == KNOWN
+
+
+def test_words_are_found_in_any_unicode_form():
+    table = {"cafe\u0301": [1.0], "na\u00efve": [2.0]}
+    words = ["caf\u00e9", "nai\u0308ve", "th\u00e9"]
+    for embedding in (table, WordVectors.from_arrays([*table], [*table.values()])):
+        values, known = lookup_vectors(embedding, words)
+        assert values.ravel().tolist() == [1, 2, 0]
+        assert known.tolist() == [True, True, False]
 
 
 def test_words_that_are_not_one_token_have_no_vector():

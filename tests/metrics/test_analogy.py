@@ -31,20 +31,12 @@ QUESTIONS = planted_questions()
 VECTORS = dict(zip(WORDS, MATRIX, strict=True))
 
 
-def keyed_vectors():
-    from gensim.models import KeyedVectors
-
-    kv = KeyedVectors(MATRIX.shape[1])
-    kv.add_vectors(WORDS, MATRIX)
-    return kv
-
-
 @pytest.mark.parametrize("ignore_case", [True, False])
 def test_agrees_with_gensim(tmp_path, monkeypatch, ignore_case):
     monkeypatch.setattr(_analogy, "_ENTRIES_AT_ONCE", 64 * 200)  # several parts
     path = tmp_path / "questions.txt"
     path.write_text(": all\n" + "\n".join(map(" ".join, QUESTIONS)))
-    kv = keyed_vectors()
+    kv = WordVectors.from_arrays(WORDS, MATRIX).to_keyed_vectors()
     score, sections = kv.evaluate_word_analogies(
         str(path), restrict_vocab=220, case_insensitive=ignore_case
     )
@@ -103,3 +95,8 @@ def test_vocabulary_without_other_candidates():
     report = analogy_score(few, [(*WORDS[:3], WORDS[0])], return_report=True)
     assert report.answers.tolist() == [None]
     assert (report.score, report.n_missing) == (0, 0)
+
+
+def test_unicode_forms_of_words_do_not_matter():
+    table = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 0.1], "e\u0301": [0.0, 1.1]}
+    assert analogy_score(table, [("a", "b", "c", "\u00e9")]) == 1.0

@@ -124,7 +124,7 @@ def test_zero_division(empty, average):
 
 
 def test_labels_without_true_spans_have_equal_weights():
-    options = {"labels": ["a", "b"], "average": "weighted", "zero_division": 1}
+    options = {"labels": ["a", "b", "a"], "average": "weighted", "zero_division": 1}
     assert span_f1_score([["O"]], [["B-a"]], **options) == 0.5
 
 

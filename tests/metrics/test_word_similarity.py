@@ -22,14 +22,6 @@ def report(embedding=VECTORS, pairs=PAIRS, gold=GOLD, **options):
     return word_similarity_score(embedding, pairs, gold, return_report=True, **options)
 
 
-def keyed_vectors():
-    from gensim.models import KeyedVectors
-
-    kv = KeyedVectors(5)
-    kv.add_vectors(WORDS, MATRIX)
-    return kv
-
-
 def test_agrees_with_cosines_and_scipy():
     expected = [cosine(*pair) for pair in PAIRS]
     result = report()
@@ -43,7 +35,7 @@ def test_agrees_with_gensim(tmp_path):
     pairs = [*PAIRS, ("cat", "gnu")]
     lines = [f"{a}\t{b}\t{s}" for (a, b), s in zip(pairs, [*GOLD, 4.0], strict=True)]
     (tmp_path / "pairs.tsv").write_text("\n".join(lines))
-    kv = keyed_vectors()
+    kv = WordVectors.from_arrays(WORDS, MATRIX).to_keyed_vectors()
     _, spearman, oov = kv.evaluate_word_pairs(str(tmp_path / "pairs.tsv"))
     result = report(kv, pairs, [*GOLD, 4.0])
     assert result.score == pytest.approx(spearman.statistic)
@@ -60,7 +52,7 @@ def test_embeddings_of_all_types_agree(kind):
     source = PretrainedEmbedding(store)
     embedding = {
         "store": store,
-        "gensim": keyed_vectors(),
+        "gensim": store.to_keyed_vectors(),
         "estimator": source.fit(WORDS),
         "pipeline": make_pipeline(source, ConcatMetaEmbedding(), Pooling()).fit(WORDS),
         "half": {word: row.astype(np.float16) for word, row in VECTORS.items()},
