@@ -94,16 +94,16 @@ def _refuse_branches(steps):
             )
 
 
-def fitted_steps(estimator):
+def fitted_steps(estimator, unwrap=None):
     """Return the steps that an estimator applies one after another, without wrappers.
 
-    Unlike `flat_steps`, these are also the steps in a search or another wrapper.
+    Unlike `flat_steps`, these are also the steps in a wrapper other than a search.
     """
-    estimator = unwrap_fitted(estimator)
+    estimator = (unwrap or unwrap_fitted)(estimator)
     if not hasattr(estimator, "steps"):
         return [estimator]
     steps = [s for _, s in estimator.steps if not isinstance(s, str | None)]
-    return [inner for step in steps for inner in fitted_steps(step)]
+    return [inner for step in steps for inner in fitted_steps(step, unwrap)]
 
 
 def unwrap_fitted(estimator):
@@ -128,12 +128,5 @@ def unwrap_fitted(estimator):
 
 
 def flat_steps(estimator):
-    """Return the steps that an estimator applies one after another."""
-    from sklearn.pipeline import Pipeline
-
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-    if not isinstance(estimator, Pipeline):
-        return [estimator]
-    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-    return [inner for step in steps for inner in flat_steps(step)]
+    """Return the steps that a Pipeline, or a search of one, applies."""
+    return fitted_steps(estimator, lambda step: getattr(step, "best_estimator_", step))

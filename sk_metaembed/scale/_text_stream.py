@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .._core._typing import SupportsTransform
 
 _BATCH_SIZE = 4096
+_OTHER_SPACE = re.compile(r"[^\S \t-\r]|\ufeff")  # than in ASCII, or a mark
 
 
 class TextStream:
@@ -104,12 +106,16 @@ class TextStream:
         """Path of the plain file of tokens, None for any other source.
 
         The threads of gensim read such a file themselves; any other source is read
-        by this process.
+        by this process. A file with a byte order mark, or with white space other than
+        that of ASCII, is not plain: gensim would not train words next to it.
         """
         if self.tokenizer != "spaces" or self._is_function() or self.column:
             return None
         files = self._open_source().files
-        is_plain = len(files) == 1 and detect_compression(files[0])[0] is None
+        if len(files) != 1 or detect_compression(files[0])[0] is not None:
+            return None
+        with open(files[0], encoding="utf-8", errors="replace") as lines:
+            is_plain = not any(map(_OTHER_SPACE.search, lines))
         return str(files[0]) if is_plain else None
 
     def _open_source(self, column=None, keep=()):

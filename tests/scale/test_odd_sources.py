@@ -43,6 +43,14 @@ def test_a_tokenizer_of_a_stream_counts(pipe, tmp_path):
     assert not np.array_equal(result, pipe.transform(["tea-milk rain", "milk"]))
 
 
+@pytest.mark.parametrize("text", ["\ufeffa b", "a\u00a0b", "a b\té c\r\n"])
+def test_gensim_reads_files_whose_spaces_are_ascii(text, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text(text, encoding="utf-8")
+    path = str(file) if "é" in text else None
+    assert TextStream(file, tokenizer="spaces").corpus_file == path
+
+
 def test_columns_in_the_names_of_folders(frame, pipe, tmp_path):
     frame["part"] = np.where(frame["id"] < 9, "a", "b")
     kind = dataset.partitioning(pa.schema([("part", pa.string())]), flavor="hive")

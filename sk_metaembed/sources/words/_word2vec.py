@@ -213,8 +213,8 @@ class Word2VecEmbedding(BaseWordEmbedding):
         stream = TokenStream(X, self.missing)
         corpus = {"corpus_iterable": Sentences(stream)}
         # With several threads, it is faster if gensim reads the file itself.
-        if effective_n_jobs(self.n_jobs) > 1 and stream.corpus_file is not None:
-            corpus = {"corpus_file": stream.corpus_file}
+        if effective_n_jobs(self.n_jobs) > 1 and (path := stream.corpus_file):
+            corpus = {"corpus_file": path}
         tokens, n = types_with_counts(self._train(corpus, stream=stream))
         known = self._fit_lookup(tokens).known
         shares = np.average(known, weights=n)
