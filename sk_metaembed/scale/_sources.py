@@ -9,6 +9,8 @@ from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
+
 from .._io._text_lines import read_lines
 from ._arrow import as_arrow, open_dataset, read_arrow
 from ._columns import all_names, check_columns
@@ -162,7 +164,8 @@ def _arrow_source(data, name, column, keep):
 
 def _read_rows(rows, size):
     """Yield `size` rows of an iterable at a time, and no columns."""
-    if hasattr(rows, "codes"):  # slices of a TokenSequences are too
+    # Slices of a TokenSequences, and of an array of one column, are such rows too.
+    if hasattr(rows, "codes") or isinstance(rows, np.ndarray):
         for start in range(0, len(rows) or 1, size):
             yield rows[start : start + size], {}
         return

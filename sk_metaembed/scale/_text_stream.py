@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from .._core._named_errors import names_errors
 from .._io._compression import detect_compression
 from ._fingerprint import pipeline_fingerprint
@@ -124,6 +126,8 @@ class TextStream:
         `column` replaces the column of the stream.
         """
         source = self.source() if self._is_function() else self.source
+        if isinstance(source, np.ndarray) and source.shape[1:] == (1,):
+            source = source[:, 0]  # the texts, instead of lists of one token
         opened = open_source(source, column or self.column, keep)
         if self.tokenizer is None:
             return opened

@@ -70,6 +70,7 @@ SOURCES = {
     "list": lambda texts, folder: texts,
     "generator": lambda texts, folder: (text for text in texts),
     "array": lambda texts, folder: np.array(texts),
+    "column": lambda texts, folder: np.array(texts)[:, None],
     "series": lambda texts, folder: pd.Series(texts),
     "polars series": lambda texts, folder: pl.Series(texts),
     "arrow array": lambda texts, folder: pa.array(texts),

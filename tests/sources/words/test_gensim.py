@@ -56,6 +56,7 @@ def test_streams_and_lists_give_equal_vectors(source, path):
         Again(TEXTS),
         TextStream(path),
         TextStream(compressed),
+        TextStream(np.array(TEXTS)[:, None]),
         TextStream(lambda: iter(TEXTS)),
         TextStream(TEXTS, tokenizer=Tokenizer()),
     ):
