@@ -184,7 +184,7 @@ def export_vectors(
     array([0.1, 2. ], dtype=float32)
     >>> folder.cleanup()
     """
-    target = _checked_path(path)
+    target = Path(path).expanduser().absolute()
     fmt = _resolve_format(target, format)
     if unknown not in _UNKNOWN:
         raise ValueError(f"unknown must be one of {_UNKNOWN}; got {unknown!r}.")
@@ -211,14 +211,6 @@ def export_vectors(
         n_unknown=len(missing),
         n_duplicates=len(given) - len(known),
         unknown=missing,
-    )
-
-
-def _checked_path(path):
-    if isinstance(path, str | os.PathLike):
-        return Path(path).expanduser().absolute()
-    raise TypeError(
-        f"path must be a str or path-like; got {type(path).__name__} {path!r}."
     )
 
 

@@ -1,7 +1,7 @@
 """Downloads: atomic and checked."""
 
 import hashlib
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -80,11 +80,8 @@ def test_error_without_network_says_what_to_do(target):
 
 
 def test_concurrent_callers_download_once(server, target):
-    threads = [threading.Thread(target=get, args=(server, target)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: get(server, target), range(4)))
     assert target.read_bytes() == CONTENT
     assert len(server.requests) == 1
 

@@ -3,7 +3,7 @@
 import copy
 import os
 import pickle
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pytest
@@ -84,16 +84,8 @@ def test_a_saved_file_refers_to_the_files_or_includes_them(file, tmp_path):
 
 
 def test_threads_open_a_file_once(file):
-    n_opened, handles = Text.opened, []
-    threads = [
-        threading.Thread(
-            target=lambda: handles.append(shared(Text, TextSpec(str(file))))
-        )
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    n_opened = Text.opened
+    with ThreadPoolExecutor(8) as pool:
+        handles = [*pool.map(lambda _: shared(Text, TextSpec(str(file))), range(8))]
     assert len({*map(id, handles)}) == 1
     assert Text.opened == n_opened + 1

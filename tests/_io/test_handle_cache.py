@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -66,17 +67,10 @@ def test_threads_wait_for_their_own_key_only():
         made.append(Handle())
         return made[-1]
 
-    results = []
-    threads = [
-        threading.Thread(target=lambda: results.append(cache.get("slow", slow)))
-        for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    assert isinstance(cache.get("other", Handle), Handle)  # does not wait
-    release.set()
-    for thread in threads:
-        thread.join(60)
+    with ThreadPoolExecutor(3) as pool:
+        results = pool.map(lambda _: cache.get("slow", slow), range(3))
+        assert isinstance(cache.get("other", Handle), Handle)  # does not wait
+        release.set()
     assert len(made) == 1
     assert all(result is made[0] for result in results)
 
