@@ -183,10 +183,8 @@ def _read_ids(options, table):
     if not names or not len(table):
         return table[names]
     with warnings.catch_warnings(action="ignore"):  # of rows: issued before
-        written = read_table(
-            options.table, options.separator, dtype=str, na_filter=False
-        )
-    return written[names].convert_dtypes()
+        written = read_table(options.table, options.separator, as_written=True)
+    return written[names]
 
 
 def _output(options, suffix):

@@ -29,11 +29,12 @@ _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def read_table(path, separator=None, **options):
+def read_table(path, separator=None, *, as_written=False, **options):
     """Return the DataFrame in a file, read as its suffix says.
 
-    `separator` of a CSV file, by name or itself; None detects it. `options` of
-    `pandas.read_csv` are for CSV files only.
+    `separator` of a CSV file, by name or itself; None detects it. With `as_written`,
+    fields of CSV files are str, and integers of others do not become floats beside
+    missing values. `options` of `pandas.read_csv` are for CSV files only.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -42,12 +43,16 @@ def read_table(path, separator=None, **options):
             f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
             "Save Excel sheets as CSV UTF-8."
         )
+    if as_written:
+        options = _AS_WRITTEN.get(reader, {"dtype": object})
     if reader is _read_csv:
-        reader = partial(reader, separator=_character(separator), **options)
+        options = {**options, "separator": _character(separator)}
     elif separator is not None:
         raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
+    elif not as_written:
+        options = {}
     try:
-        table = reader(path)
+        table = reader(path, **options)
         # Rows are numbered; a named index is a column.
         table = table.reset_index(drop=table.index.names == [None])
         names = [str(name) for name in table.columns]
@@ -98,7 +103,7 @@ def _read_csv(path, separator=None, **options):
         )
 
 
-def _read_json(path, lines=False):
+def _read_json(path, lines=False, **options):
     # pandas.read_json reads "02134" as a number, and numbers as dates by the name.
     with _open(path) as file:
         text = ",".join(filter(str.strip, file)) if lines else file.read()
@@ -106,7 +111,7 @@ def _read_json(path, lines=False):
     parts = rows.values() if isinstance(rows, dict) else rows  # columns, or records
     if not isinstance(parts, Iterable) or any(map(np.isscalar, parts)):
         raise ValueError("it has no records, such as [{'a': 1}, {'a': 2}]")
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, **options)
 
 
 READERS = {
@@ -115,6 +120,10 @@ READERS = {
     ".parquet": pd.read_parquet,
     ".json": _read_json,
     ".jsonl": partial(_read_json, lines=True),
+}
+_AS_WRITTEN = {  # options of a reader
+    _read_csv: {"dtype": str, "na_filter": False},
+    pd.read_parquet: {"dtype_backend": "numpy_nullable"},
 }
 
 
