@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _DOCUMENT = "-DOCSTART-"
 _ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name
 _RESERVED = ("data", "target", "groups")
+_NOT_A_WORD = re.compile(r"\d+[-.]\d+")  # ID of a multiword token or an empty node
 
 
 def load_conll(
@@ -32,7 +34,7 @@ def load_conll(
 ) -> Bunch | Any:
     r"""Load a CoNLL file: a token and its tags per line, blank lines between sentences.
 
-    No line is skipped silently: an invalid line is an error that names it.
+    An invalid line is an error that names it.
 
     Parameters
     ----------
@@ -85,6 +87,13 @@ def load_conll(
     sk_metaembed.sequences.convert_tags : Converts the tags to another scheme.
     TokenClassifier : Makes a tagger of any classifier.
 
+    Notes
+    -----
+    Of CoNLL-U, a file of ten columns, pass ``{"tokens": 1, "tags": 3}`` and
+    ``comment="#"``. Only its words are read: the lines of multiword tokens, such as
+    "du" with the ID "1-2", which the words "de" and "le" follow, and of empty nodes,
+    such as "8.1", are left out.
+
     References
     ----------
     E. Tjong Kim Sang, F. De Meulder (2003). Introduction to the CoNLL-2003 shared
@@ -120,6 +129,9 @@ def load_conll(
         groups.append(document)
         for number, line in sentence:
             fields, place = _split(line, separator), f"{path}, line {number}"
+            is_conllu = len(fields) == 10 and selected["tokens"] % 10 > 0
+            if is_conllu and _NOT_A_WORD.fullmatch(fields[0]):
+                continue
             if columns is None and len(fields) != 2:
                 raise ValueError(
                     f"{place}: expected 2 columns, a token and its tag; got "

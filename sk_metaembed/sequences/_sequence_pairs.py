@@ -139,11 +139,7 @@ class SequencePairs(Rows[tuple[Any, Any]]):
         return self.sequences[i], self.sequences[i + len(self)]
 
     def _take(self, rows):
-        return type(self)(self.sequences[self._sides_of(rows)])
-
-    def _sides_of(self, rows):
-        """Return the rows of both sides of some pairs in `sequences`, (2 * n,)."""
-        return np.concatenate([rows, rows + len(self)])
+        return type(self)(self.sequences[np.concatenate([rows, rows + len(self)])])
 
     def __eq__(self, other):
         if not isinstance(other, SequencePairs):

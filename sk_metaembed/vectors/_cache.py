@@ -34,7 +34,9 @@ def cache_root(cache_dir=None):
 def digest_file(path, root):
     """Digest the content of a file, read again only if size or time stamp changed."""
     path = os.path.abspath(path)
-    stat = _stat(path)
+    file_stat = os.stat(path)
+    # Copying and unpacking can preserve mtime, but not ctime.
+    stat = [file_stat.st_size, file_stat.st_mtime_ns, file_stat.st_ctime_ns]
     name = hashlib.blake2b(path.encode("utf-8", "surrogateescape"))
     record = root / "sources" / f"{name.hexdigest()[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -48,9 +50,3 @@ def digest_file(path, root):
         with atomic_path(record) as part:
             part.write_text(json.dumps({"digest": digest, "stat": stat}), "utf-8")
     return digest
-
-
-def _stat(path):
-    stat = os.stat(path)
-    # Copying and unpacking can preserve mtime, but not ctime.
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]

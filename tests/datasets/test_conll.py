@@ -54,6 +54,15 @@ def test_encodings(write):
         load_conll(path)
 
 
+def test_words_of_conllu(write):
+    lines = ["1-2 du _", "1 de ADP", "2 le DET", "2.1 x X", "3 pain NOUN"]
+    lines = ["\t".join([*line.split(), *"_______"]) for line in lines]
+    path = write("\n".join(["# text = du pain", *lines]))
+    bunch = load_conll(path, {"tokens": 1, "tags": 2}, comment="#")
+    assert bunch.data.to_list() == [["de", "le", "pain"]]
+    assert load_conll(path, {"tokens": 0}, comment="#").data[0][0] == "1-2"
+
+
 def test_columns_by_index(write):
     path = write(
         "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\n\n\n"
