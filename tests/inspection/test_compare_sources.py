@@ -236,8 +236,6 @@ def table_of_rows():
 
 
 def test_tables():
-    from sk_metaembed import make_table_pipeline
-
     X = table_of_rows()
     pipeline = make_table_pipeline(LogisticRegression(), random_state=0)
     nested = Pipeline([("all", pipeline)])

@@ -54,8 +54,6 @@ def test_agrees_with_cosines_and_scipy(kind, measure):
 
 
 def test_sequence_blocks_frames_and_token_lists():
-    import pandas as pd
-
     store = WordVectors.from_arrays(WORDS, MATRIX)
     by_text = FunctionEmbedding(
         lambda texts: pooled().transform(texts), level="sequence", as_text=True

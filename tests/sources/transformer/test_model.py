@@ -273,8 +273,6 @@ def test_code_of_a_model_is_run_only_if_trusted(folder):
 
 @pytest.mark.parametrize("family", ["Roberta", "IBert"])
 def test_some_count_positions_from_their_padding(family):
-    import transformers
-
     config = getattr(transformers, f"{family}Config")(
         vocab_size=len(tiny_bert.VOCABULARY),
         hidden_size=8,
