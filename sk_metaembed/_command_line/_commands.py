@@ -97,9 +97,7 @@ def predict(options):
     encoders = [step for step in fitted_steps(model) if isinstance(step, TableEncoder)]
     # pandas would read "007" as 7 in a file that has no other codes.
     texts = [c.name for each in encoders for c in each.columns_ if c.is_string]
-    table = read_table(
-        options.table, options.separator, dtype=dict.fromkeys(texts, str)
-    )
+    table = read_table(options.table, options.separator, texts=texts)
     columns = list(model.feature_names_in_)
     if not len(table) and not table.shape[1]:  # no records, which name the columns
         table = pd.DataFrame(columns=[*dict.fromkeys([*columns, *options.id])])

@@ -29,12 +29,13 @@ _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
-def read_table(path, separator=None, *, as_written=False, **options):
+def read_table(path, separator=None, *, texts=None, as_written=False):
     """Return the DataFrame in a file, read as its suffix says.
 
-    `separator` of a CSV file, by name or itself; None detects it. With `as_written`,
-    fields of CSV files are str, and integers of others do not become floats beside
-    missing values. `options` of `pandas.read_csv` are for CSV files only.
+    `separator` of a CSV file, by name or itself; None detects it. `texts` are columns
+    of CSV files to read as str, by default those with codes such as "007". With
+    `as_written`, all fields of CSV files are str, and integers of other files do not
+    become floats beside missing values.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -43,14 +44,11 @@ def read_table(path, separator=None, *, as_written=False, **options):
             f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
             "Save Excel sheets as CSV UTF-8."
         )
-    if as_written:
-        options = _AS_WRITTEN.get(reader, {"dtype": object})
+    options = _AS_WRITTEN.get(reader, {"dtype": object}) if as_written else {}
     if reader is _read_csv:
-        options = {**options, "separator": _character(separator)}
+        options = {**options, "separator": _character(separator), "texts": texts}
     elif separator is not None:
         raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
-    elif not as_written:
-        options = {}
     try:
         table = reader(path, **options)
         # Rows are numbered; a named index is a column.
@@ -85,13 +83,14 @@ def _character(separator):
     return separator
 
 
-def _read_csv(path, separator=None, **options):
+def _read_csv(path, separator=None, texts=None, **options):
     if separator is None:
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
     with _open(path) as file:
         codes = _check_rows(csv_rows(file, separator), separator)
-    options = {"dtype": dict.fromkeys(codes, str)} | options
+    texts = codes if texts is None else texts
+    options = {"dtype": dict.fromkeys(texts, str)} | options
     with _open(path) as file:
         return pd.read_csv(
             file,
