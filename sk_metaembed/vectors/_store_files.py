@@ -145,7 +145,9 @@ class StoreWriter:
         """Drop duplicates, build the index, and write the meta data last."""
         packed = PackedWords.concatenate(self._packs) if self._packs else None
         if packed is None or packed.n_words == 0:
-            raise ValueError(self._empty_message())
+            raise ValueError(
+                f"{self.label}: contains no words, or none with a finite vector."
+            )
         slots, first = build_index(packed)
         rows = np.flatnonzero(first == np.arange(len(first)))
         if len(rows) < len(first):
@@ -155,7 +157,7 @@ class StoreWriter:
             self._matrix.select(rows)
         self._matrix.close()
         self._write_meta(packed, slots, source)
-        self._warn_not_finite()
+        self._warn_of_repairs(packed.n_words)
 
     def _write_meta(self, packed, slots, source):
         arrays = {"words": packed.blob, "offsets": packed.offsets, "index": slots}
@@ -191,15 +193,14 @@ class StoreWriter:
             )
         return cast
 
-    def _empty_message(self):
-        if self.repairs["not_finite_rows"]:
-            return (
-                f"{self.label}: all {self.repairs['not_finite_rows']} vectors contain "
-                f"NaN or infinity; no usable vector is left."
+    def _warn_of_repairs(self, n_words):
+        count = self.repairs["undecodable_words"]
+        if count > max(10, n_words // 100):
+            warnings.warn(
+                f"{self.label}: {count:,} of {n_words:,} words are not UTF-8, so texts "
+                "do not contain them. Convert the file if it is in another encoding.",
+                stacklevel=2,
             )
-        return f"{self.label}: contains no words; at least one is required."
-
-    def _warn_not_finite(self):
         count = self.repairs["not_finite_rows"]
         if count:
             examples = ", ".join(map(repr, self._not_finite[:5]))

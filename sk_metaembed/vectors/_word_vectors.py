@@ -92,7 +92,8 @@ class WordVectors(Handle, Immutable, keep=16):
     ``duplicate_words``
         Later rows of a word; the first row is used.
     ``undecodable_words``
-        Words that are not UTF-8; invalid bytes are escaped, as in ``caf\xe9``.
+        Words that are not UTF-8; invalid bytes are escaped, as in ``caf\xe9``. There is
+        a warning if they are many, as in a file of another encoding.
     ``not_finite_rows``
         Words dropped, with a warning, for NaN or infinite values.
     ``rows_beyond_header``
