@@ -31,6 +31,7 @@ def test_missing_rows_are_empty(missing):
     assert tokens.to_list() == [[], ["to", "be"], []]
     assert tokens.missing.tolist() == [True, False, True]
     assert tokenizer.n_missing_ == 2
+    assert not hasattr(tokenizer.fit(iter(["to"])), "n_missing_")
     assert tokens[1:].missing.tolist() == [False, True]
     with pytest.raises(TypeError, match=r"row 0 is missing .*Tokenizer\(missing="):
         Tokenizer().fit([missing, row])
