@@ -265,7 +265,7 @@ def _gathered(table, rows):
 
 def _as_floats(name, values, take=np.asarray):
     try:
-        values = np.asarray(values)
+        values = np.asarray(np.ma.filled(values, np.nan))
         if values.dtype in (np.float32, np.float16):
             return take(values)
         if values.dtype.kind in "fiubO":

@@ -104,7 +104,7 @@ def _publish_at(path, write, *, overwrite=False):
 
 def _check_arrays(words, matrix):
     """Return the `PackedWords` and the (n_words, dim) matrix of real numbers."""
-    packed, matrix = pack(words), np.asarray(matrix)
+    packed, matrix = pack(words), np.asarray(np.ma.filled(matrix, np.nan))
     if matrix.dtype.kind not in "fiub":
         raise TypeError(f"The matrix must hold real numbers; got dtype {matrix.dtype}.")
     if matrix.ndim != 2 or matrix.shape[1] < 1:

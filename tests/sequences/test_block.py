@@ -45,6 +45,8 @@ def test_unknown_rows_become_zeros(dtype):
     np.testing.assert_array_equal(given, before)
     with pytest.raises(ValueError, match="1 rows hold NaN or infinity.* is row 2"):
         Block("s", given, "type", [True, False, True, False])
+    with pytest.raises(ValueError, match="1 rows hold NaN or infinity.* is row 1"):
+        Block("s", np.ma.masked_equal(given[:2], 4), "type")
 
 
 @pytest.mark.parametrize("view", [np.asarray, pd.DataFrame])

@@ -157,6 +157,7 @@ def test_arguments_are_checked(write, kwargs, error, message):
         (["a"], np.eye(2), ValueError, "1 words and 2 rows"),
         (["a"], np.ones(1), ValueError, "one row per word"),
         ([], np.ones((0, 3)), ValueError, "no words"),
+        (["a"], np.ma.masked_equal([[1.0]], 1), ValueError, "none with a finite"),
         (["a"], np.array([[1j]]), TypeError, "real numbers"),
     ],
 )
