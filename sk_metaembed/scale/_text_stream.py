@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -117,7 +118,8 @@ class TextStream:
         if len(files) != 1 or detect_compression(files[0])[0] is not None:
             return None
         with open(files[0], encoding="utf-8", errors="replace") as lines:
-            is_plain = not any(map(_OTHER_SPACE.search, lines))
+            others = filterfalse(str.isascii, lines)
+            is_plain = not any(map(_OTHER_SPACE.search, others))
         return str(files[0]) if is_plain else None
 
     def _open_source(self, column=None, keep=()):
