@@ -118,13 +118,10 @@ PAIR_FEATURES = ("u", "v", "absdiff", "product")
 _DENSE = {
     "u": lambda u, v: u,
     "v": lambda u, v: v,
-    "absdiff": lambda u, v: np.abs(u - v),
+    "absdiff": lambda u, v: abs(u - v),
     "product": np.multiply,
 }
-_SPARSE = _DENSE | {
-    "absdiff": lambda u, v: abs(u - v),
-    "product": lambda u, v: u.multiply(v),
-}
+_SPARSE = _DENSE | {"product": lambda u, v: u.multiply(v)}
 
 
 def pair_features(u, v, features=PAIR_FEATURES):

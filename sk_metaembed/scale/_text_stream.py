@@ -117,9 +117,8 @@ class TextStream:
         files = self._open_source().files
         if len(files) != 1 or detect_compression(files[0])[0] is not None:
             return None
-        with open(files[0], encoding="utf-8", errors="replace") as lines:
-            others = filterfalse(str.isascii, lines)
-            is_plain = not any(map(_OTHER_SPACE.search, others))
+        with open(files[0], encoding="utf-8", errors="replace") as file:
+            is_plain = not any(map(_OTHER_SPACE.search, filterfalse(str.isascii, file)))
         return str(files[0]) if is_plain else None
 
     def _open_source(self, column=None, keep=()):
