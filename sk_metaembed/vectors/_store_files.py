@@ -184,12 +184,13 @@ class StoreWriter:
     def _cast(self, vectors, row_name):
         with np.errstate(over="ignore"):
             cast = vectors.astype(self.dtype, copy=False)
-        bad = infinite_rows(cast)
-        if len(bad):
+        too_small = vectors.any(axis=1) & ~cast.any(axis=1)
+        bad = [*infinite_rows(cast), *np.flatnonzero(too_small)]
+        if bad:
             raise ValueError(
-                f"{self.label}: the vector of {row_name(bad[0])!r} contains "
-                f"{np.abs(vectors[bad[0]]).max():g}, which is too large for "
-                f'{self.dtype.name}. Use dtype="float32".'
+                f"{self.label}: the largest number in the vector of "
+                f"{row_name(bad[0])!r}, {np.abs(vectors[bad[0]]).max():g}, is out of "
+                f'the range of {self.dtype.name}. Use dtype="float32".'
             )
         return cast
 

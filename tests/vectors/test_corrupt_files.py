@@ -110,11 +110,10 @@ def test_rows_that_are_not_finite_are_dropped_with_a_warning(write):
     np.testing.assert_array_equal(wv.vectors_for(["b"])[0], [[0, 0]])
 
 
-def test_too_large_for_float16_is_an_error(write):
-    path = write("x.txt", "a 1 2\nb 70000 1\n")
-    with pytest.raises(
-        ValueError, match="'b' contains 70000, which is too large for float16"
-    ):
+@pytest.mark.parametrize("number", ["70000", "1e-09"])
+def test_numbers_out_of_the_range_of_float16_are_an_error(number, write):
+    path = write("x.txt", f"a 1 2\nb {number} 0\n")
+    with pytest.raises(ValueError, match=f"'b', {number}, is out of the .* float16"):
         WordVectors.open(path, dtype="float16")
 
 
