@@ -5,6 +5,8 @@ one module. Other rooms may import its names.
 """
 # ruff: noqa: F401
 
+from numbers import Integral, Real
+
 import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -57,6 +59,14 @@ except ModuleNotFoundError:  # before 1.9
     def with_callbacks(method):
         """Return the method."""
         return method
+
+
+# Constraints of parameters that are numbers.
+COUNT = Interval(Integral, 1, None, closed="left")
+NATURAL = Interval(Integral, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NONNEGATIVE = Interval(Real, 0, None, closed="left")
+SHARE = Interval(Real, 0, 1, closed="left")
 
 
 def check_sample_weight(sample_weight, X):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._sample_weights import weight_params
-from .._core._sklearn import HasMethods, Interval, StrOptions, check_sample_weight
+from .._core._sklearn import NATURAL, HasMethods, StrOptions, check_sample_weight
 from ..sequences import EmbeddedInputMixin, TaggerMixin, convert_tags
 from ..sequences._api import (
     SCHEMES,
@@ -114,7 +113,7 @@ class TokenClassifier(
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"])],
-        "window": [Interval(Integral, 0, None, closed="left")],
+        "window": [NATURAL],
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
 

@@ -6,13 +6,12 @@ torch, for training.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from .._core._arrays import normalize_rows, row_product
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import COUNT, NONNEGATIVE, POSITIVE, SHARE, StrOptions
 from .._training._device import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import host_generator, minimize, seeded_generator
@@ -273,16 +272,13 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
 
     _parameter_constraints: dict = {
         "variant": [StrOptions({"decoupled", "concatenated", "averaged"})],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "noise": [Interval(Real, 0, 1, closed="left")],
-        "alignment_weight": [Interval(Real, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"auto"}),
-        ],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_components": [COUNT],
+        "noise": [SHARE],
+        "alignment_weight": [NONNEGATIVE],
+        "learning_rate": [POSITIVE],
+        "max_iter": [COUNT],
+        "batch_size": [COUNT, StrOptions({"auto"})],
+        "tol": [NONNEGATIVE],
         "normalize": ["boolean"],
         "device": [str],
         "random_state": ["random_state"],

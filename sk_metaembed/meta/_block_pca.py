@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
-from .._core._sklearn import Interval
+from .._core._sklearn import COUNT
 from ..pooling._api import sequence_blocks
 from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
@@ -72,9 +70,7 @@ class BlockPCA(BlocksTransformer):
     [1.0, 1.0]
     """
 
-    _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints: dict = {"n_components": [COUNT]}
 
     def __init__(self, n_components: int = 30) -> None:
         self.n_components = n_components

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy.linalg import block_diag, eigh
 
 from .._core._arrays import chunks
-from .._core._sklearn import Interval
+from .._core._sklearn import COUNT, NONNEGATIVE
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,
@@ -125,8 +123,8 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "regularization": [Interval(Real, 0, None, closed="left")],
+        "n_components": [COUNT],
+        "regularization": [NONNEGATIVE],
         "normalize": ["boolean"],
     }
 

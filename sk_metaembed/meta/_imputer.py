@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
 
 from .._core._arrays import row_product
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import COUNT, POSITIVE, StrOptions
 from ..sequences._api import adopt_block
 from ._base import BlocksTransformer
 from ._linear import known_matrix, nonzero_matrix, source_rows
@@ -108,9 +107,9 @@ class SourceImputer(BlocksTransformer):
 
     _parameter_constraints: dict = {
         "strategy": [StrOptions({"mutual", "neighbors"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "min_shared": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [POSITIVE],
+        "n_neighbors": [COUNT],
+        "min_shared": [COUNT],
     }
 
     def __init__(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core._arrays import row_product
-from .._core._sklearn import Interval
+from .._core._sklearn import COUNT, NONNEGATIVE
 from ._base import BaseMetaEmbedding
 from ._linear import (
     common_scale,
@@ -145,12 +144,12 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "impute_missing": ["boolean"],
         "weights": [Mapping, Sequence, np.ndarray, None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "alpha": [NONNEGATIVE],
+        "max_iter": [COUNT],
+        "tol": [NONNEGATIVE],
         "normalize": ["boolean"],
     }
 

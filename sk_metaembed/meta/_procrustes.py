@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core._arrays import chunks, normalize_rows, row_product
-from .._core._sklearn import Interval
+from .._core._sklearn import COUNT, NONNEGATIVE
 from ._average import normalized_weights
 from ._base import BaseMetaEmbedding
 from ._linear import (
@@ -243,10 +242,10 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
 
     _parameter_constraints: dict = {
         "impute_missing": ["boolean"],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [COUNT],
         "weights": [Mapping, Sequence, np.ndarray, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [COUNT],
+        "tol": [NONNEGATIVE],
     }
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from .._core._arrays import chunks
-from .._core._sklearn import Interval
+from .._core._sklearn import COUNT
 from ._base import BaseMetaEmbedding
 from ._linear import (
     SourceMap,
@@ -115,7 +114,7 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "whiten": ["boolean"],
         "weights": [Mapping, Sequence, np.ndarray, None],
         "normalize": ["boolean"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._core._arrays import chunks
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._sklearn import Interval
+from .._core._sklearn import COUNT
 
 
 def top_components(X, n_components, mean=None):
@@ -153,7 +152,7 @@ class CommonComponentRemoval(
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "weighted": ["boolean"],
         "center": ["boolean"],
     }

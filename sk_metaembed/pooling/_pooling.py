@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ from .._core._arrays import infinite_rows
 from .._core._checked_parameters import is_real
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import COUNT, POSITIVE, StrOptions
 from ..sequences import EmbeddedInputMixin
 from ..sequences._api import block_dims, canonical, canonical_words, check_embedded
 from ._bags import block_bags, pool_late
@@ -215,9 +214,9 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         "mode": [StrOptions(set(MODES)), list, tuple],
         "weights": [StrOptions({"idf", "sif", "usif"}), None],
         "powers": [list, tuple],
-        "n_coefficients": [Interval(Integral, 1, None, closed="left")],
-        "window_size": [Interval(Integral, 1, None, closed="left")],
-        "sif_a": [Interval(Real, 0, None, closed="neither")],
+        "n_coefficients": [COUNT],
+        "window_size": [COUNT],
+        "sif_a": [POSITIVE],
         "add_indicator": ["boolean"],
     }
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
+from .._core._sklearn import COUNT, StrOptions, validate_parameter_constraints
 
 NAMES = {
     "transform": "vector",
@@ -24,7 +24,7 @@ Method: TypeAlias = Literal[
 _CONSTRAINTS = {
     "method": [StrOptions(set(NAMES))],
     "dtype": [StrOptions({"float16", "float32", "float64"}), None],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [COUNT],
     "n_jobs": [Integral, None],
 }
 

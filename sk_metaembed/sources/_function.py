@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, nullcontext
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._core._messages import short_repr
-from .._core._sklearn import Interval, StrOptions
+from .._core._sklearn import COUNT, StrOptions
 from .._io._lock import exclusive_lock
 from ..sequences._api import adopt_block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
@@ -136,8 +135,8 @@ class FunctionEmbedding(BaseEmbedding):
         "func": [callable],
         "level": [StrOptions({"type", "token", "sequence"})],
         "as_text": ["boolean"],
-        "dim": [Interval(Integral, 1, None, closed="left"), None],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "dim": [COUNT, None],
+        "batch_size": [COUNT, None],
         "cache": [str, os.PathLike, None],
     }
 

@@ -19,8 +19,8 @@ from .._core._fit_tasks import fit_task, part_tasks
 from .._core._frames import record_names, unique_names
 from .._core._messages import plural
 from .._core._sklearn import (
+    COUNT,
     CallbackSupportMixin,
-    Interval,
     StrOptions,
     check_sample_weight,
 )
@@ -132,7 +132,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     _parameter_constraints: dict = {
         "sources": [list, tuple, None],
         "active": [str, "array-like", None],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "target_type": [StrOptions({"auto", "continuous"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],

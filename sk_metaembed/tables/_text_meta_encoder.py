@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._frames import check_names, check_same_names, record_names, unique_names
 from .._core._messages import plural, short_repr
-from .._core._sklearn import HasMethods, Interval, StrOptions
+from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions
 from .._core._targets import check_target
 from ..meta import BlockPCA
 from ..pooling import Pooling
@@ -134,10 +134,10 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         "sources": [list, tuple, None],
         "active": [str, "array-like", None],
         "combine": [HasMethods(["fit", "transform"]), None],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "cv": ["cv_object", StrOptions({"auto"})],
         "target_type": [StrOptions({"auto", "continuous"})],
-        "cardinality_threshold": [Interval(Integral, 0, None, closed="left")],
+        "cardinality_threshold": [NATURAL],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }

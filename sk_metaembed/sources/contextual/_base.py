@@ -2,9 +2,8 @@
 
 import os
 from contextlib import contextmanager
-from numbers import Integral
 
-from ..._core._sklearn import Interval, StrOptions
+from ..._core._sklearn import COUNT, NATURAL, StrOptions
 from .._base import BaseEmbedding
 from ..cache._sentence_cache import open_cache
 
@@ -19,10 +18,10 @@ class ContextualEmbedding(BaseEmbedding):
     _common_constraints = {
         **BaseEmbedding._common_constraints,
         "device": [str],
-        "batch_tokens": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_tokens": [COUNT, None],
         "cache": [str, os.PathLike, None],
         "cache_dtype": [StrOptions({"float32", "float16"})],
-        "memory_limit": [Interval(Integral, 0, None, closed="left"), None],
+        "memory_limit": [NATURAL, None],
         "verbose": ["verbose"],
     }
     _CPU_BATCH_TOKENS: int

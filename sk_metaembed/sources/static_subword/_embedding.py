@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
-from ..._core._sklearn import Interval, StrOptions
+from ..._core._sklearn import COUNT, StrOptions
 from ..._io._handle import shared
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
@@ -132,12 +131,8 @@ class StaticSubwordEmbedding(BaseEmbedding):
     _parameter_constraints: dict = {
         "model": [str, os.PathLike],
         "output": [StrOptions({"words", "mean"})],
-        "dim": [Interval(Integral, 1, None, closed="left"), None],
-        "max_length": [
-            Interval(Integral, 1, None, closed="left"),
-            None,
-            StrOptions({"model"}),
-        ],
+        "dim": [COUNT, None],
+        "max_length": [COUNT, None, StrOptions({"model"})],
         "revision": [str, None],
     }
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..._core._sklearn import Interval
+from ..._core._sklearn import COUNT, POSITIVE, Interval
 from ..._core._targets import check_target, class_codes, warn_of_rare_classes
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
@@ -170,10 +170,10 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
     _parameter_constraints: dict = {
         "model": [str, os.PathLike, tuple, list],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, None, closed="neither")],
+        "n_steps": [COUNT],
+        "lr": [POSITIVE],
         "batch_size": [Interval(Integral, 4, None, closed="left")],
-        "max_length": [Interval(Integral, 1, None, closed="left")],
+        "max_length": [COUNT],
         "prompt": [str, None],
         "prompt_name": [str, None],
         "revision": [str, None],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._named_errors import errors_of_input
-from ..._core._sklearn import HasMethods, Interval
+from ..._core._sklearn import COUNT, POSITIVE, SHARE, HasMethods
 from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
 from ...sequences._api import (
     Ngrams,
@@ -241,10 +240,10 @@ class DistilledEmbedding(BaseEmbedding):
         "teacher": [HasMethods(["fit", "transform"]), None],
         "base": [HasMethods(["fit", "transform"]), None],
         "unlabeled": "no_validation",  # by check_tokens
-        "max_ngram": [Interval(Integral, 1, None, closed="left")],
-        "max_features": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "max_ngram": [COUNT],
+        "max_features": [COUNT],
+        "alpha": [POSITIVE],
+        "validation_fraction": [SHARE],
         "keep_teacher": ["boolean"],
         "random_state": ["random_state"],
     }

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._core._checked_parameters import CheckedParametersMixin, is_integer
-from ..._core._sklearn import Interval
+from ..._core._sklearn import COUNT, POSITIVE, SHARE
 from ...sequences import TokenSequences
 from ...sequences._api import canonical_words
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
 
 _GROUP_SIZE = 256  # words of similar length that the network reads at a time
-_POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
 def original_words(tokens):
@@ -218,12 +216,12 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "char_dim": [_POSITIVE],
+        "char_dim": [COUNT],
         "filters": [tuple, list],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-        "max_chars": [_POSITIVE],
+        "dropout": [SHARE],
+        "max_chars": [COUNT],
         "lowercase": ["boolean"],
-        "lr": [Interval(Real, 0, None, closed="neither")],
+        "lr": [POSITIVE],
     }
 
     def __init__(

@@ -8,14 +8,13 @@ method `batch` returns the input of the network.
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..._core._checked_parameters import CheckedParametersMixin
-from ..._core._sklearn import Interval, StrOptions
+from ..._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._forward import PooledPieces, pooled_pieces, windows_of
@@ -215,8 +214,8 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "source": [TransformerEmbedding],
-        "n_layers": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
-        "lr": [Interval(Real, 0, None, closed="neither")],
+        "n_layers": [COUNT, StrOptions({"all"})],
+        "lr": [POSITIVE],
     }
 
     def __init__(

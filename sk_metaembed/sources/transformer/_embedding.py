@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..._core._checked_parameters import is_integer
-from ..._core._sklearn import HasMethods, Interval, StrOptions
+from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
@@ -215,8 +215,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         "output": [StrOptions(set(_OUTPUTS))],
         "prompt": [str, None],
         "prompt_name": [str, None],
-        "truncate_dim": [Interval(Integral, 1, None, closed="left"), None],
-        "max_length": [Interval(Integral, 1, None, closed="left"), None],
+        "truncate_dim": [COUNT, None],
+        "max_length": [COUNT, None],
         "truncate": ["boolean", None],
         "revision": [str, None],
         "trust_remote_code": ["boolean"],

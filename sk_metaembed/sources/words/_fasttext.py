@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..._core._sklearn import Interval
+from ..._core._sklearn import COUNT, NATURAL
 from ...vectors._api import import_gensim, ngram_ids, pack
 from .._base import Preprocess
 from ._base import OOV
@@ -160,9 +159,9 @@ class FastTextEmbedding(Word2VecEmbedding):
 
     _parameter_constraints: dict = {
         **Word2VecEmbedding._parameter_constraints,
-        "min_n": [Interval(Integral, 1, None, closed="left")],
-        "max_n": [Interval(Integral, 0, None, closed="left")],
-        "bucket": [Interval(Integral, 1, None, closed="left")],
+        "min_n": [COUNT],
+        "max_n": [NATURAL],
+        "bucket": [COUNT],
     }
 
     def __init__(

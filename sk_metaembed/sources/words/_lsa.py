@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags_array
 from sklearn.utils.extmath import randomized_svd
 
-from ..._core._sklearn import Interval
+from ..._core._sklearn import COUNT
 from ...sequences._api import adopt_block, canonical_words, word_counts
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 
@@ -101,7 +101,7 @@ class LSAEmbedding(BaseEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [COUNT],
         "char_ngrams": [tuple, list, None],
         "random_state": ["random_state"],
     }

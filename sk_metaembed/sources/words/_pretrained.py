@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..._core._sklearn import Interval, StrOptions
+from ..._core._sklearn import COUNT, StrOptions
 from ...sequences import EmbeddedSequences
 from ...sequences._api import LateBlock, LateRows
 from ...vectors import WordVectors
@@ -208,7 +207,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
     _parameter_constraints: dict = {
         "vectors": "no_validation",
         "case_fallback": ["boolean"],
-        "limit": [Interval(Integral, 1, None, closed="left"), None],
+        "limit": [COUNT, None],
         "dtype": [StrOptions({"float32", "float16"}), None],
         "cache_dir": [str, os.PathLike, None],
         "verbose": ["verbose"],

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from ..._core._decorators import fit_context, rollback_on_error
-from ..._core._sklearn import Interval, Options
+from ..._core._sklearn import COUNT, NATURAL, NONNEGATIVE, POSITIVE, Options
 from ...vectors._api import import_gensim
 from .._base import Preprocess, no_tokens_error
 from ._base import OOV, BaseWordEmbedding
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from ..._core._typing import RandomState, Texts
 
 _FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
-
-
-def _at_least(low, kind=Integral):
-    return Interval(kind, low, None, closed="left")
 
 
 class Word2VecEmbedding(BaseWordEmbedding):
@@ -123,18 +119,18 @@ class Word2VecEmbedding(BaseWordEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "vector_size": [_at_least(1)],
-        "window": [_at_least(1)],
-        "min_count": [_at_least(1)],
-        "epochs": [_at_least(1)],
+        "vector_size": [COUNT],
+        "window": [COUNT],
+        "min_count": [COUNT],
+        "epochs": [COUNT],
         "sg": _FLAG,
         "hs": _FLAG,
-        "negative": [_at_least(0)],
+        "negative": [NATURAL],
         "ns_exponent": [Real],
         "cbow_mean": _FLAG,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "min_alpha": [_at_least(0, Real)],
-        "sample": [_at_least(0, Real)],
+        "alpha": [POSITIVE],
+        "min_alpha": [NONNEGATIVE],
+        "sample": [NONNEGATIVE],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],

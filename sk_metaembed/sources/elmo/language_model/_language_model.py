@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...._core._decorators import fit_context, rollback_on_error, with_callbacks
-from ...._core._sklearn import CallbackSupportMixin, Interval, StrOptions
+from ...._core._sklearn import COUNT, POSITIVE, SHARE, CallbackSupportMixin, StrOptions
 from ....sequences import SequencesInputMixin
 from .._options import checked_options
 from ._corpus import (
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     Corpus: TypeAlias = Texts | os.PathLike[str]
     # A folder, or (options, weights) with or without the vocabulary.
     Initial: TypeAlias = StrPath | Sequence[StrPath]
-
-_COUNT = Interval(Integral, 1, None, closed="left")
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
@@ -197,13 +193,13 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     _parameter_constraints: dict = {
         "initial": [str, os.PathLike, tuple, list, None],
         "architecture": [dict, None],
-        "min_count": [_COUNT],
+        "min_count": [COUNT],
         "softmax": [StrOptions({"auto", "full", "adaptive"})],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-        "lr": [_POSITIVE],
-        "batch_size": [_COUNT],
-        "n_steps": [_COUNT],
-        "max_epochs": [_COUNT],
+        "dropout": [SHARE],
+        "lr": [POSITIVE],
+        "batch_size": [COUNT],
+        "n_steps": [COUNT],
+        "max_epochs": [COUNT],
         "device": [str],
         "dtype": [StrOptions({"float32", "bfloat16"})],
         "callbacks": [list, tuple, None],
