@@ -3,10 +3,11 @@
 Pure functions of arrays. Rows that a source does not know are ignored.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core._arrays import chunks, normalize_rows, row_norms, row_product
 from .._core._checked_parameters import is_real
@@ -139,6 +140,11 @@ def common_scale(sources):
     # Divided by the largest first: squares of huge lengths would overflow.
     means = [np.sqrt(np.mean((norms / largest) ** 2)) for norms in lengths]
     return largest * float(max(means))
+
+
+# Of a parameter `weights`: a number per source, by name or in order.
+Weights: TypeAlias = Mapping[str, float] | Sequence[float] | NDArray[Any] | None
+WEIGHTS_CONSTRAINT = [Mapping, Sequence, np.ndarray, None]
 
 
 def source_weights(weights, names):

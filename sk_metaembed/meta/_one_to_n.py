@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core._arrays import row_product
 from .._core._sklearn import COUNT, NONNEGATIVE
 from ._base import BaseMetaEmbedding
 from ._linear import (
+    WEIGHTS_CONSTRAINT,
+    Weights,
     common_scale,
     known_matrix,
     learning_rows,
@@ -146,7 +144,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
     _parameter_constraints: dict = {
         "n_components": [COUNT],
         "impute_missing": ["boolean"],
-        "weights": [Mapping, Sequence, np.ndarray, None],
+        "weights": WEIGHTS_CONSTRAINT,
         "alpha": [NONNEGATIVE],
         "max_iter": [COUNT],
         "tol": [NONNEGATIVE],
@@ -158,7 +156,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         n_components: int = 200,
         *,
         impute_missing: bool = False,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        weights: Weights = None,
         alpha: float = 5e-4,
         max_iter: int = 50,
         tol: float = 1e-3,

@@ -7,11 +7,8 @@ sources, which are summed over the rows once.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,6 +17,8 @@ from .._core._sklearn import COUNT, NONNEGATIVE
 from ._average import normalized_weights
 from ._base import BaseMetaEmbedding
 from ._linear import (
+    WEIGHTS_CONSTRAINT,
+    Weights,
     known_matrix,
     known_mean,
     nonzero_matrix,
@@ -243,7 +242,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     _parameter_constraints: dict = {
         "impute_missing": ["boolean"],
         "n_neighbors": [COUNT],
-        "weights": [Mapping, Sequence, np.ndarray, None],
+        "weights": WEIGHTS_CONSTRAINT,
         "max_iter": [COUNT],
         "tol": [NONNEGATIVE],
     }
@@ -253,7 +252,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         *,
         impute_missing: bool = True,
         n_neighbors: int = 10,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        weights: Weights = None,
         max_iter: int = 200,
         tol: float = 1e-7,
     ) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from .._core._arrays import chunks
 from .._core._sklearn import COUNT
 from ._base import BaseMetaEmbedding
 from ._linear import (
+    WEIGHTS_CONSTRAINT,
     SourceMap,
+    Weights,
     column_signs,
     known_matrix,
     known_to_any,
@@ -116,7 +114,7 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
     _parameter_constraints: dict = {
         "n_components": [COUNT],
         "whiten": ["boolean"],
-        "weights": [Mapping, Sequence, np.ndarray, None],
+        "weights": WEIGHTS_CONSTRAINT,
         "normalize": ["boolean"],
     }
 
@@ -125,7 +123,7 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
         n_components: int = 200,
         *,
         whiten: bool = True,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        weights: Weights = None,
         normalize: bool = True,
     ) -> None:
         self.n_components = n_components

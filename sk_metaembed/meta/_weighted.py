@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from ._base import BaseMetaEmbedding
-from ._linear import source_weights
+from ._linear import WEIGHTS_CONSTRAINT, Weights, source_weights
 
 
 class WeightedMetaEmbedding(BaseMetaEmbedding):
     """Adds the parameters `weights` and `normalize`, and the attribute `weights_`."""
 
     _parameter_constraints: dict = {
-        "weights": [Mapping, Sequence, np.ndarray, None],
+        "weights": WEIGHTS_CONSTRAINT,
         "normalize": ["boolean"],
     }
 
     def __init__(
         self,
         *,
-        weights: Mapping[str, float] | Sequence[float] | NDArray[Any] | None = None,
+        weights: Weights = None,
         normalize: bool = True,
     ) -> None:
         self.weights = weights
