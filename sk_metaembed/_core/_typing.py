@@ -1,6 +1,6 @@
 """Types for the annotations of public functions and methods.
 
-Other modules import them under ``if TYPE_CHECKING:``: nothing is loaded at run time.
+They load nothing but types, so other modules import them without a guard.
 """
 
 from __future__ import annotations

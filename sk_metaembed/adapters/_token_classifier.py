@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._sample_weights import weight_params
 from .._core._sklearn import NATURAL, HasMethods, StrOptions, check_sample_weight
-from ..sequences import EmbeddedInputMixin, TaggerMixin, convert_tags
+from .._core._typing import Tags
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TaggerMixin, convert_tags
 from ..sequences._api import (
     SCHEMES,
     block_dims,
@@ -20,12 +22,6 @@ from ..sequences._api import (
     decode_tags,
     read_tags,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from .._core._typing import Tags
-    from ..sequences import EmbeddedSequences
 
 _BATCH = 2**22  # numbers per batch: 16 MB
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._core._messages import plural, short_repr
+from .._core._typing import StrPath
 from .._io._compression import detect_compression
 from ..sequences import TokenSequences
-
-if TYPE_CHECKING:
-    from .._core._typing import StrPath
 
 _DOCUMENT = "-DOCSTART-"
 _ATTRIBUTES = {"tokens": "data", "tags": "target"}  # of other columns: their name

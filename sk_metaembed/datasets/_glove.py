@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from .._core._typing import StrPath
 from ..vectors import WordVectors
 from ..vectors._api import STORE_VERSION, cache_root
 from ._files import package_folder
-
-if TYPE_CHECKING:
-    from .._core._typing import StrPath
 
 
 def load_glove_6b_50d(*, cache_dir: StrPath | None = None) -> WordVectors:

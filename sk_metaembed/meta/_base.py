@@ -6,20 +6,16 @@ learns.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from ..sequences import EmbeddedInputMixin, SequencesOutputMixin
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import adopt_block, block_dims, check_embedded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..sequences import EmbeddedSequences
 
 
 class BlocksTransformer(

@@ -25,7 +25,7 @@ from .._core._targets import (
     no_warning_of_rare_classes,
     warn_of_rare_classes,
 )
-from ..sequences import EmbeddedInputMixin, SequencesOutputMixin
+from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import block_dims, check_embedded
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
-
-    from ..sequences import EmbeddedSequences
 
 
 class SourceSelector(

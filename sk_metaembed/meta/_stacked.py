@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     ClassifierMixin,
     MetaEstimatorMixin,
@@ -28,6 +30,7 @@ from .._core._targets import check_groups, check_target
 from .._pipelines import flat_steps
 from ..pooling import Pooling
 from ..sequences import (
+    Block,
     EmbeddedSequences,
     SequencePairs,
     SequencesInputMixin,
@@ -38,14 +41,7 @@ from ._stacked_decisions import decision_values
 from ._stacked_rows import FORMS, StackRows, equal_rows, in_form, of_name
 from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..sequences import Block
-
-    Input = EmbeddedSequences | TokenSequences | SequencePairs
+Input = EmbeddedSequences | TokenSequences | SequencePairs
 
 _CONCAT = "concat"
 _SWITCH = {_CONCAT: "concat", "words": "tfidf", "chars": "tfidf"}

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, overload
+from collections.abc import Iterable
+from typing import Literal, TypedDict, Unpack, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
 from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
+from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
 from ..sequences._api import canonical_words
 from ._validation import check_option, check_vocabulary, check_words
 from ._word_similarity import check_finite
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypedDict, Unpack
 
-    from numpy.typing import ArrayLike
+class AnalogyOptions(TypedDict, total=False):
+    """Options of `analogy_score`, except the one that selects the result."""
 
-    from .._core._typing import WordEmbedding
-
-    class AnalogyOptions(TypedDict, total=False):
-        """Options of `analogy_score`, except the one that selects the result."""
-
-        vocabulary: Iterable[str] | int | None
-        ignore_case: bool
-        missing: Literal["omit", "wrong"]
+    vocabulary: Iterable[str] | int | None
+    ignore_case: bool
+    missing: Literal["omit", "wrong"]
 
 
 _ENTRIES_AT_ONCE = 1 << 22  # of the objective

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._core._checked_parameters import is_integer
 from .._core._named_errors import names_errors
+from .._core._typing import WordEmbedding
 from .._pipelines import embedding_input, lookup_known
 from ..sequences import check_tokens
-
-if TYPE_CHECKING:
-    from .._core._typing import WordEmbedding
 
 
 @names_errors

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from .._core._named_errors import names_errors
+from .._core._typing import SupportsTransform
 from ..sequences import EmbeddedSequences
 from ._validation import check_option, check_scores, check_text_pairs
 from ._word_similarity import check_finite, correlation, cosines
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core._typing import SupportsTransform
 
 _KINDS = ("pearson", "spearman")
 

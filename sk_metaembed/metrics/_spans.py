@@ -5,33 +5,29 @@ Spans are counted per label, by position or by surface form.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, overload
+from collections.abc import Iterable
+from typing import Literal, TypedDict, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import classification_report, precision_recall_fscore_support
 
 from .._core._named_errors import errors_of_input, names_errors
+from .._core._typing import Tags, Texts
 from ..sequences import EmbeddedSequences, check_tokens
 from ..sequences._api import check_scheme, read_tags, tags_to_spans
 from ._validation import check_option
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypedDict, Unpack
 
-    from numpy.typing import NDArray
+class SpanOptions(TypedDict, total=False):
+    """Options of both functions."""
 
-    from .._core._typing import Tags, Texts
-
-    class SpanOptions(TypedDict, total=False):
-        """Options of both functions."""
-
-        scheme: Literal["IOB2", "IOBES"]
-        labels: Iterable[str] | None
-        level: Literal["entity", "surface"]
-        tokens: Texts | EmbeddedSequences | None
-        invalid: Literal["repair", "drop", "raise"]
-        zero_division: float | Literal["warn"]
+    scheme: Literal["IOB2", "IOBES"]
+    labels: Iterable[str] | None
+    level: Literal["entity", "surface"]
+    tokens: Texts | EmbeddedSequences | None
+    invalid: Literal["repair", "drop", "raise"]
+    zero_division: float | Literal["warn"]
 
 
 _INVALID = ("repair", "drop", "raise")

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Bunch
 
 from .._core._arrays import normalize_rows
 from .._core._named_errors import names_errors
+from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
 from ._validation import check_option, check_scores, check_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core._typing import WordEmbedding
 
 _MISSING = ("omit", "zero", "mean")
 

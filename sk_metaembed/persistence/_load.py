@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._core._typing import StrPath
 from .._io._paths import file_path
 from ._archive import SavedFile
 from ._errors import SavedFileError, reading, untrusted
 from ._requirements import required_trust
 from ._structure import STRUCTURE, Decoder, has_parameters, read_nodes
-
-if TYPE_CHECKING:
-    from .._core._typing import StrPath
 
 
 def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:

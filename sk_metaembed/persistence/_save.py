@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from .._core._typing import StrPath
 from .._io._paths import check_parent, file_path
 from ._archive import write_saved_file
 from ._requirements import required_trust
 from ._structure import ARRAYS, STRUCTURE, Encoder, has_parameters
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from .._core._typing import StrPath
 
 
 def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,17 +17,10 @@ from .._core._checked_parameters import is_real
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._sklearn import COUNT, POSITIVE, StrOptions
-from ..sequences import EmbeddedInputMixin
+from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import block_dims, canonical, canonical_words, check_embedded
 from ._bags import block_bags, pool_late
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from ..sequences import Block, EmbeddedSequences
 
 
 def word_probabilities(tokens):

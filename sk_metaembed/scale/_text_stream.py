@@ -7,17 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core._named_errors import names_errors
+from .._core._typing import SupportsTransform
 from .._io._compression import detect_compression
 from ._fingerprint import pipeline_fingerprint
 from ._sources import open_source
-
-if TYPE_CHECKING:
-    from .._core._typing import SupportsTransform
 
 _BATCH_SIZE = 4096
 _OTHER_SPACE = re.compile(r"[^\S \t-\r]|\ufeff")  # than in ASCII, or a mark

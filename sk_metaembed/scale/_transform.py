@@ -6,10 +6,11 @@ import functools
 import secrets
 import time
 import zlib
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import count, islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import joblib
 import numpy as np
@@ -17,18 +18,13 @@ from joblib import effective_n_jobs
 from tqdm import tqdm
 
 from .._core._named_errors import names_errors
+from .._core._typing import StrPath
 from ._columns import read_columns
 from ._fingerprint import cloudpickle, pipeline_fingerprint
 from ._outputs import NpyOutput, ParquetOutput
 from ._partial_output import PartialOutput
-from ._results import NAMES, Task, check_options, explain_rows
+from ._results import NAMES, Method, Task, check_options, explain_rows
 from ._sources import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._core._typing import StrPath
-    from ._results import Method
 
 _BATCHES_PER_WORKER = 8  # in flight, which bounds memory
 

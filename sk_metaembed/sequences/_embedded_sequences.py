@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._core._ragged import span_index
-from ._block import LEVELS, Block
+from ._block import LEVELS, Block, Level
 from ._html import embedded_html
 from ._indexing import Rows
 from ._token_sequences import TokenSequences, padded
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import NDArray
-
-    from ._block import Level
 
 
 class EmbeddedSequences(Rows["NDArray[Any]"]):

@@ -9,14 +9,10 @@ chunk without building a table of their types.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .._core._arrays import read_only
 from ._block import Block
+from ._text_scan import TextScan
 from ._token_sequences import NO_INFO, TokenSequences
-
-if TYPE_CHECKING:
-    from ._text_scan import TextScan
 
 _CHUNK = 1 << 16  # characters per chunk, few enough for the processor's cache
 

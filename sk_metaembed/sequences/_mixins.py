@@ -11,6 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 
 from .._core._checked_parameters import CheckedParametersMixin
@@ -20,16 +21,12 @@ from .._core._sklearn import (
     check_sample_weight,
     get_output_config,
 )
+from .._core._typing import Tags
 from ._embedded_sequences import EmbeddedSequences
 from ._indexing import Rows
 from ._sequence_pairs import SequencePairs
 from ._tags import read_tags
 from ._validation import holds_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core._typing import Tags
 
 
 def check_embedded(X, dims=None):

@@ -6,20 +6,17 @@ A tagger's y is a list of tag lists, one per sentence. Internally it is a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._core._messages import plural, short_repr
 from .._core._named_errors import errors_of_input, names_errors
+from .._core._typing import Tags
 from ._row_errors import is_token_list, kind, plain_tokens
 from ._token_sequences import TokenSequences
 from ._validation import read_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .._core._typing import Tags
 
 
 def read_tags(y, tokens=None, *, name="y"):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._decorators import fit_context
 from .._core._frames import as_list
 from .._core._sklearn import StrOptions
+from .._core._typing import Texts
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ._row_errors import is_token_list, plain_tokens
@@ -23,13 +25,6 @@ from ._split import prepare_texts, split_texts, words_splitter
 from ._text_spans import locate_in_order, locate_matches
 from ._token_sequences import TokenSequences
 from ._validation import check_tokens, count_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from .._core._typing import Texts
 
 # Checking the parameters takes as long as splitting a short text, so (parameters,
 # splitter) are stored for each Tokenizer.

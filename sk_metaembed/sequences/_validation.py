@@ -10,13 +10,14 @@ import numbers
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Set
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Literal
 
 import numpy as np
 
 from .._core._frames import as_list, is_lazy, is_missing, pandas_index, read_frame
 from .._core._messages import short_repr
+from .._core._typing import Texts
 from ._embedded_sequences import EmbeddedSequences
 from ._row_errors import (
     NUMBERS,
@@ -29,11 +30,6 @@ from ._row_errors import (
 )
 from ._split import prepare_texts, words_splitter
 from ._token_sequences import TokenSequences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core._typing import Texts
 
 _FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+")
 _MAX_PATH = 1000  # characters

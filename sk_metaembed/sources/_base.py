@@ -6,9 +6,10 @@ or in a `BaseWordEmbedding` from the frequent words of its table.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +17,7 @@ from .._core._arrays import chunks, normalize_rows
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import StrOptions
+from .._core._typing import Texts
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens
 from ..sequences._api import (
@@ -24,11 +26,6 @@ from ..sequences._api import (
     count_missing,
     trusted_tokens,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .._core._typing import Texts
 
 Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
 FREQUENT = 100_000  # number of rows that statistics are learned from

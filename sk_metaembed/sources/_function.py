@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core._messages import short_repr
 from .._core._sklearn import COUNT, StrOptions
+from .._core._typing import StrPath
 from .._io._lock import exclusive_lock
 from ..sequences._api import adopt_block
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from ._fingerprint import fingerprint_of
 from .cache._sentence_cache import SentenceCache
 from .contextual._sentences import OriginalText, distinct_sentences, nonempty_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core._typing import StrPath
 
 
 class FunctionEmbedding(BaseEmbedding):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core._named_errors import names_errors
 from ..vectors import WordVectors
+from ._base import BaseEmbedding
 from ._folder_kind import source_of_folder
 from ._hub import download, looks_like_path
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._embedding import TransformerEmbedding
 from .words._pretrained import PretrainedEmbedding
-
-if TYPE_CHECKING:
-    from ._base import BaseEmbedding
 
 _CLASSES = {
     "TransformerEmbedding": TransformerEmbedding,

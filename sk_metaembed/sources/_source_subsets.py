@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from .._core._named_errors import names_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._union import EmbeddingUnion
+from ._union import EmbeddingUnion
 
 
 @names_errors

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -16,6 +18,7 @@ from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._sklearn import VisualBlock, print_elapsed_time
+from .._core._typing import Texts
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
@@ -25,13 +28,6 @@ from ..sequences import (
 )
 from ..sequences._api import MISSING_CONSTRAINT, count_missing, explained_token_errors
 from ._base import used_types
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from .._core._typing import Texts
 
 
 def _check_pairs(sources):

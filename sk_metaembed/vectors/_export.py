@@ -6,27 +6,23 @@ import gzip
 import os
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from .._core._arrays import infinite_rows
 from .._core._named_errors import names_errors
+from .._core._typing import StrPath, WordEmbedding
 from .._io._atomic import atomic_path
 from .._pipelines import lookup_vectors
 from ._convert import store_arrays
 from ._store_files import is_store
 from ._word_index import pack
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypeAlias
-
-    from .._core._typing import StrPath, WordEmbedding
-
-    Format: TypeAlias = Literal["word2vec-text", "word2vec-binary", "glove", "store"]
+Format: TypeAlias = Literal["word2vec-text", "word2vec-binary", "glove", "store"]
 
 _SUFFIXES = {
     ".vec": "word2vec-text",

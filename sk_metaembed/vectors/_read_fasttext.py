@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import struct
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ._detect_format import FASTTEXT_MAGIC, MAX_DIM, MAX_WORD
+from ._detect_format import FASTTEXT_MAGIC, MAX_DIM, MAX_WORD, SourceStream
+from ._store_files import StoreWriter
 from ._word_index import MAX_NGRAM, mean_ngrams, pack_spans
-
-if TYPE_CHECKING:
-    from ._detect_format import SourceStream
-    from ._store_files import StoreWriter
 
 _CHUNK_BYTES = 1 << 23
 _EOS = "</s>"

@@ -8,25 +8,21 @@ users share one memory map.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .._core._immutable import Immutable
+from .._core._typing import StrPath
 from .._io._handle import Handle, shared
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
 from ._keyed_vectors import check_keyed_vectors, ngram_table, to_keyed_vectors
 from ._store_files import META, check_content, is_store, map_arrays, read_meta
 from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from .._core._typing import StrPath
 
 _CHUNK_WORDS = 1 << 14
 _PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")

@@ -6,14 +6,12 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..._core._checked_parameters import is_real
 from ..._core._named_errors import NamedErrorsMixin
+from ..._core._typing import StrPath
 from ._sentence_cache import FILE, connect, evict, limit_of, transaction
-
-if TYPE_CHECKING:
-    from ..._core._typing import StrPath
 
 
 class CacheInfo(NamedTuple):

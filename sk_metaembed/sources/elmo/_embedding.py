@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core._decorators import fit_context, rollback_on_error
 from ..._core._sklearn import Interval, StrOptions
+from ..._core._typing import StrPath, Texts
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences import check_tokens
@@ -24,11 +26,6 @@ from ._character_ids import count_truncated
 from ._forward import ElmoForward, make_output_spec
 from ._model import ElmoModel, ElmoSpec
 from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from ..._core._typing import StrPath, Texts
 
 # Part of every cache key; increase it when the same options give other vectors.
 _VERSION = 1

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..._core._sklearn import COUNT, StrOptions
+from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from ._model import StaticModel, StaticSpec
-
-if TYPE_CHECKING:
-    from ..._core._typing import StrPath
 
 
 class StaticSubwordEmbedding(BaseEmbedding):

@@ -7,20 +7,17 @@ from collections.abc import Iterator
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_scalar
 
 from ..._core._named_errors import names_errors
+from ..._core._typing import StrPath, SupportsTransform, Texts
 from ...sequences import EmbeddedSequences, TokenSequences
 from ...sequences._api import read_rows
 from ...vectors import WordVectors
 from .._text_streams import is_stream
-
-if TYPE_CHECKING:
-    from ..._core._typing import StrPath, SupportsTransform, Texts
 
 
 @names_errors

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._core._sklearn import COUNT, POSITIVE, Interval
 from ..._core._targets import check_target, class_codes, warn_of_rare_classes
+from ..._core._typing import RandomState, StrPath
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
@@ -19,9 +20,6 @@ from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_p
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
 from ..transformer._model_parameter import ModelParameterMixin
-
-if TYPE_CHECKING:
-    from ..._core._typing import RandomState, StrPath
 
 # Parameters of the encoder that TransformerEmbedding has by the same names.
 _OPTIONS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from ..._core._arrays import inverse_norms, normalize_rows, row_product
 from ..._core._named_errors import errors_of_input
 from ..._core._sklearn import COUNT, POSITIVE, SHARE, HasMethods
+from ..._core._typing import RandomState, Texts
 from ...sequences import EmbeddedSequences, TokenSequences, check_tokens
 from ...sequences._api import (
     Ngrams,
@@ -22,9 +23,6 @@ from ...sequences._api import (
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 from .._estimator import as_dense_rows, targets_of
 from ..contextual._sentences import equal_sequences
-
-if TYPE_CHECKING:
-    from ..._core._typing import RandomState, Texts
 
 _TOLERANCE = 1e-3  # relative residual at which conjugate gradients stop
 _DIRECT = 4096  # texts up to which solving for all dimensions at once is faster

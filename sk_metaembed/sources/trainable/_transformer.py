@@ -8,19 +8,17 @@ method `batch` returns the input of the network.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..._core._checked_parameters import CheckedParametersMixin
 from ..._core._sklearn import COUNT, POSITIVE, StrOptions
+from ...sequences import TokenSequences
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._forward import PooledPieces, pooled_pieces, windows_of
-
-if TYPE_CHECKING:
-    from ...sequences import TokenSequences
 
 _SENTENCES_PER_STEP = 1024
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import COUNT, HasMethods, StrOptions
+from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
@@ -26,11 +28,6 @@ from ._loaded_pair import check_pair
 from ._model import ModelSpec, TransformerModel
 from ._model_parameter import ModelParameterMixin
 from ._network import network_shape, static_vectors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..._core._typing import StrPath
 
 # Part of every cache key: increased when the same options give other vectors.
 _VERSION = 1

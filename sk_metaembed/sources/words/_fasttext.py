@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..._core._sklearn import COUNT, NATURAL
+from ..._core._typing import RandomState
 from ...vectors._api import import_gensim, ngram_ids, pack
 from .._base import Preprocess
 from ._base import OOV
 from ._word2vec import Word2VecEmbedding
-
-if TYPE_CHECKING:
-    from ..._core._typing import RandomState
 
 
 class NgramVectors:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..._core._sklearn import COUNT, StrOptions
+from ..._core._typing import StrPath, SupportsKeyToIndex
 from ...sequences import EmbeddedSequences
 from ...sequences._api import LateBlock, LateRows
 from ...vectors import WordVectors
@@ -18,9 +19,6 @@ from ...vectors._api import find_respelled, import_gensim
 from .._base import Preprocess
 from .._folder_kind import hint_of_folder
 from ._base import OOV, BaseWordEmbedding
-
-if TYPE_CHECKING:
-    from ..._core._typing import StrPath, SupportsKeyToIndex
 
 _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
 # Fitted preprocessing, by store and kind.

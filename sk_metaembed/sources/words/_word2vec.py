@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import repeat
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Literal, Self, cast
+from os import PathLike
+from typing import Literal, Self, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from ..._core._decorators import fit_context, rollback_on_error
 from ..._core._sklearn import COUNT, NATURAL, NONNEGATIVE, POSITIVE, Options
+from ..._core._typing import RandomState, Texts
 from ...vectors._api import import_gensim
 from .._base import Preprocess, no_tokens_error
 from ._base import OOV, BaseWordEmbedding
@@ -22,11 +24,6 @@ from ._gensim_corpus import (
     progress_callbacks,
     types_with_counts,
 )
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from ..._core._typing import RandomState, Texts
 
 _FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
 

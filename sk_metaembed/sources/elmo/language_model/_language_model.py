@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...._core._decorators import fit_context, rollback_on_error, with_callbacks
 from ...._core._sklearn import COUNT, POSITIVE, SHARE, CallbackSupportMixin, StrOptions
+from ...._core._typing import RandomState, StrPath, Texts
 from ....sequences import SequencesInputMixin
 from .._options import checked_options
 from ._corpus import (
@@ -22,17 +26,9 @@ from ._corpus import (
 )
 from ._model_files import read_language_model, write_language_model
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from ...._core._typing import RandomState, StrPath, Texts
-
-    Corpus: TypeAlias = Texts | os.PathLike[str]
-    # A folder, or (options, weights) with or without the vocabulary.
-    Initial: TypeAlias = StrPath | Sequence[StrPath]
+Corpus: TypeAlias = Texts | os.PathLike[str]
+# A folder, or (options, weights) with or without the vocabulary.
+Initial: TypeAlias = StrPath | Sequence[StrPath]
 
 
 class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator):
