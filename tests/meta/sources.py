@@ -9,15 +9,21 @@ def unit(values):
     return values / np.linalg.norm(values, axis=-1, keepdims=True)
 
 
-def embed(*arrays, known=None):
-    """Return arrays as type-level blocks a, b, c, ... of sequences of one word."""
-    tokens = TokenSequences.from_lists([[f"w{i}"] for i in range(len(arrays[0]))])
-    known = [None] * len(arrays) if known is None else known
+def sequences(level="sequence", known=None, **sources):
+    """Return arrays as blocks of sequences of one word, each with what it knows."""
+    n_rows = len(next(iter(sources.values())))
+    tokens = TokenSequences.from_lists([[f"w{i}"] for i in range(n_rows)])
+    known = [None] * len(sources) if known is None else known
     blocks = [
-        Block(name, values, "type", some)
-        for name, values, some in zip("abcdef", arrays, known, strict=False)
+        Block(name, values, level, some)
+        for (name, values), some in zip(sources.items(), known, strict=True)
     ]
     return EmbeddedSequences(tokens, blocks)
+
+
+def embed(*arrays, known=None):
+    """Return arrays as type-level blocks a, b, c, ... of sequences of one word."""
+    return sequences("type", known, **dict(zip("abcdef", arrays, strict=False)))
 
 
 def values_of(meta, X):

@@ -6,15 +6,7 @@ from sklearn.decomposition import PCA
 
 from sk_metaembed import Block, BlockPCA, EmbeddedSequences, Pooling, TokenSequences
 
-
-def sequences(known=None, **sources):
-    """Return a sequence-level block per array, of which some rows are known."""
-    n_rows = len(next(iter(sources.values())))
-    tokens = TokenSequences.from_lists([["word"]] * n_rows)
-    blocks = [
-        Block(name, values, "sequence", known) for name, values in sources.items()
-    ]
-    return EmbeddedSequences(tokens, blocks)
+from .sources import sequences
 
 
 def correlated(n_rows=200, dim=8, seed=0):
@@ -73,7 +65,7 @@ def test_unknown_rows_take_no_part_and_are_zero():
     known = np.arange(200) % 3 > 0
     X = np.where(known[:, None], correlated(), 0)
     step = BlockPCA(2)
-    result = step.fit_transform(sequences(known, a=X))
+    result = step.fit_transform(sequences(known=[known], a=X))
     assert not values(result)[~known].any()
     assert np.array_equal(result.block("a").known, known)
     alone = values(BlockPCA(2).fit_transform(sequences(a=X[known])))
@@ -88,7 +80,7 @@ def test_words_are_averaged_first():
     )
     pooled = Pooling().fit_transform(X)
     known = np.array([True, True, False, False, True])
-    expected = BlockPCA(2).fit_transform(sequences(known, w=pooled))
+    expected = BlockPCA(2).fit_transform(sequences(known=[known], w=pooled))
     result = BlockPCA(2).fit_transform(X).block("w")
     assert np.array_equal(result.known, known)
     np.testing.assert_allclose(result.values, values(expected, "w"), atol=1e-6)

@@ -16,16 +16,15 @@ from sklearn.linear_model import LinearRegression
 from sk_metaembed import (
     AutoencodedMetaEmbedding,
     AverageMetaEmbedding,
-    Block,
     ConcatMetaEmbedding,
-    EmbeddedSequences,
     GCCAMetaEmbedding,
     OneToNMetaEmbedding,
     ProcrustesMetaEmbedding,
     SourceImputer,
     SVDMetaEmbedding,
-    TokenSequences,
 )
+
+from .sources import sequences
 
 
 def one_to_n(**options):
@@ -67,13 +66,12 @@ every = pytest.mark.parametrize("variant", VARIANTS)
 
 def embedded(*arrays, known=None, level="type", unknown=0.0):
     """Return blocks x and y of the arrays; what is not known holds one number."""
-    words = [[f"w{i}"] for i in range(len(arrays[0]))]
-    known = known or [np.ones(len(words), dtype=bool)] * len(arrays)
-    blocks = [
-        Block(name, np.where(some[:, None], x, x.dtype.type(unknown)), level, some)
+    known = known or [np.ones(len(arrays[0]), dtype=bool)] * len(arrays)
+    sources = {
+        name: np.where(some[:, None], x, x.dtype.type(unknown))
         for name, x, some in zip("xy", arrays, known, strict=False)
-    ]
-    return EmbeddedSequences(TokenSequences.from_lists(words), blocks)
+    }
+    return sequences(level, known, **sources)
 
 
 def pair(a=A, b=B, **options):

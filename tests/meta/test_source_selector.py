@@ -7,14 +7,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 
-from sk_metaembed import (
-    Block,
-    ConcatMetaEmbedding,
-    EmbeddedSequences,
-    Pooling,
-    SourceSelector,
-    TokenSequences,
-)
+from sk_metaembed import ConcatMetaEmbedding, Pooling, SourceSelector
+
+from .sources import embed, sequences
 
 N = 60
 NAMES = ["noise", "dim", "clear", "other"]
@@ -25,29 +20,13 @@ def end(last=None):
     return make_pipeline(combine, Pooling(), last or LogisticRegression())
 
 
-def sequences(columns):
-    """Return one token a sequence, and one block of one dimension a column."""
-    n_rows = len(next(iter(columns.values())))
-    tokens = TokenSequences.from_lists([[f"word{i}"] for i in range(n_rows)])
-    blocks = [
-        Block(name, np.reshape(values, (n_rows, -1)), "type")
-        for name, values in columns.items()
-    ]
-    return EmbeddedSequences(tokens, blocks)
-
-
 def planted(seed=0):
     """Return two sources that tell the class, one better, among two of noise."""
     rng = np.random.default_rng(seed)
     y = np.arange(N) % 2
-    noise, dim, clear, other = rng.normal(size=(4, N))
-    columns = {
-        "noise": noise,
-        "dim": dim + 1.5 * y,
-        "clear": clear + 3 * y,
-        "other": other,
-    }
-    return sequences(columns), y
+    noise, dim, clear, other = rng.normal(size=(4, N, 1))
+    dim, clear = dim + 1.5 * y[:, None], clear + 3 * y[:, None]
+    return sequences("type", noise=noise, dim=dim, clear=clear, other=other), y
 
 
 def columns_of(X):
@@ -102,7 +81,7 @@ def test_it_agrees_with_sequential_feature_selection(number, tol, direction):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(N, 5))
     target = values @ [1.0, 0.0, 0.5, 0.0, -0.7] + rng.normal(size=N)
-    X = sequences(dict(zip("abcde", values.T, strict=True)))
+    X = embed(*np.hsplit(values, 5))
     options = {"tol": tol, "direction": direction, "cv": 3}
     selector = SourceSelector(
         end(LinearRegression()), n_sources_to_select=number, **options
@@ -121,7 +100,7 @@ def test_of_equal_sources_the_earlier_is_added_or_removed(direction, expected):
     X, y = planted()
     same = {name: X.block("clear").values for name in "abc"}
     selector = SourceSelector(end(), n_sources_to_select=1, direction=direction)
-    assert selector.fit(sequences(same), y).sources_ == expected
+    assert selector.fit(sequences("type", **same), y).sources_ == expected
 
 
 def layered():
@@ -174,7 +153,7 @@ def test_candidates_are_scored_on_the_same_folds():
 def test_groups_are_in_one_fold(last, cv):
     X, y = planted()
     groups, seen = [f"text{i // 4}" for i in range(N)], []
-    of_word = {f"word{i}": group for i, group in enumerate(groups)}
+    of_word = {f"w{i}": group for i, group in enumerate(groups)}
 
     def score(model, X, y):
         seen.append([of_word[word] for (word,) in X.tokens])

@@ -38,16 +38,10 @@ from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._stacked_folds import make_folds
 from sk_metaembed.meta._stacked_targets import read_classes
 
+from .sources import sequences
+
 LABELS = np.array(["no", "perhaps", "yes"])
 PULL = 3.0
-
-
-def sequences(**sources):
-    """Return a distinct token per sequence, and a block of sequences per array."""
-    n_rows = len(next(iter(sources.values())))
-    tokens = TokenSequences.from_lists([[f"word{i}"] for i in range(n_rows)])
-    blocks = [Block(name, values, "sequence") for name, values in sources.items()]
-    return EmbeddedSequences(tokens, blocks)
 
 
 def planted(n_rows=200, seed=0, n_classes=2):
