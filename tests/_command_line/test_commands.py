@@ -21,8 +21,6 @@ from sk_metaembed import Tokenizer, WordVectors, load, make_table_pipeline, save
 from ..tiny_bert import folder as tiny_bert
 from .command import main
 
-pytest.importorskip("pandas")
-
 COMMANDS = "sk_metaembed._command_line._commands"
 N_ROWS = 90
 HOSTILE = "<script>alert('x')</script> & </td>"

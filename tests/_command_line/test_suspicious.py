@@ -47,17 +47,12 @@ def test_columns_without_information_are_named():
         number=range(1, N_ROWS + 1), same=1, none=None, again=X["noise"], wave=0.5
     )
     kinds = [note.split(".")[0] for note in notes(frame, "regressor")]
-    assert [*map(str.split, kinds)] == [
-        *map(
-            str.split,
-            [
-                "Column 'wave' has one value, and is not used",
-                "Column 'number' has another value in each row, as an identifier",
-                "Column 'same' has one value, and is not used",
-                "Column 'none' has no values, and is not used",
-                "Column 'again' equals an earlier column, and is not used",
-            ],
-        )
+    assert kinds == [
+        "Column 'wave' has one value, and is not used",
+        "Column 'number' has another value in each row, as an identifier",
+        "Column 'same' has one value, and is not used",
+        "Column 'none' has no values, and is not used",
+        "Column 'again' equals an earlier column, and is not used",
     ]
 
 

@@ -20,14 +20,10 @@ class Gadget:
         return os.mkdir, (str(self.folder),)
 
 
-def by_torch(content, file):
-    torch.save(content, file)
-
-
 def test_weights_that_are_pickles_are_not_opened_unless_trusted(tmp_path):
     canary, folder = tmp_path / "canary", tiny_bert.save(tmp_path / "bert")
     (folder / "model.safetensors").unlink()
-    by_torch({"w": Gadget(canary)}, folder / "pytorch_model.bin")
+    torch.save({"w": Gadget(canary)}, folder / "pytorch_model.bin")
     with pytest.raises(FileNotFoundError, match="can run any code .* trusted=True"):
         TransformerEmbedding(folder).fit([["good", "film"]])
     assert not canary.exists()

@@ -42,6 +42,8 @@ TOKENIZERS = [
     {"token_pattern": r"[^;]+"},
 ]
 
+ROWS = ["To be, or not to be", "Paris Café", "", "unknown"]
+
 
 @pytest.fixture(scope="module")
 def stores():
@@ -51,6 +53,12 @@ def stores():
         name: WordVectors.from_arrays(WORDS, matrix, dtype=name)
         for name in ("float32", "float16")
     }
+
+
+@pytest.fixture
+def steps(stores):
+    """Return fitted steps without options."""
+    return fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
 
 
 @pytest.fixture(autouse=True)
@@ -113,12 +121,11 @@ def test_bits_are_those_of_single_steps(options, stores):
     ids=str,
 )
 def test_options_that_need_the_types_split(source, pooling, stores):
-    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
     source = PretrainedEmbedding(stores["float32"], **source)
-    steps = fitted(Tokenizer(), source, Pooling(**pooling), rows)
-    together = transform(steps, rows, unsplit=False)
-    assert bits(together) == bits(one_by_one(*steps, rows))
-    embedded = source.transform(steps[0].transform(rows))
+    steps = fitted(Tokenizer(), source, Pooling(**pooling), ROWS)
+    together = transform(steps, ROWS, unsplit=False)
+    assert bits(together) == bits(one_by_one(*steps, ROWS))
+    embedded = source.transform(steps[0].transform(ROWS))
     (block,) = embedded.blocks
     copied = embedded.with_blocks([Block("x", block.values, "type", block.known)])
     pooling = Pooling(**pooling)
@@ -133,14 +140,11 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_reads_are_those_of_single_steps(read, stores):
-    tokenizer, source, _ = fitted(
-        Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling()
-    )
-    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
-    unread = source.transform(tokenizer.transform(rows))
+def test_reads_are_those_of_single_steps(read, steps):
+    tokenizer, source, _ = steps
+    unread = source.transform(tokenizer.transform(ROWS))
     assert unread.blocks[0]._late_rows(unread.tokens) is not None
-    tokens = tokenizer.transform(rows)
+    tokens = tokenizer.transform(ROWS)
     assert tokens.n_types == 7
     embedded = source.transform(tokens)
     assert read(unread) == read(embedded)
@@ -149,19 +153,15 @@ def test_reads_are_those_of_single_steps(read, stores):
         unread.blocks[0].vectors  # noqa: B018
 
 
-def test_tokens_split_meanwhile(stores):
-    steps = fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
-    rows = ["To be, or not to be", "Paris Café", "", "unknown"]
-    embedded = steps[1].transform(steps[0].transform(rows))
+def test_tokens_split_meanwhile(steps):
+    embedded = steps[1].transform(steps[0].transform(ROWS))
     assert embedded.tokens.n_tokens == 9
-    assert bits(steps[2].transform(embedded)) == bits(one_by_one(*steps, rows))
+    assert bits(steps[2].transform(embedded)) == bits(one_by_one(*steps, ROWS))
 
 
-def test_a_later_fit_changes_nothing(stores):
-    steps = fitted(Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling())
-    rows = ["To be, or not to be", "Paris Café"]
-    expected = bits(one_by_one(*steps, rows))
-    embedded = steps[1].transform(steps[0].transform(rows))
+def test_a_later_fit_changes_nothing(steps):
+    expected = bits(one_by_one(*steps, ROWS))
+    embedded = steps[1].transform(steps[0].transform(ROWS))
     other = WordVectors.from_arrays(["a", "be"], np.ones((2, 17)))
     steps[1].set_params(vectors=other, case_fallback=False).fit(["a"])
     assert bits(steps[2].transform(embedded)) == expected
@@ -186,12 +186,9 @@ def test_a_corrupt_index_raises(tmp_path):
         transform(steps, ["a", "b"])
 
 
-def test_workers_and_batches(stores, tmp_path):
-    pipe = make_pipeline(
-        Tokenizer(), PretrainedEmbedding(stores["float32"]), Pooling()
-    ).fit(["a b"])
-    rows = ["To be, or not to be", "Paris Café", "", "unknown"] * 5
-    expected = bits(one_by_one(*(step for _, step in pipe.steps), rows))
+def test_workers_and_batches(steps, tmp_path):
+    pipe, rows = make_pipeline(*steps), ROWS * 5
+    expected = bits(one_by_one(*steps, rows))
     (result,) = Parallel(2, prefer="threads")([delayed(pipe.transform)(rows)])
     assert bits(result) == expected
     assert bits(pickle.loads(pickle.dumps(pipe)).transform(rows)) == expected

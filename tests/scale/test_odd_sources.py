@@ -88,10 +88,9 @@ def test_error_without_rows_is_that_of_the_pipeline(store, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("names", [["id", None]])
-def test_column_names_must_be_strings(names, pipe, frame, tmp_path):
+def test_column_names_must_be_strings(pipe, frame, tmp_path):
     for name in ("keep", "column"):
-        options = {"column": "text", name: names}
+        options = {"column": "text", name: ["id", None]}
         with pytest.raises(TypeError, match=f"in_batches: {name} must be"):
             transform_in_batches(pipe, frame, tmp_path / "a.parquet", **options)
     assert list(tmp_path.iterdir()) == []

@@ -31,8 +31,7 @@ def embed(rows, levels=("type", "token", "sequence"), dtype=np.float32):
     return EmbeddedSequences(tokens, blocks)
 
 
-def make_tokens(rows):
-    return TokenSequences.from_lists(rows)
+make_tokens = TokenSequences.from_lists
 
 
 def test_writers_cannot_change_tokens():
