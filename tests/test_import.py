@@ -1,14 +1,13 @@
 """What importing loads: nothing heavy before a step is fitted."""
 
-import subprocess
-import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
 import pytest
 
 import sk_metaembed
+
+from .processes import run_script
 
 HEAVY = {"torch", "skorch", "gensim", "transformers", "matplotlib", "numba"}
 PACKAGE = "sk_metaembed"
@@ -20,9 +19,7 @@ def loaded_by(code, before=""):
     """Return the modules that running code afresh loads, without those of `before`."""
     start = f"{before}\nimport sys; before = {{*sys.modules}}" if before else ""
     end = f"import sys; print(*{{*sys.modules}}{' - before' * bool(before)})"
-    run = [sys.executable, "-c", f"{start}\n{code}\n{end}"]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return set(run_script(f"{start}\n{code}\n{end}").split())
 
 
 def top_level(names):
@@ -76,6 +73,4 @@ def test_the_package_can_be_imported_from_a_zip(tmp_path):
         assert sk.Tokenizer().fit_transform(["To be"]).n_tokens == 2
         assert {"Pooling", "datasets"} <= {*dir(sk)}
     """
-    run = [sys.executable, "-c", textwrap.dedent(code), str(archive)]
-    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    run_script(code, archive)

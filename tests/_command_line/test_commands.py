@@ -1,7 +1,5 @@
 """fit, predict and describe, from a file to files."""
 
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,15 +7,13 @@ import pandas as pd
 import pytest
 from pytest import approx
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from sk_metaembed import Tokenizer, WordVectors, load, make_table_pipeline, save
 
+from ..processes import run_script
+from ..tables.check_case import quick_learners
 from ..tiny_bert import folder as tiny_bert
 from .command import main
 
@@ -27,15 +23,9 @@ HOSTILE = "<script>alert('x')</script> & </td>"
 
 
 def quick_pipeline(*arguments, **options):
-    """Return the pipeline with few trees to fit and save."""
-    kinds = {
-        "classifier": HistGradientBoostingClassifier,
-        "regressor": HistGradientBoostingRegressor,
-    }
-    boosting = kinds[arguments[0]](max_iter=5, random_state=0)
-    return make_table_pipeline(
-        *arguments, learners=["linear", ("small", boosting)], **options
-    )
+    """Return the pipeline with a small tree as its other learner."""
+    learners = ["linear", *quick_learners(arguments[0])]
+    return make_table_pipeline(*arguments, learners=learners, **options)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -120,7 +110,7 @@ def test_report_compares_sources_and_escapes_the_data(fitted):
     for name in [
         *("without strings", "everything", "decrease when shuffled"),
         *("phase <b>", "remarks", "height", "A<i>", "Area under the ROC curve"),
-        *("linear", "small", "sum", "accuracy on rows that were not used for fitting"),
+        *("linear", "tree", "sum", "accuracy on rows that were not used for fitting"),
         *("predicted probability of 'B'", "ngrams, predictions", "indicators"),
         "Column 'copy <b>' equals an earlier column, and is not used.",
     ]:
@@ -355,6 +345,6 @@ def test_the_module_runs_and_its_help_loads_next_to_nothing():
         "try: runpy.run_module('sk_metaembed', run_name='__main__', alter_sys=True)\n"
         "except SystemExit as error: print(error.code, 'numpy' in sys.modules)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "--target COLUMN" in run.stdout
-    assert run.stdout.endswith("0 False\n"), run.stdout + run.stderr
+    shown = run_script(code)
+    assert "--target COLUMN" in shown
+    assert shown.endswith("0 False\n"), shown

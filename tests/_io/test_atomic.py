@@ -2,12 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from sk_metaembed._io._atomic import atomic_path, atomic_write
+
+from ..processes import run_script
 
 
 class Stop(BaseException):
@@ -107,9 +107,7 @@ with atomic_write(Path(sys.argv[1])) as file:
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 def test_kill_9_changes_nothing(target):
     before = content_of(target)
-    run = [sys.executable, "-c", KILLED, str(target)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run(run, env=env).returncode == -signal.SIGKILL
+    run_script(KILLED, target, returncode=-signal.SIGKILL)
     assert content_of(target) == before
     (part,) = target.parent.glob(".target.*.part")
     assert part.read_bytes() == b"con"

@@ -1,10 +1,8 @@
 """Compiled loops without a writable cache directory."""
 
-import os
-import subprocess
-import sys
-
 import pytest
+
+from ..processes import run_script
 
 NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
 
@@ -13,17 +11,13 @@ NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes 
 def test_loads_where_no_folder_can_keep_the_code():
     homes = "_kernels._bytes sequences._split vectors._kernels pooling._kernels"
     names = ", ".join(f"sk_metaembed.{home}_numba" for home in homes.split())
-    script = f"{NO_FOLDER}import {names}"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    run_script(f"{NO_FOLDER}import {names}")
 
 
 @pytest.mark.slow
 def test_stores_are_read_where_numba_compiles_nothing():
     """As in fuzzing, in a process of its own."""
-    script = """if True:
+    script = """
         import warnings
         import numpy as np
         from sk_metaembed import WordVectors
@@ -34,11 +28,4 @@ def test_stores_are_read_where_numba_compiles_nothing():
         rows = store.lookup([*words, *others]).tolist()
         assert rows == [0, 1, 2] + [-1] * 600
     """
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
-    assert done.returncode == 0, done.stderr
+    run_script(script, NUMBA_DISABLE_JIT="1")

@@ -1,7 +1,5 @@
 """Linear layers in oneDNN's layout compute the same, or are left as they are."""
 
-import subprocess
-import sys
 import time
 from functools import partial
 from importlib.util import find_spec, module_from_spec
@@ -20,6 +18,8 @@ from sk_metaembed._training._onednn import (
     pack_weight,
     packed_product,
 )
+
+from ..processes import run_script
 
 needs_onednn = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="torch is built without oneDNN"
@@ -166,6 +166,5 @@ print(packed is not None, hashlib.sha256(result.numpy().tobytes()).hexdigest())
 @pytest.mark.slow
 @needs_onednn
 def test_two_processes_give_the_same_bits():
-    command = [sys.executable, "-c", PRODUCT, str(torch.get_num_threads())]
-    options = {"capture_output": True, "text": True, "check": True}
-    assert len({subprocess.run(command, **options).stdout for _ in range(2)}) == 1
+    threads = torch.get_num_threads()
+    assert run_script(PRODUCT, threads) == run_script(PRODUCT, threads)

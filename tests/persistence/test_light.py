@@ -1,8 +1,6 @@
 """Loading imports only what the estimator needs, and holds arrays once."""
 
 import json
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -23,6 +21,7 @@ from sk_metaembed import (
     save,
 )
 
+from ..processes import run_script
 from ..test_estimators import vectors
 from ..test_import import loaded_by, top_level
 
@@ -66,10 +65,9 @@ def pipelines():
 
 def test_pipelines_are_served_without_heavy_libraries(tmp_path):
     pipes = pipelines()
-    files = [str(save(pipe, tmp_path / f"{i}.skm")) for i, pipe in enumerate(pipes)]
-    run = [sys.executable, "-c", SERVE, json.dumps(SERVED), *files]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    added, given = json.loads(done.stdout.splitlines()[-1])
+    files = [save(pipe, tmp_path / f"{i}.skm") for i, pipe in enumerate(pipes)]
+    shown = run_script(SERVE, json.dumps(SERVED), *files)
+    added, given = json.loads(shown.splitlines()[-1])
     assert not HEAVY & {*added}
     expected = [pipe.predict_proba(SERVED) for pipe in pipes]
     np.testing.assert_allclose(given, expected, atol=1e-6)

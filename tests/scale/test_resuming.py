@@ -4,9 +4,6 @@ import os
 import pickle
 import shutil
 import signal
-import subprocess
-import sys
-import textwrap
 import time
 
 import joblib
@@ -29,6 +26,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.scale import _partial_output
 
+from ..processes import run_script
 from .test_transform_in_batches import SOURCES, WITH_COLUMNS
 
 # By output, sizes of files at which a process is killed.
@@ -160,19 +158,12 @@ def folder(texts, tmp_path):
     return tmp_path
 
 
-def run_script(script, *args):
-    """Run a script in a new process, and return what it prints as words."""
-    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, args)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
-    return process.stdout.split()
-
-
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 def test_killed_in_the_middle_of_writing(folder, pipe):
     joblib.dump(pipe, folder / "pipe")
     kills = [f"{name}:{size}" for name in SIZES for size in SIZES[name]]
-    assert run_script(KILLED, folder, *kills) == [str(-signal.SIGXFSZ)] * len(kills)
+    statuses = run_script(KILLED, folder, *kills).split()
+    assert statuses == [str(-signal.SIGXFSZ)] * len(kills)
     for name in SIZES:
         out = folder / name / name
         assert not out.exists()

@@ -4,9 +4,6 @@ import gc
 import os
 import pickle
 import signal
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import joblib
@@ -18,6 +15,7 @@ from sk_metaembed._io import _temp_memmap
 from sk_metaembed._io._temp_memmap import is_temp_memmap
 
 from ... import tiny_bert, tiny_elmo
+from ...processes import run_script
 
 TEXTS = ["the cat sat", "", "a dog and a cat", "rain", "the cat sat"] * 6
 
@@ -129,12 +127,7 @@ KILLED = """
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 def test_a_killed_process_leaves_no_files(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED)],
-        env={**environment, "TMPDIR": str(tmp_path)},
-    )
-    assert done.returncode == -signal.SIGKILL
+    run_script(KILLED, returncode=-signal.SIGKILL, TMPDIR=str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,18 @@
+"""Python processes of their own, for what this one must not do."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+
+def run_script(script, *arguments, returncode=0, **variables):
+    """Return what a script prints that finds the modules of this process.
+
+    `variables` are added to its environment.
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert done.returncode == returncode, done.stderr
+    return done.stdout
