@@ -245,10 +245,7 @@ def _as_array(y):
         return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
     if hasattr(y, "columns") and y.shape[1] > 1:
         columns = read_frame(y)
-        array = np.empty((len(columns[0]), len(columns)), dtype=object)
-        for j, column in enumerate(columns):
-            array[:, j] = np.fromiter(column, dtype=object)
-        return array
+        return np.stack([np.fromiter(column, object) for column in columns], axis=1)
     try:
         array = np.asarray(y)
     except ValueError as error:
@@ -306,10 +303,7 @@ def _typed(y, names):
     kinds = {column.dtype.kind for column in columns}
     if len(kinds) == 1 or kinds <= set("iuf"):
         return np.stack(columns, axis=1)
-    typed = np.empty(y.shape, dtype=object)
-    for j, column in enumerate(columns):
-        typed[:, j] = column.tolist()
-    return typed
+    return np.stack([column.astype(object) for column in columns], axis=1)
 
 
 def _typed_column(column, place, names):

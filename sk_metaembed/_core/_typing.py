@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +23,9 @@ Texts: TypeAlias = Iterable[str] | Iterable[Iterable[str]]
 
 # One tag per token, as lists, an array of lists or a TokenSequences.
 Tags: TypeAlias = Iterable[Iterable[str]]
+
+# Names of features: an array of str.
+Names: TypeAlias = NDArray[np.object_]
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 

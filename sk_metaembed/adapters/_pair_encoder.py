@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +14,7 @@ from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._frames import check_same_names, column_names, record_names
 from .._core._sklearn import HasMethods
+from .._core._typing import Names
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
@@ -289,9 +289,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         first, second = places.reshape(2, -1)
         return pair_features(vectors[first], vectors[second], self._features)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return one name per column: the feature and the encoder's name, joined.
 
         Parameters

@@ -220,9 +220,8 @@ def _split(line, separator):
 def _bunch(names, rows, groups):
     bunch = Bunch()
     for place, name in enumerate(names):
-        column = np.empty(len(rows), dtype=object)
-        for i, sentence in enumerate(rows):
-            column[i] = [fields[place] for fields in sentence]
+        lists = ([fields[place] for fields in sentence] for sentence in rows)
+        column = np.fromiter(lists, object)
         is_tokens = name == "tokens"
         values = TokenSequences.from_lists(column) if is_tokens else column
         bunch[_ATTRIBUTES.get(name, name)] = values

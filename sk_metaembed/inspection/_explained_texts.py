@@ -145,9 +145,7 @@ class _Tokens:
         places = np.concatenate(places)
         info = self.tokens._row_info._replace(index=None, missing=None, texts=None)
         if self._spans is not None:
-            written = np.empty(len(texts), dtype=object)
-            written[:] = texts
-            info = info._replace(texts=written)
+            info = info._replace(texts=np.fromiter(texts, object))
         codes = self.tokens.codes[places]
         tokens = trusted_tokens(self.tokens.types, codes, offsets, info)
         if self.X is self.tokens:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import adopt_block, block_dims, check_embedded
 
@@ -123,9 +123,7 @@ class BlocksTransformer(
         check_embedded(X, self.dims_in_)
         return X.with_blocks(self._outputs(self._blocks(X)))
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return the names of the sources' dimensions, in order.
 
         Parameters
@@ -240,9 +238,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             f"{type(self).__name__} must implement _combine(blocks)."
         )
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each dimension: the name of the block and a number.
 
         Parameters
@@ -256,8 +252,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             One name per dimension.
         """
         check_is_fitted(self)
-        names = [f"{self.block_name}{i}" for i in range(self.dim_)]
-        return np.array(names, dtype=object)
+        return concatenated_names({self.block_name: self.dim_})
 
     def _outputs(self, blocks):
         values = self._combine(blocks)

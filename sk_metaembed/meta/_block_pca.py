@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import chunks
 from .._core._sklearn import COUNT
+from .._core._typing import Names
 from ..pooling._api import sequence_blocks
 from ..sequences._api import adopt_block
 from ._base import BlocksTransformer, concatenated_names
@@ -78,9 +78,7 @@ class BlockPCA(BlocksTransformer):
     def _blocks(self, X):
         return sequence_blocks(X)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each component: the name of the source and a number.
 
         Parameters

@@ -25,6 +25,7 @@ from .._core._targets import (
     no_warning_of_rare_classes,
     warn_of_rare_classes,
 )
+from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import block_dims, check_embedded
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 
 class SourceSelector(
@@ -301,7 +302,7 @@ class SourceSelector(
 
     def get_feature_names_out(
         self, input_features: Sequence[str] | None = None
-    ) -> NDArray[np.object_]:
+    ) -> Names:
         """Return the names of the selected dimensions.
 
         Parameters

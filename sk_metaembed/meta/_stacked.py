@@ -27,6 +27,7 @@ from .._core._messages import plural, short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_groups, check_target
+from .._core._typing import Names
 from .._pipelines import flat_steps
 from ..pooling import Pooling
 from ..sequences import (
@@ -186,9 +187,7 @@ class _BaseStacked(
         decisions = np.stack(self._model_decisions(X)) + self._target.center
         return np.hstack(decisions).astype(np.float32)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each column of `transform`: ``model__class``.
 
         Parameters

@@ -119,10 +119,7 @@ def _encode_objects(array):
 
 
 def _decode_objects(shape, items):
-    array = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):  # assigning lists at once would nest them
-        array[i] = item
-    return array.reshape(shape)
+    return np.fromiter(items, object).reshape(shape)
 
 
 def _decode_masked(data, mask):

@@ -17,6 +17,7 @@ from .._core._checked_parameters import is_real
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._sklearn import COUNT, POSITIVE, StrOptions
+from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import block_dims, canonical, canonical_words, check_embedded
 from ._bags import block_bags, pool_late
@@ -345,9 +346,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         _check_finite(out)
         return out
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each column: ``block__part__number``.
 
         Parameters

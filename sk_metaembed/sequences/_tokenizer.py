@@ -11,13 +11,12 @@ from typing import Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._decorators import fit_context
 from .._core._frames import as_list
 from .._core._sklearn import StrOptions
-from .._core._typing import Texts
+from .._core._typing import Names, Texts
 from ._characters import run_rule
 from ._mixins import MISSING_CONSTRAINT, SequencesOutputMixin
 from ._row_errors import is_token_list, plain_tokens
@@ -229,9 +228,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         if by_default and tokens is not X and tokens.texts is not None:
             warn_unspaced(tokens.texts)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return the name of the only output column, "tokens".
 
         Parameters

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,7 @@ from .._core._arrays import chunks, normalize_rows
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import plural, short_repr
 from .._core._sklearn import StrOptions
-from .._core._typing import Texts
+from .._core._typing import Names, Texts
 from .._io._temp_memmap import is_temp_memmap, memmap_zeros
 from ..sequences import Block, EmbeddedSequences, SequencesOutputMixin, check_tokens
 from ..sequences._api import (
@@ -267,9 +266,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
         """Return the EmbeddedSequences of tokens, all of whose types are used."""
         return self._finish(tokens, self._compute(tokens))
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return one name per dimension: the block name followed by a number.
 
         Parameters

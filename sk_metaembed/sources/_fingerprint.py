@@ -1,7 +1,9 @@
 """Fingerprints of models and files."""
 
+import hashlib
 import io
 import json
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -71,10 +73,8 @@ def file_digest(path):
     with _lock:
         if key in _digests:
             return _digests[key]
-    digest = blake2b(digest_size=16)
     with path.open("rb") as file:
-        while chunk := file.read(2**22):
-            digest.update(chunk)
+        digest = hashlib.file_digest(file, partial(blake2b, digest_size=16))
     with _lock:
         return _digests.setdefault(key, digest.hexdigest())
 

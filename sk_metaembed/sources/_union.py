@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -18,7 +17,7 @@ from .._core._decorators import fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._sklearn import VisualBlock, print_elapsed_time
-from .._core._typing import Texts
+from .._core._typing import Names, Texts
 from ..sequences import (
     EmbeddedInputMixin,
     EmbeddedSequences,
@@ -275,9 +274,7 @@ class EmbeddingUnion(SequencesOutputMixin, TransformerMixin, NamedEstimatorsMixi
             )
         return self._union(tokens, embedded)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return the feature names of the sources, prefixed with the source's name.
 
         Parameters

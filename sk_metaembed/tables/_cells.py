@@ -72,7 +72,7 @@ def _polars_values(column):
         return column.cast(pl.Datetime("us")).to_numpy()
     if dtype == pl.Duration:
         return column.cast(pl.Duration("us")).to_numpy()
-    return _object_array(column.to_list())
+    return np.fromiter(column.to_list(), object)
 
 
 def _typed_values(column):
@@ -99,8 +99,8 @@ def _typed_values(column):
 
 def _object_values(column, name):
     """Return the cells of a column of objects."""
-    cells = np.asarray(column, dtype=object) if hasattr(column, "dtype") else None
-    cells = _object_array(list(column)) if cells is None else cells
+    read = np.asarray if hasattr(column, "dtype") else np.fromiter
+    cells = read(column, dtype=object)
     missing = pd.isna(cells)
     types = set(map(type, cells[~missing]))
     if types and _are(types, _DURATIONS):
@@ -196,10 +196,3 @@ def _text(number):
     if value.is_integer() and abs(value) < _LARGEST_WHOLE:
         return str(int(value))
     return str(number if isinstance(number, Integral) else value)
-
-
-def _object_array(cells):
-    """Return a list as an array of objects with one dimension."""
-    out = np.empty(len(cells), dtype=object)
-    out[:] = cells
-    return out

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from ..meta._api import decision_values
 from ._boosted_rows import boosted_decisions, is_fast
+from ._numbers_input import NumbersInputMixin
 
 _ROUNDS = 100
 _TREES = 100
@@ -55,7 +55,7 @@ def boosting(target, random_state):
     )
 
 
-class DenseScaler(TransformerMixin, BaseEstimator):
+class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
     """Numbers as linear models need them: complete, scaled, without outliers.
 
     Not public. Missing values become the median, with an indicator. Standardized
@@ -72,7 +72,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn medians, means and scales."""
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = self._numbers(X, np.float64, reset=True)
         absent = np.isnan(X)
         self.is_absent_, empty = absent.any(axis=0), absent.all(axis=0)
         self.median_ = np.zeros(X.shape[1])
@@ -85,14 +85,7 @@ class DenseScaler(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         """Return float64 of shape (n_rows, n_features + n_with_missing)."""
-        X = validate_data(
-            self,
-            X,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=0,
-            reset=False,
-        )
+        X = self._numbers(X, np.float64)
         absent = np.isnan(X)
         z = (np.where(absent, self.median_, X) - self.mean_) / self.scale_
         z /= np.sqrt(1 + np.square(z / _SQUASH))
@@ -106,11 +99,6 @@ class DenseScaler(TransformerMixin, BaseEstimator):
             names = [f"x{j}" for j in range(self.n_features_in_)]
         absent = [f"{name}__missing" for name in np.asarray(names)[self.is_absent_]]
         return np.array([*names, *absent], dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 class Trees(BaseEstimator):

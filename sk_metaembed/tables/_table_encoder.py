@@ -25,6 +25,7 @@ from .._core._sklearn import (
     check_sample_weight,
 )
 from .._core._targets import check_groups
+from .._core._typing import Names
 from ._column_encoder import ColumnEncoder
 from ._column_kinds import find_duplicates
 from ._named_sources import NamedSourcesMixin
@@ -279,9 +280,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         table.check_names()
         return np.hstack([e.transform(cells) for e, cells in self._by_column(table)])
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each column of the output.
 
         Parameters

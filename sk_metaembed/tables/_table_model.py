@@ -21,7 +21,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from .._core._checked_parameters import CheckedParametersMixin
@@ -30,6 +30,7 @@ from .._core._fit_tasks import fit_task, part_tasks
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
 from ..meta._api import predicted, probabilities, read_classes, read_numbers
+from ._numbers_input import NumbersInputMixin
 
 _LEARNERS = ("boosting", "trees", "linear")
 # Boosting waits for all threads after each of thousands of short loops: on a machine
@@ -37,7 +38,9 @@ _LEARNERS = ("boosting", "trees", "linear")
 _FEWEST_CELLS = 1_000_000  # for several threads
 
 
-class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
+class _TableModel(
+    NumbersInputMixin, CallbackSupportMixin, CheckedParametersMixin, BaseEstimator
+):
     """Fit learners and the weights of their sum.
 
     A subclass has ``_read_target(y, n_rows, sample_weight)``.
@@ -81,9 +84,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         """
         from ..meta._stacked_folds import make_folds
 
-        table: NDArray[np.float32] = validate_data(
-            self, X, dtype=np.float32, ensure_all_finite="allow-nan"
-        )
+        table: NDArray[np.float32] = self._numbers(X, np.float32, reset=True)
         weights, group_of = sample_weight, check_groups(groups, len(table))
         if weights is not None:
             weights = check_sample_weight(weights, table)
@@ -195,14 +196,7 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
         from ._learners import decide
 
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            dtype=np.float32,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=0,
-            reset=False,
-        )
+        X = self._numbers(X, np.float32)
         total = np.zeros((len(X), self._target.columns.shape[1]))
         if not len(X):
             return total
@@ -213,11 +207,6 @@ class _TableModel(CallbackSupportMixin, CheckedParametersMixin, BaseEstimator):
                     own = decide(model, X) - self._target.center
                     total += self.weights_[name] / len(models) * own
         return total
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 class TableClassifier(ClassifierMixin, _TableModel):

@@ -17,6 +17,7 @@ from .._core._frames import check_names, check_same_names, record_names, unique_
 from .._core._messages import plural, short_repr
 from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions
 from .._core._targets import check_target
+from .._core._typing import Names
 from ..meta import BlockPCA
 from ..pooling import Pooling
 from ..sequences import SequencePairs, SequencesInputMixin, Tokenizer
@@ -270,9 +271,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         )
         return self._joined(outputs, absent)
 
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each column of the output: ``column__source__number``.
 
         Parameters
@@ -444,9 +443,7 @@ def _encode(encoder, cells):
 def _encoder_input(encoder, cells):
     if hasattr(encoder, "steps"):
         return cells
-    column = np.empty((len(cells), 1), dtype=object)
-    column[:, 0] = [_as_text(cell) for cell in cells]
-    return column
+    return np.fromiter(map(_as_text, cells), object)[:, None]
 
 
 def _as_text(cell):

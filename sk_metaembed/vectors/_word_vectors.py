@@ -374,8 +374,7 @@ class WordVectors(Handle, Immutable, keep=16):
         do not need it.
         """
         if not hasattr(self, "_words"):
-            words = np.empty(len(self), object)
-            words[:] = self._packed.to_list()
+            words = np.fromiter(self._packed.to_list(), object)
             words.setflags(write=False)
             self._assign(_words=words)
         return self._words

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...sequences import check_tokens
-from ...sequences._api import canonical, count_missing, trusted_tokens
+from ...sequences import TokenSequences, check_tokens
+from ...sequences._api import canonical, count_missing
 from .._text_streams import Lines, is_stream, refuse_text, text_files
 
 _ROWS = 4096  # read at a time
@@ -97,11 +97,8 @@ class TokenStream:
 
 def types_with_counts(counts):
     """Return the words of a ``{word: count}`` dict as one sequence, and the counts."""
-    words = np.empty(len(counts), dtype=object)
-    words[:] = list(counts)
-    ends = np.array([0, len(words)])
-    tokens = trusted_tokens(words, np.arange(len(words), dtype=np.int32), ends)
-    return tokens, np.fromiter(counts.values(), np.int64, count=len(words))
+    tokens = TokenSequences.from_lists([[*counts]])
+    return tokens, np.fromiter(counts.values(), np.int64, count=len(counts))
 
 
 class Sentences:
