@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ Tags: TypeAlias = Iterable[Iterable[str]]
 
 # Names of features: an array of str.
 Names: TypeAlias = NDArray[np.object_]
+
+# What scikit-learn's `set_output` makes of an array.
+Container: TypeAlias = Literal["default", "pandas", "polars"]
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 

@@ -14,7 +14,7 @@ from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._frames import check_same_names, column_names, record_names
 from .._core._sklearn import HasMethods
-from .._core._typing import Names
+from .._core._typing import Container, Names
 from ..sequences import (
     EmbeddedSequences,
     SequencePairs,
@@ -315,9 +315,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
         names = [f"{feature}__{name}" for feature in self._features for name in names]
         return np.array(names, dtype=object)
 
-    def set_output(
-        self, *, transform: Literal["default", "pandas", "polars"] | None = None
-    ) -> Self:
+    def set_output(self, *, transform: Container | None = None) -> Self:
         """Choose the container of the features; SequencePairs are not changed.
 
         Parameters

@@ -70,14 +70,10 @@ def _sections(path):
             if words[:1] == [":"] and len(words) > 1:
                 category = " ".join(words[1:])
             elif category is None or len(words) != 4:
-                raise _question_error(path, number, line)
+                raise ValueError(
+                    f"{path}, line {number}: expected four words below a category; "
+                    f"got {short_repr(line.strip())}."
+                )
             else:
                 rows.append((category, words))
     return rows
-
-
-def _question_error(path, number, line):
-    return ValueError(
-        f"{path}, line {number}: expected four words below a category; got "
-        f"{short_repr(line.strip())}."
-    )

@@ -222,6 +222,5 @@ def fetch_sick(
 
 
 def _pairs(rows, first):
-    pairs = np.empty((len(rows), 2), dtype=object)
-    pairs[:] = [fields[first : first + 2] for fields, _ in rows]
-    return pairs
+    pairs = [fields[first : first + 2] for fields, _ in rows]
+    return np.array(pairs, dtype=object).reshape(-1, 2)

@@ -167,10 +167,10 @@ class SourceImputer(BlocksTransformer):
 
     def _outputs(self, blocks):
         keys, known, informative = _unit_vectors(blocks)
-        filled = (
-            self._predict_by_maps(blocks, keys, ~known, informative)
-            if self._shared is None
-            else neighbor_fill(
+        if self._shared is None:
+            filled = self._predict_by_maps(blocks, keys, ~known, informative)
+        else:
+            filled = neighbor_fill(
                 keys,
                 ~known,
                 informative,
@@ -178,7 +178,6 @@ class SourceImputer(BlocksTransformer):
                 self.n_neighbors,
                 min_shared=self.min_shared,
             )
-        )
         is_target = self._usable.any(axis=0)
         return [
             _filled_block(block, *fill) if can_fill else block

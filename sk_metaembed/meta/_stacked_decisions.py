@@ -27,9 +27,8 @@ class PerLabel(BaseEstimator):
             n, n_positive = len(column), int(np.count_nonzero(column))
             if n_positive in (0, n):
                 # The log odds after adding one row of each kind.
-                self.models_.append(
-                    float(np.log((n_positive + 1) / (n - n_positive + 1)))
-                )
+                odds = (n_positive + 1) / (n - n_positive + 1)
+                self.models_.append(float(np.log(odds)))
             else:
                 self.models_.append(clone(self.estimator).fit(X, column, **params))
         return self

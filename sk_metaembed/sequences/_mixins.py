@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from .._core._sklearn import (
     check_sample_weight,
     get_output_config,
 )
-from .._core._typing import Tags
+from .._core._typing import Container, Tags
 from ._embedded_sequences import EmbeddedSequences
 from ._indexing import Rows
 from ._sequence_pairs import SequencePairs
@@ -233,9 +233,7 @@ class SequencesOutputMixin(SequencesInputMixin):
             kwargs.setdefault("auto_wrap_output_keys", None)
         super().__init_subclass__(**kwargs)
 
-    def set_output(
-        self, *, transform: Literal["default", "pandas", "polars"] | None = None
-    ) -> Self:
+    def set_output(self, *, transform: Container | None = None) -> Self:
         """Do nothing: the output is a container in any configuration.
 
         Parameters

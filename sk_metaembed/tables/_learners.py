@@ -217,8 +217,5 @@ def decide(model, X):
     """Return the decision values of a model of a learner, (n_rows, n_columns)."""
     if isinstance(model, Trees):
         return model.decide(X)
-    return (
-        boosted_decisions(model, X)
-        if is_fast(model, len(X))
-        else decision_values(model, X)
-    )
+    read = boosted_decisions if is_fast(model, len(X)) else decision_values
+    return read(model, X)
