@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from packaging.version import Version
@@ -13,11 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sk_metaembed import FunctionEmbedding, Pooling, TextMetaEncoder, Tokenizer
 from sk_metaembed.inspection import explain
 
+from .tables.test_text_meta_encoder import FRAMES
+
 skrub = pytest.importorskip("skrub")
 BEFORE_0_8 = Version(skrub.__version__) < Version("0.8")
-FRAMES = pytest.mark.parametrize(
-    "kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"]
-)
 N_ROWS = 60
 # skrub takes empty strings for missing values, too.
 TEXTS = [

@@ -51,6 +51,19 @@ def network(seed=0, **options):
         return BertModel(BertConfig(**{**config, **options})).eval()
 
 
+def random_model(kind, config, seed=0):
+    """Return a model of a class of transformers whose layers differ visibly."""
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        module = kind(config).eval()
+        for parameter in module.parameters():
+            if parameter.dim() > 1:
+                torch.nn.init.normal_(parameter, std=0.3)
+    return module
+
+
 def save(folder, seed=0, **options):
     network(seed, **options).save_pretrained(folder)
     tokenizer().save_pretrained(folder)

@@ -62,20 +62,13 @@ def tokenizer(family):
 
 
 def network(family, seed=0):
-    import torch
     import transformers
 
     config, model, size = FAMILIES[family]
     ids = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
     options = {"vocab_size": len(tiny_bert.VOCABULARY), "pad_token_id": 0, **ids}
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        config = getattr(transformers, config)(**{**options, **size})
-        module = getattr(transformers, model)(config).eval()
-        for parameter in module.parameters():
-            if parameter.dim() > 1:  # so that layers differ visibly
-                torch.nn.init.normal_(parameter, std=0.3)
-    return module
+    config = getattr(transformers, config)(**{**options, **size})
+    return tiny_bert.random_model(getattr(transformers, model), config, seed)
 
 
 def save(folder, family="Bert", steps=(), settings=None, options=None, seed=0):

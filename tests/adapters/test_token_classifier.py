@@ -15,8 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
     EmbeddingUnion,
     FunctionEmbedding,
     SequencePairs,
@@ -24,6 +22,8 @@ from sk_metaembed import (
     TokenSequences,
 )
 from sk_metaembed.metrics import span_f1_score
+
+from ..levels import LEVELS, embed
 
 ROWS = [["in", "New", "York"], [], ["Ada"], ["York", "in", "Ada", "new"], ["new", "in"]]
 TAGS = [
@@ -35,17 +35,8 @@ TAGS = [
 ]
 
 
-def embedded(rows=ROWS, levels=("type", "token", "sequence")):
-    rng = np.random.default_rng(0)
-    tokens = TokenSequences.from_lists(rows)
-    sizes = {"type": tokens.n_types, "token": tokens.n_tokens, "sequence": len(tokens)}
-    blocks = []
-    for i, level in enumerate(levels):
-        values = rng.normal(size=(sizes[level], i + 2)).astype(np.float32)
-        known = np.arange(len(values)) % 3 > 0
-        values[~known] = 0
-        blocks.append(Block(f"{level}{i}", values, level, known))
-    return EmbeddedSequences(tokens, blocks)
+def embedded(rows=ROWS, levels=LEVELS):
+    return embed(rows, levels)
 
 
 def by_hand(X, window):

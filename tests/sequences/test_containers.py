@@ -17,18 +17,9 @@ from sklearn.utils.validation import _num_samples
 
 from sk_metaembed import Block, EmbeddedSequences, Tokenizer, TokenSequences
 
+from ..levels import embed
+
 ROWS = [["to", "be", "or"], [], ["be", "to"], ["x"], ["or", "or"]]
-
-
-def embed(rows, levels=("type", "token", "sequence"), dtype=np.float32):
-    tokens = TokenSequences.from_lists(rows)
-    sizes = {"type": tokens.n_types, "token": tokens.n_tokens, "sequence": len(rows)}
-    blocks = []
-    for dim, level in enumerate(levels, start=1):
-        values = np.arange(sizes[level] * dim, dtype=dtype).reshape(-1, dim) + dim
-        known = np.arange(sizes[level]) % 3 > 0
-        blocks.append(Block(f"{level}{dim}", values, level, known))
-    return EmbeddedSequences(tokens, blocks)
 
 
 make_tokens = TokenSequences.from_lists

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from sk_metaembed import (
-    Block,
-    EmbeddedSequences,
     PairEncoder,
     SequencePairs,
     Tokenizer,
     TokenSequences,
 )
+
+from ..levels import embed
 
 ROWS = [(["a", "dog"], ["a", "cat"]), (["hi"], []), (["a"], ["dog", "dog"])]
 
@@ -23,13 +23,7 @@ def tokens():
 
 
 def embedded():
-    pairs = tokens().sequences
-    blocks = [
-        Block("table", np.arange(pairs.n_types * 2).reshape(-1, 2), "type"),
-        Block("context", np.arange(pairs.n_tokens)[:, None], "token"),
-        Block("sentence", np.arange(len(pairs))[:, None], "sequence"),
-    ]
-    return SequencePairs(EmbeddedSequences(pairs, blocks))
+    return SequencePairs(embed(tokens().sequences))
 
 
 @pytest.fixture(params=[tokens, embedded], ids=["tokens", "embedded"])
@@ -60,9 +54,9 @@ def test_a_subset_shares_types_and_their_vectors():
     pairs = embedded()
     subset = pairs[[2, 0]]
     assert subset.sequences.tokens.types is pairs.sequences.tokens.types
-    table, own = (p.sequences.block("table").values for p in (pairs, subset))
+    table, own = (p.sequences.block("type1").values for p in (pairs, subset))
     assert np.shares_memory(table, own)
-    assert pairs.first.block("table") is pairs.sequences.block("table")
+    assert pairs.first.block("type1") is pairs.sequences.block("type1")
 
 
 def test_copies_are_equal_and_others_are_not(pairs):

@@ -71,14 +71,8 @@ FAMILIES = {
 def network(family, **size):
     config = getattr(transformers, f"{family}Config")
     ids = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        config = config(vocab_size=len(tiny_bert.VOCABULARY), **ids, **size)
-        module = getattr(transformers, f"{family}Model")(config).eval()
-        for parameter in module.parameters():
-            if parameter.dim() > 1:  # so that layers differ visibly
-                torch.nn.init.normal_(parameter, std=0.3)
-    return module
+    config = config(vocab_size=len(tiny_bert.VOCABULARY), **ids, **size)
+    return tiny_bert.random_model(getattr(transformers, f"{family}Model"), config)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
