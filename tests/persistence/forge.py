@@ -5,6 +5,8 @@ import io
 import json
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
+from sk_metaembed import save
+
 MANIFEST, STRUCTURE, ARRAYS = "manifest.json", "structure.json", "arrays.bin"
 
 
@@ -12,6 +14,11 @@ def members(data):
     """Return the members of a zip file, in their order."""
     with ZipFile(io.BytesIO(data)) as file:
         return {info.filename: file.read(info) for info in file.infolist()}
+
+
+def saved(estimator, folder, **options):
+    """Return the members of the file of an estimator, which is left in a folder."""
+    return members(save(estimator, folder / "saved.skm", **options).read_bytes())
 
 
 def zipped(parts, compress_type=ZIP_STORED):

@@ -31,22 +31,16 @@ from .test_refused import clear_handles
 ROWS = [row for row in same.ROWS if row]
 
 
-def text_vectors(folder):
-    rng = np.random.default_rng(0)
-    lines = [" ".join([w, *map(str, rng.normal(size=4))]) for w in WORDS]
-    (folder / "vectors.txt").write_text("\n".join(lines), "utf-8")
-    return folder / "vectors.txt"
-
-
 @pytest.fixture
 def union(tmp_path):
     """Return a fitted union of sources from files, and the folder of these."""
     folder = tmp_path / "originals"
     folder.mkdir()
-    store = WordVectors.from_arrays(
-        WORDS, np.random.default_rng(1).normal(size=(len(WORDS), 3)), path=folder / "s"
-    )
-    file = text_vectors(folder)
+    rng, file = np.random.default_rng(0), folder / "vectors.txt"
+    lines = [" ".join([w, *map(str, rng.normal(size=4))]) for w in WORDS]
+    file.write_text("\n".join(lines), "utf-8")
+    matrix = rng.normal(size=(len(WORDS), 3))
+    store = WordVectors.from_arrays(WORDS, matrix, path=folder / "s")
     elmo = [shutil.copy(file, folder) for file in elmo_files()]
     bert = tiny_bert.save(folder / "bert")
     union = make_embedding_union(

@@ -37,22 +37,17 @@ LISTS = [
 ]
 
 
-def embedded():
-    return PretrainedEmbedding(vectors()).fit_transform(ROWS)
-
-
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     """Return an input, the output of a fitted step, and the members of its file."""
-    X = embedded()
+    X = PretrainedEmbedding(vectors()).fit_transform(ROWS)
     step = Pooling(("mean", "max"), weights="idf").fit(X)
-    path = save(step, tmp_path_factory.mktemp("saved") / "pooling.skm")
-    return X, step.transform(X), forge.members(path.read_bytes())
+    return X, step.transform(X), forge.saved(step, tmp_path_factory.mktemp("saved"))
 
 
 @pytest.fixture
 def tokenizer(tmp_path):
-    return forge.members(save(Tokenizer(), tmp_path / "t.skm").read_bytes())
+    return forge.saved(Tokenizer(), tmp_path)
 
 
 @pytest.fixture
@@ -189,7 +184,7 @@ def test_searches_over_unsafe_parameters_require_trust(tmp_path):
 
 def test_forged_ngram_table_is_refused(tmp_path):
     step = FastTextEmbedding(4, min_count=1, epochs=1, bucket=1000).fit([["tea"]])
-    parts = forge.members(save(step, tmp_path / "e.skm").read_bytes())
+    parts = forge.saved(step, tmp_path)
     nodes = forge.nodes_of(parts)
     table = next(c for _, c in nodes if c.get("name") == "NgramVectors")
     at = {name: i for i, name in enumerate(table["names"])}
@@ -203,8 +198,7 @@ def test_forged_ngram_table_is_refused(tmp_path):
 def bundled_bert(tmp_path):
     """Return the folder of a bundled model, and the members of its file."""
     source = TransformerEmbedding(tiny_bert.save(tmp_path / "bert")).fit([["tea"]])
-    path = save(source, tmp_path / "e.skm", bundle=True)
-    parts = forge.members(path.read_bytes())
+    parts = forge.saved(source, tmp_path, bundle=True)
     return next(n.rpartition("/")[0] for n in parts if n.endswith("config.json")), parts
 
 
@@ -256,7 +250,7 @@ def test_names_that_lead_out_of_a_folder(name, tokenizer, tmp_path):
 @pytest.fixture
 def bundled_store(tmp_path):
     source = PretrainedEmbedding(vectors()).fit(ROWS)
-    return forge.members(save(source, tmp_path / "v.skm", bundle=True).read_bytes())
+    return forge.saved(source, tmp_path, bundle=True)
 
 
 @pytest.mark.parametrize("prefix", ["..", "/tmp"])
@@ -353,7 +347,7 @@ def an_array(dtype, *shape):
     "name", ["_doc_link_template", "_repr_html_", "_ipython_display_", "__class__"]
 )
 def test_attributes_that_notebooks_show_are_refused(name, tmp_path):
-    parts = forge.members(save(Pooling(), tmp_path / "e.skm").read_bytes())
+    parts = forge.saved(Pooling(), tmp_path)
     nodes = forge.nodes_of(parts)
     forge.set_attribute(nodes, name, "<script>")
     with pytest.raises(SavedFileError, match="with the attributes"):
@@ -370,14 +364,12 @@ def test_references_to_the_hub_cause_no_download(name, tmp_path, monkeypatch):
         return str(tmp_path)
 
     monkeypatch.setattr(hub, "snapshot_download", snapshot)
-    path = save(Tokenizer(), tmp_path / "m.skm")
-    parts = forge.members(path.read_bytes())
+    parts = forge.saved(Tokenizer(), tmp_path)
     nodes = forge.nodes_of(parts)
     content = {"model": "org/m", "revision": None, "fingerprint": "x"}
     content |= {"module": "sk_metaembed.sources", "name": name}
     forge.set_attribute(nodes, "lower", forge.add(nodes, "handle", **content))
-    path.write_bytes(forge.zipped(forge.with_nodes(parts, nodes)))
     with pytest.raises(SavedFileError, match="moved or changed"):
-        load(path)
+        loaded(forge.with_nodes(parts, nodes), tmp_path)
     assert calls
     assert all(calls)

@@ -163,9 +163,7 @@ def test_models_that_moved(kind, tmp_path):
 
 def test_nothing_is_downloaded(tmp_path, monkeypatch):
     place = "https://example.org/weights.hdf5"
-    parts = forge.members(
-        save(ElmoEmbedding(*elmo_files()).fit(ROWS), tmp_path / "e.skm").read_bytes()
-    )
+    parts = forge.saved(ElmoEmbedding(*elmo_files()).fit(ROWS), tmp_path)
     here = json.dumps(str(elmo_files()[1]))
     structure = json.dumps(forge.nodes_of(parts)).replace(here, json.dumps(place))
     assert place in structure

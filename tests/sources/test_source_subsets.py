@@ -10,11 +10,6 @@ def lengths(words):
     return np.array([[len(word)] for word in words])
 
 
-def union():
-    sources = [(name, FunctionEmbedding(lengths)) for name in "abc"]
-    return EmbeddingUnion(sources)
-
-
 def test_smallest_first_and_in_order():
     assert source_subsets(["b", "a", "c"]) == [
         ("b",),
@@ -36,7 +31,8 @@ def test_sizes_are_bounded():
 
 
 def test_a_union_gives_its_names_without_what_is_dropped():
-    some = union().set_params(b="drop", active=("c",))
+    sources = [(name, FunctionEmbedding(lengths)) for name in "abc"]
+    some = EmbeddingUnion(sources, active=("c",)).set_params(b="drop")
     assert source_subsets(some) == [("a",), ("c",), ("a", "c")]
 
 

@@ -25,11 +25,6 @@ def conversions(monkeypatch):
     return written
 
 
-def touch(path, seconds):
-    when = time.time() - seconds
-    os.utime(path, (when, when))
-
-
 def test_a_file_is_converted_once(write, conversions):
     path = write("x.txt", "a 1 2\n")
     wv = WordVectors.open(path)
@@ -53,7 +48,7 @@ def test_changed_content_is_noticed(write, conversions):
     path = write("x.txt", "a 1 2\n")
     old = WordVectors.open(path)
     write("x.txt", "a 3 4\n")
-    touch(path, 30)
+    os.utime(path, (time.time() - 30,) * 2)
     new = WordVectors.open(path)
     assert new["a"].tolist() == [3, 4] and new != old
     assert old["a"].tolist() == [1, 2]  # an open handle keeps its store

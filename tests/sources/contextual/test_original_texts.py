@@ -1,6 +1,7 @@
 """Contextual sources read texts as they were written, and find their tokens there."""
 
 import pickle
+import string
 
 import numpy as np
 import pytest
@@ -27,16 +28,12 @@ TEXTS = [
 ]
 
 
-def cased_tokenizer():
-    """Return a tokenizer that keeps case, over letters and signs."""
-    signs = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,'!?%()"
-    vocab = [*tiny_bert.SPECIAL, *signs, *(f"##{s}" for s in signs), "king", "The"]
-    return tiny_bert.bert_tokenizer(vocab, lowercase=False)
-
-
 @pytest.fixture(scope="module")
 def pair():
-    tokenizer = cased_tokenizer()
+    """Return a model whose tokenizer keeps case, over letters and signs."""
+    signs = f"{string.ascii_letters}{string.digits}.,'!?%()"
+    vocab = [*tiny_bert.SPECIAL, *signs, *(f"##{s}" for s in signs), "king", "The"]
+    tokenizer = tiny_bert.bert_tokenizer(vocab, lowercase=False)
     size = {"vocab_size": len(tokenizer), "max_position_embeddings": 64}
     return tiny_bert.network(**size), tokenizer
 

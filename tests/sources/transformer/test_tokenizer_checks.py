@@ -46,13 +46,9 @@ def test_a_tokenizer_far_smaller_than_the_vocabulary():
         TransformerEmbedding(model).fit(SENTENCES)
 
 
-def foreign():
-    """Return a tokenizer that knows some pieces, and none of the sentences'."""
-    return tiny_bert.bert_tokenizer([*tiny_bert.SPECIAL, "東0", "東1"])
-
-
 def test_words_of_the_unknown_piece_are_counted_with_a_warning():
-    source = TransformerEmbedding((tiny_bert.network(), Slow(foreign())), static=True)
+    foreign = Slow(tiny_bert.bert_tokenizer([*tiny_bert.SPECIAL, "東0", "東1"]))
+    source = TransformerEmbedding((tiny_bert.network(), foreign), static=True)
     message = (
         r"5 of 5 tokens of the training fold, such as 'good', 'king', 'the', 'film', "
         r"'bad', are unknown to (BertTokenizer(Fast)?|Slow)"
