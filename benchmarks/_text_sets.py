@@ -282,6 +282,14 @@ def _table_texts(name, text, label):
     return table[text].astype(str).tolist(), labels.to_numpy(), None
 
 
+def _above_median(name, text, number):
+    """Return the texts of a column, and which numbers are above their median."""
+    table = pd.read_csv(data_path("tables", f"{name}.csv.gz"))
+    table = table[table[text].notna() & table[number].notna()]
+    labels = (table[number] > table[number].median()).astype(int)
+    return table[text].astype(str).tolist(), labels.to_numpy(), None
+
+
 _TABLES = {
     "netflix": ("netflix", "description", "listed_in"),
     "apps": ("googleplay", "App", "Category"),
@@ -292,6 +300,21 @@ _TABLES = {
     "app-ages": ("googleplay", "App", "Content Rating"),
     "netflix-types": ("netflix", "description", "type"),
     "restaurants": ("michelin", "Name", "Award"),
+    "cuisines": ("michelin", "Name", "Cuisine"),
+    "addresses": ("michelin", "Address", "Cuisine"),
+    "book-formats": ("goodreads", "Title", "Format"),
+    "craft-styles": ("craft_beers", "name", "style"),
+    "film-ratings": ("netflix", "title", "rating"),
+    "film-ages": ("netflix", "description", "rating"),
+    "countries": ("netflix", "description", "country"),
+    "title-genres": ("netflix", "title", "listed_in"),
+    "cacao": ("cacao", "Bean_Origin_or_Bar_Name", "Company_Location"),
+    "cars": ("cardekho", "name", "fuel"),
+    "laptops": ("laptop_price", "Product", "TypeName"),
+    "discounts": ("babies", "title", "is_discounted"),
+    "brands": ("ramen2022", "Variety", "Brand"),
+    "noodle-countries": ("ramen2022", "Variety", "Country"),
+    "publishers": ("vgsales", "Name", "Publisher"),
 }
 
 
@@ -301,6 +324,10 @@ _READERS = {
     "spam": _spam,
     "rated-tweets": lambda: _rated("tweets"),
     "products": lambda: _rated("amazonReviewSnippets"),
+    "movie-snippets": lambda: _rated("movieReviewSnippets"),
+    "editorials": lambda: _rated("nytEditorialSnippets"),
+    "app-stars": lambda: _above_median("googleplay", "App", "Rating"),
+    "book-stars": lambda: _above_median("goodreads", "Description", "Rating"),
     "commands": _commands,
     "news20": _newsgroups,
     "sst2": _sst2,

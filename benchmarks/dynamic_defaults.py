@@ -9,7 +9,8 @@ LogisticRegression whose C is chosen by cross-validation too.
 ``--part development`` compares the candidates on whose scores the defaults were chosen;
 ``--part evaluation`` and ``--part tables`` compare the default with the baselines, on
 columns of texts in tables the latter; ``--part several`` also with the mean of two and
-four networks. ``--minilm`` adds MiniLM as a fourth source.
+four networks. ``--part decay`` compares weight decays, which chose that of the default.
+``--minilm`` adds MiniLM as a fourth source.
 Results are appended to a file, and not computed again.
 
 Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
@@ -40,6 +41,13 @@ SETS = {
     "evaluation": ("sst2", "questions", "headlines", "devices", "food", "birds"),
     "tables": ("netflix", "apps", "baby-products", "beers", "noodles", "games"),
     "several": ("rated-tweets", "products", "spam", "commands", "sst2", "questions"),
+    "decay": (
+        *("rated-tweets", "products", "spam", "commands", "r8", "r52", "app-ages"),
+        *("netflix-types", "restaurants", "movie-snippets", "editorials", "cars"),
+        *("book-formats", "cuisines", "craft-styles", "film-ratings", "cacao"),
+        *("laptops", "discounts", "app-stars", "book-stars", "publishers", "brands"),
+        *("countries", "noodle-countries", "film-ages", "title-genres", "addresses"),
+    ),
 }
 BASELINES = ("TF-IDF", "best single source", "concatenation")
 # An own schedule replaces the decrease of the learning rate.
@@ -65,6 +73,10 @@ NETS = {
     "evaluation": {"DynamicMetaClassifier": {}},
     "tables": {"DynamicMetaClassifier": {}},
     "several": {"DynamicMetaClassifier": {}, "two nets": {}, "four nets": {}},
+}
+NETS["decay"] = {
+    f"weight decay {decay}": {"train_options": {"weight_decay": decay}}
+    for decay in (0, 0.003, 0.01, 0.03, 0.1, "auto")
 }
 N_NETS = {"two nets": 2, "four nets": 4}
 

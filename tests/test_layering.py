@@ -27,7 +27,7 @@ BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_li
 # The floors of a room, each of which imports from itself and those before it.
 FLOORS = {
     "dynamic": (
-        "_parameters _targets _tag_targets _trainable",  # without torch
+        "_parameters _targets _tag_targets _trainable _weight_decay",  # without torch
         "_batches",
         "nets",
         "training",

@@ -68,7 +68,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     _named_estimators = "trainable"
     _parameter_constraints: dict = CONSTRAINTS
-    _train_options = TRAIN_OPTIONS
+    _train_options: dict[str, Any] = TRAIN_OPTIONS
     _target_kind = "any"
     _n_steps, _min_epochs = 400, 5  # from `benchmarks/dynamic_defaults.py`
 
@@ -246,7 +246,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             monitor = None if valid_set is None else self._target.monitor
             with reported_fit(self, data[0], y, n_epochs) as tasks:
                 seed = self._random.randint(np.iinfo(np.int32).max)
-                net = self._make_net(device, batch_size, seed, monitor, n_steps)
+                decay = self._choose_weight_decay(*data, train_set.rows)
+                net = self._make_net(device, batch_size, seed, monitor, n_steps, decay)
                 self.net_ = train_net(
                     net, train_set, valid_set, n_epochs=n_epochs, seed=seed, tasks=tasks
                 )
@@ -303,7 +304,26 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             min_epochs=self._min_epochs,
         )
 
-    def _make_net(self, device, batch_size=1, seed=None, monitor=None, n_steps=None):
+    def _choose_weight_decay(self, X, codes, weights, rows):
+        """Return the weight decay for training on some rows."""
+        from ._weight_decay import auto_weight_decay
+
+        decay = self._read_train_options()["weight_decay"]
+        if decay != "auto":
+            return decay
+        if self._trainable_sources.prepared:  # it would pull trained weights to 0
+            return 0.0
+        return auto_weight_decay(X[rows], codes[rows], weights[rows], self._target)
+
+    def _make_net(
+        self,
+        device,
+        batch_size=1,
+        seed=None,
+        monitor=None,
+        n_steps=None,
+        weight_decay=0.0,
+    ):
         """Return a `SequenceNet` that is not initialized yet.
 
         `seed` shuffles the batches; `monitor` and `n_steps` are for `net_callbacks`.
@@ -331,7 +351,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             **{f"module__{name}": value for name, value in network.items()},
             criterion__kind=self._target.loss,
             optimizer=torch.optim.Adam,
-            optimizer__weight_decay=options["weight_decay"],
+            optimizer__weight_decay=weight_decay,
             # One pass over each weight on a CPU, one kernel for all weights on a GPU.
             optimizer__fused=device.type in ("cpu", "cuda"),
             optimizer__param_groups=[

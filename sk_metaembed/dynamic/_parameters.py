@@ -67,6 +67,7 @@ TRAIN_OPTIONS = {
     "dtype": "float32",
 }
 
+_AUTO = StrOptions({"auto"})
 _TRAIN_CONSTRAINTS = {
     "lr_factor": [Interval(Real, 0, 1, closed="neither")],
     "lr_patience": [Interval(Integral, 0, None, closed="left")],
@@ -94,8 +95,11 @@ def read_train_options(given, defaults, owner):
             f"train_options has the unknown key {unknown[0]!r}. Allowed keys are "
             f"{sorted(defaults)}."
         )
+    constraints = dict(_TRAIN_CONSTRAINTS)
+    if defaults["weight_decay"] == "auto":
+        constraints["weight_decay"] = [*constraints["weight_decay"], _AUTO]
     # To Python a bool is a number.
     shown = {k: repr(v) if isinstance(v, bool) else v for k, v in options.items()}
     owner = f"{owner}'s train_options"
-    validate_parameter_constraints(_TRAIN_CONSTRAINTS, shown, owner)
+    validate_parameter_constraints(constraints, shown, owner)
     return options

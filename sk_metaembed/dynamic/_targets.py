@@ -36,7 +36,8 @@ class BaseTarget:
 
     `TagTarget`, with one per token, overrides what reads weights. `encode_held_out`
     takes labels that were not seen in training, which count as wrong, and warns of
-    them.
+    them. `weight_decay` reads the share of a target that is noise, 0 to 1; its figures
+    were chosen on development parts by `benchmarks/dynamic_defaults.py`.
     """
 
     monitor = "valid_loss"
@@ -56,6 +57,10 @@ class BaseTarget:
 
     def warn_of_rare(self, y):
         """Warn of classes with very few rows, if the target has classes."""
+
+    def columns(self, codes):
+        """Return encoded targets as numbers, (n_rows, n_outputs)."""
+        return codes
 
     def stratify(self, codes):
         """Return the labels to stratify the held-out part by, None for other targets.
@@ -102,6 +107,14 @@ class LabelTarget(BaseTarget):
         shifted = np.exp(outputs - outputs.max(axis=1, keepdims=True))
         return shifted / shifted.sum(axis=1, keepdims=True)
 
+    def columns(self, codes):
+        """Return one column per label, 1 for its rows and 0 for others."""
+        return np.eye(self.n_outputs)[codes]
+
+    def weight_decay(self, noise):
+        """Return the weight decay, in full for 4 labels at most, 0 for 7 and more."""
+        return 0.1 * noise**3 * min(max((7 - self.n_outputs) / 3, 0), 1)
+
     def stratify(self, codes):
         """Return the labels."""
         return codes
@@ -120,6 +133,10 @@ class IndicatorTarget(BaseTarget):
     def __init__(self, y):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
+
+    def weight_decay(self, noise):
+        """Return the weight decay. Gradients are means over labels."""
+        return 0.1 * noise**3 / self.n_outputs
 
     def encode(self, y, name="y"):
         """Return the indicators as float32."""
@@ -159,6 +176,10 @@ class NumberTarget(BaseTarget):
         y = y.reshape(len(y), -1)
         self.mean, self.scale = center_and_scale(y, weights)
         self.n_outputs = y.shape[1]
+
+    def weight_decay(self, noise):
+        """Return the weight decay. Gradients are means over columns."""
+        return 0.3 * noise**6 / self.n_outputs
 
     def encode(self, y, name="y"):
         """Return standardized numbers, float32 (n, n_outputs)."""
