@@ -28,12 +28,16 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def pair():
-    """Return a model whose tokenizer keeps case, over letters and signs."""
+def cased_tokenizer():
+    """Return a tokenizer that keeps case, over letters and signs."""
     signs = f"{string.ascii_letters}{string.digits}.,'!?%()"
     vocab = [*tiny_bert.SPECIAL, *signs, *(f"##{s}" for s in signs), "king", "The"]
-    tokenizer = tiny_bert.bert_tokenizer(vocab, lowercase=False)
+    return tiny_bert.bert_tokenizer(vocab, lowercase=False)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    tokenizer = cased_tokenizer()
     size = {"vocab_size": len(tokenizer), "max_position_embeddings": 64}
     return tiny_bert.network(**size), tokenizer
 
