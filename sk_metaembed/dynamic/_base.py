@@ -313,7 +313,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             return decay
         if self._trainable_sources.prepared:  # it would pull trained weights to 0
             return 0.0
-        return auto_weight_decay(X[rows], codes[rows], weights[rows], self._target)
+        return auto_weight_decay(X, codes, weights, rows, self._target)
 
     def _make_net(
         self,

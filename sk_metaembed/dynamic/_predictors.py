@@ -230,12 +230,14 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     A net that is trained without weight decay on texts that say little about y learns
     the noise. The option ``weight_decay="auto"`` is
 
-    .. math:: w \max(0, 1 - R^2 / 0.7)^3 \min(1, 400 / n)
+    .. math:: w (1 - R^2 / 0.7)^3 \min(1, 400 / n)
 
-    with :math:`n` sequences and the leave-one-out :math:`R^2` of ridge regression on
-    the mean vectors of at most 2,000 of them. :math:`w` is 0.1 for 4 classes at most,
-    0.067 and 0.033 for 5 and 6, and 0 for more; for label sets 0.1 divided by their
-    number. With trainable sources there is no weight decay. The value that was used is
+    with :math:`n` sequences to train on, and the leave-one-out :math:`R^2`, between 0
+    and 0.7, of ridge regression on the mean vectors of at most 2,000 of them (for pairs
+    [u; v; abs(u-v); u*v]), each source at unit length and with the weights of the loss.
+    :math:`w` is 0.1 for 4 classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more;
+    for label sets 0.1 divided by the number of labels. With trainable sources there is
+    no weight decay. The value that was used is
     ``net_.optimizer__weight_decay``.
 
     References

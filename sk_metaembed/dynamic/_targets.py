@@ -36,8 +36,8 @@ class BaseTarget:
 
     `TagTarget`, with one per token, overrides what reads weights. `encode_held_out`
     takes labels that were not seen in training, which count as wrong, and warns of
-    them. `weight_decay` reads the share of a target that is noise, 0 to 1; its figures
-    were chosen on development parts by `benchmarks/dynamic_defaults.py`.
+    them. `weight_decay` of the targets of predictors reads how noisy a target is, 0 to
+    1; its figures were chosen on development parts by `benchmarks/dynamic_defaults.py`.
     """
 
     monitor = "valid_loss"

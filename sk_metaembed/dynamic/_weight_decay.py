@@ -8,11 +8,13 @@ from ..sequences import SequencePairs
 
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 CLEAR, MANY_ROWS = 0.7, 400
-_MAX_ROWS = 2000
+# Relative to the sum of the squares of a source.
+_PENALTIES = np.logspace(-4, 1, 16)
+MAX_ROWS = 2000
 
 
-def auto_weight_decay(X, codes, weights, target):
-    """Return the weight decay for training on sequences.
+def auto_weight_decay(X, codes, weights, rows, target):
+    """Return the weight decay for training on some rows.
 
     Where texts say little about the target, a network without weight decay learns the
     noise. Where they say much, a network with it is too weak, and so is one of many
@@ -21,9 +23,11 @@ def auto_weight_decay(X, codes, weights, target):
     Parameters
     ----------
     X : EmbeddedSequences or SequencePairs
-    codes : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    codes : ndarray of shape (n_data,) or (n_data, n_outputs)
         Targets, encoded by `target`.
-    weights : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_data,)
+    rows : ndarray of int
+        `MAX_ROWS` of them are read at most.
     target : BaseTarget
 
     Returns
@@ -33,11 +37,12 @@ def auto_weight_decay(X, codes, weights, target):
     """
     if target.weight_decay(1) == 0:
         return 0.0
-    rows = np.linspace(0, len(X) - 1, min(len(X), _MAX_ROWS)).astype(np.int64)
-    vectors, columns = mean_vectors(X[rows]), target.columns(codes[rows])
-    explained = explained_variance(vectors, columns, weights[rows])
-    noise = min(max(1 - explained / CLEAR, 0), 1)
-    return target.weight_decay(noise) * min(MANY_ROWS / len(X), 1)
+    places = np.linspace(0, len(rows) - 1, min(len(rows), MAX_ROWS))
+    read = rows[places.astype(np.int64)]
+    vectors, columns = mean_vectors(X[read]), target.columns(codes[read])
+    explained = leave_one_out_r2(vectors, columns, weights[read])
+    noise = 1 - min(max(explained / CLEAR, 0), 1)
+    return target.weight_decay(noise) * min(MANY_ROWS / len(rows), 1)
 
 
 def mean_vectors(X):
@@ -50,8 +55,8 @@ def mean_vectors(X):
     return np.hstack(vectors)
 
 
-def explained_variance(vectors, columns, weights):
-    """Return the leave-one-out R2 of ridge regression, over all columns together.
+def leave_one_out_r2(vectors, columns, weights):
+    """Return the R2 of ridge regression of each row on the others, over all columns.
 
     Parameters
     ----------
@@ -63,16 +68,27 @@ def explained_variance(vectors, columns, weights):
     Returns
     -------
     float
-        With the best penalty; 0 if the columns do not vary.
+        With the best penalty, compared with the mean of the other rows; 0 if the
+        columns do not vary.
     """
-    from sklearn.linear_model import RidgeCV
-
-    n_rows, weights = len(columns), weights / weights.mean()
-    centered = columns - np.average(columns, axis=0, weights=weights)
-    variance = (weights[:, None] * np.square(centered)).mean()
-    if variance < 1e-12:
+    weights = weights / weights.sum(dtype=np.float64)
+    root = np.sqrt(weights)[:, None]
+    X = root * (vectors - weights @ vectors)
+    Y = root * (columns - weights @ columns)
+    if np.square(Y).sum() < 1e-12:
         return 0.0
-    ridge = RidgeCV(alphas=n_rows * np.logspace(-4, 1, 16))
-    error = -ridge.fit(vectors, columns, sample_weight=weights).best_score_
-    # The mean of the other rows has a larger error than the mean of all.
-    return float(1 - error / (variance * (n_rows / (n_rows - 1)) ** 2))
+    # Of two matrices with the same eigenvalues, the smaller one.
+    is_wide = len(X) < X.shape[1]
+    values, axes = np.linalg.eigh(X @ X.T if is_wide else X.T @ X)
+    values = values.clip(0)
+    scores = axes * np.sqrt(values) if is_wide else X @ axes
+    squares, products = np.square(scores), scores.T @ Y
+
+    def error(shrinkage):
+        # What is left of a row's residual if the row itself is not fitted.
+        rest = (1 - weights - squares @ shrinkage).clip(1e-9)
+        residuals = Y - scores @ (shrinkage[:, None] * products)
+        return np.square(residuals / rest[:, None]).sum()
+
+    best = min(error(1 / (values + penalty)) for penalty in _PENALTIES)
+    return float(1 - best / error(np.zeros(len(values))))

@@ -1,8 +1,10 @@
 """The weight decay that is chosen by how much a linear model explains."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 
 from sk_metaembed import (
     Block,
@@ -16,7 +18,11 @@ from sk_metaembed import (
     TrainableCharacters,
 )
 from sk_metaembed.dynamic._targets import IndicatorTarget, LabelTarget, NumberTarget
-from sk_metaembed.dynamic._weight_decay import auto_weight_decay, explained_variance
+from sk_metaembed.dynamic._weight_decay import (
+    MAX_ROWS,
+    auto_weight_decay,
+    leave_one_out_r2,
+)
 
 QUICK = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 1, "random_state": 0}
 
@@ -35,28 +41,41 @@ def drawn(n_rows=120, dim=6):
 
 
 def decay(X, y, kind=LabelTarget):
-    target = kind(y)
-    return auto_weight_decay(X, target.encode(y), np.ones(len(y)), target)
+    target, rows = kind(y), np.arange(len(y))
+    return auto_weight_decay(X, target.encode(y), np.ones(len(y)), rows, target)
 
 
-def test_the_r2_is_that_of_leaving_each_row_out():
+@pytest.mark.parametrize("dim", [3, 40])
+def test_the_r2_is_that_of_leaving_each_row_out(dim):
     rng = np.random.default_rng(0)
-    vectors, weights = rng.normal(size=(15, 3)), rng.uniform(0.5, 2, size=15)
+    vectors, weights = rng.normal(size=(15, dim)), rng.lognormal(sigma=2, size=15)
     columns = vectors[:, :2] + rng.normal(size=(15, 2))
-    errors = []
-    for alpha in 15 * np.logspace(-4, 1, 16):
-        predicted = []
-        for i in range(15):
-            rest = np.arange(15) != i
-            ridge = Ridge(alpha * weights.mean())
-            ridge.fit(vectors[rest], columns[rest], sample_weight=weights[rest])
-            predicted.append(ridge.predict(vectors[i : i + 1])[0])
+
+    def error(predict):
+        rests = [np.delete(np.arange(15), i) for i in range(15)]
+        predicted = [predict(rest, i) for i, rest in enumerate(rests)]
         squares = np.square(columns - predicted).sum(axis=1)
-        errors.append(np.average(squares, weights=weights))
-    mean = np.average(columns, axis=0, weights=weights)
-    total = np.average(np.square(columns - mean).sum(axis=1), weights=weights)
-    expected = 1 - min(errors) / (total * (15 / 14) ** 2)
-    np.testing.assert_allclose(explained_variance(vectors, columns, weights), expected)
+        return np.average(squares, weights=weights)
+
+    def predict(alpha, rest, i):
+        ridge = Ridge(alpha * weights.sum())
+        ridge.fit(vectors[rest], columns[rest], sample_weight=weights[rest])
+        return ridge.predict(vectors[i : i + 1])[0]
+
+    best = min(error(partial(predict, alpha)) for alpha in np.logspace(-4, 1, 16))
+    total = error(lambda rest, _: np.average(columns[rest], 0, weights=weights[rest]))
+    actual = leave_one_out_r2(vectors, columns, weights)
+    np.testing.assert_allclose(actual, 1 - best / total, rtol=1e-6)
+
+
+def test_the_r2_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(30, 5))
+    columns = vectors[:, :2] + rng.normal(size=(30, 2))
+    ridge = RidgeCV(alphas=30 * np.logspace(-4, 1, 16)).fit(vectors, columns)
+    total = columns.var(axis=0).mean() * (30 / 29) ** 2
+    actual = leave_one_out_r2(vectors, columns, np.ones(30))
+    np.testing.assert_allclose(actual, 1 + ridge.best_score_ / total, rtol=1e-6)
 
 
 def test_noise_has_the_largest_decay_and_a_clear_label_little():
@@ -78,6 +97,21 @@ def test_many_labels_columns_and_rows_have_less():
     assert decay(many, labels) == pytest.approx(0.1 / 10, rel=0.1)
 
 
+def test_few_rows_are_read_and_none_for_many_labels(monkeypatch):
+    X, _, noise = drawn(2 * MAX_ROWS)
+    read, take = [], EmbeddedSequences.__getitem__
+
+    def watched(X, rows):
+        read.append(len(rows))
+        return take(X, rows)
+
+    monkeypatch.setattr(EmbeddedSequences, "__getitem__", watched)
+    assert decay(X, np.arange(len(X)) % 7) == 0
+    assert not read
+    decay(X, noise)
+    assert read == [MAX_ROWS]
+
+
 def test_units_of_a_source_do_not_count():
     X, clear, _ = drawn()
     scaled = sequences(1e4 * X.blocks[0].values)
@@ -87,7 +121,7 @@ def test_units_of_a_source_do_not_count():
 @pytest.mark.parametrize("n_rows", [1, 5])
 def test_nothing_is_explained_of_targets_that_do_not_vary(n_rows):
     ones = np.ones((n_rows, 1))
-    assert explained_variance(ones, 0.1 * ones, ones[:, 0]) == 0
+    assert leave_one_out_r2(ones, 0.1 * ones, ones[:, 0]) == 0
 
 
 @pytest.mark.parametrize("estimator", [DynamicMetaClassifier, DynamicMetaRegressor])
@@ -105,14 +139,15 @@ def test_predictors_choose_it_for_the_rows_they_train_on(estimator):
     assert model.net_.optimizer__weight_decay == 0.5
 
 
-def test_early_stopping_does_not_read_the_held_out_labels():
-    X, clear, noise = drawn()
-    y = np.where(np.arange(120) < 60, clear, noise)
-    model = DynamicMetaClassifier(**QUICK).fit(
-        X[:60], clear[:60], X_val=X[60:], y_val=y[60:] * 2 - 1
-    )
+def test_held_out_labels_do_not_count():
+    X, clear, _ = drawn()
+    model = DynamicMetaClassifier(**QUICK)
+    model.fit(X[:60], clear[:60], X_val=X[60:], y_val=-clear[60:])
     expected = decay(X[:60], clear[:60])
     assert model.net_.optimizer__weight_decay == pytest.approx(expected)
+    # 2 rows are trained on, of which nothing can be learned.
+    model.set_params(early_stopping=True, validation_fraction=0.98).fit(X, clear)
+    assert model.net_.optimizer__weight_decay > 0.09
 
 
 def test_pairs_choose_it_by_the_features_of_pairs():
@@ -121,7 +156,7 @@ def test_pairs_choose_it_by_the_features_of_pairs():
     second = np.where(same[:, None], X.blocks[0].values[:60], X.blocks[0].values[60:])
     pairs = SequencePairs(sequences(np.vstack([X.blocks[0].values[:60], second])))
     assert decay(pairs, same) < 0.01
-    assert decay(pairs, np.roll(same, 1) & (np.arange(60) % 3 > 0)) > 0
+    assert decay(pairs, np.random.default_rng(0).integers(2, size=60)) > 0.09
 
 
 def test_trained_sources_and_the_published_net_have_none():
@@ -129,8 +164,9 @@ def test_trained_sources_and_the_published_net_have_none():
     trained = TrainableCharacters()
     model = DynamicMetaClassifier(trainable=trained, **QUICK).fit(texts, y)
     assert model.net_.optimizer__weight_decay == 0
-    published = DynamicMetaClassifier.published().train_options
-    assert published["weight_decay"] == 0
+    X, _, noise = drawn()
+    model = DynamicMetaClassifier.published(**QUICK, encoder="max").fit(X, noise)
+    assert model.net_.optimizer__weight_decay == 0
 
 
 @pytest.mark.parametrize("estimator", [DynamicMetaEmbedding, DynamicMetaTagger])

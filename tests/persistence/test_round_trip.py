@@ -204,6 +204,8 @@ def test_saving_changes_nothing(trained, tmp_path):
     loaded = load(save(trained, tmp_path / "e.skm"))
     assert vars(trained) == before
     assert loaded.history_ == trained.history_
+    nets = trained.net_, loaded.net_
+    assert nets[0].optimizer__weight_decay == nets[1].optimizer__weight_decay > 0
     expected = trained.predict_proba(X)
     np.testing.assert_array_equal(loaded.predict_proba(X), expected)
 
