@@ -85,14 +85,16 @@ def main():
     for name in PARTS[options.part]:
         texts, y = load(name)
         groups = pd.factorize(np.array(texts, dtype=object))[0]
-        order = np.random.default_rng(0).permutation(groups.max() + 1)
+        rng = np.random.default_rng(0)
+        order = rng.permutation(groups.max() + 1)
         is_test = np.isin(groups, order[: len(order) // 4])
+        test = rng.permutation(np.flatnonzero(is_test))[:1500]
         for n_rows, seed in product(options.rows, range(options.seeds)):
             if (name, n_rows, seed) in done or n_rows > np.count_nonzero(~is_test):
                 continue
             rng = np.random.default_rng(seed)
             train = rng.permutation(np.flatnonzero(~is_test))[:n_rows]
-            rows = np.concatenate([train, np.flatnonzero(is_test)[:1500]])
+            rows = np.concatenate([train, test])
             X = union.fit_transform(Tokenizer().transform([texts[i] for i in rows]))
             record = {"set": name, "rows": n_rows, "seed": seed}
             for method in ("ridge", *DECAYS[options.part]):

@@ -311,7 +311,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         decay = self._read_train_options()["weight_decay"]
         if decay != "auto":
             return decay
-        if self._trainable_sources.prepared:  # it would pull trained weights to 0
+        # It would pull trained weights to 0; a linear model explains little of pairs.
+        if self._trainable_sources.prepared or self._reads_pairs:
             return 0.0
         return auto_weight_decay(X, codes, weights, rows, self._target)
 

@@ -233,11 +233,11 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     .. math:: w (1 - R^2 / 0.7)^3 \min(1, 400 / n)
 
     with :math:`n` sequences to train on, and the leave-one-out :math:`R^2`, between 0
-    and 0.7, of ridge regression on the mean vectors of at most 2,000 of them (for pairs
-    [u; v; abs(u-v); u*v]), each source at unit length and with the weights of the loss.
-    :math:`w` is 0.1 for 4 classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more;
-    for label sets 0.1 divided by the number of labels. With trainable sources there is
-    no weight decay. The value that was used is
+    and 0.7, of ridge regression on the mean vectors of at most 2,000 of them, each
+    source at unit length and with the weights of the loss. :math:`w` is 0.1 for 4
+    classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more; for label sets 0.1
+    divided by the number of labels. For pairs, and with trainable sources, there is no
+    weight decay. The value that was used is
     ``net_.optimizer__weight_decay``.
 
     References

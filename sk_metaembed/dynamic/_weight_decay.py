@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from .._core._arrays import normalize_rows, pair_features
+from .._core._arrays import normalize_rows
 from ..pooling._api import sequence_blocks
-from ..sequences import SequencePairs
 
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 CLEAR, MANY_ROWS = 0.7, 400
@@ -22,7 +21,7 @@ def auto_weight_decay(X, codes, weights, rows, target):
 
     Parameters
     ----------
-    X : EmbeddedSequences or SequencePairs
+    X : EmbeddedSequences
     codes : ndarray of shape (n_data,) or (n_data, n_outputs)
         Targets, encoded by `target`.
     weights : ndarray of shape (n_data,)
@@ -47,12 +46,7 @@ def auto_weight_decay(X, codes, weights, rows, target):
 
 def mean_vectors(X):
     """Return the mean vectors of all sources, scaled to unit length, side by side."""
-    is_pairs = isinstance(X, SequencePairs)
-    blocks = sequence_blocks(X.sequences if is_pairs else X)
-    vectors = [normalize_rows(block.values) for block in blocks]
-    if is_pairs:
-        vectors = [pair_features(*np.split(values, 2)) for values in vectors]
-    return np.hstack(vectors)
+    return np.hstack([normalize_rows(block.values) for block in sequence_blocks(X)])
 
 
 def leave_one_out_r2(vectors, columns, weights):

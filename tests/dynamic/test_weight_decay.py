@@ -150,21 +150,14 @@ def test_held_out_labels_do_not_count():
     assert model.net_.optimizer__weight_decay > 0.09
 
 
-def test_pairs_choose_it_by_the_features_of_pairs():
-    X, _, _ = drawn()
-    same = np.tile([True, False], 30)
-    second = np.where(same[:, None], X.blocks[0].values[:60], X.blocks[0].values[60:])
-    pairs = SequencePairs(sequences(np.vstack([X.blocks[0].values[:60], second])))
-    assert decay(pairs, same) < 0.01
-    assert decay(pairs, np.random.default_rng(0).integers(2, size=60)) > 0.09
-
-
-def test_trained_sources_and_the_published_net_have_none():
+def test_trained_sources_pairs_and_the_published_net_have_none():
     texts, y = ["good", "bad"] * 10, [1, 0] * 10
     trained = TrainableCharacters()
     model = DynamicMetaClassifier(trainable=trained, **QUICK).fit(texts, y)
     assert model.net_.optimizer__weight_decay == 0
     X, _, noise = drawn()
+    model = DynamicMetaClassifier(**QUICK).fit(SequencePairs(X), noise[:60])
+    assert model.net_.optimizer__weight_decay == 0
     model = DynamicMetaClassifier.published(**QUICK, encoder="max").fit(X, noise)
     assert model.net_.optimizer__weight_decay == 0
 
