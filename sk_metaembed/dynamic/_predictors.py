@@ -237,8 +237,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     source at unit length and with the weights of the loss. :math:`w` is 0.1 for 4
     classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more; for label sets 0.1
     divided by the number of labels. For pairs, and with trainable sources, there is no
-    weight decay. The value that was used is
-    ``net_.optimizer__weight_decay``.
+    weight decay. The value that was used is ``net_.optimizer__weight_decay``. Copies of
+    a sequence are left out one by one, so they may lead to another value than weights.
 
     References
     ----------
