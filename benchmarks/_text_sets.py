@@ -287,12 +287,17 @@ def _table_texts(name, text, label):
     return table[text].astype(str).tolist(), labels.to_numpy(), None
 
 
-def _above_median(name, text, number):
-    """Return the texts of a column, and which numbers are above their median."""
+def texts_and_numbers(name, text, number):
+    """Return two columns of a table, without rows that lack one of them."""
     table = pd.read_csv(data_path("tables", f"{name}.csv.gz"))
-    table = table[table[text].notna() & table[number].notna()]
-    labels = (table[number] > table[number].median()).astype(int)
-    return table[text].astype(str).tolist(), labels.to_numpy(), None
+    table[number] = pd.to_numeric(table[number], errors="coerce")
+    table = table.dropna(subset=[text, number])
+    return table[text].astype(str).tolist(), table[number].to_numpy()
+
+
+def _above_median(name, text, number):
+    texts, numbers = texts_and_numbers(name, text, number)
+    return texts, (numbers > np.median(numbers)).astype(int), None
 
 
 _TABLES = {

@@ -14,9 +14,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from _data import data_path
 from _records import append_record, read_records
-from _text_sets import STATIC, embedding, rated_texts
+from _text_sets import STATIC, embedding, rated_texts, texts_and_numbers
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
@@ -52,11 +51,7 @@ def load(name):
     if name in RATED:
         scores, texts = rated_texts(RATED[name])
         return texts, np.array(scores)
-    file, text, number = COLUMNS[name]
-    table = pd.read_csv(data_path("tables", f"{file}.csv.gz"))
-    table[number] = pd.to_numeric(table[number], errors="coerce")
-    table = table.dropna(subset=[text, number])
-    return table[text].astype(str).tolist(), table[number].to_numpy()
+    return texts_and_numbers(*COLUMNS[name])
 
 
 def predictions(method, X, y, n_rows, seed):
