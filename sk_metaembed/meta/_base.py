@@ -15,7 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
-from ..sequences._api import adopt_block, block_dims, check_embedded
+from ..sequences._api import (
+    adopt_block,
+    block_dims,
+    check_embedded,
+    dimension_names,
+)
 
 
 class BlocksTransformer(
@@ -138,7 +143,9 @@ class BlocksTransformer(
             One name per dimension.
         """
         check_is_fitted(self)
-        return concatenated_names(self.dims_in_, input_features)
+        names = dimension_names(self.dims_in_)
+        given = np.asarray(input_features, dtype=object)
+        return given if given.shape == names.shape else names
 
     def _fit_blocks(self, X, y):
         check_embedded(X)
@@ -166,17 +173,6 @@ def occurring_rows(tokens, blocks):
     if blocks[0].level != "type" or used.all():
         return blocks
     return tuple(block.take(used) for block in blocks)
-
-
-def concatenated_names(dims, input_features=None):
-    """Return the names of the sources' dimensions in order, (sum of dims,).
-
-    `input_features` is used if it has one name per dimension.
-    """
-    if input_features is not None and len(input_features) == sum(dims.values()):
-        return np.asarray(input_features, dtype=object)
-    names = [f"{name}{i}" for name, dim in dims.items() for i in range(dim)]
-    return np.array(names, dtype=object)
 
 
 class BaseMetaEmbedding(BlocksTransformer):
@@ -252,7 +248,7 @@ class BaseMetaEmbedding(BlocksTransformer):
             One name per dimension.
         """
         check_is_fitted(self)
-        return concatenated_names({self.block_name: self.dim_})
+        return dimension_names({self.block_name: self.dim_})
 
     def _outputs(self, blocks):
         values = self._combine(blocks)

@@ -9,8 +9,8 @@ from .._core._arrays import chunks
 from .._core._sklearn import COUNT
 from .._core._typing import Names
 from ..pooling._api import sequence_blocks
-from ..sequences._api import adopt_block
-from ._base import BlocksTransformer, concatenated_names
+from ..sequences._api import adopt_block, dimension_names
+from ._base import BlocksTransformer
 from ._linear import column_signs
 
 _ROUNDING = (10 * np.finfo(np.float32).eps) ** 2  # relative to squares of numbers
@@ -92,7 +92,7 @@ class BlockPCA(BlocksTransformer):
             One name per component, over all sources.
         """
         check_is_fitted(self)
-        return concatenated_names(self.dims_)
+        return dimension_names(self.dims_)
 
     def _fit_combination(self, blocks, y):
         self.means_, self.components_ = {}, {}

@@ -8,6 +8,7 @@ from ._mixins import (
     MISSING_CONSTRAINT,
     block_dims,
     check_embedded,
+    dimension_names,
     explained_token_errors,
 )
 from ._ngrams import Ngrams, learn_ngrams, ngram_weights, word_counts

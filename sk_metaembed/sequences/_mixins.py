@@ -6,6 +6,7 @@ derive from them.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
@@ -66,6 +67,17 @@ def check_embedded(X, dims=None):
 def block_dims(embedded):
     """Return the blocks' dimensions by name, in order."""
     return {block.name: block.dim for block in embedded.blocks}
+
+
+def dimension_names(dims):
+    """Return a distinct name for each dimension of blocks, object (sum of dims,).
+
+    A number follows the name of a block; after a digit or an underscore with an
+    underscore between, as "layer1" and "layer11" would share names otherwise.
+    """
+    stems = {b: f"{b}_" if re.search(r"[\d_]\Z", b) else b for b in dims}
+    names = [f"{stems[block]}{i}" for block, dim in dims.items() for i in range(dim)]
+    return np.array(names, dtype=object)
 
 
 MISSING_CONSTRAINT = [StrOptions({"raise", "empty"})]

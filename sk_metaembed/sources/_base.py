@@ -23,6 +23,7 @@ from ..sequences._api import (
     MISSING_CONSTRAINT,
     adopt_block,
     count_missing,
+    dimension_names,
     trusted_tokens,
 )
 
@@ -280,8 +281,7 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
             One name per dimension, over all blocks.
         """
         check_is_fitted(self)
-        names = [f"{name}{i}" for name, dim in self.dims_.items() for i in range(dim)]
-        return np.array(names, dtype=object)
+        return dimension_names(self.dims_)
 
     def _read(self, X):
         missing = getattr(self, "missing", "raise")

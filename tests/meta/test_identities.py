@@ -87,6 +87,10 @@ def test_concat_names():
     concat = ConcatMetaEmbedding().fit(embed(block("x", dim=1), block("y", dim=2)))
     assert concat.get_feature_names_out().tolist() == ["x0", "y0", "y1"]
     assert concat.get_feature_names_out(["p", "q", "r"]).tolist() == ["p", "q", "r"]
+    dims = {"layer1": 11, "layer11": 1, "x": 1, "x_": 1, "x_1": 1}
+    blocks = [block(name, dim=dim) for name, dim in dims.items()]
+    names = ConcatMetaEmbedding().fit(embed(*blocks)).get_feature_names_out().tolist()
+    assert names[9:] == ["layer1_9", "layer1_10", "layer11_0", "x0", "x__0", "x_1_0"]
 
 
 def test_average_pads_and_averages_over_who_knows():

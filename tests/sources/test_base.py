@@ -47,6 +47,8 @@ def test_blocks_names_and_coverage():
     assert source.dims_ == {"static": 2, "place": 1}
     assert source.get_feature_names_out().tolist() == ["static0", "static1", "place0"]
     assert source.coverage_ == {"types": 1.0, "tokens": 1.0}
+    source.dims_ = {"layer1": 11, "layer11": 1}
+    assert source.get_feature_names_out()[-2:].tolist() == ["layer1_10", "layer11_0"]
 
 
 def test_fit_transform_computes_once():
