@@ -104,6 +104,18 @@ def check_sample_weight(sample_weight, X):
     return weights
 
 
+def parameter_of_pairs(model):
+    """Return the parameter by which decision values are of pairs of classes, or None.
+
+    With three classes there are three pairs too, so the shape does not tell.
+    """
+    model = getattr(model, "best_estimator_", model)  # of a search
+    params = model.get_params() if hasattr(model, "get_params") else {}
+    name = "decision_function_shape"
+    of_pairs = (k for k, v in params.items() if k.endswith(name) and v == "ovo")
+    return next(of_pairs, None)
+
+
 def boosted_trees(model):
     """Return the trees and the first value of a fitted HistGradientBoosting*.
 

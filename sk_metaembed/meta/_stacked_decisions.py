@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
 from .._core._sample_weights import weight_params
+from .._core._sklearn import parameter_of_pairs
 
 _LEAST_PROBABILITY = 1e-6
 
@@ -85,9 +86,8 @@ def _method(model):
 
 def refuse_pairs_of_classes(model):
     """Raise a ValueError if decision values have a column per pair of classes."""
-    for key, value in model.get_params().items():
-        if key.split("__")[-1] == "decision_function_shape" and value == "ovo":
-            raise ValueError(
-                "decision values must have one column per class, but "
-                f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
-            )
+    if key := parameter_of_pairs(model):
+        raise ValueError(
+            "decision values must have one column per class, but "
+            f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
+        )

@@ -9,7 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .._core._sklearn import COUNT, StrOptions, validate_parameter_constraints
+from .._core._sklearn import (
+    COUNT,
+    StrOptions,
+    parameter_of_pairs,
+    validate_parameter_constraints,
+)
 
 NAMES = {
     "transform": "vector",
@@ -96,8 +101,13 @@ class Task(NamedTuple):
         raise error
 
     def class_columns(self):
-        """Return a name for the column of each class; none for vectors."""
+        """Return a name for the column of each class; none for vectors.
+
+        Nor for decision values of pairs of classes.
+        """
         if self.method == "transform":
+            return []
+        if self.method == "decision_function" and parameter_of_pairs(self.pipeline):
             return []
         classes = getattr(self.pipeline, "classes_", ())
         return [f"{NAMES[self.method]}_{label}" for label in classes]

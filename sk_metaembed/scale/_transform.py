@@ -99,7 +99,8 @@ def transform_in_batches(
         ``.npy`` for a single array, which ``np.load(out, mmap_mode="r")`` maps;
         ``.parquet`` for a table with a row group per batch: vectors are one column
         "vector" of lists of equal length, as vector stores and `datasets` read them,
-        and scores of classes have a column per class, such as "probability_spam". An
+        and scores of classes have a column per class, such as "probability_spam";
+        scores of pairs of classes (``decision_function_shape="ovo"``) are lists. An
         existing file is replaced at the end, in one step.
     method : str, default="transform"
         The method of the pipeline to call: "transform", "predict", "predict_proba",

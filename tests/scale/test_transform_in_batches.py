@@ -13,6 +13,7 @@ from pyarrow import dataset, parquet
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
 
 from sk_metaembed import Tokenizer, TokenSequences, transform_in_batches
 from sk_metaembed.scale import TextStream
@@ -192,6 +193,15 @@ def test_labels_and_probabilities(name, classifier, texts, tmp_path):
         names = [f"probability_{c}" for c in ("dry", "sweet", "wet")]
         assert result.columns.tolist() == names
     assert_close(result, classifier.predict_proba(texts).astype(np.float32))
+
+
+def test_decision_values_of_pairs_are_not_named_after_classes(pipe, texts, tmp_path):
+    labels = np.arange(len(texts)) % 3  # of which there are three pairs
+    model = make_pipeline(*pipe, SVC(decision_function_shape="ovo")).fit(texts, labels)
+    out, method = tmp_path / "a.parquet", "decision_function"
+    transform_in_batches(model, texts, out, method=method, dtype=None)
+    values = np.stack(pd.read_parquet(out)["decision"])
+    np.testing.assert_array_equal(values, model.decision_function(texts))
 
 
 def test_json_columns_are_copied(pipe, texts, tmp_path):
