@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import (
     BaseEstimator,
     MetaEstimatorMixin,
@@ -18,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
+from .._core._sample_weights import fit_params
 from .._core._sklearn import HasMethods, Interval, StrOptions
 from .._core._targets import (
     check_groups,
@@ -221,7 +223,7 @@ class SourceSelector(
             Labels. May be None if neither the estimator nor the scorer needs them.
         groups : array-like of shape (n_sequences,), default=None
             Rows of one group are in one fold, if `cv` is an int or a splitter of
-            groups.
+            groups. They are passed to an `estimator` whose `fit` takes groups.
 
         Returns
         -------
@@ -243,10 +245,14 @@ class SourceSelector(
             selected = set(names[mask])
             return [block for block in X.names if group[block] in selected]
 
-        cv = self._division(len(X), y, check_groups(groups, len(X)))
-        self.support_, self.history_ = self._search(
-            names, n_steps, lambda mask: self._scores(X.select(blocks_of(mask)), y, cv)
-        )
+        groups = check_groups(groups, len(X))
+        cv = self._division(len(X), y, groups)
+        params = fit_params(self.estimator, "groups", groups)
+
+        def evaluate(mask):
+            return self._scores(X.select(blocks_of(mask)), y, cv, params)
+
+        self.support_, self.history_ = self._search(names, n_steps, evaluate)
         self.source_names_in_ = names
         self.sources_ = names[self.support_].tolist()
         self.n_sources_ = len(self.sources_)
@@ -399,11 +405,13 @@ class SourceSelector(
             )
         return len(names) - number if backward else number
 
-    def _scores(self, X, y, cv):
+    def _scores(self, X, y, cv, params):
         """Return the scores of the folds for a selection of blocks."""
         from sklearn.model_selection import cross_val_score
 
-        with no_warning_of_rare_classes():  # of the rows of each fold
+        # Groups reach the estimator whether or not the caller uses routing.
+        routing = config_context(enable_metadata_routing=False)
+        with routing, no_warning_of_rare_classes():  # of the rows of each fold
             return cross_val_score(
                 self.estimator,
                 X,
@@ -411,6 +419,7 @@ class SourceSelector(
                 cv=cv,
                 scoring=self.scoring,
                 n_jobs=self.n_jobs,
+                params=params,
                 error_score="raise",
             )
 

@@ -121,7 +121,8 @@ class _BaseStacked(
             Weight of each row in the models, weights and scores. A row of weight 0 is
             treated as absent, except that a splitter passed as `cv` divides all rows.
         groups : array-like of shape (n_sequences,), default=None
-            Rows of one group are in one fold. None groups equal sequences.
+            Rows of one group are in one fold, also in the folds of models whose `fit`
+            takes groups. None groups equal sequences.
 
         Returns
         -------

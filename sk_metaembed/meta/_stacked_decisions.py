@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
-from .._core._sample_weights import weight_params
+from .._core._sample_weights import fit_params, weight_params
 from .._core._sklearn import parameter_of_pairs
 
 _LEAST_PROBABILITY = 1e-6
@@ -20,9 +20,10 @@ class PerLabel(BaseEstimator):
     def __init__(self, estimator):
         self.estimator = estimator
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Fit a model per label, or store a constant for labels of all or no rows."""
         params = weight_params(self.estimator, sample_weight)
+        params |= fit_params(self.estimator, "groups", groups)
         self.models_ = []
         for column in y.T:
             n, n_positive = len(column), int(np.count_nonzero(column))

@@ -36,10 +36,13 @@ class Folds(NamedTuple):
     held_out : ndarray of bool, shape (n_rows,)
         Whether a model has not seen the row. The only rows of a class are in every
         training part.
+    groups : ndarray of shape (n_rows,) or None
+        Those passed by the user, for models with folds of their own.
     """
 
     pairs: list
     held_out: np.ndarray
+    groups: np.ndarray | None
 
     @property
     def large(self):
@@ -70,7 +73,7 @@ def make_folds(cv, target, groups, copies, random_state):
     held_out = np.zeros(len(target.y), dtype=bool)
     for _, test in pairs:
         held_out[test] = True
-    return Folds(pairs, held_out)
+    return Folds(pairs, held_out, groups)
 
 
 def given_pairs(cv, y, groups):

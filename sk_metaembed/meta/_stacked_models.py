@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from .._core._sample_weights import weight_params
+from .._core._sample_weights import fit_params, weight_params
 from .._pipelines import flat_steps
 from ..sequences._api import explained_token_errors
 from ._stacked_decisions import PerLabel, decides_labels, decision_values
@@ -178,7 +178,7 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
     models, decisions = [], np.zeros(target.columns.shape)
     for train, test in folds.pairs or [(np.arange(len(X)), np.arange(0))]:
         rows = X[train] if change_rows is None else change_rows(X[train])
-        model = _fit(clone(estimator), rows, target.y[train], sample_weight, train)
+        model = _fit(clone(estimator), rows, target, folds, sample_weight, train)
         models.append(model)
         if len(test):
             decisions[test] = decision_values(model, X[test]) - target.center
@@ -188,10 +188,12 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
     return models, decisions
 
 
-def _fit(model, X, y, sample_weight, rows):
-    """Return a model fitted on X and y, which are some rows of the training data."""
+def _fit(model, X, target, folds, sample_weight, rows):
+    """Return a model fitted on X, which are some rows of the training data."""
     weights = None if sample_weight is None else sample_weight[rows]
-    return model.fit(X, y, **weight_params(model, weights))
+    groups = None if folds.groups is None else folds.groups[rows]
+    params = weight_params(model, weights) | fit_params(model, "groups", groups)
+    return model.fit(X, target.y[rows], **params)
 
 
 def held_out_score(target, is_held_out, sample_weight, decisions):
@@ -337,7 +339,7 @@ class _Fitter:
 
     def _fit_and_decide(self, model, X, train, test):
         """Fit a model on training rows, and return its decision values of test rows."""
-        _fit(model, X[train], self.target.y[train], self.sample_weight, train)
+        _fit(model, X[train], self.target, self.folds, self.sample_weight, train)
         return decision_values(model, X[test]) - self.target.center
 
     def fit(self, form, choice):

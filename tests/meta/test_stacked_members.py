@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    cross_val_predict,
+)
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import (
@@ -17,6 +23,7 @@ from sk_metaembed import (
     EmbeddedSequences,
     Pooling,
     SequencePairs,
+    SourceSelector,
     StackedMetaClassifier,
     StackedMetaRegressor,
     Tokenizer,
@@ -176,3 +183,27 @@ def test_members_are_searched_by_name():
 def test_members_must_be_pairs_with_names(models, error, message):
     with pytest.raises(error, match=message):
         StackedMetaClassifier(models=models).fit(*data())
+
+
+class Grouped(LogisticRegression):
+    def fit(self, X, y, groups):
+        return super().fit(X[: len(groups)], y)
+
+
+CV = GroupKFold(3)
+INNER = StackedMetaClassifier(tfidf=False, cv=CV)
+SELECTED = make_pipeline(SourceSelector(INNER, n_sources_to_select=1, cv=CV), ARRAYS)
+
+
+@pytest.mark.parametrize("model", [INNER, SELECTED, Grouped()])
+def test_groups_reach_models_with_folds_of_their_own(model):
+    """All of them fail without groups."""
+    X, y = data(36)
+    stack = StackedMetaClassifier(models=[("inner", model)], cv=CV)
+    if isinstance(model, Grouped):
+        stack.set_params(models=None, estimator=model, tfidf=False)
+    groups = np.arange(36) // 3
+    with sklearn.config_context(enable_metadata_routing=model is INNER):
+        two = clone(stack).fit(X, np.stack([y, groups % 2], axis=1), groups=groups)
+        assert max(stack.fit(X, y, groups=groups).scores_.values()) > 0.7
+    assert two.predict(X).shape == (36, 2)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed import TableEncoder, load, make_table_pipeline, save
+from sk_metaembed import TableEncoder, load, save
 
 DAYS = ["2020-01-31", "2020-02-29"]
 NAMES = {
@@ -49,13 +49,6 @@ def test_names_of_any_type(names, tmp_path):
         np.testing.assert_allclose(each.transform(X.iloc[:, ::-1]), encoded, atol=1e-6)
     with pytest.raises(ValueError, match="lacks the columns"):
         step.transform(X.iloc[:, :1])
-
-
-def test_a_pipeline_of_columns_named_by_dates(tmp_path):
-    X, y = table(NAMES["timestamps"]), np.arange(12) % 2
-    model = make_table_pipeline("regressor").fit(X, y)
-    again = load(save(model, tmp_path / "model.skm"))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_outputs_have_distinct_names():

@@ -163,14 +163,3 @@ def test_dates_backed_by_arrow(tmp_path):
     np.testing.assert_array_equal(pipe.predict(frame), pipe.predict(backed))
     loaded = load(save(pipe, tmp_path / "m.skm"))
     np.testing.assert_array_equal(loaded.predict(backed), pipe.predict(backed))
-
-
-def test_columns_are_found_by_name():
-    frame, y = dated()
-    frame = pytest.importorskip("polars").from_pandas(frame)
-    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
-    expected = pipe.predict_proba(frame)
-    moved = frame[["day", "review", "size"]]
-    np.testing.assert_array_equal(pipe.predict_proba(moved), expected)
-    with pytest.raises(ValueError, match=r"The table lacks .*size.*, unlike"):
-        pipe.predict(frame[["day", "review"]])
