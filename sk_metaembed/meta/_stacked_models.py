@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
+from .._core._one_blas_thread import one_blas_thread
 from .._core._sample_weights import fit_params, weight_params
 from .._pipelines import flat_steps
 from ..sequences._api import explained_token_errors
@@ -72,16 +72,17 @@ def fit_members(members, rows, target, folds, sample_weight, n_jobs):
     sample_weight : ndarray of shape (n_rows,) or None
     n_jobs : int or None
     """
-    return Parallel(n_jobs=n_jobs)(
-        delayed(fit_member)(
-            estimator,
-            {form: rows.read(name, form) for form in forms},
-            target,
-            folds,
-            sample_weight,
+    with one_blas_thread():
+        return Parallel(n_jobs=n_jobs)(
+            delayed(fit_member)(
+                estimator,
+                {form: rows.read(name, form) for form in forms},
+                target,
+                folds,
+                sample_weight,
+            )
+            for name, estimator, forms in members
         )
-        for name, estimator, forms in members
-    )
 
 
 def fit_member(estimator, inputs, target, folds, sample_weight):
@@ -98,15 +99,14 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
     folds : Folds
     sample_weight : ndarray of shape (n_rows,) or None
     """
-    # Weights reach the models whether or not the caller uses routing. Solvers make many
-    # small products, which take several times as long in threads.
+    # Weights reach the models whether or not the caller uses routing.
     with (
         config_context(
             enable_metadata_routing=False,
             assume_finite=True,  # checks take half the time of a fit on few rows
             skip_parameter_validation=True,
         ),
-        threadpool_limits(1, user_api="blas"),
+        one_blas_thread(),
     ):
         fitter = _Fitter(target, folds, sample_weight)
         best_form, best = None, None

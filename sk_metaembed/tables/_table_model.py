@@ -27,6 +27,7 @@ from threadpoolctl import ThreadpoolController
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
+from .._core._one_blas_thread import one_blas_thread
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
 from ..meta._api import predicted, probabilities, read_classes, read_numbers
@@ -183,13 +184,15 @@ class _TableModel(
         return learner
 
     def _run(self, tasks, X):
-        """Return an iterator of results of calls, in `n_jobs` threads of one core."""
+        """Yield the results of calls, in `n_jobs` threads of one core."""
         from tqdm import tqdm
 
         is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
-        results = parallel(delayed(_call)(task, is_single) for task in tasks.values())
-        return tqdm(results, "learners", len(tasks), disable=not self.verbose)
+        calls = (delayed(_call)(task, is_single) for task in tasks.values())
+        shown = {"total": len(tasks), "disable": not self.verbose}
+        with one_blas_thread() if is_single else nullcontext():
+            yield from tqdm(parallel(calls), "learners", **shown)
 
     def _decide(self, X):
         """Return the weighted sum of decision values, relative to the center."""
@@ -200,8 +203,7 @@ class _TableModel(
         total = np.zeros((len(X), self._target.columns.shape[1]))
         if not len(X):
             return total
-        # Only OpenMP's number of threads belongs to a thread: others may predict too.
-        with _threads(is_single=X.size < _FEWEST_CELLS, user_api="openmp"):
+        with _threads(is_single=X.size < _FEWEST_CELLS):
             for name, models in self.estimators_.items():
                 for model in models:
                     own = decide(model, X) - self._target.center
@@ -477,12 +479,15 @@ def _call(task, is_single):
         return task()
 
 
-def _threads(*, is_single, user_api=None):
-    """Return the context of one thread, or of as many as a learner takes."""
+def _threads(*, is_single):
+    """Return the context of one thread of OpenMP, or of as many as a learner takes.
+
+    Its number belongs to a thread, and that of BLAS to the process.
+    """
     if not is_single:
         return nullcontext()
     # Another library may have been loaded since, such as that of a learner.
-    return _controller(len(sys.modules)).limit(limits=1, user_api=user_api)
+    return _controller(len(sys.modules)).limit(limits=1, user_api="openmp")
 
 
 @lru_cache(maxsize=1)

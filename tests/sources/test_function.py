@@ -51,11 +51,6 @@ def test_sequences_and_empty_ones():
     assert block.known.tolist() == [True, False, True]
 
 
-def test_joined_sequences():
-    source = FunctionEmbedding(lengths, "sequence", as_text=True)
-    assert source.fit_transform(TEXTS).blocks[0].values[:, 0].tolist() == [5, 0, 12]
-
-
 @pytest.mark.parametrize(
     ("level", "size"), [("type", 2), ("token", 1), ("sequence", 1)]
 )

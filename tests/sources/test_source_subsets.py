@@ -10,18 +10,6 @@ def lengths(words):
     return np.array([[len(word)] for word in words])
 
 
-def test_smallest_first_and_in_order():
-    assert source_subsets(["b", "a", "c"]) == [
-        ("b",),
-        ("a",),
-        ("c",),
-        ("b", "a"),
-        ("b", "c"),
-        ("a", "c"),
-        ("b", "a", "c"),
-    ]
-
-
 def test_sizes_are_bounded():
     names = list("abcd")
     assert {len(s) for s in source_subsets(names, min_size=2, max_size=3)} == {2, 3}

@@ -15,21 +15,6 @@ def source(store, **options):
     return PretrainedEmbedding(store, **options).fit([["the"]])
 
 
-def test_zero_is_the_default(store):
-    block = source(store).transform(UNKNOWN).blocks[0]
-    assert block.known.tolist() == [True, False, False]
-    assert not block.values[1:].any()
-
-
-def test_mean_of_the_vocabulary(store):
-    fitted = source(store, oov="mean")
-    block = fitted.transform(UNKNOWN).blocks[0]
-    assert block.known.all()
-    np.testing.assert_allclose(
-        block.values[1:], store.vectors.mean(axis=0)[None].repeat(2, 0), rtol=1e-5
-    )
-
-
 def test_the_mean_takes_part_like_any_other_vector(store):
     fitted = PretrainedEmbedding(store, oov="mean").fit(UNKNOWN)
     assert fitted.coverage_["types"] == pytest.approx(1 / 3)
