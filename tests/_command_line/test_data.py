@@ -3,10 +3,12 @@
 from functools import partial
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from sk_metaembed import make_table_pipeline
+from sk_metaembed import load, make_table_pipeline
 
 from .command import main, quick_pipeline
 
@@ -66,6 +68,24 @@ def test_only_the_suffix_of_a_table_is_replaced(
     table.to_json("reports.2024.JSON.GZ")
     assert main(["fit", "reports.2024.JSON.GZ", "--target", "b"]) == 0
     assert (tmp_path / "reports.2024.skm").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_classes_beside_missing_ones_keep_their_digits(
+    suffix, constant_pipeline, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    path, classes = f"t.{suffix}", [2**60, 2**60 + 1]
+    columns = {"a": range(13), "y": [None, *classes * 6]}
+    frame = pd.DataFrame(columns, dtype=object)
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    elif suffix == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        parquet.write_table(pa.table(columns), path)
+    assert main(["fit", path, "--target", "y"]) == 0
+    assert load("t.skm").classes_.tolist() == classes
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "jsonl"])

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import json
 
 import pandas as pd
 import pytest
@@ -63,15 +62,6 @@ def test_spaces_after_separators_and_names_that_are_empty(tmp_path):
     assert list(table) == ["Unnamed: 0", "a", "b"]
     assert table["b"].iloc[0] == "y, z"
     assert table["b"].isna().iloc[1]
-
-
-@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
-def test_integers_beside_missing_values_keep_their_digits(name, tmp_path):
-    rows, path = [{"id": 2**60 + 1}, {"id": None}], tmp_path / name
-    pd.DataFrame(rows, dtype="Int64").to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    table = read_table(path, as_written=True)
-    assert table["id"][0] == 2**60 + 1
 
 
 @pytest.mark.filterwarnings("default:.* the first in line")
