@@ -1,7 +1,8 @@
 """Read the cells of a column of any frame as numbers, dates or strings."""
 
 import datetime
-from numbers import Integral, Number
+import unicodedata
+from numbers import Number
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,10 @@ _DURATIONS = datetime.timedelta | np.timedelta64
 def read_cells(column, name=""):
     """Return a column as an array of float64, datetime64[us], or str and None.
 
-    Strings are stripped; empty ones are missing. A cell that is a list of str becomes a
-    tuple. Dates with a time zone are converted to UTC, as `parse_dates` does. A column
-    without any cell is float64.
+    Strings are stripped, and in NFC; empty ones are missing. A cell that is a list of
+    str becomes a tuple. Dates with a time zone are converted to UTC, as `parse_dates`
+    does. A column without any cell is float64; one with integers that floats do not
+    tell apart is of str.
     """
     if type(column).__module__.startswith("polars"):
         column = _polars_values(column)
@@ -65,7 +67,9 @@ def _polars_values(column):
 
     dtype = column.dtype
     if dtype.is_numeric() or dtype == pl.Boolean:
-        return column.cast(pl.Float64).to_numpy()
+        values = column.cast(pl.Float64).to_numpy()
+        if dtype.is_float() or not _are_large(values).any():
+            return values
     if dtype == pl.Date or dtype == pl.Datetime:
         if getattr(dtype, "time_zone", None):
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
@@ -84,8 +88,10 @@ def _typed_values(column):
         if dtype.kind == "c":
             return None
         if isinstance(dtype, np.dtype):
-            return np.asarray(column, dtype=np.float64)
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+            values = np.asarray(column, dtype=np.float64)
+        else:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values if dtype.kind == "f" or not _are_large(values).any() else None
     if dtype.kind == "m":
         return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
     if dtype.kind != "M":
@@ -107,7 +113,9 @@ def _object_values(column, name):
         seconds = [_seconds(cell) for cell in cells[~missing]]
         return _fill(seconds, missing, np.nan, np.float64)
     if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
-        return _as_numbers(cells, missing, name)
+        numbers = _as_numbers(cells, missing)
+        if numbers is not None:
+            return numbers
     if _are(types, datetime.date):
         dates = [_naive(cell) for cell in cells[~missing]]
         return _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
@@ -117,7 +125,7 @@ def _object_values(column, name):
         cell = cells[row]
         if isinstance(cell, str):
             if cell not in known:
-                known[cell] = cell.strip() or None
+                known[cell] = _clean(cell) or None
             out[row] = known[cell]
         else:
             out[row] = _other(cell, row, name)
@@ -128,15 +136,19 @@ def _are(types, allowed):
     return all(issubclass(t, allowed) for t in types)
 
 
-def _as_numbers(cells, missing, name):
-    """Return cells that are numbers as float64."""
+def _as_numbers(cells, missing):
+    """Return cells that are numbers as float64, None if some are large integers."""
     try:
-        return _fill(cells[~missing], missing, np.nan, np.float64)
-    except OverflowError as error:
-        raise ValueError(
-            f"The column {name!r} has an integer too large for a float. Convert its "
-            "cells to str, or drop the column."
-        ) from error
+        numbers = _fill(cells[~missing], missing, np.nan, np.float64)
+    except OverflowError:
+        return None
+    large = cells[_are_large(numbers)]
+    return numbers if all(isinstance(n, float | np.floating) for n in large) else None
+
+
+def _are_large(numbers):
+    """Return which numbers are such that floats do not tell integers apart."""
+    return np.abs(numbers) >= _LARGEST_WHOLE
 
 
 def _fill(present, missing, value, dtype):
@@ -166,14 +178,14 @@ def _other(cell, row, name):
     """
     if isinstance(cell, list | tuple | np.ndarray):
         if all(isinstance(item, str) for item in cell):
-            return tuple(item.strip() for item in cell) or None
+            return tuple(map(_clean, cell)) or None
     elif isinstance(cell, datetime.date):  # as in a column of dates
         return str(np.datetime_as_string(_naive(cell), unit="s"))
     elif isinstance(cell, _DURATIONS):
         return _text(_seconds(cell))
     elif not isinstance(cell, _REFUSED) and _has_text(cell):
         is_number = isinstance(cell, Number | np.bool_)
-        return _text(cell) if is_number else str(cell).strip() or None
+        return _text(cell) if is_number else _clean(str(cell)) or None
     raise TypeError(
         f"row {row} of the column {name!r} is {short_repr(cell)}. Allowed are str, "
         "numbers, dates and lists of str; decode bytes, expand other cells into "
@@ -187,12 +199,15 @@ def _has_text(cell):
     return kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
 
 
+def _clean(text):
+    return unicodedata.normalize("NFC", text.strip())
+
+
 def _text(number):
     """Return a number as text, whole numbers without a decimal point."""
     try:
         value = float(number)
     except OverflowError:
         return str(number)
-    if value.is_integer() and abs(value) < _LARGEST_WHOLE:
-        return str(int(value))
-    return str(number if isinstance(number, Integral) else value)
+    is_exact = not isinstance(number, float | np.floating) or not _are_large(value)
+    return str(int(number)) if value.is_integer() and is_exact else str(value)

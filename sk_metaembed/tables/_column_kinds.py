@@ -27,6 +27,7 @@ from ._string_kinds import (
     are_compact_dates,
     are_identifiers,
     are_keys,
+    are_merged,
     are_urls,
     is_counter,
     is_prose,
@@ -204,7 +205,7 @@ def _number(kind, number_format, values, counts):
 def _as_strings(start, values):
     """Return the kind of a column of strings, and the odd values."""
     sample = sample_values(values, _SAMPLE)
-    if not are_identifiers(sample):
+    if not (are_identifiers(sample) or are_merged(values.texts)):
         for decide in (_as_dates, _as_numbers):
             kind, odd = decide(start, values, sample)
             if kind is not None:

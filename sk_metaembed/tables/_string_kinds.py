@@ -57,6 +57,12 @@ def are_identifiers(sample):
     return length > 1 and sample.share(alike) >= 0.7 and sample.share(zeros) >= 0.01
 
 
+def are_merged(texts):
+    """Return whether floats do not tell whole numbers of many digits apart."""
+    long = [text for text in texts if len(text) > 15 and text.isdecimal()]
+    return len(long) - len({*map(float, long)}) > 0.01 * len(texts)
+
+
 def are_compact_dates(texts):
     """Return whether nearly all texts are dates such as "20190305"."""
     shaped = [text for text in texts if re.fullmatch(r"(19|20)\d{6}", text)]

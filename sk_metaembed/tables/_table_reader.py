@@ -100,7 +100,8 @@ def _as_frame(X):
     refuse_other_rows(X, rows="tables", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
         is_frame = hasattr(X, "iloc") or hasattr(X, "to_series")
-        return (X if is_frame else X.to_pandas()), True
+        # pandas has no integers next to missing values, other than objects.
+        return (X if is_frame else X.to_pandas(integer_object_nulls=True)), True
     import pandas as pd
 
     if hasattr(X, "to_frame"):  # a Series

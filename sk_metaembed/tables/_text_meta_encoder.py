@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -405,7 +406,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
             reader=type(self).__name__,
             missing="empty",
         )
-        cells = [cell if _as_text(cell).strip() else type(cell)() for cell in cells]
+        cells = [cell if _as_text(cell) else type(cell)() for cell in cells]
         n_rows = len(columns[0])
         spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(expected))]
         return [cells[span] for span in spans], [absent[span] for span in spans]
@@ -447,7 +448,9 @@ def _encoder_input(encoder, cells):
 
 
 def _as_text(cell):
-    return cell if isinstance(cell, str) else " ".join(cell)
+    """Return a cell as the value of a category."""
+    text = cell if isinstance(cell, str) else " ".join(cell)
+    return unicodedata.normalize("NFC", text.strip())
 
 
 def _output_names(encoder):

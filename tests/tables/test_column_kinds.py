@@ -171,6 +171,27 @@ def test_measurements_below_a_limit_are_numbers():
     assert read_floats(cells, kind)[-2:, 0].tolist() == [0.5, 10.0]
 
 
+FEW, MANY = ([10**18 + i % n for i in range(N)] for n in (20, N))
+
+
+@pytest.mark.parametrize(
+    "as_column",
+    [
+        *(np.array, list, pl.Series, lambda ids: [*map(str, ids)]),
+        lambda ids: pd.Series([*ids, None], dtype="Int64"),
+        lambda ids: [*map(decimal.Decimal, ids)],
+    ],
+)  # fmt: skip
+def test_ids_that_floats_do_not_tell_apart(as_column):
+    cells = read_cells(as_column(FEW))
+    kind = column_kind(cells)
+    assert (kind.kind, kind.n_distinct) == ("category", 20)
+    assert read_texts(read_cells([FEW[3]]), kind).tolist() == [str(FEW[3])]
+    assert column_kind(read_cells(as_column(MANY))).kind == "key"
+    ends = [1_700_000_000_000_000_000 + 10**9 * i for i in range(N)]
+    assert column_kind(read_cells(as_column(ends))).kind == "number"
+
+
 def test_numbers_can_be_categories_too():
     cells = read_cells([1, 2, 3, None] * 10)
     kind = column_kind(cells)

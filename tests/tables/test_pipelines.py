@@ -17,10 +17,8 @@ from sk_metaembed import (
     StackedMetaClassifier,
     StackedMetaRegressor,
     TextMetaEncoder,
-    load,
     make_table_pipeline,
     make_text_pipeline,
-    save,
 )
 
 GOOD = ("warm", "bright", "lively", "clever", "moving")
@@ -141,25 +139,3 @@ def dated(n_rows=40):
     days = pd.date_range("2020-01-01", periods=n_rows, freq="27D")
     frame = pd.DataFrame({"review": reviews(n_rows)[0], "size": range(n_rows)})
     return frame.assign(day=days), (days.year % 2).to_numpy()
-
-
-def test_dates_backed_by_arrow(tmp_path):
-    """They are encoded as the same dates of pandas, and fitted ones as either."""
-    arrow = pytest.importorskip("pyarrow")
-    frame, y = dated()
-    frame.loc[3, "day"] = None
-    frame["day"] = frame["day"].dt.tz_localize("Europe/Berlin")
-    dtype = pd.ArrowDtype(arrow.timestamp("us", "Europe/Berlin"))
-    values = frame["day"].astype(dtype)
-    backed = frame.assign(day=values, size=frame["size"].astype("int64[pyarrow]"))
-    before = backed.copy()
-    pipe = make_table_pipeline(LogisticRegression(), random_state=0).fit(backed, y)
-    plain = make_table_pipeline(LogisticRegression(), random_state=0).fit(frame, y)
-    pd.testing.assert_frame_equal(backed, before)
-    assert {c.name: c.kind for c in pipe["table"].columns_}["day"] == "date"
-    np.testing.assert_allclose(
-        pipe.predict_proba(backed), plain.predict_proba(frame), rtol=1e-5
-    )
-    np.testing.assert_array_equal(pipe.predict(frame), pipe.predict(backed))
-    loaded = load(save(pipe, tmp_path / "m.skm"))
-    np.testing.assert_array_equal(loaded.predict(backed), pipe.predict(backed))

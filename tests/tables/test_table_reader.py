@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_metaembed import TableEncoder
+from sk_metaembed import TableEncoder, TextMetaEncoder
 
 
 @pytest.mark.parametrize("as_rows", [np.array, list])
@@ -47,7 +47,7 @@ def test_numbers_that_float32_cannot_tell_apart(start, form):
 @pytest.mark.parametrize(
     "cell",
     [
-        *(True, np.False_, 1.5, np.float32(0.1), 2**53 - 1, 1e20),
+        *(True, np.False_, 1.5, np.float32(0.1), 2**53 - 1, 2**63 - 1, 10**400, 1e20),
         *(decimal.Decimal("1.50"), fractions.Fraction(1, 4)),
         *(datetime.date(2020, 1, 1), datetime.timedelta(1, 5), np.timedelta64(5, "h")),
     ],
@@ -85,6 +85,21 @@ def test_rows_of_other_columns(rows, message):
     encoder = TableEncoder().fit([[0, 1], [1, 3], [2, 4]])
     with pytest.raises((TypeError, ValueError), match=message):
         encoder.transform(rows)
+
+
+@pytest.mark.parametrize("encoder", [TableEncoder(), TextMetaEncoder()])
+def test_values_are_the_same_in_any_unicode_form(encoder):
+    """Names of files on macOS have the other form."""
+    table = pd.DataFrame({"town": ["Zürich ", "Bern", "Orléans"] * 10})
+    other = table["town"].str.normalize("NFD").str.strip().to_frame()
+    expected = encoder.fit(table).transform(table)
+    np.testing.assert_array_equal(encoder.transform(other), expected)
+
+
+def test_integers_of_arrow_are_exact_next_to_missing_ones():
+    arrow = pytest.importorskip("pyarrow")
+    ids = arrow.table({"id": [*(10**18 + np.arange(60) % 3).tolist(), None]})
+    assert TableEncoder().fit(ids).columns_[0].n_distinct == 3
 
 
 def test_a_date_with_a_zone_is_the_same_text_with_an_offset():
