@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
+# Of `frame`.
+_COLUMNS = "source", "n_sources", "mean_score", "std_score", "accepted", "sources"
+
 
 class SourceSelector(
     EmbeddedInputMixin,
@@ -294,17 +297,9 @@ class SourceSelector(
         import pandas as pd
 
         check_is_fitted(self)
-        columns = [
-            "source",
-            "n_sources",
-            "mean_score",
-            "std_score",
-            "accepted",
-            "sources",
-        ]
         rows = [{**step, "n_sources": len(step["sources"])} for step in self.history_]
         index = pd.RangeIndex(1, len(rows) + 1, name="step")
-        return pd.DataFrame(rows, index=index, columns=columns)
+        return pd.DataFrame(rows, index=index, columns=[*_COLUMNS])
 
     def get_feature_names_out(
         self, input_features: Sequence[str] | None = None

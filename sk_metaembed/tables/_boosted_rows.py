@@ -39,13 +39,10 @@ class _Nodes(NamedTuple):
 
 def is_fast(model, n_rows):
     """Return whether `boosted_decisions` can predict so many rows, and is faster."""
-    from sklearn.ensemble import (
-        HistGradientBoostingClassifier,
-        HistGradientBoostingRegressor,
-    )
+    from sklearn import ensemble
 
-    is_sum = isinstance(model, HistGradientBoostingClassifier) or (
-        isinstance(model, HistGradientBoostingRegressor)
+    is_sum = isinstance(model, ensemble.HistGradientBoostingClassifier) or (
+        isinstance(model, ensemble.HistGradientBoostingRegressor)
         and model.loss == "squared_error"
     )
     return n_rows <= _MOST_ROWS and is_sum and model.is_categorical_ is None

@@ -16,12 +16,16 @@ from ._column_kinds import (
     read_texts,
     unread_cells,
 )
+from ._numbers import first_with_decimal, parse_numbers
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
 # Values that repeat are known from the training rows; vectors of them add noise.
 _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
+_SAMPLE = (
+    2000  # distinct numbers that are searched for one that can be read in two ways
+)
 
 # Numbers so far from 0, relative to their range, have four digits or fewer in float32.
 _FAR = 1000
@@ -108,6 +112,8 @@ class ColumnEncoder(BaseEstimator):
         is_string = kind.kind in _STRINGS
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
         floats, texts = read_floats(cells, kind), read_texts(cells, kind)
+        self.ambiguous_ = ""
+        self.ambiguous_ = self._check_decimals(cells)
         self.offset_ = _offset(floats) if kind.number_format is not None else 0.0
         parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
@@ -140,6 +146,7 @@ class ColumnEncoder(BaseEstimator):
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
+        self._check_decimals(cells)
         floats = read_floats(cells, self.kind_)
         unread = unread_cells(cells, floats, self.kind_)
         if unread.any():
@@ -152,6 +159,27 @@ class ColumnEncoder(BaseEstimator):
                 stacklevel=2,
             )
         return floats
+
+    def _check_decimals(self, cells):
+        """Warn of other decimal separators; return a number that can have either."""
+        number_format = self.kind_.number_format
+        if number_format is None or cells.dtype.kind != "O":
+            return ""
+        texts = [text for text in dict.fromkeys(cells) if isinstance(text, str)]
+        mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
+        suspects = [text for text in texts if other in text or text.count(mark) > 1]
+        against = first_with_decimal(suspects, other)
+        either = first_with_decimal(texts[:_SAMPLE], "?") or self.ambiguous_
+        if against and either:
+            number = parse_numbers([either], number_format)[0]
+            warnings.warn(
+                f"column {self.name!r} has {against!r}, but {mark!r} is taken as its "
+                f"decimal separator, so that {either!r} is read as {number:g}. Write "
+                "all of its numbers in one way.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return either
 
     def feature_names(self, target_names):
         """Return the names of the features."""

@@ -6,6 +6,7 @@ read as in any batch.
 
 import warnings
 from functools import partial
+from hashlib import sha256
 from itertools import compress
 from typing import NamedTuple
 
@@ -153,22 +154,15 @@ def unread_cells(cells, floats, kind):
 
 def find_duplicates(columns):
     """Return the positions of columns that equal an earlier one, and of that one."""
-    seen, out = {}, {}
+    first, out = {}, {}
     for position, cells in enumerate(columns):
         is_object = cells.dtype.kind == "O"
-        key = hash(tuple(cells) if is_object else np.nan_to_num(cells).tobytes())
-        for earlier in seen.setdefault((cells.dtype, key), []):
-            if _are_equal(columns[earlier], cells):
-                out[position] = earlier
-                break
-        else:
-            seen[cells.dtype, key].append(position)
+        # Adding 0 turns -0.0 into 0.0.
+        key = tuple(cells) if is_object else sha256((cells + 0).tobytes()).digest()
+        earlier = first.setdefault((cells.dtype, key), position)
+        if earlier != position:
+            out[position] = earlier
     return out
-
-
-def _are_equal(cells, others):
-    missing = cells != cells
-    return ((cells == others) | (missing & (others != others))).all()
 
 
 def _as_floats(start, values, counts):
@@ -237,17 +231,14 @@ def _as_numbers(start, values, sample):
         return None, []
     parsed = parse_numbers(values.texts, number_format)
     found = np.isfinite(parsed)
-    strays, odd, n_odd, n_missing = _others(values, found)
-    if not _mostly(values, found, 0.5) or not _tolerable(n_odd, values):
+    kind, odd = _with_others(start, values, found)
+    if not _mostly(values, found, 0.5) or not _tolerable(kind.n_odd, values):
         return None, []
     if _have_another_unit(odd, values):
         return None, []
     texts = compress(values.texts, found)
     if found.sum() <= _FEW and are_bounds(texts, parsed[found]):
         return None, []
-    kind = start._replace(
-        strays=strays, n_odd=n_odd, n_missing=start.n_missing + n_missing
-    )
     return _number(kind, number_format, parsed[found], values.counts[found]), odd
 
 
@@ -262,17 +253,11 @@ def _as_dates(start, values, sample):
     if not _mostly(sample, found & ~digits, 0.5) and not are_compact_dates(compact):
         return None, []
     dates = parse_dates(values.texts, order)
-    strays, odd, n_odd, n_missing = _others(values, ~np.isnat(dates))
-    if not _tolerable(n_odd, values):
+    kind, odd = _with_others(start, values, ~np.isnat(dates))
+    if not _tolerable(kind.n_odd, values):
         return None, []
-    kind = start._replace(
-        kind="date",
-        dates=DateFormat(order, varying_parts(dates)),
-        strays=strays,
-        n_odd=n_odd,
-        n_missing=start.n_missing + n_missing,
-    )
-    return kind, odd
+    dates = DateFormat(order, varying_parts(dates))
+    return kind._replace(kind="date", dates=dates), odd
 
 
 def _mostly(values, found, share):
@@ -282,9 +267,9 @@ def _mostly(values, found, share):
     return present > 0 and values.counts[found].sum() >= share * present
 
 
-def _others(values, found):
-    """Split what was not read into strays, odd values, and missing markers."""
-    strays, odd, n_odd, n_missing = [], [], 0, 0
+def _with_others(start, values, found):
+    """Return a kind with its strays and the numbers of others, and the odd values."""
+    strays, odd, n_odd, n_missing = [], [], 0, start.n_missing
     enough = max(2, 0.01 * values.n_rows)
     for i in np.flatnonzero(~found):
         text, n = values.texts[i], int(values.counts[i])
@@ -295,7 +280,8 @@ def _others(values, found):
         else:
             odd.append(text)
             n_odd += n
-    return tuple(strays), odd, n_odd, n_missing
+    strays = tuple(strays)
+    return start._replace(strays=strays, n_odd=n_odd, n_missing=n_missing), odd
 
 
 def _have_another_unit(odd, values):

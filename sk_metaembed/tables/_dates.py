@@ -62,16 +62,20 @@ PARTS = ("days", "year", "month", "day", "weekday", "hour")
 class DateFormat(NamedTuple):
     """How the dates of a column are written, and which of their parts vary.
 
-    `order` is for ambiguous cells such as "05/03/2019": "dmy" or "mdy".
+    `order` is for ambiguous cells such as "05/03/2019": "dmy" or "mdy"; "" is "mdy" for
+    those with slashes and "dmy" for others, such as "05.03.2019".
     """
 
-    order: str = "mdy"
+    order: str = ""
     parts: tuple[str, ...] = ("days",)
 
 
 def choose_dates(texts, counts):
-    """Return the order of day and month in distinct texts, with their `counts`."""
-    votes = Counter()
+    """Return the order of day and month in distinct texts, with their `counts`.
+
+    If no cell shows it, "01" in all cells is the day, as of months and quarters.
+    """
+    votes, firsts, seconds = Counter(), set(), set()
     for text, n in zip(texts, counts, strict=True):
         match = _NUMERIC.match(text.strip())
         if match is None or len(match[1]) > 2:
@@ -80,9 +84,12 @@ def choose_dates(texts, counts):
         if (first > 12) != (second > 12):
             votes["dmy" if first > 12 else "mdy"] += n
         votes["dotted"] += n if match[2] != "/" else 0
-    if votes["dmy"] == votes["mdy"]:
-        return "dmy" if votes["dotted"] else "mdy"
-    return "dmy" if votes["dmy"] > votes["mdy"] else "mdy"
+        firsts.add(first)
+        seconds.add(second)
+    if votes["dmy"] != votes["mdy"]:
+        return "dmy" if votes["dmy"] > votes["mdy"] else "mdy"
+    are_months = firsts == {1} and len(seconds) > 3
+    return "dmy" if votes["dotted"] or are_months else "mdy" if firsts else ""
 
 
 def parse_dates(texts, order):
@@ -149,10 +156,7 @@ def _iso(text):
     """Return the datetime of a text in ISO format, in UTC if it has an offset."""
     try:
         date = datetime.datetime.fromisoformat(text)
-        offset = date.utcoffset()
-        return (
-            date.replace(tzinfo=None) - offset if offset else date.replace(tzinfo=None)
-        )
+        return date.replace(tzinfo=None) - (date.utcoffset() or datetime.timedelta())
     except (ValueError, OverflowError):
         return None
 
@@ -181,6 +185,7 @@ def _year_month_day(text, order):
         text = text.translate(_JAPANESE).rstrip("-")
     match = _NUMERIC.fullmatch(text)
     if match:
+        order = order or ("mdy" if match[2] == "/" else "dmy")
         return _numeric(match[1], match[3], match[4], order)
     match = _COMPACT.fullmatch(text)
     if match:

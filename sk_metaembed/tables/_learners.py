@@ -36,14 +36,11 @@ class Learned(NamedTuple):
 
 def boosting(target, random_state):
     """Return gradient boosting for a target."""
-    from sklearn.ensemble import (
-        HistGradientBoostingClassifier,
-        HistGradientBoostingRegressor,
-    )
+    from sklearn import ensemble
 
-    kind = HistGradientBoostingClassifier
+    kind = ensemble.HistGradientBoostingClassifier
     if target.kind == "numbers":
-        kind = HistGradientBoostingRegressor
+        kind = ensemble.HistGradientBoostingRegressor
     # Without a penalty, classes of few rows make the leaves' values diverge. Leaves of
     # scikit-learn's 20 rows cannot tell the values of a category apart in small tables.
     return kind(

@@ -70,7 +70,8 @@ _SINGLE = re.compile(rf"(\D*?)({_WHOLE.pattern})(\D*)")
 _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
 _HOURS = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))? ?([ap])\.?m\.?", re.I)
-_ISO_TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d+)?S)?")
+_ISO_TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+_SECONDS = 86400, 3600, 60, 1  # of the parts of a duration
 # Texts that need no further checks if the decimal separator is a point.
 _USUAL = re.compile(r"\d+(?:\.\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _LONGEST = 50  # characters of a text that is a number
@@ -262,19 +263,16 @@ def _compound(text, decimal, meaning):
 
 def _clock(text):
     """Return the seconds of "1:30:00", "2:30" (minutes), "2:30 PM" and "PT2H"."""
-    match = _CLOCK.fullmatch(text)
-    if match:
-        hours, minutes, seconds = (float(part or 0) for part in match.groups())
-        return 3600 * hours + 60 * minutes + seconds
+    for pattern, sizes in ((_CLOCK, _SECONDS[1:]), (_ISO_TIME, _SECONDS)):
+        match = pattern.fullmatch(text)
+        if match:
+            parts = zip(match.groups(), sizes, strict=True)
+            return sum(float(part or 0) * size for part, size in parts)
     match = _HOURS.fullmatch(text)
     if match:
         hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
         half = 12 * (match[4] in "pP")
         return 3600 * (hours % 12 + half) + 60 * minutes + seconds
-    match = _ISO_TIME.fullmatch(text)
-    if match:
-        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-        return 86400 * days + 3600 * hours + 60 * minutes + seconds
     return None
 
 
@@ -360,7 +358,7 @@ def choose_decimal(bodies):
     """
     votes, whole, grouped = Counter(), False, set()
     for body, n in bodies:
-        digits = body.partition("e")[0].replace(" ", "").replace("'", "")
+        digits = _digits(body)
         if "." in digits or "," in digits:
             role = _separator_role(digits)
             votes[role] += n
@@ -371,6 +369,22 @@ def choose_decimal(bodies):
     if not votes["."] and not votes[","]:
         return "," if whole and len(grouped) > 2 else "."
     return "," if votes[","] > votes["."] else "."
+
+
+def _digits(body):
+    return body.partition("e")[0].replace(" ", "").replace("'", "")
+
+
+def first_with_decimal(texts, decimal):
+    """Return the first text that shows a decimal separator, "" if none does.
+
+    "?" returns one that can have either.
+    """
+    for text in texts:
+        bodies = [_digits(match[0]) for match in _WHOLE.finditer(plain_text(text))]
+        if decimal in [_separator_role(b) for b in bodies if not b.isdecimal()]:
+            return text
+    return ""
 
 
 def choose_m(words):

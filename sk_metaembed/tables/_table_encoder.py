@@ -91,7 +91,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     Warns
     -----
     UserWarning
-        If a few cells of a column are unlike the others, and become missing values.
+        If a few cells of a column are unlike the others, and become missing values; if
+        a column has both decimal points and commas, and "1,234" is read as either.
 
     See Also
     --------

@@ -137,7 +137,7 @@ class _TableModel(
         """Return a call that fits each learner, by name."""
         from . import _learners
 
-        tasks = {}
+        tasks, on_folds = {}, (X, target, folds, sample_weight)
         for learner in self.learners:
             name, estimator = self._read_learner(learner)
             seed = int(rng.randint(2**31 - 1))
@@ -146,19 +146,14 @@ class _TableModel(
                     f"learners has two learners named {name!r}; 'sum' is that of all."
                 )
             if estimator is None and name == "trees":
-                tasks[name] = partial(
-                    _learners.fit_trees, X, target, sample_weight, seed
-                )
+                task = partial(_learners.fit_trees, X, target, sample_weight, seed)
             elif estimator is None and name == "linear":
-                tasks[name] = partial(
-                    _learners.fit_linear, X, target, folds, sample_weight
-                )
+                task = partial(_learners.fit_linear, *on_folds)
             else:
                 if estimator is None:
                     estimator = _learners.boosting(target, seed)
-                tasks[name] = partial(
-                    _learners.fit_on_folds, estimator, X, target, folds, sample_weight
-                )
+                task = partial(_learners.fit_on_folds, estimator, *on_folds)
+            tasks[name] = task
         if not tasks:
             raise ValueError("learners is empty: at least one is needed.")
         return tasks

@@ -55,11 +55,8 @@ class Table:
             # Two columns take as long as the whole row.
             cells = frame.iloc[0].tolist()
             return [read_cells(cells[j : j + 1], self.names[j]) for j in order]
-        columns = []
-        for j in order:
-            column = frame.iloc[:, j] if hasattr(frame, "iloc") else frame.to_series(j)
-            columns.append(read_cells(column, self.names[j]))
-        return columns
+        column = getattr(frame, "to_series", None) or (lambda j: frame.iloc[:, j])
+        return [read_cells(column(j), self.names[j]) for j in order]
 
     def _places(self, names):
         if not self.is_named:

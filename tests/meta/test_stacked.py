@@ -26,7 +26,6 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sk_metaembed import (
     Block,
     EmbeddedSequences,
-    LSAEmbedding,
     PairEncoder,
     Pooling,
     SequencePairs,
@@ -565,22 +564,6 @@ def test_empty_sequences_have_finite_predictions():
         classifier(tfidf=False).fit(tokens, y)
     X = EmbeddedSequences(none, [Block("a", np.arange(6.0)[:, None], "sequence")])
     assert [*classifier().fit(X, [0, 1] * 3).estimators_] == ["a"]
-
-
-def test_further_models_read_the_tokens_and_are_cross_validated_whole():
-    tokens = TokenSequences.from_lists([[f"w{i % 7}", f"w{i % 3}"] for i in range(90)])
-    y = (np.arange(90) % 7 < 3).astype(int)
-    further = make_pipeline(
-        LSAEmbedding(5, random_state=0), Pooling(), LogisticRegression()
-    )
-    model = classifier(models=[("lsa", further)], tfidf=False, cv=KFold(3))
-    column = model.fit_transform(tokens, y)[:, 0]
-    expected = cross_val_predict(
-        further, tokens, y, cv=KFold(3), method="decision_function"
-    )
-    np.testing.assert_allclose(column, expected, rtol=1e-4, atol=1e-4)
-    model.set_params(tfidf=True).fit(tokens, y)
-    assert [*model.estimators_] == ["words", "chars", "lsa"]
 
 
 class OnlyPredicts(ClassifierMixin, BaseEstimator):

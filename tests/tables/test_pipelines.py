@@ -77,14 +77,6 @@ def test_missing_texts_and_two_rows_per_class():
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
-def test_sets_of_labels():
-    texts, y = reviews(300)
-    labels = np.stack([y, ["film" in t or "word1" in t.split() for t in texts]], axis=1)
-    model = make_text_pipeline(random_state=0).fit(texts, labels.astype(int))
-    assert model.predict(texts).shape == (300, 2)
-    assert model.score(texts, labels) > 0.9
-
-
 @pytest.mark.usefixtures("usual_trees")
 def test_learners_of_a_table_pipeline_have_weights_by_their_loss():
     rng = np.random.default_rng(0)
@@ -111,16 +103,6 @@ def test_other_estimators_receive_what_they_accept():
     assert names[-1] == "size__missing" and len(names) == linear[-1].n_features_in_
     with pytest.raises(ValueError, match='parts of the models "classifier" and "reg'):
         make_table_pipeline(LogisticRegression(), learners=["linear"])
-
-
-def test_table_pipeline_with_sets_of_labels_and_few_rows():
-    texts, y = reviews(40)
-    frame = pd.DataFrame({"review": texts, "stars": y + np.arange(40) % 3})
-    labels = np.stack([y, 1 - y], axis=1)
-    model = make_table_pipeline(random_state=0).fit(frame, labels)
-    assert model.predict(frame).shape == (40, 2)
-    few = make_table_pipeline(random_state=0).fit(frame[:4], [0, 1, 0, 1])
-    assert few.predict(frame).shape == (40,)
 
 
 def test_predictions_are_added_from_200_rows_on():

@@ -1,6 +1,7 @@
 """TableEncoder: columns encoded by what they contain."""
 
 import datetime
+import re
 import warnings
 
 import numpy as np
@@ -127,6 +128,25 @@ def test_cells_of_another_kind_than_in_fit_are_named():
     assert shares.transform(pd.DataFrame({"share": [0.25]}))[0, 0] == 25
     with pytest.raises(TypeError, match="'size' had numbers in fit, but has dates, su"):
         transform(size=days)
+
+
+@pytest.mark.parametrize(
+    ("seen", "new", "number"),
+    [
+        (["1.5", "2.5", "1,5", "1,234"], "1", "1234."),
+        ([1.5, 2.5], ["1,234", "1,5"], "1234."),
+        (["1,234", "2,345"], "0,999", "1234."),
+        (["1,5", "1,234"], "2.5", "1.234."),
+        (["1,299", "12.5"], ["1,299", "1,234,567.5"], None),
+        (["1.299", "1.234.567"], ["1.299", "1,5"], None),
+    ],
+)
+def test_points_and_commas_in_a_column(seen, new, number):
+    with warnings.catch_warnings(record=True, action="always") as found:
+        encoder = TableEncoder().fit(pd.DataFrame({"price": seen * 20}))
+        encoder.transform(pd.DataFrame({"price": new}, index=range(2)))
+    numbers = [re.search("read as (.*) Write", str(each.message))[1] for each in found]
+    assert numbers == [number] * (number is not None)
 
 
 def test_the_vectorizer_is_applied_as_scikit_learn_does(table):
