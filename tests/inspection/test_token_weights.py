@@ -6,17 +6,8 @@ from sk_metaembed import Block, DynamicMetaEmbedding, EmbeddedSequences, TokenSe
 from sk_metaembed.inspection import TokenWeightsDisplay
 
 TEXTS = [["the", "<b>", "$$", "goal"], [], ["the", "\n", "x" * 80]]
-WEIGHTS = np.array(
-    [
-        [0.8, 0.2],
-        [0.5, 0.5],
-        [0.0, 0.0],
-        [0.1, 0.9],
-        [0.8, 0.2],
-        [1.0, 0.0],
-        [0.45, 0.55],
-    ]
-)
+PAIRS = [(8, 2), (5, 5), (0, 0), (1, 9), (8, 2), (10, 0), (4.5, 5.5)]
+WEIGHTS = np.array(PAIRS) / 10
 
 
 @pytest.fixture

@@ -91,27 +91,19 @@ def test_nothing_known_in_fit():
 
 
 @pytest.mark.parametrize(
-    "func, error, message",
+    "func, message",
     [
-        (lambda ws: [[1.0]] * (len(ws) + 1), ValueError, "of 4 entries; got 5"),
-        (lambda ws: 3, ValueError, "got int.*not with one entry"),
-        (lambda ws: [1.0] * len(ws), ValueError, "expected one vector"),
-        (lambda ws: [[1.0] * len(w) for w in ws], ValueError, r"'not'.*\(3,\).*\(2,\)"),
-        (
-            lambda ws: [[np.nan if w == "or" else 1] for w in ws],
-            ValueError,
-            "2, for 'or'",
-        ),
-        (
-            lambda ws: np.array([[1e300 if w == "be" else 1.0] for w in ws]),
-            ValueError,
-            "1, for 'be'",
-        ),
-        (lambda ws: [["x"]] * len(ws), TypeError, "0, for 'to', is not an array"),
+        (lambda ws: [[1.0]] * (len(ws) + 1), "of 4 entries; got 5"),
+        (lambda ws: 3, "got int.*not with one entry"),
+        (lambda ws: [1.0] * len(ws), "expected one vector"),
+        (lambda ws: [[1.0] * len(w) for w in ws], r"'not'.*\(3,\).*\(2,\)"),
+        (lambda ws: [[np.nan if w == "or" else 1] for w in ws], "2, for 'or'"),
+        (lambda ws: np.array([[1e300 if w == "be" else 1] for w in ws]), "1, for 'be'"),
+        (lambda ws: [["x"]] * len(ws), "0, for 'to', is not an array"),
     ],
 )
-def test_faulty_results_are_named(func, error, message):
-    with pytest.raises(error, match=f"(?s){message}"):
+def test_faulty_results_are_named(func, message):
+    with pytest.raises((TypeError, ValueError), match=f"(?s){message}"):
         FunctionEmbedding(func).fit(TEXTS)
 
 

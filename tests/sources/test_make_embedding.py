@@ -50,15 +50,10 @@ def test_the_class_follows_from_the_files(places):
 def test_a_wrong_class_says_which_is_right(places):
     for name in ("bert", "encoder", "model2vec", "StaticEmbedding", "store"):
         model, right = places[name]
-        for wrong in (
-            TransformerEmbedding,
-            StaticSubwordEmbedding,
-            PretrainedEmbedding,
-        ):
-            if wrong is not right:
-                message = rf"{right.__name__}\(folder.*make_embedding\(folder\)"
-                with pytest.raises((ValueError, FileNotFoundError), match=message):
-                    wrong(str(model)).fit(TEXTS)
+        message = rf"{right.__name__}\(folder.*make_embedding\(folder\)"
+        for wrong in {kind for _, kind in places.values()} - {right}:
+            with pytest.raises((ValueError, FileNotFoundError), match=message):
+                wrong(str(model)).fit(TEXTS)
 
 
 def test_folders_without_a_model_raise(tmp_path, monkeypatch):

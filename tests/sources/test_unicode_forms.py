@@ -10,6 +10,8 @@ import sk_metaembed as sk
 from sk_metaembed.sequences import _split
 from sk_metaembed.sources import BaseWordEmbedding
 
+from .. import tiny_elmo
+
 WORDS = ["café", "naïve", "tea", "über", "señor"]
 ROWS = [[WORDS[i % 5], WORDS[(i + 1 + i // 5) % 5], "and"] for i in range(20)]
 Y = np.arange(20) % 2
@@ -51,6 +53,12 @@ STEPS = {
     "lsa-characters": lambda: sk.LSAEmbedding(3, char_ngrams=(1, 2), random_state=0),
     "distilled": lambda: sk.DistilledEmbedding(sk.LSAEmbedding(3, random_state=0)),
     "own": OneHot,
+    "elmo": lambda: sk.ElmoEmbedding(*tiny_elmo.files()),
+    "language model": lambda: sk.ElmoLanguageModel(
+        architecture={"projection_dim": 4, "cell_dim": 4, "filters": ((1, 4),)},
+        max_epochs=1,
+        random_state=0,
+    ),
     "nfc file": lambda: stored("NFC"),
     "nfd file": lambda: stored("NFD"),
     "sif": lambda: make_pipeline(stored("NFC"), sk.Pooling(weights="sif")),
@@ -64,8 +72,9 @@ STEPS = {
 
 
 def output(step, rows):
-    if hasattr(step, "predict_proba"):
-        return step.predict_proba(rows)
+    for method in ("predict_proba", "score_samples"):
+        if hasattr(step, method):
+            return getattr(step, method)(rows)
     result = step.transform(rows)
     return result.to_padded()[0] if isinstance(result, sk.EmbeddedSequences) else result
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ...sequences._api import canonical_words
+
 # Rows before the words in a table of words: the begin and end of a sentence.
 N_MARKS = 2
 SENTENCE_BEGIN, SENTENCE_END, WORD_BEGIN, WORD_END, PADDING = range(256, 261)
@@ -10,14 +12,14 @@ SENTENCE_BEGIN, SENTENCE_END, WORD_BEGIN, WORD_END, PADDING = range(256, 261)
 def character_ids(words, max_characters=50):
     """Return (ids, lengths) of words: (n_words, max_characters) and (n_words,).
 
-    Words are cut to ``max_characters - 2`` bytes, as in training; lengths include both
-    marks. What UTF-8 cannot encode (a lone surrogate) is dropped.
+    Words in NFC are cut to ``max_characters - 2`` bytes, as in training; lengths
+    include both marks. What UTF-8 cannot encode (a lone surrogate) is dropped.
 
     >>> ids, lengths = character_ids(["a", "né"], max_characters=6)
     >>> ids.tolist(), lengths.tolist()
     ([[258, 97, 259, 260, 260, 260], [258, 110, 195, 169, 259, 260]], [3, 5])
     """
-    encoded = [word.encode("utf-8", "ignore")[: max_characters - 2] for word in words]
+    encoded = [encoded[: max_characters - 2] for encoded in _encoded(words)]
     sizes = np.fromiter(map(len, encoded), np.int64, count=len(encoded))
     characters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     ids = np.full((len(encoded), max_characters), PADDING, dtype=np.int64)
@@ -34,7 +36,11 @@ def count_truncated(words, max_characters=50):
     >>> count_truncated(["a" * 48, "a" * 49, "é" * 25])
     2
     """
-    return sum(len(w.encode("utf-8", "ignore")) > max_characters - 2 for w in words)
+    return sum(len(encoded) > max_characters - 2 for encoded in _encoded(words))
+
+
+def _encoded(words):
+    return [word.encode("utf-8", "ignore") for word in canonical_words(words)]
 
 
 def mark_ids(max_characters=50):

@@ -28,7 +28,7 @@ from ._model import ElmoModel, ElmoSpec
 from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words
 
 # Part of every cache key; increase it when the same options give other vectors.
-_VERSION = 1
+_VERSION = 2
 
 
 class ElmoEmbedding(ContextualEmbedding):
@@ -144,8 +144,8 @@ class ElmoEmbedding(ContextualEmbedding):
     of `transform` is a batch, as many rows are carried as the longest batch so far
     has, and `reset_states` and `fit` discard the states.
 
-    Words are truncated to 48 bytes of UTF-8, as in training. Lone surrogates, which
-    UTF-8 cannot encode, are omitted.
+    Words are read in NFC and truncated to 48 bytes of UTF-8, as in training. Lone
+    surrogates, which UTF-8 cannot encode, are omitted.
 
     References
     ----------

@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from ..._core._checked_parameters import CheckedParametersMixin, is_integer
 from ..._core._sklearn import COUNT, POSITIVE, SHARE
 from ...sequences import TokenSequences
-from ...sequences._api import canonical_words
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
 
@@ -19,19 +18,19 @@ _GROUP_SIZE = 256  # words of similar length that the network reads at a time
 
 
 def original_words(tokens):
-    """Return distinct words as the texts spell them (NFC), and the word of each token.
+    """Return distinct words as the texts spell them, and the word of each token.
 
     Tokens that are not in the text keep their case. Without original texts,
     words are the types and the codes are None.
     """
     if tokens.texts is None:
-        return canonical_words(map(str, tokens.types)), None
+        return tokens.types.tolist(), None
     words = tokens.types[tokens.codes].tolist()
     texts = tokens.texts[tokens.segment_ids()]
     for i, (start, end) in enumerate(tokens.spans().tolist()):
         if start >= 0:
             words[i] = texts[i][start:end]
-    distinct = TokenSequences.from_lists([canonical_words(words)])
+    distinct = TokenSequences.from_lists([words])
     return distinct.types.tolist(), distinct.codes
 
 

@@ -95,6 +95,13 @@ def test_a_source_without_context_gives_its_own_vectors():
     np.testing.assert_array_equal(wv.vectors, own.vectors_for(wv.words)[0])
 
 
+def test_unicode_forms_are_one_word():
+    source = FunctionEmbedding(place, level="token").fit(CORPUS)
+    wv = contextual_to_static(source, [["caf\u00e9", "tea"], ["tea", "cafe\u0301"]])
+    assert wv.words.tolist() == ["caf\u00e9", "tea"]
+    np.testing.assert_allclose(*wv.vectors[:, 1:2], rtol=1e-6)
+
+
 def test_the_corpus_is_streamed():
     source = FunctionEmbedding(place, level="token").fit(CORPUS)
     drawn, most = [0], []
