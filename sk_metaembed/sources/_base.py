@@ -28,6 +28,7 @@ from ..sequences._api import (
 )
 
 Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
+_LEAST_VARIANCE = 1e-6  # relative; float32 has noise of 1e-7
 FREQUENT = 100_000  # number of rows that statistics are learned from
 
 
@@ -78,8 +79,7 @@ def fit_preprocessing(kind, vocabulary):
     mean = row_mean(vocabulary)
     if kind == "center":
         return Preprocessing(kind, mean)
-    dim = vocabulary.shape[1]
-    n_removed = min(max(1, dim // 100), dim - 1)
+    n_removed = max(1, vocabulary.shape[1] // 100)
     return Preprocessing(kind, mean, top_directions(vocabulary, mean, n_removed))
 
 
@@ -92,13 +92,18 @@ def row_mean(values, transform=np.asarray):
 
 
 def top_directions(values, mean, n_directions):
-    """Return the first principal directions, float32 of shape (n_directions, dim)."""
+    """Return the first principal directions, float32 (n_directions, dim).
+
+    One direction in which the vectors vary is left: few vectors would become zeros.
+    """
     dim = values.shape[1]
     scatter = np.zeros((dim, dim))
     for rows in chunks(len(values)):
         centered = values[rows].astype(np.float32, copy=False) - mean
         scatter += centered.T @ centered
-    _, vectors = np.linalg.eigh(scatter)
+    variances, vectors = np.linalg.eigh(scatter)
+    rank = np.count_nonzero(variances > _LEAST_VARIANCE * variances[-1])
+    n_directions = min(n_directions, max(rank - 1, 0))
     return vectors[:, dim - n_directions :].T.astype(np.float32)
 
 

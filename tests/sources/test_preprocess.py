@@ -36,9 +36,12 @@ def test_unit_center_unit_by_its_definition():
     np.testing.assert_allclose(preprocessed("unit", VALUES), unit, atol=1e-6)
 
 
-@pytest.mark.parametrize("dim, removed", [(8, 1), (199, 1), (200, 2), (300, 3)])
-def test_all_but_the_top_agrees_with_pca(dim, removed):
-    values = RNG.normal(size=(500, dim)) * np.geomspace(9, 1, dim) + 2
+@pytest.mark.parametrize(
+    "n, dim, removed",
+    [(500, 8, 1), (500, 199, 1), (500, 200, 2), (500, 300, 3), (3, 300, 1), (2, 8, 0)],
+)
+def test_all_but_the_top_agrees_with_pca(n, dim, removed):
+    values = RNG.normal(size=(n, dim)) * np.geomspace(9, 1, dim) + 2
     pca = PCA(removed, svd_solver="full").fit(values)
     expected = values - pca.mean_
     expected = expected - expected @ pca.components_.T @ pca.components_

@@ -178,7 +178,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
     Notes
     -----
     All-but-the-top subtracts the mean and the projections on the first
-    ``D = max(1, dim // 100)`` principal components [1]_.
+    ``D = max(1, dim // 100)`` principal components [1]_. With few words, it leaves the
+    last component in which they vary.
 
     References
     ----------
