@@ -127,10 +127,11 @@ class LSAEmbedding(BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         from sklearn.feature_extraction.text import TfidfTransformer
 
-        if not tokens.n_tokens:
+        words = canonical_words(tokens.types)
+        if not any(map(str.strip, words)):
             raise no_tokens_error(len(tokens), tokens.texts)
         self.vectorizer_ = _word_features(self.char_ngrams)
-        features = self.vectorizer_.fit_transform(canonical_words(tokens.types))
+        features = self.vectorizer_.fit_transform(words)
         counts = word_counts(tokens) @ features
         self.tfidf_ = TfidfTransformer(norm=None, sublinear_tf=True).fit(counts)
         self._unseen = 1 + np.log1p(len(tokens))
@@ -164,13 +165,10 @@ class LSAEmbedding(BaseEmbedding):
     def _counts(self, tokens):
         """Return how often each feature occurs, and what the unknown ones weigh."""
         vocabulary = self.vectorizer_.vocabulary_
-        if not tokens.n_types:
-            shape = len(tokens), len(vocabulary)
-            return csr_matrix(shape, dtype=np.float32), np.zeros(len(tokens))
         every = _word_features(self.char_ngrams)  # of these words, known or not
-        counts = word_counts(tokens) @ every.fit_transform(
-            canonical_words(tokens.types)
-        )
+        # The last word, which does not count, makes sure that there is a feature.
+        features = every.fit_transform([*canonical_words(tokens.types), "a"])[:-1]
+        counts = word_counts(tokens) @ features
         names = every.get_feature_names_out()
         columns = np.array([vocabulary.get(name, -1) for name in names])
         known = np.flatnonzero(columns >= 0)

@@ -73,12 +73,16 @@ def test_an_unknown_feature_counts_toward_the_length():
     assert np.linalg.norm(part) == pytest.approx(share, abs=1e-5)
 
 
-def test_unknown_and_empty_rows_are_zero():
-    source = LSAEmbedding(5, random_state=0).fit(texts())
-    block = source.transform(["zyxwv qqqqq", "", "engine"]).block("lsa")
-    assert block.known.tolist() == [False, False, True]
-    assert not block.values[:2].any()
-    assert source.transform([]).block("lsa").values.shape == (0, 5)
+@pytest.mark.parametrize("char_ngrams", [None, (3, 4)])
+def test_unknown_and_empty_rows_are_zero(char_ngrams):
+    source = LSAEmbedding(5, char_ngrams=char_ngrams, random_state=0).fit(texts())
+    block = source.transform([["zyxwv"], [], ["", " "], ["engine"]]).block("lsa")
+    assert block.known.tolist() == [False, False, False, True]
+    assert not block.values[:3].any()
+    for rows in ([], [[]], [[""]]):
+        assert not source.transform(rows).block("lsa").values.any()
+    with pytest.raises(ValueError, match="1 sequence. All of them are empty"):
+        source.fit([["", " "]])
 
 
 @pytest.mark.parametrize(
