@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import filterfalse
 from typing import Any, Literal
+from unicodedata import is_normalized
 
 import numpy as np
 
@@ -108,7 +109,8 @@ class TextStream:
 
         The threads of gensim read such a file themselves; any other source is read
         by this process. A file with a byte order mark, or with white space other than
-        that of ASCII, is not plain: gensim would not train words next to it.
+        that of ASCII, is not plain: gensim would not train words next to it. Nor is one
+        in another form than NFC, in which words are looked up.
         """
         if self.tokenizer != "spaces" or self._is_function() or self.column:
             return None
@@ -116,7 +118,7 @@ class TextStream:
         if len(files) != 1 or detect_compression(files[0])[0] is not None:
             return None
         with open(files[0], encoding="utf-8", errors="replace") as file:
-            is_plain = not any(map(_OTHER_SPACE.search, filterfalse(str.isascii, file)))
+            is_plain = all(map(_is_plain, filterfalse(str.isascii, file)))
         return str(files[0]) if is_plain else None
 
     def _open_source(self, column=None, keep=()):
@@ -152,3 +154,7 @@ class TextStream:
 
     def __repr__(self):
         return f"TextStream({self.source!r:.60})"
+
+
+def _is_plain(line):
+    return _OTHER_SPACE.search(line) is None and is_normalized("NFC", line)

@@ -43,8 +43,8 @@ def test_a_tokenizer_of_a_stream_counts(pipe, tmp_path):
     assert not np.array_equal(result, pipe.transform(["tea-milk rain", "milk"]))
 
 
-@pytest.mark.parametrize("text", ["\ufeffa b", "a\u00a0b", "a b\té c\r\n"])
-def test_gensim_reads_files_whose_spaces_are_ascii(text, tmp_path):
+@pytest.mark.parametrize("text", ["\ufeffa", "a\u00a0b", "e\u0301", "a b\té c\r\n"])
+def test_gensim_reads_files_in_nfc_whose_spaces_are_ascii(text, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text(text, encoding="utf-8")
     path = str(file) if "é" in text else None
