@@ -72,22 +72,21 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     >>> make_embedding(vectors, oov="mean")
     PretrainedEmbedding(oov='mean', vectors=WordVectors(...))
     """
-    name = _class_name(model)
+    name = _class_name(model, options.get("revision"))
     if name == "StaticSubwordEmbedding":
         options = {"output": "mean", **options}
     return _CLASSES[name](model, **options)
 
 
-def _class_name(model):
+def _class_name(model, revision):
     if isinstance(model, str | os.PathLike):
-        path = os.path.expanduser(os.fspath(model))
-        return _class_of_path(path)
+        return _class_of_path(os.path.expanduser(os.fspath(model)), revision)
     if isinstance(model, WordVectors) or hasattr(model, "key_to_index"):
         return "PretrainedEmbedding"
     return "TransformerEmbedding"
 
 
-def _class_of_path(path):
+def _class_of_path(path, revision):
     if os.path.isdir(path):
         name = source_of_folder(path)
         if name is None:
@@ -100,11 +99,7 @@ def _class_of_path(path):
         return name
     if os.path.isfile(path) or looks_like_path(path) or path.startswith(_GENSIM):
         return "PretrainedEmbedding"  # raises, if it is missing
-    return _class_on_hub(path)
-
-
-def _class_on_hub(name):
     # Without a table to read, the type in config.json decides.
-    expected = "modules.json or config.json"
-    folder = download(name, expected, allow_patterns=_DECIDING)
+    options = {"revision": revision, "allow_patterns": _DECIDING}
+    folder = download(path, "modules.json or config.json", **options)
     return source_of_folder(folder) or "TransformerEmbedding"

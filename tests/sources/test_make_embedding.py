@@ -70,17 +70,16 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
     asked = []
 
     def download(name, allow_patterns, revision):
-        asked.append((name, allow_patterns))
+        asked.append((revision, allow_patterns))
         if name == "somebody/missing":
             raise OSError("no network")
         return places[name.partition("/")[2]][0]
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     for name in ("bert", "model2vec", "StaticEmbedding"):
-        assert type(make_embedding(f"somebody/{name}")) is places[name][1]
-    assert {file for _, files in asked for file in files} == {
-        *("modules.json", "config.json")
-    }
+        source = make_embedding(f"somebody/{name}", revision="v2")
+        assert type(source) is places[name][1]
+    assert asked == [("v2", ["modules.json", "config.json"])] * 3
     with pytest.raises(FileNotFoundError, match="could not be downloaded .*no network"):
         make_embedding("somebody/missing")
     assert isinstance(make_embedding("glove-wiki-gigaword-50"), PretrainedEmbedding)
