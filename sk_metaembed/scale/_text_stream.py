@@ -108,9 +108,8 @@ class TextStream:
         """Path of the plain file of tokens, None for any other source.
 
         The threads of gensim read such a file themselves; any other source is read
-        by this process. A file with a byte order mark, or with white space other than
-        that of ASCII, is not plain: gensim would not train words next to it. Nor is one
-        in another form than NFC, in which words are looked up.
+        by this process. A plain file is in NFC, as words are looked up, and has neither
+        a byte order mark nor white space beyond ASCII, at which gensim does not split.
         """
         if self.tokenizer != "spaces" or self._is_function() or self.column:
             return None
