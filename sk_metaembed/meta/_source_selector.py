@@ -318,23 +318,17 @@ class SourceSelector(
             Names of the dimensions of the selected blocks.
         """
         check_is_fitted(self)
+        dims = self.dims_in_.items()
         if input_features is None:
-            names = [
-                f"{b}__{i}" for b, dim in self.dims_in_.items() for i in range(dim)
-            ]
-        else:
-            names = list(input_features)
-        width = sum(self.dims_in_.values())
-        if len(names) != width:
+            input_features = [f"{block}__{i}" for block, n in dims for i in range(n)]
+        names = np.array(input_features, dtype=object)
+        mask = np.hstack([[block in self.blocks_] * dim for block, dim in dims])
+        if len(names) != len(mask):
             raise ValueError(
                 f"input_features should have length equal to the "
-                f"number of dimensions, {width}; got {len(names)}."
+                f"number of dimensions, {len(mask)}; got {len(names)}."
             )
-        mask = np.repeat(
-            [block in self.blocks_ for block in self.dims_in_],
-            list(self.dims_in_.values()),
-        )
-        return np.array(names, dtype=object)[mask]
+        return names[mask]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -11,13 +11,7 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-)
+from sklearn import model_selection as sk
 from sklearn.utils import check_random_state
 
 _FOLDS = 5
@@ -78,7 +72,7 @@ def make_folds(cv, target, groups, copies, random_state):
 
 def given_pairs(cv, y, groups):
     """Return (train, test) of a splitter or an iterable, each row in one test part."""
-    splitter = check_cv(cv)
+    splitter = sk.check_cv(cv)
     pairs = list(splitter.split(np.zeros(len(y)), y, groups))
     held_out = np.concatenate([test for _, test in pairs]).astype(int)
     counts = np.bincount(held_out, minlength=len(y))
@@ -143,9 +137,9 @@ def _fold_of_row(n_folds, labels, n_rows, groups, rng):
     if n_folds < 2:
         return fold_of_row
     if groups is None:
-        kind = KFold if labels is None else StratifiedKFold
+        kind = sk.KFold if labels is None else sk.StratifiedKFold
     else:
-        kind = GroupKFold if labels is None else StratifiedGroupKFold
+        kind = sk.GroupKFold if labels is None else sk.StratifiedGroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=rng)
     with warnings.catch_warnings():
         # Classes with fewer rows than folds are as intended.

@@ -72,14 +72,11 @@ def fit_members(members, rows, target, folds, sample_weight, n_jobs):
     sample_weight : ndarray of shape (n_rows,) or None
     n_jobs : int or None
     """
+    common = target, folds, sample_weight
     with one_blas_thread():
         return Parallel(n_jobs=n_jobs)(
             delayed(fit_member)(
-                estimator,
-                {form: rows.read(name, form) for form in forms},
-                target,
-                folds,
-                sample_weight,
+                estimator, {form: rows.read(name, form) for form in forms}, *common
             )
             for name, estimator, forms in members
         )

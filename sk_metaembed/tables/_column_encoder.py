@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._core._messages import short_repr
+from ._cells import as_texts
 from ._column_kinds import (
     ColumnKind,
     as_noun,
@@ -17,6 +18,7 @@ from ._column_kinds import (
     unread_cells,
 )
 from ._numbers import first_with_decimal, parse_numbers
+from ._numbers_input import as_float32, offset
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
@@ -26,12 +28,6 @@ _N_EXAMPLES = 3
 _SAMPLE = (
     2000  # distinct numbers that are searched for one that can be read in two ways
 )
-
-# Numbers so far from 0, relative to their range, have four digits or fewer in float32.
-_FAR = 1000
-
-# Sums of columns remain in the range of float32.
-_LARGEST = 1e30
 
 
 class Column(NamedTuple):
@@ -114,7 +110,7 @@ class ColumnEncoder(BaseEstimator):
         floats, texts = read_floats(cells, kind), read_texts(cells, kind)
         self.ambiguous_ = ""
         self.ambiguous_ = self._check_decimals(cells)
-        self.offset_ = _offset(floats) if kind.number_format is not None else 0.0
+        self.offset_ = offset(floats) if kind.number_format is not None else 0.0
         parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
             self.strings_ = clone(self.strings)
@@ -124,7 +120,7 @@ class ColumnEncoder(BaseEstimator):
         if self.sources is not None and is_string and not (is_listed or is_known):
             self.sources_ = clone(self.sources)
             parts.append(self.sources_.fit_transform(texts.tolist()))
-        return _as_float32(parts)
+        return as_float32(np.hstack(parts))
 
     def transform(self, cells):
         """Return the features of cells, float32."""
@@ -135,7 +131,7 @@ class ColumnEncoder(BaseEstimator):
             parts.append(self.strings_.transform(texts))
         if self.sources_ is not None:
             parts.append(self.sources_.transform(texts.tolist()))
-        return _as_float32(parts)
+        return as_float32(np.hstack(parts))
 
     def read_floats(self, cells):
         """Return the numbers of cells, with a warning if some are of another kind."""
@@ -147,16 +143,15 @@ class ColumnEncoder(BaseEstimator):
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
         self._check_decimals(cells)
+        self._check_codes(cells)
         floats = read_floats(cells, self.kind_)
         unread = unread_cells(cells, floats, self.kind_)
         if unread.any():
             distinct = list(dict.fromkeys(cells[unread].tolist()))[:_N_EXAMPLES]
-            warnings.warn(
-                f"column {self.name!r} was {as_noun(self.kind_)} in fit; "
-                f"{np.count_nonzero(unread):,} of {len(cells):,} values are not, and "
-                f"count as missing: {', '.join(map(short_repr, distinct))}.",
-                UserWarning,
-                stacklevel=2,
+            self._warn(
+                f"was {as_noun(self.kind_)} in fit; {np.count_nonzero(unread):,} of "
+                f"{len(cells):,} values are not, and count as missing: "
+                f"{', '.join(map(short_repr, distinct))}."
             )
         return floats
 
@@ -172,14 +167,28 @@ class ColumnEncoder(BaseEstimator):
         either = first_with_decimal(texts[:_SAMPLE], "?") or self.ambiguous_
         if against and either:
             number = parse_numbers([either], number_format)[0]
-            warnings.warn(
-                f"column {self.name!r} has {against!r}, but {mark!r} is taken as its "
-                f"decimal separator, so that {either!r} is read as {number:g}. Write "
-                "all of its numbers in one way.",
-                UserWarning,
-                stacklevel=2,
+            self._warn(
+                f"has {against!r}, but {mark!r} is taken as its decimal separator, so "
+                f"that {either!r} is read as {number:g}. Write all of its numbers in "
+                "one way."
             )
         return either
+
+    def _check_codes(self, cells):
+        """Warn of numbers in a column of digits with zeros in front, such as "007"."""
+        if cells.dtype.kind != "f" or self.strings_ is None:
+            return
+        values = self.strings_.values_
+        code = next((v for v in values if v[:1] == "0" and v[1:].isdecimal()), "")
+        number = next((n for n in as_texts(cells) if n and len(n) < len(code)), None)
+        if number is not None:
+            self._warn(
+                f"had {code!r} in fit, but has the number {number}. Read it as str, as "
+                "in fit: zeros in front are part of its values."
+            )
+
+    def _warn(self, message):
+        warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)
 
     def feature_names(self, target_names):
         """Return the names of the features."""
@@ -197,33 +206,11 @@ class ColumnEncoder(BaseEstimator):
         if float_names(kind):
             encodings.append("numbers" if kind.numbers else kind.kind)
         if self.strings_ is not None:
-            is_listed = self.strings_.one_hot
-            encodings.append("indicators" if is_listed else "ngrams")
+            encodings.append("indicators" if self.strings_.one_hot else "ngrams")
             if self.strings_.coef_ is not None:
                 encodings.append("predictions")
         if self.sources_ is not None:
             encodings.append("sources")
-        return Column(
-            self.name,
-            kind.kind,
-            tuple(encodings),
-            n_features,
-            kind.n_distinct,
-            kind.n_missing,
-            None if self.strings_ is None else self.strings_.r2_,
-        )
-
-
-def _offset(floats):
-    """Return the median of numbers that float32 would not tell apart, 0 otherwise."""
-    known = np.unique(floats[np.isfinite(floats)])
-    largest = np.abs(known).max(initial=0.0)
-    if not 0 < largest < _LARGEST or largest <= _FAR * np.ptp(known):
-        return 0.0
-    is_merged = np.diff(known.astype(np.float32)) == 0
-    return known[len(known) // 2] if is_merged.any() else 0.0
-
-
-def _as_float32(parts):
-    """Return arrays side by side; huge numbers are clipped."""
-    return np.clip(np.hstack(parts), -_LARGEST, _LARGEST).astype(np.float32)
+        r2 = None if self.strings_ is None else self.strings_.r2_
+        counts = n_features, kind.n_distinct, kind.n_missing
+        return Column(self.name, kind.kind, tuple(encodings), *counts, r2)

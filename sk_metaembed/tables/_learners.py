@@ -117,27 +117,28 @@ class Trees(BaseEstimator):
         from sklearn.ensemble import ExtraTreesRegressor
 
         self.kind_, self.is_exclusive_ = target.kind, target.has_column_per_class
-        is_number = target.kind == "numbers"
         self.forest_ = ExtraTreesRegressor(
             _TREES,
             min_samples_leaf=2,  # as accurate as 1, and half as large
             bootstrap=True,
             oob_score=_no_score,
             max_samples=min(len(X), _MOST_ROWS),
-            max_features=0.5 if is_number else "sqrt",
+            max_features=0.5 if self.kind_ == "numbers" else "sqrt",
             random_state=self.random_state,
         )
-        columns, self.center_, self.scale_ = target.columns, target.center, 1.0
-        if is_number:  # splits should not depend on the units of several columns
-            spread = columns.std(axis=0)
-            self.scale_ = np.where(spread > 0, spread, 1.0)
-            columns = columns / self.scale_
+        # Splits should not depend on the units of several columns.
+        self.center_, self.scale_ = target.center, target.scale
+        columns = target.columns / target.scale
         columns = columns[:, 0] if columns.shape[1] == 1 else columns
         with warnings.catch_warnings():
             # Rows that all trees have drawn are not held out.
             warnings.filterwarnings("ignore", "Some inputs do not have OOB")
             self.forest_.fit(X, columns, sample_weight)
         held_out = self.forest_.oob_prediction_.reshape(len(X), -1)
+        if not held_out.any(axis=1).all():  # 0 is the mean, or that there are none
+            samples = self.forest_.estimators_samples_
+            is_drawn = [np.bincount(rows, minlength=len(X)) > 0 for rows in samples]
+            held_out[np.all(is_drawn, axis=0)] = np.nan
         # Files need neither the predictions of the rows nor a function.
         del self.forest_.oob_prediction_
         self.forest_.oob_score = False

@@ -48,10 +48,7 @@ def sample_values(values, size):
 def are_identifiers(sample):
     """Return whether values are digits of one length, some with leading zeros."""
     digits = [text.isdecimal() and not is_missing(text) for text in sample.texts]
-    lengths = Counter()
-    for text, n in zip(sample.texts, sample.counts, strict=True):
-        lengths[len(text)] += n
-    length, _ = lengths.most_common(1)[0]
+    length = np.bincount([len(text) for text in sample.texts], sample.counts).argmax()
     alike = [d and len(t) == length for d, t in zip(digits, sample.texts, strict=True)]
     zeros = [a and t[0] == "0" for a, t in zip(alike, sample.texts, strict=True)]
     return length > 1 and sample.share(alike) >= 0.7 and sample.share(zeros) >= 0.01

@@ -31,7 +31,7 @@ from .._core._one_blas_thread import one_blas_thread
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
 from ..meta._api import predicted, probabilities, read_classes, read_numbers
-from ._numbers_input import NumbersInputMixin
+from ._numbers_input import NumbersInputMixin, as_float32, offset
 
 _LEARNERS = ("boosting", "trees", "linear")
 # Boosting waits for all threads after each of thousands of short loops: on a machine
@@ -85,7 +85,7 @@ class _TableModel(
         """
         from ..meta._stacked_folds import make_folds
 
-        table: NDArray[np.float32] = self._numbers(X, np.float32, reset=True)
+        table = self._rows(X, reset=True)
         weights, group_of = sample_weight, check_groups(groups, len(table))
         if weights is not None:
             weights = check_sample_weight(weights, table)
@@ -104,6 +104,16 @@ class _TableModel(
             learned = dict(zip(tasks, results, strict=True))
             self._weight(learned, target, weights, scored)
         return self
+
+    def _rows(self, X, *, reset=False):
+        """Return X as float32, less the medians where float32 merges numbers."""
+        X = self._numbers(X, [np.float32, np.float64], reset=reset)
+        is_single = X.dtype == np.float32
+        if reset:
+            self._offsets = np.array([0.0 if is_single else offset(x) for x in X.T])
+        if is_single and not self._offsets.any():
+            return X
+        return as_float32(X - self._offsets)
 
     def _with_class_weights(self, target, sample_weight):
         class_weight = getattr(self, "class_weight", None)
@@ -194,7 +204,7 @@ class _TableModel(
         from ._learners import decide
 
         check_is_fitted(self)
-        X = self._numbers(X, np.float32)
+        X = self._rows(X)
         total = np.zeros((len(X), self._target.columns.shape[1]))
         if not len(X):
             return total
@@ -271,7 +281,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
     where :math:`w^0` are equal weights, of which each keeps a tenth. Boosting and
     further classifiers are fitted on the training part of each of five folds (three
     for 1,500 rows or more), and their mean predicts; a tree predicts the rows that it
-    has not drawn; the linear model is fitted once more on all rows.
+    has not drawn; the linear model is fitted once more on all rows. The columns are
+    float32: the median is subtracted from numbers that it could not tell apart.
 
     Examples
     --------

@@ -383,10 +383,8 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         if reset:
             is_frame = len(getattr(X, "shape", ())) == 2
             self._is_table = is_frame or len(columns) != 1
-            if names is None and self._is_table:
-                names = [f"x{j}" for j in range(len(columns))]
-            elif names is None:
-                names = [""]
+            if names is None:
+                names = [f"x{j}" * self._is_table for j in range(len(columns))]
             check_names(names)
             self._column_names = tuple(names)
             self.n_features_in_ = len(names)

@@ -77,20 +77,6 @@ def test_missing_texts_and_two_rows_per_class():
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
-@pytest.mark.usefixtures("usual_trees")
-def test_learners_of_a_table_pipeline_have_weights_by_their_loss():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
-    value = frame.a * frame.b + rng.normal(scale=0.1, size=400)
-    classifier = make_table_pipeline(random_state=0).fit(frame, value > 0)
-    regressor = make_table_pipeline("regressor", random_state=0).fit(frame, value)
-    for model in (classifier, regressor):
-        weights = model[-1].weights_
-        assert weights["linear"] <= weights["boosting"]
-    assert classifier.score(frame, value > 0) > 0.9
-    assert regressor.score(frame, value) > 0.9
-
-
 def test_other_estimators_receive_what_they_accept():
     frame, y = dated()
     frame.loc[5, "size"] = None

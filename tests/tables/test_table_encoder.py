@@ -124,6 +124,9 @@ def test_cells_of_another_kind_than_in_fit_are_named():
     ]:
         with pytest.warns(UserWarning, match=message):
             transform(**changes)
+    codes = TableEncoder().fit(pd.DataFrame({"code": ["007", "013", "120"] * 9}))
+    with pytest.warns(UserWarning, match="'code' had '007' in fit, but .* number 7. "):
+        codes.transform(pd.DataFrame({"code": [120, 7]}))
     shares = TableEncoder().fit(pd.DataFrame({"share": ["12%", "0.25", "3%"] * 9}))
     assert shares.transform(pd.DataFrame({"share": [0.25]}))[0, 0] == 25
     with pytest.raises(TypeError, match="'size' had numbers in fit, but has dates, su"):

@@ -14,8 +14,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from sk_metaembed import TableClassifier, TableEncoder, TableRegressor
+from sk_metaembed.meta._api import read_numbers
 from sk_metaembed.tables import _table_model
-from sk_metaembed.tables._learners import decide
+from sk_metaembed.tables._learners import decide, fit_trees
 
 LEARNERS = ["boosting", "trees", "linear"]
 
@@ -178,6 +179,27 @@ def test_weights_of_classes_and_rows(fitted):
     )
     with pytest.raises(ValueError, match="class_weight must be 0 or more, got {'yes'"):
         always.set_params(class_weight={"yes": -1, "no": 1}).fit(X, y)
+
+
+def test_a_row_that_all_trees_have_drawn_is_not_held_out():
+    """scikit-learn predicts it as 0, and draws rows by their weights from 1.8 on."""
+    X, value = rows(60)
+    weights = np.where(np.arange(60), 1.0, 1e4)
+    target = read_numbers(np.abs(value) + 5, 60, weights)
+    found = fit_trees(X, target, weights, 0)
+    assert found.is_held_out[1:].all()
+    assert not found.is_held_out[0] or found.decisions[0, 0] != 0
+
+
+@pytest.mark.parametrize("first", [1.7e9, 0.0, np.nan])
+def test_numbers_that_float32_cannot_tell_apart(first):
+    seconds = np.append(first, 1.7e9 + np.arange(1.0, 60))[:, None]
+    model = TableRegressor(["boosting"], random_state=0).fit(seconds, np.arange(60))
+    assert model.scores_["sum"] > 0.8
+    masked = np.ma.masked_invalid(seconds)
+    np.testing.assert_array_equal(model.predict(masked), model.predict(seconds))
+    encoded = TableEncoder().fit_transform(seconds)
+    assert len(np.unique(encoded[1:])) == 59
 
 
 def test_groups_are_in_one_fold():
