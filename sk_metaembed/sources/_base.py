@@ -99,7 +99,7 @@ def top_directions(values, mean, n_directions):
     dim = values.shape[1]
     scatter = np.zeros((dim, dim))
     for rows in chunks(len(values)):
-        centered = values[rows].astype(np.float32, copy=False) - mean
+        centered = values[rows].astype(np.float64) - mean
         scatter += centered.T @ centered
     variances, vectors = np.linalg.eigh(scatter)
     rank = np.count_nonzero(variances > _LEAST_VARIANCE * variances[-1])

@@ -45,8 +45,9 @@ def test_all_but_the_top_agrees_with_pca(n, dim, removed):
     pca = PCA(removed, svd_solver="full").fit(values)
     expected = values - pca.mean_
     expected = expected - expected @ pca.components_.T @ pca.components_
-    changed = preprocessed("all-but-the-top", values.astype(np.float32))
-    np.testing.assert_allclose(changed, expected, atol=1e-3)
+    for unit in (1, 1e25, 1e-25):  # of numbers whose squares float32 has not
+        changed = preprocessed("all-but-the-top", (unit * values).astype(np.float32))
+        np.testing.assert_allclose(changed / unit, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
