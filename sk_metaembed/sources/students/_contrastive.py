@@ -15,7 +15,6 @@ from ..._core._typing import RandomState, StrPath
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
-from ..contextual._sentences import equal_sequences
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
@@ -240,7 +239,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
 
         limit = min(self.max_length, frozen.max_length_ or self.max_length)
         pieces = SentencePieces(frozen, tokens, limit, truncate=True)
-        rows = _without_copies(tokens, labels, pieces.known["sequence"])
+        groups, _ = frozen._find_sentences(tokens)
+        rows = _without_copies(groups, labels, pieces.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(
                 "texts of at least 2 classes must have pieces, "
@@ -291,12 +291,14 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         return tags
 
 
-def _without_copies(tokens, labels, known):
-    """Return the first row of each text and label, (n_rows,), of the known ones."""
-    text_of = np.arange(len(tokens))
-    for group in equal_sequences(tokens):
-        text_of[group] = group[0]
+def _without_copies(groups, labels, known):
+    """Return the first known row of each text and label, (n_rows,).
+
+    `groups` are the rows of each text.
+    """
     first = {}
-    for row in np.flatnonzero(known):
-        first.setdefault((text_of[row], labels[row]), row)
+    for rows in groups:
+        for row in rows:
+            if known[row]:
+                first.setdefault((rows[0], labels[row]), row)
     return np.sort(np.fromiter(first.values(), dtype=np.int64))

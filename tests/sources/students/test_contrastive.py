@@ -116,6 +116,11 @@ def test_copies_count_once():
     expected = source(n_steps=3).fit(X, Y).losses_
     copies = source(n_steps=3).fit([*X, *X[:3]], [*Y, *Y[:3]]).losses_
     np.testing.assert_allclose(copies, expected, rtol=1e-4)
+    same_tokens = sk_metaembed.Tokenizer(token_pattern="a|i").transform(
+        X
+    )  # of other texts
+    losses = source(n_steps=3).fit(same_tokens, Y).losses_
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
 
 
 def test_training_separates_the_classes(trained):
