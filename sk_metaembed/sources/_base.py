@@ -29,6 +29,7 @@ from ..sequences._api import (
 
 Preprocess: TypeAlias = Literal["unit", "center", "unit-center-unit", "all-but-the-top"]
 _LEAST_VARIANCE = 1e-6  # relative; float32 has noise of 1e-7
+_warned: set[tuple] = set()  # keys of warnings that were issued in this process
 FREQUENT = 100_000  # number of rows that statistics are learned from
 
 
@@ -342,6 +343,13 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
                 f"but {self.dims_} in fit. A source must return the same blocks for "
                 "any input."
             )
+
+
+def is_first(key):
+    """Return whether this is the first call with a key in this process."""
+    first = key not in _warned
+    _warned.add(key)
+    return first
 
 
 def used_types(tokens):

@@ -65,6 +65,11 @@ class StaticSubwordEmbedding(BaseEmbedding):
     ImportError
         If tokenizers is not installed.
 
+    Warns
+    -----
+    UserWarning
+        Once per process, if texts are longer than `max_length`.
+
     See Also
     --------
     PretrainedEmbedding : Vectors of whole words.

@@ -6,6 +6,8 @@ its fingerprint. Its table is never copied into a pickle.
 If the tokenizer splits a word alike in every text, each distinct word is split once.
 """
 
+import math
+import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from ..._core._arrays import read_only
 from ..._io._handle import Handle, file_states
 from ..._kernels._compiled import use_compiled
 from ..._kernels._row_sums import sum_rows
+from .._base import is_first
 from .._fingerprint import file_digest, fingerprint_of
 from ._model_files import find_files, find_model, read_tensors
 from ._piece_tokenizer import PieceTokenizer
@@ -143,7 +146,8 @@ class StaticModel(Handle, keep=2):
     def embed_texts(self, texts, max_length):
         """Return the vectors of texts as the model's library encodes them.
 
-        `max_length` is a number of pieces, None for all, or "model" for its own.
+        `max_length` is a number of pieces, None for all, or "model" for its own. Warns
+        of longer texts, once per process.
         """
         files, tokenizer = self._paths, self.tokenizer
         is_model2vec = files.library == "model2vec"
@@ -155,16 +159,28 @@ class StaticModel(Handle, keep=2):
         n_characters = None
         if limit is not None and is_model2vec:
             n_characters = limit * tokenizer.median_length
+        n_cut = 0
 
         def read(texts):
+            nonlocal n_cut
             if files.prefix:
                 texts = [files.prefix + text for text in texts]
             pieces = tokenizer.pieces([text[:n_characters] for text in texts])
             if limit is not None:
+                sizes = np.array([len(text) for text in texts])
+                is_cut = sizes > (n_characters or math.inf)
+                n_cut += np.count_nonzero(is_cut | (np.diff(pieces.offsets) > limit))
                 pieces = pieces.cut(limit, from_left=from_left)
             return self._without_unknown(pieces) if is_model2vec else pieces
 
         values, known = self._in_chunks(texts, read)
+        if n_cut and is_first((self.fingerprint, limit)):
+            warnings.warn(
+                f"StaticSubwordEmbedding: {n_cut} of {len(texts)} texts are longer "
+                f"than {limit} pieces and cut, as by {files.library}. Use "
+                "max_length=None to read whole texts.",
+                stacklevel=2,
+            )
         if files.normalize:
             norms = np.linalg.norm(values.astype(np.float64), axis=1)
             values /= np.maximum(norms, 1e-32)[:, None]

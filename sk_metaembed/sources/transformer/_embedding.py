@@ -16,7 +16,7 @@ from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
-from .._base import Preprocess
+from .._base import Preprocess, is_first
 from .._fingerprint import fingerprint_of
 from ..cache._sentence_blocks import sentence_blocks
 from ..contextual._base import ContextualEmbedding
@@ -35,7 +35,6 @@ _OUTPUTS = ("auto", "sentence", "words", "cls", "mean")
 # A slice that is computed and stored at once has at least so many tokens, however small
 # `batch_tokens` is: each costs a call of the tokenizer and a transaction of the cache.
 _LEAST_SLICE_TOKENS = 8192
-_warned: set[tuple] = set()  # keys of warnings that were issued in this process
 
 
 class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
@@ -485,7 +484,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         n_long, n_pieces = self._count_long(groups, sentences)
         if not n_long:
             return
-        if self.truncate is None and not _is_first((self.fingerprint_, "long")):
+        if self.truncate is None and not is_first((self.fingerprint_, "long")):
             return
         result = "and the words there are not known"
         if self.output_ == "sentence":
@@ -510,7 +509,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         default = modules.prompts.get(modules.default_prompt)
         if reason is None and default and not self.prompt_:
             reason = f"the prompt {default!r}"
-        if reason is None or not _is_first((model.fingerprint, self.output_)):
+        if reason is None or not is_first((model.fingerprint, self.output_)):
             return
         warnings.warn(
             f"TransformerEmbedding: output={self.output_!r}, but the files of this "
@@ -518,13 +517,6 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             "that its authors trained.",
             stacklevel=2,
         )
-
-
-def _is_first(key):
-    """Return whether this is the first call with a key in this process."""
-    first = key not in _warned
-    _warned.add(key)
-    return first
 
 
 def _resolve_layers(layers, n_states, static):

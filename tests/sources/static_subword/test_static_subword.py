@@ -67,6 +67,7 @@ def quantized(n_pieces, dtype, seed=0):
         ("float32", 5, False),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* pieces and cut")
 def test_model2vec(use_compiled, tmp_path, dtype, limit, compiled):
     model2vec = pytest.importorskip("model2vec")
     use_compiled(compiled)
@@ -97,6 +98,7 @@ def test_other_tokenizers(use_compiled, tmp_path, make, compiled):
     np.testing.assert_allclose(result, own.encode(ENCODABLE), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.* pieces and cut")
 @pytest.mark.parametrize("normalize", [True, False])
 def test_sentence_transformers(tmp_path, normalize):
     # What its EmbeddingBag and F.normalize compute, without importing torch.
@@ -212,6 +214,15 @@ def test_texts_lists_and_missing_rows():
     np.testing.assert_allclose(lists[0], block.values[0], rtol=1e-6)
     whole = Tokenizer(token_pattern=r"[^ ]+").transform(["Film, queens"])
     assert np.array_equal(source.transform(whole).blocks[0].values[0], block.values[0])
+
+
+def test_texts_that_are_cut_are_counted_in_a_warning(tmp_path):
+    tiny_static.save(tmp_path, config={"max_length": 9})
+    source = StaticSubwordEmbedding(tmp_path, output="mean").fit(["film"])
+    long = ["film " * 10, "x" * 500]  # of pieces, of characters
+    with pytest.warns(UserWarning, match="2 of 3 texts are longer than 9 pieces and"):
+        source.transform([*long, "film"])
+    source.transform(long)  # warns once
 
 
 def test_whole_texts_are_not_split_into_tokens(monkeypatch):
