@@ -22,18 +22,10 @@ from sk_metaembed import (
 )
 from sk_metaembed.dynamic.nets._network import joined
 
+from . import test_estimators
 from .conftest import make_embedded
 
-SMALL = {
-    "projection_dim": 8,
-    "encoder_dim": 6,
-    "hidden_dims": (),
-    "lr": 0.02,
-    "batch_size": 16,
-    "max_epochs": 3,
-    "early_stopping": True,
-    "random_state": 0,
-}
+SMALL = test_estimators.SMALL | {"max_epochs": 3}
 N = 40
 
 

@@ -9,17 +9,10 @@ from sk_metaembed import Block, DynamicMetaTagger, EmbeddedSequences, TokenSeque
 from sk_metaembed.dynamic.nets import _crf
 from sk_metaembed.metrics import span_f1_score
 
-SMALL = {
-    "projection_dim": 8,
-    "encoder_dim": 6,
-    "embedding_dropout": 0.1,
-    "head_dropout": 0.1,
-    "lr": 0.03,
-    "batch_size": 16,
-    "max_epochs": 8,
-    "early_stopping": True,
-    "random_state": 0,
-}
+from . import test_estimators
+
+DROPOUT = {"embedding_dropout": 0.1, "head_dropout": 0.1}
+SMALL = test_estimators.SMALL | DROPOUT | {"lr": 0.03}
 LEARNING = SMALL | {"max_epochs": 27, "early_stopping": False, "lr": 0.1}
 
 

@@ -25,16 +25,9 @@ from sk_metaembed import TrainableTransformer as Tuned
 from .. import tiny_bert, tiny_encoder
 from ..rounding import assert_close
 from ..sources.transformer.test_families import FAMILIES, network
+from .test_estimators import SMALL
 
-OPTIONS = {
-    "encoder": "mean",
-    "projection_dim": 8,
-    "hidden_dims": (),
-    "lr": 0.02,
-    "batch_size": 16,
-    "max_epochs": 2,
-    "random_state": 0,
-}
+OPTIONS = SMALL | {"encoder": "mean", "max_epochs": 2, "early_stopping": False}
 NOTHING = "\u200b"  # a word that the tokenizer has no piece for
 LONG = "good film kings the warm plot was very bad and dull"
 
