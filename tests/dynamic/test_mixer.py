@@ -111,18 +111,15 @@ def test_standardized_sources_equal_those_of_a_standard_scaler(levels):
     mixer.standards = None
     for one, other in zip(standardized, mixer.project(batch_of(by_hand)), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-4)
-    model = classifier().fit(embedded, y)
-    scaled = embedded.with_blocks(
-        [
-            Block(b.name, b.values * 50 * b.known[:, None], b.level, b.known)
-            for b in embedded.blocks
-        ]
-    )
-    np.testing.assert_allclose(
-        classifier().fit(scaled, y).predict_proba(scaled),
-        model.predict_proba(embedded),
-        atol=1e-3,
-    )
+    probabilities = []
+    for exponent in (0, 9):  # dimensions have units of their own
+        units = [np.geomspace(10.0**-exponent, 1e6, b.dim) for b in embedded.blocks]
+        pairs = zip(embedded.blocks, units, strict=True)
+        blocks = [Block(b.name, b.values * u, b.level, b.known) for b, u in pairs]
+        X = embedded.with_blocks(blocks)
+        model = classifier(train_options={"weight_decay": 0.0}).fit(X, y)
+        probabilities.append(model.predict_proba(X))
+    np.testing.assert_allclose(*probabilities, atol=1e-3)
 
 
 def test_statistics_are_those_of_the_training_rows_only():

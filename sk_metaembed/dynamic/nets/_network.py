@@ -161,8 +161,8 @@ class Standardization(nn.Module):
         self.register_buffer("factor", torch.ones(dim))
 
     def set(self, mean, std):
-        """Set both from arrays; dimensions that do not vary are only centered."""
-        constant = std <= 1e-6 * max(float(std.max(initial=0.0)), 1e-30)
+        """Set both from arrays; dimensions that vary by rounding are only centered."""
+        constant = std <= (1e-6 * abs(mean)).clip(1e-30)
         std = std.copy()
         std[constant] = 1.0
         self.mean.copy_(torch.from_numpy(mean))
