@@ -19,8 +19,9 @@ from ..meta import ConcatMetaEmbedding
 from ..meta._api import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
 
-# Maximum difference between an affine model and its linearization, relative to values.
-_TOLERANCE = 1e-4
+# Maximum difference between an affine model and its linearization, relative to the
+# differences of values, and what float32 rounds, relative to the values.
+_TOLERANCE, _ROUNDING = 1e-4, 1e-6
 _N_PROBES = 16  # random points at which this is checked
 _POINTS_AT_ONCE = 1024
 
@@ -181,8 +182,10 @@ def linearize(function, reference, rows):
     probes = reference + scale * rng.normal(size=(_N_PROBES, dim))
     points = np.concatenate([rows, probes])
     values = function(points)
-    errors = np.abs(values - base - (points - reference) @ slopes)
-    is_affine = errors.max() <= _TOLERANCE * np.abs(values).max()
+    effects = values - base
+    errors = np.abs(effects - (points - reference) @ slopes)
+    allowed = _TOLERANCE * np.abs(effects).max() + _ROUNDING * np.abs(values).max()
+    is_affine = errors.max() <= allowed
     return (base, slopes) if is_affine and np.isfinite(values).all() else None
 
 
