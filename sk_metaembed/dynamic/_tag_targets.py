@@ -94,7 +94,9 @@ def allowed_tags(classes, scheme):
 
 
 def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
-    """Return the F1 of spans, each with the weight of its first token; 0 without spans.
+    """Return the F1 of spans, each with the weight of its first token.
+
+    None if there are no true spans of positive weight, for which it is not defined.
 
     Parameters
     ----------
@@ -114,4 +116,4 @@ def weighted_span_f1(right, predicted, weights, lengths, classes, scheme):
         stops = offsets[marked.rows] + marked.stops
         spans.append(dict.fromkeys(zip(starts, stops, marked.labels, strict=True)))
     both = sum(weights[start] for start, _, _ in spans[0].keys() & spans[1].keys())
-    return float(2 * both / max(sum(sums), 1e-12))
+    return float(2 * both / sum(sums)) if sums[0] > 0 else None

@@ -86,7 +86,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         that is more, and 15 at least.
     early_stopping : bool, default=False
         Hold out a part of the sentences, monitor the F1 of its spans if there is a
-        `scheme`, otherwise its accuracy, and restore the weights of the best epoch.
+        `scheme`, otherwise or without spans its accuracy, and restore the weights of
+        the best epoch.
         False trains on all data for `max_epochs`, while the learning rate falls
         linearly to 0.
     validation_fraction : float, default=0.1

@@ -20,6 +20,7 @@ that no sum is zero. Each sentence is read from its own end, so no padding has t
 masked.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -405,11 +406,19 @@ def decode_batch(outputs, batch, tags):
 def score_tags(parts, classes, scheme):
     """Return span F1, or the accuracy of tags without scheme, from `decode_batch`.
 
-    Tokens have their weights, and a span has the weight of its first token.
+    Tokens have their weights, and a span has the weight of its first token. Warns if
+    there are no spans, and returns the accuracy.
     """
-    joined = map(np.concatenate, zip(*parts, strict=True))
-    right, predicted, weights, lengths = joined
+    right, predicted, weights, lengths = map(np.concatenate, zip(*parts, strict=True))
     weights = weights.astype(np.float64)
     if scheme is not None:
-        return weighted_span_f1(right, predicted, weights, lengths, classes, scheme)
+        f1 = weighted_span_f1(right, predicted, weights, lengths, classes, scheme)
+        if f1 is not None:
+            return f1
+        warnings.warn(
+            "The held-out sentences have no spans and thus no F1: early stopping "
+            "follows the accuracy of their tags, which soon stops to improve. Hold out "
+            "more sentences, or use early_stopping=False.",
+            stacklevel=2,
+        )
     return float((right == predicted) @ weights / max(weights.sum(), 1e-12))
