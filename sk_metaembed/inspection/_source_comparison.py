@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Names of the default scores.
-_LABELS = {
-    "roc_auc": "Area under the ROC curve",
-    "accuracy": "Accuracy",
-    "r2": "R²",
-}
+_LABELS = {"roc_auc": "Area under the ROC curve", "accuracy": "Accuracy", "r2": "R²"}
 _LEVEL = 0.95
 _LONGEST = 36  # characters of a label
 

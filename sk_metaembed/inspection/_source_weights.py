@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     Groups: TypeAlias = ArrayLike | Callable[[str], object] | None
 
 # Drawn below the bars and the numbers.
-_EVEN_SHARE = {
-    "label": "even share",
-    "color": "black",
-    "linestyle": "--",
-    "linewidth": 1,
-    "zorder": 0.5,
-}
+_EVEN_SHARE = {"color": "black", "linestyle": "--", "linewidth": 1, "zorder": 0.5}
 
 
 def _read_groups(groups, frame, n_sequences):
@@ -247,8 +241,8 @@ class SourceWeightsDisplay(BaseDisplay):
         largest = weights.max(initial=0.0)
         if np.allclose(weights[known].sum(axis=1), 1, atol=1e-3):
             largest = max(largest, 1 / n_sources)
-            handles.append(ax.axvline(1 / n_sources, **_EVEN_SHARE))
             names.append("even share")
+            handles.append(ax.axvline(1 / n_sources, label=names[-1], **_EVEN_SHARE))
         ax.set_xlim(0, 1.12 * largest if largest > 0 else 1)
         ax.set_xlabel("mean attention weight\nover words and dimensions")
         if self.group_label is not None:

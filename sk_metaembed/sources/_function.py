@@ -171,11 +171,8 @@ class FunctionEmbedding(BaseEmbedding):
                 "func returned no vector for any entry of the training data, so "
                 "the dimension is unknown. Set dim."
             )
-        n_rows = {
-            "type": tokens.n_types,
-            "token": tokens.n_tokens,
-            "sequence": len(tokens),
-        }[self.level]
+        sizes = {"type": tokens.n_types, "token": tokens.n_tokens}
+        n_rows = sizes.get(self.level, len(tokens))
         values = np.zeros((n_rows, self._dim), dtype=np.float32)
         known = np.zeros(n_rows, dtype=bool)
         for places, result in zip(groups, results, strict=True):
