@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from numbers import Integral
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from ..._core._targets import check_target, class_codes, warn_of_rare_classes
 from ..._core._typing import RandomState, StrPath
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
-from .._base import BaseEmbedding, Preprocess
+from .._base import BaseEmbedding, Preprocess, is_first
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
@@ -106,7 +107,8 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     Warns
     -----
     UserWarning
-        If the files of the encoder specify a pooling that is not trained.
+        If the files of the encoder specify a pooling that is not trained, and once per
+        process, if texts are longer than `max_length`.
 
     See Also
     --------
@@ -238,8 +240,17 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         from ._contrastive_training import train_contrastively
 
         limit = min(self.max_length, frozen.max_length_ or self.max_length)
+        frozen.max_length_ = limit
         pieces = SentencePieces(frozen, tokens, limit, truncate=True)
-        groups, _ = frozen._find_sentences(tokens)
+        groups, sentences = frozen._find_sentences(tokens)
+        n_long, _ = frozen._count_long(groups, sentences)
+        if n_long and is_first((frozen.fingerprint_, limit)):
+            warnings.warn(
+                f"ContrastiveEmbedding: {n_long} of {len(tokens)} texts are longer "
+                f"than {limit} pieces, and training reads only these. Use a larger "
+                "max_length if the rest matters.",
+                stacklevel=2,
+            )
         rows = _without_copies(groups, labels, pieces.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(

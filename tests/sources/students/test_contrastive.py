@@ -112,6 +112,11 @@ def test_batches_have_equally_many_rows_of_each_class_and_reach_all():
     assert seen[:30].max() <= 2
 
 
+def test_texts_that_training_cuts_are_counted_in_a_warning():
+    with pytest.warns(UserWarning, match="8 of 8 texts are longer than 4 pieces"):
+        source(max_length=4, n_steps=1).fit(X, Y)
+
+
 def test_copies_count_once():
     expected = source(n_steps=3).fit(X, Y).losses_
     copies = source(n_steps=3).fit([*X, *X[:3]], [*Y, *Y[:3]]).losses_
