@@ -162,7 +162,9 @@ class Standardization(nn.Module):
 
     def set(self, mean, std):
         """Set both from arrays; dimensions that vary by rounding are only centered."""
-        constant = std <= (1e-6 * abs(mean)).clip(1e-30)
+        # Of float32 at their own size, or of a projection beyond its rank in float64.
+        least = max(1e-12 * float(std.max(initial=0.0)), 1e-30)
+        constant = std <= (1e-6 * abs(mean)).clip(least)
         std = std.copy()
         std[constant] = 1.0
         self.mean.copy_(torch.from_numpy(mean))
