@@ -276,6 +276,8 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return one name per dimension: the block name followed by a number.
 
+        After a digit, an underscore is between them: "layer1_0".
+
         Parameters
         ----------
         input_features : ignored
