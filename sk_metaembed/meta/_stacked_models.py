@@ -4,6 +4,7 @@ Imported when an estimator is fitted, so that the package does not load scikit-l
 models.
 """
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -453,6 +454,13 @@ def fit_weights(decisions, target, held_out_weights, defaults):
         The default weights. With few rows, the result is close to them; it is at least
         a tenth of each.
     """
+    if 0 < held_out_weights.max() < 0.1:
+        warnings.warn(
+            f"the largest weight of a row is {held_out_weights.max():.2g}. A row of "
+            "weight 2 counts as two rows, so penalties outweigh these rows. Divide "
+            "sample_weight by its mean.",
+            stacklevel=2,
+        )
     if target.kind == "numbers" and held_out_weights.any():
         # In units of the error of the default weights, for each column.
         errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale

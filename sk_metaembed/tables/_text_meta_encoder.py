@@ -410,13 +410,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         return [cells[span] for span in spans], [absent[span] for span in spans]
 
     def _joined(self, outputs, absent):
-        parts = []
-        for column, output, flags in zip(
-            self._column_names, outputs, absent, strict=True
-        ):
-            parts.append(output)
-            if self._indicates[column]:
-                parts.append(flags[:, None])
+        parts, shown = [], self._indicates.values()
+        for output, flags, is_shown in zip(outputs, absent, shown, strict=True):
+            parts += [output, flags[:, None]] if is_shown else [output]
         return np.hstack(parts, dtype=np.float32, casting="unsafe")
 
 

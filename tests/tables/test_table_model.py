@@ -202,6 +202,12 @@ def test_numbers_that_float32_cannot_tell_apart(first):
     assert len(np.unique(encoded[1:])) == 59
 
 
+def test_weights_that_sum_to_1_are_named():
+    X, value = rows(40)
+    with pytest.warns(UserWarning, match="largest weight of a row is 0.025. .* Divide"):
+        TableRegressor(["linear"]).fit(X, value, np.full(40, 1 / 40))
+
+
 def test_groups_are_in_one_fold():
     """Copies of rows in other folds would make nearest neighbors look perfect."""
     X, _ = rows(60)
