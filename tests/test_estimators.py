@@ -129,7 +129,7 @@ VARIANTS = [
         TinyBert(), 1, output="mean", max_length=6, preprocess="center"
     ),
     sk.ContrastiveEmbedding(
-        TinyBert(), n_steps=2, batch_size=4, max_length=6, preprocess=None
+        TinyBert(), n_steps=2, batch_size=4, max_length=32, preprocess=None
     ),
     sk.ElmoEmbedding(**ELMO, output="elmo", preprocess="center"),
     sk.SourceSelector(END, tol=0.01, direction="backward", by="block", cv=2),

@@ -19,9 +19,9 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._core._one_blas_thread import one_blas_thread
 from .._core._sample_weights import fit_params, weight_params
 from .._pipelines import flat_steps
+from .._training._one_blas_thread import one_blas_thread
 from ..sequences._api import explained_token_errors
 from ._stacked_decisions import PerLabel, decides_labels, decision_values
 from ._stacked_folds import MANY_ROWS

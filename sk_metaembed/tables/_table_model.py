@@ -27,9 +27,9 @@ from threadpoolctl import ThreadpoolController
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
-from .._core._one_blas_thread import one_blas_thread
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
+from .._training._one_blas_thread import one_blas_thread
 from ..meta._api import predicted, probabilities, read_classes, read_numbers
 from ._numbers_input import NumbersInputMixin, as_float32, offset
 

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from sk_metaembed._core import _one_blas_thread
+from sk_metaembed._training import _one_blas_thread
 
 
 def test_the_thread_that_limits_restores(monkeypatch):

@@ -1,11 +1,12 @@
 """Limit BLAS to one thread: many small products take several times as long in more."""
 
-import threading
 from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits
 
-_limiting = threading.Lock()
+from .._io._fork_safe_lock import fork_safe_lock
+
+_limiting = fork_safe_lock()
 
 
 @contextmanager
