@@ -9,9 +9,9 @@ LogisticRegression whose C is chosen by cross-validation too.
 ``--part development`` compares the candidates on whose scores the defaults were chosen;
 ``--part evaluation`` and ``--part tables`` compare the default with the baselines, on
 columns of texts in tables the latter; ``--part several`` also with the mean of two and
-four networks. ``--part decay`` compares weight decays, which chose that of the default.
-``--minilm`` adds MiniLM as a fourth source.
-Results are appended to a file, and not computed again.
+four networks. ``--part decay`` and ``--part share`` compare weight decays and shares of
+the linear model, which chose those of the default. ``--minilm`` adds MiniLM as a fourth
+source. Results are appended to a file, and not computed again.
 
 Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
 Run: python benchmarks/dynamic_defaults.py RESULTS.jsonl --part evaluation
@@ -78,6 +78,11 @@ NETS["decay"] = {
     f"weight decay {decay}": {"train_options": {"weight_decay": decay}}
     for decay in (0, 0.003, 0.01, 0.03, 0.1, "auto")
 }
+NETS["share"] = {
+    f"linear share {share}": {"train_options": {"linear_share": share}}
+    for share in (0, 0.15, 0.3, 0.5, "auto")
+}
+SETS["share"] = SETS["decay"]
 N_NETS = {"two nets": 2, "four nets": 4}
 
 

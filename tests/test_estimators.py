@@ -349,9 +349,16 @@ def test_weights_equal_repeated_rows_without_splits(kind):
     y = np.arange(len(X)) % 2
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)
-    # The choice of a weight decay leaves out copies one by one.
-    given = {"train_options": {"weight_decay": 0.01}, "early_stopping": False}
-    step = kind(**LEARNING_NET, **given, batch_size=100, random_state=0)
+    # The linear model of predictors leaves out copies one by one.
+    fixed = {"weight_decay": 0.01, "linear_share": 0}
+    options = {name: fixed[name] for name in fixed if name in kind._train_options}
+    step = kind(
+        **LEARNING_NET,
+        train_options=options,
+        early_stopping=False,
+        batch_size=100,
+        random_state=0,
+    )
     method = "predict" if hasattr(step, "predict") else "transform"
     weighted = getattr(step.fit(X, y, sample_weight=weights), method)(X)
     copied = getattr(step.fit(X[copies], y[copies]), method)(X)

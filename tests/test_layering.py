@@ -27,7 +27,8 @@ BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_li
 # The floors of a room, each of which imports from itself and those before it.
 FLOORS = {
     "dynamic": (
-        "_parameters _targets _tag_targets _trainable _weight_decay",  # without torch
+        "_parameters _ridge _targets _tag_targets _trainable",  # without torch
+        "_linear_model",
         "_batches",
         "nets",
         "training",
@@ -69,7 +70,6 @@ OPEN_ATTRIBUTES = {
     "_table_rows": "pooling does not gather the rows of a mapped table",
     "_validate_params": "scikit-learn's, where no `fit` calls it",
     "_with_row_info": "PairEncoder gives texts the index of their pairs",
-    "_with_words": "the stack's TF-IDF reads words in lower case",
 }
 
 

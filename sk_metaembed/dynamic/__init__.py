@@ -7,6 +7,7 @@ that `sk_metaembed.sources.trainable` describes.
 
 from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
+from ._linear_model import LinearModel
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
 from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
@@ -24,6 +25,7 @@ set_public_module(
     globals(),
     IndicatorTarget,
     LabelTarget,
+    LinearModel,
     NumberTarget,
     TagTarget,
     PreparedSources,

@@ -246,7 +246,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             monitor = None if valid_set is None else self._target.monitor
             with reported_fit(self, data[0], y, n_epochs) as tasks:
                 seed = self._random.randint(np.iinfo(np.int32).max)
-                decay = self._choose_weight_decay(*data, train_set.rows)
+                decay = self._choose_from_linear_model(*data, train_set.rows)
                 net = self._make_net(device, batch_size, seed, monitor, n_steps, decay)
                 self.net_ = train_net(
                     net, train_set, valid_set, n_epochs=n_epochs, seed=seed, tasks=tasks
@@ -304,17 +304,24 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             min_epochs=self._min_epochs,
         )
 
-    def _choose_weight_decay(self, X, codes, weights, rows):
-        """Return the weight decay for training on some rows."""
-        from ._weight_decay import auto_weight_decay
+    def _choose_from_linear_model(self, X, codes, weights, rows):
+        """Set the linear model and its share, and return the weight decay."""
+        from ._linear_model import LinearModel
 
-        decay = self._read_train_options()["weight_decay"]
-        if decay != "auto":
-            return decay
-        # It would pull trained weights to 0; a linear model explains little of pairs.
+        options = self._read_train_options()
+        share, decay = options.get("linear_share", 0.0), options["weight_decay"]
+        self._linear_model, self.linear_share_ = None, 0.0
+        # A network that trains sources reads what vectors do not tell, and its weights
+        # must not decay; a linear model explains little of pairs.
         if self._trainable_sources.prepared or self._reads_pairs:
-            return 0.0
-        return auto_weight_decay(X, codes, weights, rows, self._target)
+            return 0.0 if decay == "auto" else decay
+        if share == 0 and decay != "auto":
+            return decay
+        model = LinearModel(X, codes, weights, rows, self._target)
+        share = model.share(self._target) if share == "auto" else share
+        if share > 0:
+            self._linear_model, self.linear_share_ = model, share
+        return model.weight_decay(self._target) if decay == "auto" else decay
 
     def _make_net(
         self,
@@ -444,11 +451,16 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         return SequenceData(X, device, self._trainable_sources, self._target.per_token)
 
     def _outputs(self, X):
-        """Return the net's outputs, float32 of shape (n_rows, n_outputs)."""
+        """Return the outputs, float32 of shape (n_rows, n_outputs)."""
         from .training._predict import predict_rows
 
         data, net = self._net_input(X), self.net_
-        return predict_rows(net, data, net.module_, self._target.n_outputs)
+        outputs = predict_rows(net, data, net.module_, self._target.n_outputs)
+        if self._linear_model is None:
+            return outputs
+        linear = self._linear_model.outputs(self._read_fitted(X))
+        share = self.linear_share_
+        return ((1 - share) * outputs + share * linear).astype(np.float32)
 
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.

@@ -74,6 +74,7 @@ _TRAIN_CONSTRAINTS = {
     "weight_decay": [Interval(Real, 0, None, closed="left")],
     "gradient_clip": [Interval(Real, 0, None, closed="neither"), None],
     "label_smoothing": [Interval(Real, 0, 1, closed="left")],
+    "linear_share": [Interval(Real, 0, 1, closed="left"), _AUTO],
     "dtype": [StrOptions({"float32", "bfloat16"})],
 }
 

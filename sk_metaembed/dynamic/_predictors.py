@@ -41,6 +41,7 @@ _PUBLISHED_OPTIONS = {
     "lr_patience": 0,
     "gradient_clip": 5.0,
     "label_smoothing": 0.0,
+    "linear_share": 0.0,
 }
 
 
@@ -83,7 +84,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
     standardized, projected, weighted per word and dimension, and summed; the maximum
-    over the words is the input of a multi-layer head, which predicts the label.
+    over the words is the input of a multi-layer head, which predicts the label. A
+    linear model of mean vectors and words has a share in the prediction.
     `published` returns the network of the paper. Use `DynamicMetaEmbedding` instead to
     put another classifier after the meta-embedding.
 
@@ -162,6 +164,9 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
           the learning rate is reduced.
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
+        - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
+          mean vectors and words in the outputs; 0 is the network alone. "auto" is the
+          larger, the less is explained of y, and the more words add: see the Notes.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
         - ``label_smoothing`` : float, default=0.01. Share of the target that is spread
@@ -198,6 +203,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     trained_ : dict of str to torch Module
         The networks of `trainable`, by the names of the sources ("transformer" for a
         single transformer, which has ``save(folder)``).
+    linear_share_ : float
+        Share of the linear model in the outputs, 0 without one.
     net_ : skorch.NeuralNet
         The trained net. ``net_.module_.mixer`` has the projections and the attention.
     history_ : skorch History
@@ -227,18 +234,33 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     A matrix y of only 0 and 1 is read as label sets, with an independent
     probability per label.
 
+    Outputs are
+
+    .. math:: (1 - s) f(x) + s g(x)
+
+    with the network :math:`f` and a linear model :math:`g`: ridge regression of the
+    labels on the mean vector of each source, at unit length, and on the TF-IDF of the
+    20,000 most frequent words, on 100,000 sequences at most. Its penalty and the share
+    of the words have the largest leave-one-out :math:`R^2` on at most 1,000 sequences,
+    with the weights of the loss; a factor calibrates its probabilities. With
+    :math:`R_v^2` of the vectors alone, both 0 if they are negative, the noise
+    :math:`e = 1 - \min(R^2 / 0.7, 1)` and :math:`k` classes, labels or columns, the
+    option ``linear_share="auto"`` is
+
+    .. math::
+
+        s = \min\left(0.2 + 0.7 e^2 \min(k / 7, 1)
+        + \frac{R^2 - R_v^2}{\max(R^2, 0.05)}, 0.7\right)
+
     A net that is trained without weight decay on texts that say little about y learns
-    the noise. The option ``weight_decay="auto"`` is
+    the noise. The option ``weight_decay="auto"`` is :math:`w e_v^3 \min(1, 400 / n)`
+    with :math:`n` sequences to train on and the noise :math:`e_v` by :math:`R_v^2`.
+    :math:`w` is 0.1 for 4 classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more;
+    for label sets 0.1 divided by the number of labels. The value that was used is
+    ``net_.optimizer__weight_decay``.
 
-    .. math:: w (1 - R^2 / 0.7)^3 \min(1, 400 / n)
-
-    with :math:`n` sequences to train on, and the leave-one-out :math:`R^2`, between 0
-    and 0.7, of ridge regression on the mean vectors of at most 2,000 of them, each
-    source at unit length and with the weights of the loss. :math:`w` is 0.1 for 4
-    classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more; for label sets 0.1
-    divided by the number of labels. For pairs, and with trainable sources, there is no
-    weight decay. The value that was used is ``net_.optimizer__weight_decay``. Copies of
-    a sequence are left out one by one, so they may lead to another value than weights.
+    Both are 0 for pairs, and with trainable sources. Copies of a sequence are left out
+    one by one, so they may lead to other values than weights.
 
     References
     ----------
@@ -285,6 +307,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     _train_options = {
         **TRAIN_OPTIONS,
         "weight_decay": "auto",
+        "linear_share": "auto",
         "label_smoothing": 0.01,
     }
 
@@ -332,7 +355,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         return self._target.probabilities(outputs)
 
     def decision_function(self, X: Input) -> NDArray[np.float32]:
-        """Return the outputs of the network, of which probabilities are computed.
+        """Return the outputs of which probabilities are computed.
 
         Parameters
         ----------
@@ -435,6 +458,9 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
           the learning rate is reduced.
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
+        - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
+          mean vectors and words in the outputs; 0 is the network alone. "auto" is the
+          larger, the less is explained of y, and the more words add: see the Notes.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
         - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
@@ -468,6 +494,8 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     trained_ : dict of str to torch Module
         The networks of `trainable`, by the names of the sources ("transformer" for a
         single transformer, which has ``save(folder)``).
+    linear_share_ : float
+        Share of the linear model in the outputs, 0 without one.
     net_ : skorch.NeuralNet
         The trained net. ``net_.module_.mixer`` has the projections and the attention.
     history_ : skorch History
@@ -492,8 +520,9 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
 
     Notes
     -----
-    The option ``weight_decay="auto"`` is as for `DynamicMetaClassifier`, with the
-    exponent 6 and :math:`w` = 0.3 divided by the number of columns of y.
+    Outputs are averaged with a linear model as by `DynamicMetaClassifier`, and the
+    option ``weight_decay="auto"`` is as there, with the exponent 6 and :math:`w` = 0.3
+    divided by the number of columns of y.
 
     References
     ----------
@@ -515,7 +544,7 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """
 
     _target_kind = "numbers"
-    _train_options = {**TRAIN_OPTIONS, "weight_decay": "auto"}
+    _train_options = {**TRAIN_OPTIONS, "weight_decay": "auto", "linear_share": "auto"}
 
     def _make_target(self, y, weights):
         return NumberTarget(y, weights)

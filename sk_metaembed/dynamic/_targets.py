@@ -111,6 +111,10 @@ class LabelTarget(BaseTarget):
         """Return one column per label, 1 for its rows and 0 for others."""
         return np.eye(self.n_outputs)[codes]
 
+    def outputs_of(self, probabilities):
+        """Return outputs with these probabilities, (..., n_classes)."""
+        return np.log(probabilities)
+
     def weight_decay(self, noise):
         """Return the weight decay, in full for 4 labels at most, 0 for 7 and more."""
         return 0.1 * noise**3 * min(max((7 - self.n_outputs) / 3, 0), 1)
@@ -133,6 +137,10 @@ class IndicatorTarget(BaseTarget):
     def __init__(self, y):
         self.n_outputs = y.shape[1]
         self.classes = np.arange(self.n_outputs)
+
+    def outputs_of(self, probabilities):
+        """Return outputs with these probabilities, (..., n_labels)."""
+        return np.log(probabilities / (1 - probabilities))
 
     def weight_decay(self, noise):
         """Return the weight decay. Gradients are means over labels."""

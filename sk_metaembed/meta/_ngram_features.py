@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import pair_features
 from ..sequences import SequencePairs
-from ..sequences._api import learn_ngrams, ngram_weights, prepare_texts, word_counts
+from ..sequences._api import learn_ngrams, lowered, ngram_weights, word_counts
 
 _MAX_WORDS = 2
 _MAX_FEATURES = 20_000  # of each number of words
@@ -28,12 +28,12 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
     def fit_transform(self, X, y=None):
         """Learn the n-grams of X, and return the features of X."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
-        return _of_rows(X, self._learn(_lowered(tokens.compact())))
+        return _of_rows(X, self._learn(lowered(tokens.compact())))
 
     def transform(self, X):
         """Return the features, CSR float32 (n_rows, n_features)."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
-        return _of_rows(X, self._weights(_lowered(tokens)))
+        return _of_rows(X, self._weights(lowered(tokens)))
 
 
 class WordFeatures(_NgramFeatures):
@@ -81,8 +81,3 @@ def _of_rows(X, weights):
     u, v = weights[: len(X)], weights[len(X) :]
     cosines = csr_array(u.multiply(v).sum(axis=1)[:, None])
     return hstack([pair_features(u, v), cosines], format="csr")
-
-
-def _lowered(tokens):
-    """Return a TokenSequences whose types are in lower case and NFC."""
-    return tokens._with_words(prepare_texts(tokens.types))

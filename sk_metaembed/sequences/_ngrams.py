@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from ._split import canonical, canonical_words
+from ._split import canonical, canonical_words, prepare_texts
 
 
 class Ngrams(NamedTuple):
@@ -26,6 +26,11 @@ class Ngrams(NamedTuple):
     words: dict
     keys: list
     idf: np.ndarray
+
+
+def lowered(tokens):
+    """Return a TokenSequences whose types are in lower case and NFC."""
+    return tokens._with_words(prepare_texts(tokens.types))
 
 
 def word_counts(tokens):

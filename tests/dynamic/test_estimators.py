@@ -114,6 +114,7 @@ def test_weights_of_samples_and_classes_move_the_decision(embedded, labels):
 
 def test_best_weights_are_kept(embedded, labels):
     options = SMALL | {"max_epochs": 40, "lr": 0.3, "n_iter_no_change": 5}
+    options["train_options"] = {"linear_share": 0}
     model = DynamicMetaClassifier(class_weight={"high": 3.0}, **options)
     X, y = embedded[40:], labels[40:]
     model.fit(embedded[:40], labels[:40], X_val=X, y_val=y)

@@ -149,7 +149,7 @@ class _Interrupt(Callback):
 
 
 def test_an_interrupt_keeps_the_best_weights_so_far(embedded, labels):
-    options = {"max_epochs": 9, "lr": 0.3}
+    options = {"max_epochs": 9, "lr": 0.3, "train_options": {"linear_share": 0}}
     model = classifier(callbacks=[_Interrupt()], **options)
     model.fit(embedded[:40], labels[:40], X_val=embedded[40:], y_val=labels[40:])
     best = max(model.history_[:2, "valid_acc"])

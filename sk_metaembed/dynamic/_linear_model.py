@@ -1,0 +1,144 @@
+"""A linear model of mean vectors and words, with which a network is averaged.
+
+What it explains of rows that it has not seen, which ridge regression computes exactly,
+tells how noisy the targets are: the weight decay of the network and its share of the
+outputs follow from it.
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from .._core._arrays import normalize_rows, row_product
+from ..pooling._api import sequence_blocks
+from ..sequences._api import learn_ngrams, lowered, ngram_weights
+from ._ridge import leave_one_out, ridge
+
+# Rows on which the penalty and the share of the words are chosen, rows of the fit, and
+# the most frequent words.
+MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
+_WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
+_PENALTIES = np.logspace(-4, 1, 16)
+_MAX_SCALE = 60
+# Chosen on development parts by `benchmarks/dynamic_defaults.py`.
+CLEAR, MANY_ROWS, MANY_OUTPUTS = 0.7, 400, 7
+
+
+class LinearModel:
+    """Ridge regression on the mean vectors of sources and the TF-IDF of words.
+
+    Parameters
+    ----------
+    X : EmbeddedSequences
+    codes : ndarray of shape (n_data,) or (n_data, n_outputs)
+        Targets, encoded by `target`.
+    weights : ndarray of shape (n_data,)
+    rows : ndarray of int
+        The rows to fit on.
+    target : BaseTarget
+
+    Attributes
+    ----------
+    r2, r2_of_vectors : float
+        Leave-one-out R2 over all columns, and the same with vectors alone.
+    """
+
+    def __init__(self, X, codes, weights, rows, target):
+        self._n_rows = len(rows)
+        rows = _spread(rows, MAX_ROWS_OF_FIT)
+        X, columns = X[rows], target.columns(codes[rows]).astype(np.float64)
+        weights = weights[rows] / weights[rows].sum(dtype=np.float64)
+        tokens = lowered(X.tokens.compact())
+        self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
+        parts = mean_vectors(X), ngram_weights(tokens, self._words)
+        read = _spread(np.arange(len(rows)), MAX_ROWS)
+        few = columns[read], weights[read] / weights[read].sum()
+        vectors, words = (_products(part[read]) for part in parts)
+        tried = [
+            leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)
+            for share in _WORD_SHARES
+        ]
+        place = int(np.argmax([each.r2 for each in tried]))
+        best, share = tried[place], _WORD_SHARES[place]
+        self.r2, self.r2_of_vectors = best.r2, tried[0].r2
+        offset = _outputs_of_means(weights @ columns, len(rows), target)
+        scale = calibrated_scale(best.decisions, offset, *few, target)
+        factors = (1 - share) ** 0.5, share**0.5
+        scaled = [part * np.float32(f) for part, f in zip(parts, factors, strict=True)]
+        # The best penalty of a sum over rows does not depend on their number.
+        penalty = best.penalty * len(read) / len(rows)
+        coefs, intercepts = ridge(scaled, columns, weights, penalty)
+        pairs = zip(coefs, factors, strict=True)
+        self._of_vectors, self._of_words = (scale * f * own for own, f in pairs)
+        self._intercepts = offset + scale * intercepts
+
+    def weight_decay(self, target):
+        """Return the weight decay for a network of the target."""
+        noise = _noise(self.r2_of_vectors)
+        return target.weight_decay(noise) * min(MANY_ROWS / self._n_rows, 1)
+
+    def share(self, target):
+        """Return the share of this model in the outputs, beside a network.
+
+        It is the larger, the less is explained, above all of many labels, and the more
+        words explain that vectors do not.
+        """
+        noise = _noise(self.r2) ** 2 * min(target.n_outputs / MANY_OUTPUTS, 1)
+        words = max(self.r2, 0) - max(self.r2_of_vectors, 0)
+        # Below, differences are those of chance.
+        return min(0.2 + 0.7 * noise + words / max(self.r2, 0.05), 0.7)
+
+    def outputs(self, X):
+        """Return outputs on the scale of a network's, (n_rows, n_outputs)."""
+        words = ngram_weights(lowered(X.tokens), self._words)
+        of_vectors = row_product(mean_vectors(X), self._of_vectors)
+        return self._intercepts + of_vectors + words @ self._of_words
+
+
+def mean_vectors(X):
+    """Return the mean vectors of all sources, scaled to equal length, side by side.
+
+    Rows have unit length if all sources know a word of them.
+    """
+    blocks = [normalize_rows(block.values) for block in sequence_blocks(X)]
+    return np.hstack(blocks) / np.float32(len(blocks) ** 0.5)
+
+
+def calibrated_scale(decisions, offset, columns, weights, target):
+    """Return the factor that makes decisions outputs of a target, 1 for numbers.
+
+    That of labels and label sets has the least log loss, summed over columns.
+    """
+    if not target.is_classification:
+        return 1.0
+
+    def log_loss(scale):
+        chances = target.probabilities(offset + scale * decisions).clip(1e-12, 1)
+        others = (1 - chances).clip(1e-12)
+        likelihoods = columns * np.log(chances) + (1 - columns) * np.log(others)
+        return -weights @ likelihoods.sum(axis=1)
+
+    bounds = 0, _MAX_SCALE
+    return minimize_scalar(log_loss, bounds=bounds, method="bounded").x
+
+
+def _outputs_of_means(means, n_rows, target):
+    """Return the outputs of a target for the means of its columns."""
+    if not target.is_classification:
+        return means
+    return target.outputs_of(means.clip(0.5 / n_rows, 1 - 0.5 / n_rows))
+
+
+def _noise(r2):
+    """Return from 0 to 1 how little is explained."""
+    return 1 - min(max(r2 / CLEAR, 0), 1)
+
+
+def _products(part):
+    products = part @ part.T
+    products = products if isinstance(products, np.ndarray) else products.toarray()
+    return products.astype(np.float64)
+
+
+def _spread(rows, n):
+    """Return n rows at equal distances, or all if there are fewer."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(np.int64)]

@@ -1,0 +1,280 @@
+"""The linear model beside a network, and the weight decay and share it leads to."""
+
+from functools import partial
+from operator import itemgetter
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.preprocessing import normalize
+
+from sk_metaembed import (
+    Block,
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    EmbeddedSequences,
+    SequencePairs,
+    TokenSequences,
+    TrainableCharacters,
+    load,
+    save,
+)
+from sk_metaembed.dynamic import _linear_model
+from sk_metaembed.dynamic._linear_model import LinearModel
+from sk_metaembed.dynamic._ridge import leave_one_out, ridge
+from sk_metaembed.dynamic._targets import IndicatorTarget, LabelTarget, NumberTarget
+
+QUICK = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 1, "random_state": 0}
+
+
+def sequences(values, name="a"):
+    tokens = TokenSequences.from_lists([[f"w{i}"] for i in range(len(values))])
+    return EmbeddedSequences(tokens, [Block(name, values.astype("f4"), "sequence")])
+
+
+def drawn(n_rows=120, dim=6):
+    """Return sequences, a label that their vectors determine, and a random one."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(n_rows, dim))
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    return sequences(values), np.sign(values[:, 0]), rng.integers(2, size=n_rows)
+
+
+def linear(X, y, kind=LabelTarget):
+    target, rows = kind(y), np.arange(len(y))
+    return LinearModel(X, target.encode(y), np.ones(len(y)), rows, target), target
+
+
+def decay(X, y, kind=LabelTarget):
+    model, target = linear(X, y, kind)
+    return model.weight_decay(target)
+
+
+def test_each_row_is_left_out():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(15, 20)), rng.lognormal(sigma=2, size=15)
+    weights /= weights.sum()
+    columns = X[:, :2] + rng.normal(size=(15, 2))
+
+    def predicted(predict):
+        rests = [np.delete(np.arange(15), i) for i in range(15)]
+        return np.array([predict(rest, i) for i, rest in enumerate(rests)])
+
+    def predict(alpha, rest, i):
+        model = Ridge(alpha).fit(X[rest], columns[rest], weights[rest])
+        return model.predict(X[i : i + 1])[0]
+
+    def error(values):
+        return weights @ np.square(columns - values).sum(axis=1)
+
+    centered = X - weights @ X
+    alphas = weights @ np.square(centered).sum(axis=1) * np.logspace(-4, 1, 16)
+    best = min([predicted(partial(predict, alpha)) for alpha in alphas], key=error)
+    total = error(
+        predicted(lambda rest, _: np.average(columns[rest], 0, weights=weights[rest]))
+    )
+    actual = leave_one_out(X @ X.T, columns, weights, np.logspace(-4, 1, 16))
+    np.testing.assert_allclose(actual.decisions, best - weights @ columns, rtol=1e-6)
+    np.testing.assert_allclose(actual.r2, 1 - error(best) / total, rtol=1e-6)
+
+
+def test_the_r2_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5))
+    columns = X[:, :2] + rng.normal(size=(30, 2))
+    penalties = np.logspace(-4, 1, 16)
+    alphas = np.square(X - X.mean(axis=0)).sum() * penalties
+    cv = RidgeCV(alphas=alphas).fit(X, columns)
+    total = columns.var(axis=0).mean() * (30 / 29) ** 2
+    actual = leave_one_out(X @ X.T, columns, np.full(30, 1 / 30), penalties)
+    np.testing.assert_allclose(actual.r2, 1 + cv.best_score_ / total, rtol=1e-6)
+    np.testing.assert_allclose(actual.penalty, cv.alpha_ / 30)
+
+
+def test_coefficients_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    dense = 3 + rng.normal(size=(40, 5))
+    sparse = csr_array(rng.poisson(0.2, size=(40, 30)).astype(float))
+    weights = rng.lognormal(size=40)
+    weights /= weights.sum()
+    columns = rng.normal(size=(40, 2))
+    model = Ridge(0.1).fit(np.hstack([dense, sparse.toarray()]), columns, weights)
+    coefs, intercepts = ridge([dense, sparse], columns, weights, 0.1)
+    np.testing.assert_allclose(np.vstack(coefs), model.coef_.T, atol=1e-4)
+    intercepts = intercepts + weights @ columns
+    np.testing.assert_allclose(intercepts, model.intercept_, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_read", [60, 40])
+def test_numbers_are_a_ridge_regression_on_vectors_and_words(n_read, monkeypatch):
+    monkeypatch.setattr(_linear_model, "MAX_ROWS", n_read)
+    rng, n_rows = np.random.default_rng(0), 60
+    lists = [rng.choice(list("abcdef"), size=3).tolist() for _ in range(n_rows)]
+    table = rng.normal(size=(6, 2)).astype("f4")
+    tokens = TokenSequences.from_lists(lists)
+    X = EmbeddedSequences(tokens, [Block("a", table, "type")])
+    means = np.stack(
+        [table[codes].mean(axis=0) for codes in tokens.codes.reshape(-1, 3)]
+    )
+    words = TfidfVectorizer(analyzer=list, sublinear_tf=True).fit_transform(lists)
+    y = words[:, [0]].toarray()[:, 0] + means[:, 1] / 9 + rng.normal(size=n_rows) / 9
+    model, target = linear(X, y, NumberTarget)
+    features = [normalize(means), words.toarray()]
+
+    read = np.linspace(0, n_rows - 1, n_read).astype(int)
+
+    def fitted(share):
+        factors = (1 - share) ** 0.5, share**0.5
+        own = np.hstack([f * part for f, part in zip(factors, features, strict=True)])
+        size = np.square(own[read] - own[read].mean(axis=0)).sum()
+        cv = RidgeCV(size * np.logspace(-4, 1, 16)).fit(own[read], y[read])
+        return cv.best_score_, Ridge(cv.alpha_).fit(own, y).predict(own)
+
+    _, expected = max(map(fitted, (0, 0.25, 0.5, 0.75, 1)), key=itemgetter(0))
+    actual = target.decode(model.outputs(X))
+    np.testing.assert_allclose(actual, expected, atol=1e-3)
+
+
+def test_noise_has_the_largest_decay_and_a_clear_label_little():
+    X, clear, noise = drawn()
+    assert 0.09 < decay(X, noise) <= 0.1
+    assert 0.27 < decay(X, noise, NumberTarget) <= 0.3
+    assert decay(X, clear) < 0.01
+    assert decay(X, X.blocks[0].values[:, :2], NumberTarget) == 0
+
+
+def test_many_labels_columns_and_rows_have_less():
+    rng = np.random.default_rng(0)
+    X, _, noise = drawn()
+    decays = [decay(X, np.arange(120) % n) for n in (4, 5, 7, 20)]
+    assert decays == pytest.approx([0.1, 0.067, 0, 0], abs=0.01)
+    sets = rng.integers(2, size=(120, 4))
+    assert decay(X, sets, IndicatorTarget) == pytest.approx(0.1 / 4, rel=0.2)
+    many, _, labels = drawn(4000)
+    assert decay(many, labels) == pytest.approx(0.1 / 10, rel=0.1)
+
+
+def test_rows_at_equal_distances_are_read(monkeypatch):
+    X, clear, _ = drawn(120)
+    expected = linear(X[np.arange(0, 120, 7)], clear[::7])[0]
+    monkeypatch.setattr(_linear_model, "MAX_ROWS_OF_FIT", 18)
+    actual = linear(X, clear)[0]
+    assert actual.r2 == expected.r2
+    np.testing.assert_allclose(actual.outputs(X), expected.outputs(X), rtol=1e-6)
+
+
+def test_units_of_a_source_do_not_count():
+    X, clear, _ = drawn()
+    scaled = sequences(1e4 * X.blocks[0].values)
+    np.testing.assert_allclose(decay(X, clear), decay(scaled, clear), rtol=1e-3)
+
+
+@pytest.mark.parametrize("n_rows", [1, 5])
+def test_nothing_is_explained_of_targets_that_do_not_vary(n_rows):
+    ones = np.ones((n_rows, 1))
+    weights = np.full(n_rows, 1 / n_rows)
+    assert leave_one_out(ones @ ones.T, 0.1 * ones, weights, [0.1, 1]).r2 == 0
+
+
+@pytest.mark.parametrize("estimator", [DynamicMetaClassifier, DynamicMetaRegressor])
+def test_predictors_choose_it_for_the_rows_they_train_on(estimator):
+    X, _, noise = drawn()
+    model = estimator(**QUICK).fit(X, noise)
+    kind = NumberTarget if estimator is DynamicMetaRegressor else LabelTarget
+    assert model.net_.optimizer__weight_decay == decay(X, noise, kind)
+    # Weights are relative, and rows of weight 0 do not count.
+    weights = np.repeat([3.0, 0.0], 60)
+    model.fit(X, noise, weights)
+    expected = decay(X[:60], noise[:60], kind)
+    assert model.net_.optimizer__weight_decay == pytest.approx(expected)
+    model.set_params(train_options={"weight_decay": 0.5}).fit(X, noise)
+    assert model.net_.optimizer__weight_decay == 0.5
+
+
+def test_held_out_labels_do_not_count():
+    X, clear, _ = drawn()
+    model = DynamicMetaClassifier(**QUICK)
+    model.fit(X[:60], clear[:60], X_val=X[60:], y_val=-clear[60:])
+    expected = decay(X[:60], clear[:60])
+    assert model.net_.optimizer__weight_decay == pytest.approx(expected)
+    # 2 rows are trained on, of which nothing can be learned.
+    model.set_params(early_stopping=True, validation_fraction=0.98).fit(X, clear)
+    assert model.net_.optimizer__weight_decay > 0.09
+
+
+def test_trained_sources_pairs_and_the_published_net_have_neither():
+    texts, y = ["good", "bad"] * 10, [1, 0] * 10
+    trained = TrainableCharacters()
+    X, _, noise = drawn()
+    published = DynamicMetaClassifier.published(**QUICK, encoder="max")
+    for model in (
+        DynamicMetaClassifier(trainable=trained, **QUICK).fit(texts, y),
+        DynamicMetaClassifier(**QUICK).fit(SequencePairs(X), noise[:60]),
+        published.fit(X, noise),
+    ):
+        assert model.net_.optimizer__weight_decay == model.linear_share_ == 0
+
+
+def test_outputs_are_averaged_with_those_of_the_linear_model():
+    X, clear, _ = drawn()
+    alone, both = (
+        DynamicMetaRegressor(train_options={"linear_share": share}, **QUICK)
+        for share in (0, 0.25)
+    )
+    rest = alone.fit(X[:80], clear[:80]).predict(X[80:])
+    own = linear(X[:80], clear[:80], NumberTarget)
+    expected = 0.75 * rest + 0.25 * own[1].decode(own[0].outputs(X[80:]))
+    actual = both.fit(X[:80], clear[:80]).predict(X[80:])
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_words_that_vectors_do_not_tell_apart_are_learned(tmp_path):
+    rng = np.random.default_rng(0)
+    lists = [rng.permutation(list("ABCDEFGH"))[:3].tolist() for _ in range(150)]
+    y = ["a" in map(str.lower, row) for row in lists]
+    tokens = TokenSequences.from_lists(lists)
+    X = EmbeddedSequences(tokens, [Block("a", np.ones((8, 2)), "type")])
+    model = DynamicMetaClassifier(**QUICK).fit(X, y)
+    assert model.linear_share_ == 0.7
+    assert model.score(X, y) == 1
+    alone = model.predict_proba(X[:1])
+    np.testing.assert_allclose(alone, model.predict_proba(X)[:1], atol=1e-6)
+    save(model, tmp_path / "model.skm")
+    loaded = load(tmp_path / "model.skm")
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), 1e-6)
+    model.set_params(train_options={"linear_share": 0}).fit(X, y)
+    assert model.linear_share_ == 0
+    assert model.score(X, y) < 0.8
+
+
+@pytest.mark.parametrize("kind", [LabelTarget, IndicatorTarget])
+def test_outputs_of_noise_have_the_probabilities_of_the_classes(kind):
+    rng = np.random.default_rng(0)
+    X, _, _ = drawn(400)
+    y = (rng.random(400) < 0.1).astype(int)
+    y = y if kind is LabelTarget else np.column_stack([y, 1 - y])
+    model, target = linear(X, y, kind)
+    actual = target.probabilities(model.outputs(X)).mean(axis=0)
+    expected = target.columns(target.encode(y)).mean(axis=0)
+    np.testing.assert_allclose(actual, expected, atol=0.02)
+
+
+def test_the_share_follows_noise_labels_and_words():
+    X, clear, noise = drawn()
+    few, many = linear(X, noise), linear(X, np.arange(120) % 7)
+    assert linear(X, clear)[0].share(few[1]) == pytest.approx(0.2, abs=0.02)
+    assert few[0].share(few[1]) == pytest.approx(0.2 + 0.7 * 2 / 7, abs=0.03)
+    assert many[0].share(many[1]) == 0.7
+
+
+@pytest.mark.parametrize("estimator", [DynamicMetaEmbedding, DynamicMetaTagger])
+def test_others_do_not_choose_it(estimator):
+    X, _, noise = drawn()
+    y = noise if estimator is DynamicMetaEmbedding else [[n] for n in noise]
+    model = estimator(train_options={"weight_decay": "auto"}, **QUICK)
+    with pytest.raises(ValueError, match="'weight_decay' .* Got 'auto'"):
+        model.fit(X, y)
