@@ -75,7 +75,9 @@ NETS = {
     "several": {"DynamicMetaClassifier": {}, "two nets": {}, "four nets": {}},
 }
 NETS["decay"] = {
-    f"weight decay {decay}": {"train_options": {"weight_decay": decay}}
+    f"weight decay {decay}": {
+        "train_options": {"weight_decay": decay, "linear_share": 0}
+    }
     for decay in (0, 0.003, 0.01, 0.03, 0.1, "auto")
 }
 NETS["share"] = {

@@ -1,9 +1,10 @@
-"""Weight decays of DynamicMetaRegressor: rated texts, and columns of texts in tables.
+"""Weight decay and linear model of DynamicMetaRegressor on rated texts and columns.
 
 R2 on up to 1,500 held-out rows, with words of GloVe 100, word2vec 300 and neuralcoref
 50 at unit length. Copies of a text are in one part. "ridge" is a ridge regression on
-the mean vectors with a penalty chosen by leave-one-out. ``--part development`` chose
-the weight decay of the default, ``--part evaluation`` compares it with none.
+the mean vectors with a penalty chosen by leave-one-out; weight decays are those of the
+network alone. ``--part development`` chose the default, ``--part evaluation`` compares
+it.
 
 Needs ``SK_METAEMBED_DATA`` and the wheels of `_text_sets`.
 Run: python benchmarks/dynamic_numbers.py RESULTS.jsonl --part development
@@ -44,6 +45,7 @@ PARTS = {
     "evaluation": ["noodles", "beers", "books", "films", "games", "restaurants"],
 }
 DECAYS = {"development": (0, 0.01, 0.03, 0.1, 0.3, "auto"), "evaluation": (0, "auto")}
+DEFAULT = "with a linear model"
 
 
 def load(name):
@@ -62,8 +64,10 @@ def predictions(method, X, y, n_rows, seed):
         pooling = Pooling()
         model.fit(pooling.fit_transform(train), y[:n_rows])
         return model.predict(pooling.transform(test))
-    options = {"weight_decay": method}
-    model = DynamicMetaRegressor(train_options=options, random_state=seed)
+    options = {"weight_decay": method, "linear_share": 0}
+    model = DynamicMetaRegressor(random_state=seed)
+    if method != DEFAULT:
+        model.set_params(train_options=options)
     return model.fit(train, y[:n_rows]).predict(test)
 
 
@@ -92,7 +96,7 @@ def main():
             rows = np.concatenate([train, test])
             X = union.fit_transform(Tokenizer().transform([texts[i] for i in rows]))
             record = {"set": name, "rows": n_rows, "seed": seed}
-            for method in ("ridge", *DECAYS[options.part]):
+            for method in ("ridge", *DECAYS[options.part], DEFAULT):
                 predicted = predictions(method, X, y[rows], n_rows, seed)
                 record[str(method)] = r2_score(y[rows][n_rows:], predicted)
             append_record(options.results, record)
