@@ -349,7 +349,7 @@ def test_weights_equal_repeated_rows_without_splits(kind):
     y = np.arange(len(X)) % 2
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)
-    # The linear model of predictors leaves out copies one by one.
+    # Copies count in document frequencies, and are left out one by one.
     fixed = {"weight_decay": 0.01, "linear_share": 0}
     options = {name: fixed[name] for name in fixed if name in kind._train_options}
     step = kind(

@@ -314,6 +314,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         # A network that trains sources reads what vectors do not tell, and its weights
         # must not decay; a linear model explains little of pairs.
         if self._trainable_sources.prepared or self._reads_pairs:
+            if share not in (0, "auto"):
+                raise ValueError(
+                    f"linear_share={share!r} in train_options needs sequences of words "
+                    "and vectors, and no trainable sources. Leave it at 'auto' or 0."
+                )
             return 0.0 if decay == "auto" else decay
         if share == 0 and decay != "auto":
             return decay

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from .._core._arrays import normalize_rows, row_product
 from ..pooling._api import sequence_blocks
 from ..sequences._api import learn_ngrams, lowered, ngram_weights
-from ._ridge import leave_one_out, ridge
+from ._ridge import leave_one_out, merged_copies, ridge
 
 # Rows on which the penalty and the share of the words are chosen, rows of the fit, and
 # the most frequent words.
@@ -19,6 +19,8 @@ MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
 _PENALTIES = np.logspace(-4, 1, 16)
 _MAX_SCALE = 60
+_MAX_NUMBERS = 20_000_000  # in the columns of the fit
+_CHUNK = 16_384
 # Chosen on development parts by `benchmarks/dynamic_defaults.py`.
 CLEAR, MANY_ROWS, MANY_OUTPUTS = 0.7, 400, 7
 
@@ -39,20 +41,24 @@ class LinearModel:
     Attributes
     ----------
     r2, r2_of_vectors : float
-        Leave-one-out R2 over all columns, and the same with vectors alone.
+        Leave-one-out R2 over all columns, and the same with vectors alone. All copies
+        of a row are left out with it, so that they do not choose a small penalty. A
+        network does learn copies, so its weight decay follows the R2 with them.
     """
 
     def __init__(self, X, codes, weights, rows, target):
         self._n_rows = len(rows)
-        rows = _spread(rows, MAX_ROWS_OF_FIT)
+        rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
         X, columns = X[rows], target.columns(codes[rows]).astype(np.float64)
         weights = weights[rows] / weights[rows].sum(dtype=np.float64)
         tokens = lowered(X.tokens.compact())
         self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
         parts = mean_vectors(X), ngram_weights(tokens, self._words)
-        read = _spread(np.arange(len(rows)), MAX_ROWS)
+        read = _drawn(np.arange(len(rows)), MAX_ROWS)
+        products = [_products(part[read]) for part in parts]
         few = columns[read], weights[read] / weights[read].sum()
-        vectors, words = (_products(part[read]) for part in parts)
+        self._r2_of_copies = leave_one_out(products[0], *few, _PENALTIES).r2
+        *few, (vectors, words) = merged_copies(sum(products), *few, products)
         tried = [
             leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)
             for share in _WORD_SHARES
@@ -73,7 +79,7 @@ class LinearModel:
 
     def weight_decay(self, target):
         """Return the weight decay for a network of the target."""
-        noise = _noise(self.r2_of_vectors)
+        noise = _noise(self._r2_of_copies)
         return target.weight_decay(noise) * min(MANY_ROWS / self._n_rows, 1)
 
     def share(self, target):
@@ -82,7 +88,8 @@ class LinearModel:
         It is the larger, the less is explained, above all of many labels, and the more
         words explain that vectors do not.
         """
-        noise = _noise(self.r2) ** 2 * min(target.n_outputs / MANY_OUTPUTS, 1)
+        noise = _noise(max(self.r2, self._r2_of_copies)) ** 2
+        noise *= min(target.n_outputs / MANY_OUTPUTS, 1)
         words = max(self.r2, 0) - max(self.r2_of_vectors, 0)
         # Below, differences are those of chance.
         return min(0.2 + 0.7 * noise + words / max(self.r2, 0.05), 0.7)
@@ -90,8 +97,11 @@ class LinearModel:
     def outputs(self, X):
         """Return outputs on the scale of a network's, (n_rows, n_outputs)."""
         words = ngram_weights(lowered(X.tokens), self._words)
-        of_vectors = row_product(mean_vectors(X), self._of_vectors)
-        return self._intercepts + of_vectors + words @ self._of_words
+        outputs = self._intercepts + words @ self._of_words
+        for start in range(0, len(X), _CHUNK):  # vectors of all rows can be large
+            rows = slice(start, start + _CHUNK)
+            outputs[rows] += row_product(mean_vectors(X[rows]), self._of_vectors)
+        return outputs
 
 
 def mean_vectors(X):
@@ -134,11 +144,16 @@ def _noise(r2):
 
 
 def _products(part):
+    part = part.astype(np.float64)
     products = part @ part.T
-    products = products if isinstance(products, np.ndarray) else products.toarray()
-    return products.astype(np.float64)
+    return products if isinstance(products, np.ndarray) else products.toarray()
 
 
-def _spread(rows, n):
-    """Return n rows at equal distances, or all if there are fewer."""
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), n)).astype(np.int64)]
+def _drawn(rows, n):
+    """Return n rows drawn at random, in their order, or all if there are fewer.
+
+    Rows at equal distances may be of one class, where classes alternate.
+    """
+    if len(rows) <= n:
+        return rows
+    return rows[np.sort(np.random.RandomState(0).permutation(len(rows))[:n])]

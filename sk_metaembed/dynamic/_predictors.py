@@ -240,12 +240,14 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     with the network :math:`f` and a linear model :math:`g`: ridge regression of the
     labels on the mean vector of each source, at unit length, and on the TF-IDF of the
-    20,000 most frequent words, on 100,000 sequences at most. Its penalty and the share
-    of the words have the largest leave-one-out :math:`R^2` on at most 1,000 sequences,
-    with the weights of the loss; a factor calibrates its probabilities. With
-    :math:`R_v^2` of the vectors alone, both 0 if they are negative, the noise
-    :math:`e = 1 - \min(R^2 / 0.7, 1)` and :math:`k` classes, labels or columns, the
-    option ``linear_share="auto"`` is
+    20,000 most frequent words, on 100,000 sequences at most, which are drawn at random,
+    with the weights of the loss. Its penalty and the share of the words have the
+    largest leave-one-out :math:`R^2` on 1,000 of them, in which copies of a sequence
+    are one sequence; a factor calibrates its probabilities. With
+    :math:`R_v^2` of the vectors alone, :math:`R_c^2` of these if copies are left out
+    one by one, all 0 if they are negative, the noise
+    :math:`e = 1 - \min(\max(R^2, R_c^2) / 0.7, 1)` and :math:`k` classes, labels or
+    columns, the option ``linear_share="auto"`` is
 
     .. math::
 
@@ -254,13 +256,13 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     A net that is trained without weight decay on texts that say little about y learns
     the noise. The option ``weight_decay="auto"`` is :math:`w e_v^3 \min(1, 400 / n)`
-    with :math:`n` sequences to train on and the noise :math:`e_v` by :math:`R_v^2`.
+    with :math:`n` sequences to train on and the noise :math:`e_v` by :math:`R_c^2`.
     :math:`w` is 0.1 for 4 classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more;
     for label sets 0.1 divided by the number of labels. The value that was used is
     ``net_.optimizer__weight_decay``.
 
-    Both are 0 for pairs, and with trainable sources. Copies of a sequence are left out
-    one by one, so they may lead to other values than weights.
+    "auto" is 0 for pairs, and with trainable sources. With early stopping, the held-out
+    score is that of the network alone.
 
     References
     ----------

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-_TOLERANCE, _MAX_ITERATIONS = 1e-5, 200
+_TOLERANCE, _MAX_ITERATIONS = 1e-6, 200
+_ROUNDING = 1e-6
+_EQUAL = 1e-5
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -50,7 +52,9 @@ def leave_one_out(products, columns, weights, penalties):
     centered = products - means - means[:, None] + weights @ means
     values, axes = np.linalg.eigh(root * centered * root.T)
     values = values.clip(0)
-    penalties = np.multiply(penalties, max(values.sum(), _TINY))
+    # Below, what varies is rounding.
+    least = max(_ROUNDING * (weights @ products.diagonal()), _TINY)
+    penalties = np.multiply(penalties, max(values.sum(), least))
     Y = root * (columns - weights @ columns)
     squares, projected = np.square(axes), axes.T @ Y
 
@@ -65,6 +69,34 @@ def leave_one_out(products, columns, weights, penalties):
     best, total = int(np.argmin(sums)), np.square(errors(0 * values)).sum()
     r2 = 0.0 if np.square(Y).sum() < 1e-12 else 1 - sums[best] / total
     return LeaveOneOut(r2, penalties[best], (Y - all_errors[best]) / root)
+
+
+def merged_copies(gram, columns, weights, products):
+    """Return one row for all copies of it, with their mean columns and sum of weights.
+
+    A copy would tell the columns of a row that is left out.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        Dot products of rows. Rows that are equal by them are copies.
+    columns : ndarray of shape (n_rows, n_outputs)
+    weights : ndarray of shape (n_rows,)
+    products : list of ndarray of shape (n_rows, n_rows)
+        Dot products to return without the rows and columns of copies.
+
+    Returns
+    -------
+    columns, weights, products
+    """
+    squares = gram.diagonal()
+    sums = squares + squares[:, None]
+    is_equal = sums - 2 * gram <= _EQUAL * sums
+    first, group = np.unique(is_equal.argmax(axis=1), return_inverse=True)
+    members = (group == np.arange(len(first))[:, None]) * weights
+    weights = members.sum(axis=1)
+    columns = members @ columns / weights[:, None]
+    return columns, weights, [each[np.ix_(first, first)] for each in products]
 
 
 def ridge(parts, columns, weights, penalty):

@@ -1,6 +1,7 @@
 """The linear model beside a network, and the weight decay and share it leads to."""
 
 from functools import partial
+from itertools import combinations
 from operator import itemgetter
 
 import numpy as np
@@ -109,12 +110,13 @@ def test_coefficients_are_those_of_scikit_learn():
     np.testing.assert_allclose(intercepts, model.intercept_, atol=1e-4)
 
 
-@pytest.mark.parametrize("n_read", [60, 40])
+@pytest.mark.parametrize("n_read", [56, 40])
 def test_numbers_are_a_ridge_regression_on_vectors_and_words(n_read, monkeypatch):
     monkeypatch.setattr(_linear_model, "MAX_ROWS", n_read)
-    rng, n_rows = np.random.default_rng(0), 60
-    lists = [rng.choice(list("abcdef"), size=3).tolist() for _ in range(n_rows)]
-    table = rng.normal(size=(6, 2)).astype("f4")
+    rng, n_rows = np.random.default_rng(0), 56
+    triples = list(combinations("abcdefgh", 3))
+    lists = [list(triples[i]) for i in rng.permutation(len(triples))]
+    table = rng.normal(size=(8, 2)).astype("f4")
     tokens = TokenSequences.from_lists(lists)
     X = EmbeddedSequences(tokens, [Block("a", table, "type")])
     means = np.stack(
@@ -125,7 +127,7 @@ def test_numbers_are_a_ridge_regression_on_vectors_and_words(n_read, monkeypatch
     model, target = linear(X, y, NumberTarget)
     features = [normalize(means), words.toarray()]
 
-    read = np.linspace(0, n_rows - 1, n_read).astype(int)
+    read = _linear_model._drawn(np.arange(n_rows), n_read)
 
     def fitted(share):
         factors = (1 - share) ** 0.5, share**0.5
@@ -158,13 +160,44 @@ def test_many_labels_columns_and_rows_have_less():
     assert decay(many, labels) == pytest.approx(0.1 / 10, rel=0.1)
 
 
-def test_rows_at_equal_distances_are_read(monkeypatch):
-    X, clear, _ = drawn(120)
-    expected = linear(X[np.arange(0, 120, 7)], clear[::7])[0]
-    monkeypatch.setattr(_linear_model, "MAX_ROWS_OF_FIT", 18)
-    actual = linear(X, clear)[0]
-    assert actual.r2 == expected.r2
-    np.testing.assert_allclose(actual.outputs(X), expected.outputs(X), rtol=1e-6)
+def test_few_rows_are_drawn_where_classes_alternate(monkeypatch):
+    lists = [["ab"[i % 2], f"w{i}"] for i in range(120)]
+    tokens, labels = TokenSequences.from_lists(lists), np.arange(120) % 2
+    ones = np.ones((tokens.n_types, 1))
+    X = EmbeddedSequences(tokens, [Block("a", ones, "type")])
+    monkeypatch.setattr(_linear_model, "MAX_ROWS", 60)
+    monkeypatch.setattr(_linear_model, "MAX_ROWS_OF_FIT", 80)
+    model, target = linear(X, labels)
+    assert (target.decode(model.outputs(X)) == labels).all()
+
+
+def test_copies_do_not_tell_what_is_left_out():
+    X, _, noise = drawn(60)
+    once, target = linear(X, noise)
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(60), 3))
+    copied, _ = linear(X[order], noise[order])
+    np.testing.assert_allclose(copied.r2, once.r2, atol=1e-6)
+    for model in (once, copied):
+        chances = target.probabilities(model.outputs(X))
+        assert -np.log(chances[np.arange(60), noise]).mean() > 0.6
+    # A network learns copies, and then must not decay.
+    assert copied.weight_decay(target) < 0.06 < once.weight_decay(target)
+
+
+@pytest.mark.parametrize("n_rows", [7, 10, 60])
+@pytest.mark.parametrize("kind", [LabelTarget, NumberTarget])
+def test_vectors_that_do_not_vary_predict_the_mean(kind, n_rows):
+    tokens = TokenSequences.from_lists([["a", "b"]] * n_rows)
+    X = EmbeddedSequences(tokens, [Block("a", np.ones((2, 2), "f4"), "type")])
+    y = np.arange(n_rows) % 2
+    model, target = linear(X, y, kind)
+    outputs = model.outputs(X)
+    if kind is NumberTarget:
+        np.testing.assert_allclose(target.decode(outputs), y.mean(), rtol=1e-5)
+    else:
+        np.testing.assert_allclose(
+            target.probabilities(outputs)[:, 1], y.mean(), rtol=1e-5
+        )
 
 
 def test_units_of_a_source_do_not_count():
@@ -217,6 +250,13 @@ def test_trained_sources_pairs_and_the_published_net_have_neither():
         published.fit(X, noise),
     ):
         assert model.net_.optimizer__weight_decay == model.linear_share_ == 0
+
+
+def test_a_given_share_needs_sequences_of_vectors():
+    X, _, noise = drawn()
+    model = DynamicMetaClassifier(train_options={"linear_share": 0.5}, **QUICK)
+    with pytest.raises(ValueError, match="linear_share=0.5 .* Leave it at 'auto' or 0"):
+        model.fit(SequencePairs(X), noise[:60])
 
 
 def test_outputs_are_averaged_with_those_of_the_linear_model():
