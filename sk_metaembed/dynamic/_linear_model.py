@@ -58,7 +58,7 @@ class LinearModel:
         products = [_products(part[read]) for part in parts]
         few = columns[read], weights[read] / weights[read].sum()
         self._r2_of_copies = leave_one_out(products[0], *few, _PENALTIES).r2
-        *few, (vectors, words) = merged_copies(sum(products), *few, products)
+        *few, (vectors, words) = merged_copies(*few, products)
         tried = [
             leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)
             for share in _WORD_SHARES

@@ -71,24 +71,24 @@ def leave_one_out(products, columns, weights, penalties):
     return LeaveOneOut(r2, penalties[best], (Y - all_errors[best]) / root)
 
 
-def merged_copies(gram, columns, weights, products):
+def merged_copies(columns, weights, products):
     """Return one row for all copies of it, with their mean columns and sum of weights.
 
     A copy would tell the columns of a row that is left out.
 
     Parameters
     ----------
-    gram : ndarray of shape (n_rows, n_rows)
-        Dot products of rows. Rows that are equal by them are copies.
     columns : ndarray of shape (n_rows, n_outputs)
     weights : ndarray of shape (n_rows,)
     products : list of ndarray of shape (n_rows, n_rows)
-        Dot products to return without the rows and columns of copies.
+        Dot products of the rows in each part of the features. Rows that are equal in
+        all parts are copies.
 
     Returns
     -------
     columns, weights, products
     """
+    gram = sum(products)
     squares = gram.diagonal()
     sums = squares + squares[:, None]
     is_equal = sums - 2 * gram <= _EQUAL * sums

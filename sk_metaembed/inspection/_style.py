@@ -2,8 +2,14 @@
 
 # Okabe and Ito's palette; hatches and markers distinguish groups without color.
 _COLORS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7"),
-    *("#56B4E9", "#D55E00", "#F0E442", "#999999"),
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+    "#999999",
 )
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "---")
 _MARKERS = ("o", "^", "s", "D", "P", "v", "X")

@@ -6,6 +6,7 @@ or in a `BaseWordEmbedding` from the frequent words of its table.
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
@@ -345,6 +346,16 @@ class BaseEmbedding(SequencesOutputMixin, TransformerMixin, BaseEstimator):
                 f"but {self.dims_} in fit. A source must return the same blocks for "
                 "any input."
             )
+
+
+def warn_of_long_texts(source, model, n_long, n_texts, limit, result):
+    """Warn if texts are longer than a number of pieces, once per model and number."""
+    if n_long and is_first((model, limit)):
+        warnings.warn(
+            f"{source}: {n_long} of {n_texts} texts are longer than {limit} pieces"
+            f"{result}",
+            stacklevel=3,
+        )
 
 
 def is_first(key):

@@ -25,9 +25,8 @@ _STRINGS = ("category", "name", "code", "text", "url", "list")
 # Values that repeat are known from the training rows; vectors of them add noise.
 _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
-_SAMPLE = (
-    2000  # distinct numbers that are searched for one that can be read in two ways
-)
+# Distinct numbers that are searched for one that can be read in two ways.
+_SAMPLE = 2000
 
 
 class Column(NamedTuple):
@@ -108,8 +107,7 @@ class ColumnEncoder(BaseEstimator):
         is_string = kind.kind in _STRINGS
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
         floats, texts = read_floats(cells, kind), read_texts(cells, kind)
-        self.ambiguous_ = ""
-        self.ambiguous_ = self._check_decimals(cells)
+        self.ambiguous_ = self._check_decimals(cells, known="")
         self.offset_ = offset(floats) if kind.number_format is not None else 0.0
         parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
@@ -142,7 +140,7 @@ class ColumnEncoder(BaseEstimator):
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
-        self._check_decimals(cells)
+        self._check_decimals(cells, known=self.ambiguous_)
         self._check_codes(cells)
         floats = read_floats(cells, self.kind_)
         unread = unread_cells(cells, floats, self.kind_)
@@ -155,8 +153,11 @@ class ColumnEncoder(BaseEstimator):
             )
         return floats
 
-    def _check_decimals(self, cells):
-        """Warn of other decimal separators; return a number that can have either."""
+    def _check_decimals(self, cells, known):
+        """Warn of other decimal separators; return a number that can have either.
+
+        `known` is one of earlier cells, or "".
+        """
         number_format = self.kind_.number_format
         if number_format is None or cells.dtype.kind != "O":
             return ""
@@ -164,7 +165,7 @@ class ColumnEncoder(BaseEstimator):
         mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
         suspects = [text for text in texts if other in text or text.count(mark) > 1]
         against = first_with_decimal(suspects, other)
-        either = first_with_decimal(texts[:_SAMPLE], "?") or self.ambiguous_
+        either = first_with_decimal(texts[:_SAMPLE], "?") or known
         if against and either:
             number = parse_numbers([either], number_format)[0]
             self._warn(

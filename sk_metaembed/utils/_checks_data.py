@@ -19,8 +19,12 @@ WORDS = (
 )
 UNKNOWN_WORDS = ("zyxwv", "qqqqq", "jjxjj")
 METHODS = (
-    *("transform", "predict", "predict_proba", "predict_log_proba"),
-    *("decision_function", "score_samples"),
+    "transform",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score_samples",
 )
 _N_ROWS = 24
 _DIMS = {"first": 6, "second": 4}

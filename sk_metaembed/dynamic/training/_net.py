@@ -8,7 +8,11 @@ from skorch import NeuralNet
 from ..._training._random import swap_default_generators
 
 KEPT_PARAMETERS = (
-    *("lr", "batch_size", "verbose", "mix_penalty", "autocast"),
+    "lr",
+    "batch_size",
+    "verbose",
+    "mix_penalty",
+    "autocast",
     "optimizer__weight_decay",
 )
 

@@ -7,7 +7,6 @@ If the tokenizer splits a word alike in every text, each distinct word is split 
 """
 
 import math
-import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from ..._core._arrays import read_only
 from ..._io._handle import Handle, file_states
 from ..._kernels._compiled import use_compiled
 from ..._kernels._row_sums import sum_rows
-from .._base import is_first
+from .._base import warn_of_long_texts
 from .._fingerprint import file_digest, fingerprint_of
 from ._model_files import find_files, find_model, read_tensors
 from ._piece_tokenizer import PieceTokenizer
@@ -174,13 +173,15 @@ class StaticModel(Handle, keep=2):
             return self._without_unknown(pieces) if is_model2vec else pieces
 
         values, known = self._in_chunks(texts, read)
-        if n_cut and is_first((self.fingerprint, limit)):
-            warnings.warn(
-                f"StaticSubwordEmbedding: {n_cut} of {len(texts)} texts are longer "
-                f"than {limit} pieces and cut, as by {files.library}. Use "
-                "max_length=None to read whole texts.",
-                stacklevel=2,
-            )
+        warn_of_long_texts(
+            "StaticSubwordEmbedding",
+            self.fingerprint,
+            n_cut,
+            len(texts),
+            limit,
+            f" and cut, as by {files.library}. Use max_length=None to read whole "
+            "texts.",
+        )
         if files.normalize:
             norms = np.linalg.norm(values.astype(np.float64), axis=1)
             values /= np.maximum(norms, 1e-32)[:, None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from numbers import Integral
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from ..._core._targets import check_target, class_codes, warn_of_rare_classes
 from ..._core._typing import RandomState, StrPath
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
-from .._base import BaseEmbedding, Preprocess, is_first
+from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._loaded_pair import is_pair
@@ -244,13 +243,15 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         pieces = SentencePieces(frozen, tokens, limit, truncate=True)
         groups, sentences = frozen._find_sentences(tokens)
         n_long, _ = frozen._count_long(groups, sentences)
-        if n_long and is_first((frozen.fingerprint_, limit)):
-            warnings.warn(
-                f"ContrastiveEmbedding: {n_long} of {len(tokens)} texts are longer "
-                f"than {limit} pieces, and training reads only these. Use a larger "
-                "max_length if the rest matters.",
-                stacklevel=2,
-            )
+        warn_of_long_texts(
+            "ContrastiveEmbedding",
+            frozen.fingerprint_,
+            n_long,
+            len(tokens),
+            limit,
+            ", and training reads only these. Use a larger max_length if the rest "
+            "matters.",
+        )
         rows = _without_copies(groups, labels, pieces.known["sequence"])
         if len(np.unique(labels[rows])) < 2:
             raise ValueError(

@@ -21,7 +21,12 @@ _TRANSFORMER_FILES = (
     "sentence_xlnet_config.json",
 )
 _TRANSFORMERS = (
-    *("Transformer", "BERT", "RoBERTa", "DistilBERT", "CamemBERT", "XLMRoBERTa"),
+    "Transformer",
+    "BERT",
+    "RoBERTa",
+    "DistilBERT",
+    "CamemBERT",
+    "XLMRoBERTa",
 )
 _POOLING_FLAGS = {
     "pooling_mode_cls_token": "cls",
