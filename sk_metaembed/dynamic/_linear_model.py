@@ -56,16 +56,18 @@ class LinearModel:
         parts = mean_vectors(X), ngram_weights(tokens, self._words)
         read = _drawn(np.arange(len(rows)), MAX_ROWS)
         products = [_products(part[read]) for part in parts]
-        few = columns[read], weights[read] / weights[read].sum()
-        self._r2_of_copies = leave_one_out(products[0], *few, _PENALTIES).r2
-        *few, (vectors, words) = merged_copies(*few, products)
+        drawn = columns[read], weights[read] / weights[read].sum()
+        *few, (vectors, words) = merged_copies(*drawn, products)
         tried = [
             leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)
             for share in _WORD_SHARES
         ]
         place = int(np.argmax([each.r2 for each in tried]))
         best, share = tried[place], _WORD_SHARES[place]
-        self.r2, self.r2_of_vectors = best.r2, tried[0].r2
+        self.r2 = best.r2
+        self.r2_of_vectors = self._r2_of_copies = tried[0].r2
+        if len(vectors) < len(read):
+            self._r2_of_copies = leave_one_out(products[0], *drawn, _PENALTIES).r2
         offset = _outputs_of_means(weights @ columns, len(rows), target)
         scale = calibrated_scale(best.decisions, offset, *few, target)
         factors = (1 - share) ** 0.5, share**0.5
