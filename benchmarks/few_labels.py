@@ -1,10 +1,11 @@
 """Few labels per class: SetFit, ContrastiveEmbedding and a frozen sentence encoder.
 
-All use MiniLM (`minilm_path`). ``setfit`` is SetFit with its default settings: one
-epoch over pairs of texts in batches of 16, and logistic regression; ``contrastive`` is
-`ContrastiveEmbedding` with default settings and `LogisticRegression`; ``frozen`` is
-`TransformerEmbedding` and ``LogisticRegression(C=10)``. Training rows are drawn by
-class, the 500 test rows are the same for all draws. Seconds are those of `fit`.
+All use MiniLM (`minilm_path`) or mpnet (`mpnet_path`). ``setfit`` is SetFit with its
+default settings: one epoch over pairs of texts in batches of 16, and logistic
+regression; ``contrastive`` is `ContrastiveEmbedding` with default settings and
+`LogisticRegression`; ``frozen`` is `TransformerEmbedding` and
+``LogisticRegression(C=10)``. Training rows are drawn by class, the 500 test rows are
+the same for all draws. Seconds are those of `fit`.
 
 Results are written line by line, and an interrupted run resumes. Differences from
 ``contrastive`` are paired by set and draw, with a 95 % interval and p-value of
@@ -12,6 +13,7 @@ Student's t; with several sets, those of the means of sets too.
 
 Needs ``SK_METAEMBED_DATA``, setfit 1.2 and the packages that `_text_sets` names.
 Run: python benchmarks/few_labels.py [--sets sst2] [--sizes 8] [--draws 3]
+     [--encoder mpnet]
 """
 
 import argparse
@@ -28,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_metaembed import ContrastiveEmbedding, Pooling, TransformerEmbedding
-from sk_metaembed.datasets import minilm_path
+from sk_metaembed.datasets import minilm_path, mpnet_path
 
 N_TEST = 500
 
@@ -36,7 +38,8 @@ N_TEST = 500
 class SetFit:
     """SetFit as an estimator."""
 
-    def __init__(self, seed):
+    def __init__(self, path, seed):
+        self.path = path
         self.seed = seed
 
     def fit(self, X, y):
@@ -44,7 +47,7 @@ class SetFit:
         from datasets import Dataset
         from setfit import SetFitModel, Trainer, TrainingArguments
 
-        self.model_ = SetFitModel.from_pretrained(minilm_path())
+        self.model_ = SetFitModel.from_pretrained(self.path)
         self.classes_, codes = np.unique(y, return_inverse=True)
         options = TrainingArguments(
             num_epochs=1, batch_size=16, seed=self.seed, report_to="none"
@@ -59,23 +62,23 @@ class SetFit:
         return self.classes_[np.asarray(predicted)]
 
 
-def model_of(name, seed):
-    """Return an unfitted model that reads texts."""
+def model_of(name, path, seed):
+    """Return an unfitted model that reads texts with the encoder in `path`."""
     if name == "setfit":
-        return SetFit(seed)
+        return SetFit(path, seed)
     if name == "contrastive":
-        source = ContrastiveEmbedding(minilm_path(), random_state=seed)
+        source = ContrastiveEmbedding(path, random_state=seed)
         return make_pipeline(source, Pooling(), LogisticRegression())
-    source = TransformerEmbedding(minilm_path(), output="mean", preprocess="unit")
+    source = TransformerEmbedding(path, output="mean", preprocess="unit")
     return make_pipeline(source, Pooling(), LogisticRegression(C=10))
 
 
-def result(name, data, size, seed):
+def result(name, path, data, size, seed):
     """Return accuracy in percent, and seconds of fit."""
     train = text_sets.draw(data, size, seed)
     test = np.random.default_rng(0).permutation(data.test)[:N_TEST]
     texts = np.array(data.texts, dtype=object)
-    model = model_of(name, seed)
+    model = model_of(name, path, seed)
     start = time.perf_counter()
     model.fit(texts[train].tolist(), data.y[train])
     seconds = time.perf_counter() - start
@@ -123,9 +126,11 @@ def main():
     parser.add_argument("--draws", type=int, default=3)
     models = ["frozen", "contrastive", "setfit"]
     parser.add_argument("--models", nargs="+", default=models)
+    parser.add_argument("--encoder", choices=["minilm", "mpnet"], default="minilm")
     parser.add_argument("--results", type=Path, default=Path("few_labels.jsonl"))
     args = parser.parse_args()
     warnings.filterwarnings("ignore", category=FutureWarning)
+    path = {"minilm": minilm_path, "mpnet": mpnet_path}[args.encoder]()
     rows = read_records(args.results)
     done = {(r["set"], r["size"], r["draw"], r["model"]): r for r in rows}
     keys = [
@@ -138,7 +143,7 @@ def main():
     for key in keys:
         if key not in done:
             name, size, draw, model = key
-            accuracy, seconds = result(model, text_sets.load(name), size, draw)
+            accuracy, seconds = result(model, path, text_sets.load(name), size, draw)
             row = dict(zip(("set", "size", "draw", "model"), key, strict=True))
             done[key] = {**row, "accuracy": accuracy, "seconds": seconds}
             append_record(args.results, done[key])
