@@ -27,7 +27,8 @@ BELOW = {**ROOMS, "": {"_version"}, "_version": set(), "__main__": {"_command_li
 # The floors of a room, each of which imports from itself and those before it.
 FLOORS = {
     "dynamic": (
-        "_parameters _ridge _targets _tag_targets _trainable",  # without torch
+        # Without torch.
+        "_parameters _ridge _standardization _targets _tag_targets _trainable",
         "_linear_model",
         "_batches",
         "nets",

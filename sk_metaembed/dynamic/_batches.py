@@ -19,6 +19,7 @@ from .._core._ragged import span_index
 from .._training._device import fits, send
 from ..sequences import SequencePairs
 from ..sequences._api import LEVELS
+from ._standardization import standardization
 from ._trainable import tokens_and_blocks
 
 
@@ -333,16 +334,16 @@ class SequenceData:
         return self.send(values), self.send(block.known[rows])
 
     def statistics(self, rows):
-        """Return mean and standard deviation of each block over some rows.
+        """Return the `standardization` of each block over some rows.
 
         Over the distinct words of a block of types, the tokens of a block of tokens,
-        and sequences, where the source has a vector. Arrays of float32, shape (dim,).
+        and sequences, where the source has a vector.
         """
         sequences = self._sequences(rows)
         used = {"sequence": sequences, "token": span_index(self.offsets, sequences)[0]}
         used["type"] = np.unique(self.codes[used["token"]])
         rows_of = [(block, used[block.level]) for block in self.blocks]
-        return [mean_and_std(block, rows[block.known[rows]]) for block, rows in rows_of]
+        return [standardization(each, rows[each.known[rows]]) for each, rows in rows_of]
 
     def known_at(self, level):
         """Return which types, tokens or sequences any source knows."""
@@ -368,25 +369,6 @@ class SequenceData:
         if own == level:
             return known
         return known[self.tokens.segment_ids() if own == "sequence" else codes]
-
-
-_ROWS_PER_PART = 4096
-
-
-def mean_and_std(block, rows):
-    """Return mean and standard deviation of some rows of a block, 0 and 1 for none."""
-    total = square = 0.0
-    # Two passes would read the rows of a memory-mapped block twice.
-    shift = block._at(rows[:1]).astype(np.float64)
-    for start in range(0, len(rows), _ROWS_PER_PART):
-        part = block._at(rows[start : start + _ROWS_PER_PART]) - shift
-        total, square = total + part.sum(0), square + np.square(part).sum(0)
-    if len(rows) == 0:
-        return np.zeros(block.dim, np.float32), np.ones(block.dim, np.float32)
-    mean = total / len(rows)
-    variance = np.maximum(square / len(rows) - np.square(mean), 0)
-    mean, std = mean + shift[0], np.sqrt(variance)
-    return mean.astype(np.float32), std.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from .._core._arrays import normalize_rows, row_product
 from ..pooling._api import sequence_blocks
 from ..sequences._api import learn_ngrams, lowered, ngram_weights
 from ._ridge import leave_one_out, merged_copies, ridge
+from ._standardization import standardization
 
 # Rows on which the penalty and the share of the words are chosen, rows of the fit, and
 # the most frequent words.
@@ -53,7 +54,13 @@ class LinearModel:
         weights = weights[rows] / weights[rows].sum(dtype=np.float64)
         tokens = lowered(X.tokens.compact())
         self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
-        parts = mean_vectors(X), ngram_weights(tokens, self._words)
+        blocks = sequence_blocks(X)
+        self._standards = [
+            standardization(block, known, weights[known])
+            for block in blocks
+            for known in [np.flatnonzero(block.known)]
+        ]
+        parts = self._mean_vectors(blocks), ngram_weights(tokens, self._words)
         read = _drawn(np.arange(len(rows)), MAX_ROWS)
         products = [_products(part[read]) for part in parts]
         drawn = columns[read], weights[read] / weights[read].sum()
@@ -102,17 +109,21 @@ class LinearModel:
         outputs = self._intercepts + words @ self._of_words
         for start in range(0, len(X), _CHUNK):  # vectors of all rows can be large
             rows = slice(start, start + _CHUNK)
-            outputs[rows] += row_product(mean_vectors(X[rows]), self._of_vectors)
+            vectors = self._mean_vectors(sequence_blocks(X[rows]))
+            outputs[rows] += row_product(vectors, self._of_vectors)
         return outputs
 
+    def _mean_vectors(self, blocks):
+        """Return standardized vectors of all sources, of equal length, side by side.
 
-def mean_vectors(X):
-    """Return the mean vectors of all sources, scaled to equal length, side by side.
-
-    Rows have unit length if all sources know a word of them.
-    """
-    blocks = [normalize_rows(block.values) for block in sequence_blocks(X)]
-    return np.hstack(blocks) / np.float32(len(blocks) ** 0.5)
+        Rows have unit length if all sources know a word of them.
+        """
+        rows = []
+        for block, (mean, factor) in zip(blocks, self._standards, strict=True):
+            standardized = (block.values - mean) * factor
+            standardized[~block.known] = 0
+            rows.append(normalize_rows(standardized))
+        return np.hstack(rows) / np.float32(len(rows) ** 0.5)
 
 
 def calibrated_scale(decisions, offset, columns, weights, target):

@@ -115,11 +115,15 @@ def ridge(parts, columns, weights, penalty):
     """
     ends = np.cumsum([part.shape[1] for part in parts])
 
+    # A product of float32 with float64 would first copy the features, each time.
+    dtype = parts[0].dtype
+
     def weighted_sums(rows):
-        return np.concatenate([part.T @ (weights[:, None] * rows) for part in parts])
+        rows = (weights[:, None] * rows).astype(dtype)
+        return np.concatenate([part.T @ rows for part in parts])
 
     def values(coefs):
-        pairs = zip(parts, np.split(coefs, ends[:-1]), strict=True)
+        pairs = zip(parts, np.split(coefs.astype(dtype), ends[:-1]), strict=True)
         rows = sum(part @ own for part, own in pairs)
         return rows - weights @ rows
 

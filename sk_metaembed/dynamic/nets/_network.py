@@ -117,14 +117,14 @@ class Mixer(nn.Module):
         return self.score(self.recurrence(torch.stack(sources, dim=1), grid))
 
     def set_standards(self, dataset):
-        """Learn mean and standard deviation of the blocks from a training set."""
+        """Learn the standardization of the blocks from a training set."""
         if self.standards is None:
             return
         statistics = dataset.data.statistics(dataset.rows)
         # Trainable sources come last and are not standardized, because their vectors
         # change in training; `strict=False` skips them.
-        for standard, (mean, std) in zip(self.standards, statistics, strict=False):
-            standard.set(mean, std)
+        for standard, own in zip(self.standards, statistics, strict=False):
+            standard.set(*own)
 
     def penalty(self):
         """Return the squared norm of the scalar mix's scores, 0 for other attentions.
@@ -160,15 +160,10 @@ class Standardization(nn.Module):
         self.register_buffer("mean", torch.zeros(dim))
         self.register_buffer("factor", torch.ones(dim))
 
-    def set(self, mean, std):
-        """Set both from arrays; dimensions that vary by rounding are only centered."""
-        # Of float32 at their own size, or of a projection beyond its rank in float64.
-        least = max(1e-12 * float(std.max(initial=0.0)), 1e-30)
-        constant = std <= (1e-6 * abs(mean)).clip(least)
-        std = std.copy()
-        std[constant] = 1.0
+    def set(self, mean, factor):
+        """Set both from arrays, as `standardization` returns them."""
         self.mean.copy_(torch.from_numpy(mean))
-        self.factor.copy_(torch.from_numpy(1 / std))
+        self.factor.copy_(torch.from_numpy(factor))
 
     def forward(self, vectors, known):
         """Return standardized rows, zeros where the source does not know the word."""
