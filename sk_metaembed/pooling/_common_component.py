@@ -15,15 +15,18 @@ from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import COUNT
 
+_LEAST_RATIO = 1e-5  # of singular values; float32 has noise of 1e-7
+
 
 def top_components(X, n_components, mean=None):
     """Return the first right singular vectors of X as rows, and the singular values.
 
-    The entry of largest magnitude is positive in each row, (n_components, n_features);
-    rows beyond the rank are zero. `mean` is subtracted from X first. Computed from the
+    At most n_components, and as many as the rank of X; the entry of largest magnitude
+    is positive in each row. `mean` is subtracted from X first. Computed from the
     eigenvectors of the smaller of ``X.T X`` and ``X X.T``, which is cheaper than a full
     SVD and needs no copy of a tall X.
     """
+    n_components = min(n_components, *X.shape)
     n_samples, n_features = X.shape
     if n_features <= n_samples:
         vectors, squares = _leading_eigenpairs(_gram(X, mean), n_components)
@@ -32,7 +35,7 @@ def top_components(X, n_components, mean=None):
         centered = _subtract_mean(X, mean)
         vectors, squares = _leading_eigenpairs(centered @ centered.T, n_components)
         components = vectors.T @ centered
-    return _normalize_components(components, squares), np.sqrt(squares)
+    return _normalize_components(components), np.sqrt(squares)
 
 
 def remove_components(rows, components, weights):
@@ -61,18 +64,15 @@ def _subtract_mean(X, mean):
 def _leading_eigenpairs(gram, n_components):
     size = len(gram)
     squares, vectors = eigh(gram, subset_by_index=(size - n_components, size - 1))
-    squares = np.maximum(squares[::-1], 0.0)
-    # Smaller eigenvalues are rounding errors.
-    squares[squares <= size * np.finfo(float).eps * squares[0]] = 0.0
-    return vectors[:, ::-1], squares
+    is_rank = squares > _LEAST_RATIO**2 * squares[-1]
+    return vectors[:, is_rank][:, ::-1], squares[is_rank][::-1]
 
 
-def _normalize_components(components, squares):
-    components = components * (squares > 0)[:, None]
+def _normalize_components(components):
     norms = np.linalg.norm(components, axis=1, keepdims=True)
     largest = np.abs(components).argmax(axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])
-    return components * signs[:, None] / np.where(norms > 0, norms, 1.0)
+    return components * signs[:, None] / norms
 
 
 class CommonComponentRemoval(
@@ -89,7 +89,9 @@ class CommonComponentRemoval(
     ----------
     n_components : int, default=1
         Number of directions: 1 for SIF, 5 for uSIF, about a hundredth of the dimension
-        for all-but-the-top. Limited to the number of rows and columns.
+        for all-but-the-top. Limited by the rank of the training data: one direction is
+        left, because few rows would become zeros. With `weighted`, a part of each
+        direction is left, so all can be chosen if there are several.
     weighted : bool, default=False
         Whether to remove each direction in proportion to its share of the squared
         singular values, as in uSIF, instead of completely.
@@ -182,17 +184,18 @@ class CommonComponentRemoval(
             The fitted transformer.
         """
         data = validate_data(self, X, dtype=[np.float64, np.float32])
-        self.n_components_ = min(self.n_components, *data.shape)
         mean = data.mean(axis=0, dtype=np.float64) if self.center else None
-        components, values = top_components(data, self.n_components_, mean)
-        weights = np.ones(self.n_components_)
-        if self.weighted:
-            squares = values**2
-            weights = squares / max(squares.sum(), np.finfo(float).tiny)
+        components, values = top_components(data, self.n_components + 1, mean)
+        rank = len(values)
+        most = rank if self.weighted and rank > 1 else max(rank - 1, 0)
+        n_components = min(self.n_components, most)
         self.mean_ = np.zeros(data.shape[1]) if mean is None else mean
-        self.components_ = components
-        self.singular_values_ = values
-        self.component_weights_ = weights
+        self.components_ = components[:n_components]
+        self.singular_values_ = values[:n_components]
+        squares = self.singular_values_**2
+        shares = squares / squares.sum() if self.weighted else np.ones(n_components)
+        self.component_weights_ = shares
+        self.n_components_ = n_components
         return self
 
     if TYPE_CHECKING:
