@@ -165,6 +165,7 @@ class TokenClassifier(
             )
         self.dims_in_: dict[str, int] = block_dims(X)
         self._fitted_window = self.window
+        self._fitted_scheme = self.scheme
         features = token_features(X, self.window, positions)
         labels = tags.types[tags.codes[positions]]
         self.estimator_ = clone(self.estimator).fit(features, labels, **fit_params)
@@ -186,7 +187,8 @@ class TokenClassifier(
         """
         labels, places = self._apply(X, "predict")
         tags = decode_tags(places, labels, X.tokens.offsets)
-        return tags if self.scheme is None else convert_tags(tags, to=self.scheme)
+        scheme = self._fitted_scheme
+        return tags if scheme is None else convert_tags(tags, to=scheme)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: EmbeddedSequences) -> list[NDArray[Any]]:

@@ -142,7 +142,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         "tokens" returns EmbeddedSequences with one block of mixed vectors; "sequence"
         returns the vectors of the encoder as an array. For pairs, "tokens" returns
         SequencePairs, the input of a `PairEncoder` of a `Pooling`; "sequence" returns
-        [u; v; abs(u-v); u*v].
+        [u; v; abs(u-v); u*v]. One fitted network has both: it can be changed after fit.
 
     Attributes
     ----------

@@ -326,16 +326,18 @@ class AutoencodedMetaEmbedding(BaseMetaEmbedding):
         # The encoders of fit expect vectors divided by the scale.
         encoders = [Layer(e.matrix / np.float32(scale), e.intercept) for e in encoders]
         self.encoders_ = dict(zip(names, encoders, strict=True))
+        self._fitted_normalize = self.normalize
+        self._fitted_variant = self.variant
 
     def _combine(self, blocks):
         encodings = []
         for block in blocks:
             matrix, intercept = self.encoders_[block.name]
-            values = source_rows(block, normalize=self.normalize)
+            values = source_rows(block, normalize=self._fitted_normalize)
             encoding = row_product(values, matrix) + intercept
-            if self.variant != "decoupled":
+            if self._fitted_variant != "decoupled":
                 encoding = np.maximum(encoding, 0)
             encoding[~block.known] = 0
             encodings.append(encoding)
         known = known_matrix(blocks).any(axis=1)
-        return combine_encodings(encodings, self.variant), known
+        return combine_encodings(encodings, self._fitted_variant), known

@@ -72,7 +72,7 @@ class AverageMetaEmbedding(WeightedMetaEmbedding):
         values = np.zeros((blocks[0].n_rows, dim), dtype=np.float32)
         for block, share in zip(blocks, shares, strict=True):
             for rows in chunks(block.n_rows):
-                part = source_rows(block, rows, normalize=self.normalize)
+                part = source_rows(block, rows, normalize=self._fitted_normalize)
                 values[rows, : block.dim] += part * share[rows, None]
         return values, known_to_any(blocks, self.weights_)
 

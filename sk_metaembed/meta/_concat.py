@@ -75,7 +75,7 @@ class ConcatMetaEmbedding(WeightedMetaEmbedding):
         for block, weight, end in zip(blocks, self.weights_, ends, strict=True):
             own = values[:, end - block.dim : end]
             for rows in chunks(block.n_rows):
-                part = source_rows(block, rows, normalize=self.normalize)
+                part = source_rows(block, rows, normalize=self._fitted_normalize)
                 own[rows] = part * np.float32(weight)
         return values, known_to_any(blocks, self.weights_)
 

@@ -154,9 +154,10 @@ class GCCAMetaEmbedding(BaseMetaEmbedding):
         ends = np.cumsum([block.dim for block in blocks])[:-1]
         maps = map(SourceMap, means, np.split(directions, ends))
         self.maps_ = dict(zip(names, maps, strict=True))
+        self._fitted_normalize = self.normalize
 
     def _combine(self, blocks):
-        total = mapped_sum(blocks, self.maps_, normalize=self.normalize)
+        total = mapped_sum(blocks, self.maps_, normalize=self._fitted_normalize)
         n_known = known_matrix(blocks).sum(axis=1)
         return total / np.maximum(n_known, 1)[:, None].astype(np.float32)
 

@@ -142,7 +142,9 @@ class SourceImputer(BlocksTransformer):
             self.maps_ = self._fit_maps(blocks, keys, informative)
         else:
             values = [source_rows(block, normalize=False) for block in blocks]
-            self._shared = shared_rows(keys, informative, values)
+            self._shared = shared_rows(
+                keys, informative, self.n_neighbors, values, min_shared=self.min_shared
+            )
 
     def _check_usable(self, usable):
         if len(usable) > 1 and not usable.any():
@@ -170,14 +172,7 @@ class SourceImputer(BlocksTransformer):
         if self._shared is None:
             filled = self._predict_by_maps(blocks, keys, ~known, informative)
         else:
-            filled = neighbor_fill(
-                keys,
-                ~known,
-                informative,
-                self._shared,
-                self.n_neighbors,
-                min_shared=self.min_shared,
-            )
+            filled = neighbor_fill(keys, ~known, informative, self._shared)
         is_target = self._usable.any(axis=0)
         return [
             _filled_block(block, *fill) if can_fill else block

@@ -25,11 +25,16 @@ class SharedRows(NamedTuple):
     values : list of ndarray of float32, shape (n_rows, dim)
         Vectors per source that are averaged; may be the keys.
     known : ndarray of bool, shape (n_rows, n_sources)
+    usable : ndarray of bool, shape (n_sources, n_sources)
+        Whether the first source can predict the second.
+    n_neighbors : int
     """
 
     keys: list
     values: list
     known: np.ndarray
+    usable: np.ndarray
+    n_neighbors: int
 
 
 def nearest_rows(queries, candidates, n_neighbors):
@@ -82,12 +87,16 @@ def neighbor_means(queries, candidates, values, n_neighbors):
     return means / total[:, None]
 
 
-def shared_rows(keys, known, values=None):
-    """Return a SharedRows with copies of the rows known to at least two sources."""
+def shared_rows(keys, known, n_neighbors, values=None, *, min_shared=1):
+    """Return a SharedRows with copies of the rows known to at least two sources.
+
+    A source can predict another if they share at least `min_shared` of the rows.
+    """
     rows = known.sum(axis=1) > 1
     keys = [key[rows] for key in keys]
     values = keys if values is None else [value[rows] for value in values]
-    return SharedRows(keys, values, known[rows])
+    usable = shared_counts(known) >= min_shared
+    return SharedRows(keys, values, known[rows], usable, n_neighbors)
 
 
 def shared_counts(known):
@@ -123,18 +132,17 @@ def mean_prediction(missing, informative, usable, dims, predict):
     return filled
 
 
-def neighbor_fill(keys, missing, informative, shared, n_neighbors, *, min_shared=1):
+def neighbor_fill(keys, missing, informative, shared):
     """Return, per source, (rows, vectors): its missing vectors, from neighbors.
 
-    `keys` are unit vectors per source, (n_rows, dim). A source can predict another if
-    they share at least `min_shared` rows of `shared`.
+    `keys` are unit vectors per source, (n_rows, dim).
     """
 
     def predict(predictor, target, rows):
         both = np.flatnonzero(shared.known[:, predictor] & shared.known[:, target])
         candidates, values = shared.keys[predictor][both], shared.values[target][both]
-        return neighbor_means(keys[predictor][rows], candidates, values, n_neighbors)
+        queries = keys[predictor][rows]
+        return neighbor_means(queries, candidates, values, shared.n_neighbors)
 
-    usable = shared_counts(shared.known) >= min_shared
     dims = [value.shape[1] for value in shared.values]
-    return mean_prediction(missing, informative, usable, dims, predict)
+    return mean_prediction(missing, informative, shared.usable, dims, predict)

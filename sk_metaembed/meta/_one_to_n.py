@@ -188,6 +188,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
         shifted = [scale * intercept + mean for intercept, mean in shifted]
         self.intercepts_ = dict(zip(names, _float32(shifted), strict=True))
         self.coefs_ = dict(zip(names, _float32(scaled), strict=True))
+        self._fitted_normalize = self.normalize
         self._encoders = {}  # of patterns of known sources, computed when they occur
 
     def __getstate__(self):
@@ -241,7 +242,7 @@ class OneToNMetaEmbedding(BaseMetaEmbedding):
             knowing = np.flatnonzero(pattern)
             rows = np.flatnonzero(codes.ravel() == code)
             for i, matrix in zip(knowing, self._encoder(knowing, weights), strict=True):
-                values = source_rows(blocks[i], rows, normalize=self.normalize)
+                values = source_rows(blocks[i], rows, normalize=self._fitted_normalize)
                 values -= self.intercepts_[blocks[i].name]
                 meta[rows] += row_product(values, matrix)
         return meta, known.any(axis=1)

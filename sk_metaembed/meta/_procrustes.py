@@ -285,14 +285,15 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
         self.n_shared_ = dict(zip(names, counts, strict=True))
         self._shared = None
         if self.impute_missing:
-            self._shared = shared_rows(vectors, known & nonzero_matrix(vectors))
+            informative = known & nonzero_matrix(vectors)
+            self._shared = shared_rows(vectors, informative, self.n_neighbors)
 
     def _center(self, blocks):
         return [centered_rows(block, self.means_[block.name]) for block in blocks]
 
     def _combine(self, blocks):
         vectors, known = self._center(blocks), known_matrix(blocks)
-        if self.impute_missing:
+        if self._shared is not None:
             self._fill(vectors, known)
         shares = normalized_weights(known.T, self.weights_)
         dim = max(self.dims_in_.values())
@@ -305,9 +306,7 @@ class ProcrustesMetaEmbedding(BaseMetaEmbedding):
     def _fill(self, vectors, known):
         """Impute missing vectors in place, and mark them as known."""
         missing, informative = ~known, known & nonzero_matrix(vectors)
-        filled = neighbor_fill(
-            vectors, missing, informative, self._shared, self.n_neighbors
-        )
+        filled = neighbor_fill(vectors, missing, informative, self._shared)
         for i, (rows, values) in enumerate(filled):
             vectors[i][rows] = normalize_rows(values)
             known[rows, i] = True

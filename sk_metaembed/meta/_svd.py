@@ -143,6 +143,7 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
         self.n_learning_rows_ = len(rows)
         self._set_directions(*self._decompose(blocks, rows))
         self.maps_ = self._source_maps(blocks)
+        self._fitted_normalize = self.normalize
 
     def _decompose(self, blocks, rows):
         dim = sum(block.dim for block in blocks)
@@ -181,7 +182,7 @@ class SVDMetaEmbedding(BaseMetaEmbedding):
         }
 
     def _combine(self, blocks):
-        values = mapped_sum(blocks, self.maps_, normalize=self.normalize)
+        values = mapped_sum(blocks, self.maps_, normalize=self._fitted_normalize)
         return values, known_to_any(blocks, self.weights_)
 
 

@@ -26,3 +26,4 @@ class WeightedMetaEmbedding(BaseMetaEmbedding):
     def _fit_combination(self, blocks, y):
         names = [block.name for block in blocks]
         self.weights_ = source_weights(self.weights, names)
+        self._fitted_normalize = self.normalize

@@ -116,6 +116,7 @@ class EstimatorEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
+        self._fitted_as_text = self.as_text
         filled, data = self._input(tokens)
         if not len(filled):
             raise no_tokens_error(len(tokens), tokens.texts)
@@ -142,13 +143,13 @@ class EstimatorEmbedding(BaseEmbedding):
 
     def _input(self, tokens):
         """Return the rows of nonempty sequences, and the estimator's input for them."""
-        if self.as_text:
+        if self._fitted_as_text:
             return nonempty_texts(tokens)
         filled = np.flatnonzero(tokens.lengths)
         return filled, tokens[filled]
 
     def _call(self, method, data, *args):
-        if self.as_text:
+        if self._fitted_as_text:
             return method(data, *args)
         what = type(self.estimator).__name__
         remedy = "Set as_text=True if it takes texts as str, as TfidfVectorizer does."

@@ -159,6 +159,9 @@ class FunctionEmbedding(BaseEmbedding):
         self.missing = missing
 
     def _fit_vectors(self, tokens, y):
+        self._func = self.func
+        self._level = self.level
+        self._as_text = self.as_text
         self._dim = self.dim
 
     def _embed(self, tokens):
@@ -172,23 +175,23 @@ class FunctionEmbedding(BaseEmbedding):
                 "the dimension is unknown. Set dim."
             )
         sizes = {"type": tokens.n_types, "token": tokens.n_tokens}
-        n_rows = sizes.get(self.level, len(tokens))
+        n_rows = sizes.get(self._level, len(tokens))
         values = np.zeros((n_rows, self._dim), dtype=np.float32)
         known = np.zeros(n_rows, dtype=bool)
         for places, result in zip(groups, results, strict=True):
             for i in places if result is not None else ():
                 rows = i
-                if self.level == "token":
+                if self._level == "token":
                     rows = slice(tokens.offsets[i], tokens.offsets[i + 1])
                 values[rows], known[rows] = result, True
-        return adopt_block(self.block_name, values, self.level, known)
+        return adopt_block(self.block_name, values, self._level, known)
 
     def _distinct(self, tokens):
         """Return the places of each distinct entry, and the entries as sentences."""
-        if self.level == "type":
+        if self._level == "type":
             words = tokens.types.tolist()
             return [[i] for i in range(len(words))], [(word,) for word in words]
-        if self.level == "token" or not self.as_text:
+        if self._level == "token" or not self._as_text:
             return distinct_sentences(tokens)
         groups = {}
         for row, text in zip(*nonempty_texts(tokens), strict=True):
@@ -200,7 +203,7 @@ class FunctionEmbedding(BaseEmbedding):
         with self._open_cache() as cache:
             keys, results = [], {}
             if cache is not None:
-                keys = cache.keys(sentences, self.level + "-text" * self.as_text)
+                keys = cache.keys(sentences, self._level + "-text" * self._as_text)
                 results = self._stored(cache.get_many(keys), sentences)
             missing = [i for i in range(len(sentences)) if i not in results]
             size = self.batch_size or len(sentences) or 1
@@ -230,7 +233,7 @@ class FunctionEmbedding(BaseEmbedding):
                 yield cache
 
     def _checked_cache_key(self):
-        key = getattr(self.func, "cache_key", None)
+        key = getattr(self._func, "cache_key", None)
         if not isinstance(key, str) or not key:
             raise ValueError(
                 f"with cache=, func must have an attribute cache_key, "
@@ -240,7 +243,7 @@ class FunctionEmbedding(BaseEmbedding):
         return key
 
     def _shape(self, sentence, dim):
-        return (len(sentence), dim) if self.level == "token" else (dim,)
+        return (len(sentence), dim) if self._level == "token" else (dim,)
 
     def _pair(self, result, sentence):
         """Return values and known, as stored; without a vector, of dimension 0."""
@@ -263,7 +266,7 @@ class FunctionEmbedding(BaseEmbedding):
     def _call(self, sentences):
         """Return the checked results of one call."""
         entries = [self._entry(sentence) for sentence in sentences]
-        results = self.func(entries)
+        results = self._func(entries)
         # Sparse matrices have no length, and data frames are iterated by column.
         for method in ("toarray", "to_numpy"):
             if hasattr(results, method):
@@ -292,7 +295,7 @@ class FunctionEmbedding(BaseEmbedding):
     def _checked_matrix(self, results):
         """Return a valid matrix as float32, and None for all other results."""
         is_matrix = isinstance(results, np.ndarray) and results.ndim == 2
-        if not is_matrix or results.dtype.kind not in "biuf" or self.level == "token":
+        if not is_matrix or results.dtype.kind not in "biuf" or self._level == "token":
             return None
         with np.errstate(over="ignore"):  # the check of each row reports it
             values = results.astype(np.float32, copy=False)
@@ -304,11 +307,11 @@ class FunctionEmbedding(BaseEmbedding):
 
     def _entry(self, sentence):
         """Return what the function is called with."""
-        if self.level == "type":
+        if self._level == "type":
             return sentence[0]
         if isinstance(sentence, OriginalText):
             return sentence.text
-        return " ".join(sentence) if self.as_text else list(sentence)
+        return " ".join(sentence) if self._as_text else list(sentence)
 
     def _checked(self, result, sentence):
         """Return a result as float32; errors lack the name of the entry."""

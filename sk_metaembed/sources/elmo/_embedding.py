@@ -292,6 +292,7 @@ class ElmoEmbedding(ContextualEmbedding):
 
     def _fit_model(self, words):
         """Open the model and resolve the options; `words` are the words of the data."""
+        self._fitted_stateful = self.stateful
         if self.stateful and self.cache is not None:
             raise ValueError(
                 "with stateful=True the vectors of a sentence depend on the rows "
@@ -317,7 +318,9 @@ class ElmoEmbedding(ContextualEmbedding):
         model, split, spec = self._model, TextSplitter(), self._output_spec
         budget = self._budget(model.device_type)
         kinds = spec.kinds(2 * self.projection_dim_)
-        found = _find_sentences(tokens, kinds, split, merge_equal=not self.stateful)
+        found = _find_sentences(
+            tokens, kinds, split, merge_equal=not self._fitted_stateful
+        )
         rows = SentenceRows(tokens, *found, kinds, memory_limit=self.memory_limit)
         blocks = []
         with self._opened(rows) as (cache, bar):
@@ -325,7 +328,7 @@ class ElmoEmbedding(ContextualEmbedding):
             compute = ElmoForward(model, spec, split, budget, most_rows, bar.update)
             if spec.has_words:
                 blocks.append(self._words(cache, tokens, compute, split))
-            if kinds and self.stateful:
+            if kinds and self._fitted_stateful:
                 blocks += self._stateful_blocks(rows, len(tokens), compute)
             elif kinds:
                 blocks += sentence_blocks(cache, rows, compute, slice_tokens=2 * budget)

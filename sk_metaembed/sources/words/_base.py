@@ -125,7 +125,7 @@ class BaseWordEmbedding(BaseEmbedding):
 
     def _fit_lookup(self, tokens):
         """Learn what depends on the table, and return the Lookup of the tokens."""
-        policy = getattr(self, "oov", "zero")
+        self._fitted_oov = policy = getattr(self, "oov", "zero")
         if policy == "subword":
             self._compose(tokens.types[:0])  # raises if there are no subword vectors
         lookup = self._compute(tokens)
@@ -144,10 +144,9 @@ class BaseWordEmbedding(BaseEmbedding):
     def _compute(self, tokens):
         rows = self._find_rows(tokens.types)
         known, composed = rows >= 0, None
-        policy = getattr(self, "oov", "zero")
-        if policy == "error":
+        if self._fitted_oov == "error":
             check_all_known(tokens, known)
-        if policy == "subword" and not known.all():
+        if self._fitted_oov == "subword" and not known.all():
             composed, known[rows < 0] = self._compose(_words(tokens.types[rows < 0]))
         return Lookup(rows, known, composed)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array
+from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
 from ..._core._sklearn import COUNT
@@ -165,7 +166,7 @@ class LSAEmbedding(BaseEmbedding):
     def _counts(self, tokens):
         """Return how often each feature occurs, and what the unknown ones weigh."""
         vocabulary = self.vectorizer_.vocabulary_
-        every = _word_features(self.char_ngrams)  # of these words, known or not
+        every = clone(self.vectorizer_)  # of these words, known or not
         # The last word, which does not count, makes sure that there is a feature.
         features = every.fit_transform([*canonical_words(tokens.types), "a"])[:-1]
         counts = word_counts(tokens) @ features

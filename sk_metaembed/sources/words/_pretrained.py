@@ -236,6 +236,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
+        self._fitted_case_fallback = self.case_fallback
         store = self.vectors
         if isinstance(store, str | os.PathLike):
             path = resolve_path(os.fspath(store))
@@ -283,17 +284,16 @@ class PretrainedEmbedding(BaseWordEmbedding):
         return fitted[self.preprocess]
 
     def _find(self, words):
-        return find_words(self.vectors_, words, self.case_fallback)
+        return find_words(self.vectors_, words, self._fitted_case_fallback)
 
     def _embed_tokens(self, tokens):
-        leaves_zeros = self.oov == "zero" and self._oov_mean is None
         # Preprocessing each distinct word once is faster than once per chunk of texts.
-        is_plain = leaves_zeros and self._preprocessing.kind is None
+        is_plain = self._fitted_oov == "zero" and self._preprocessing.kind is None
         # A subclass may look words up in another way.
         own = type(self) is PretrainedEmbedding
         if tokens._is_split or not (is_plain and own):
             return super()._embed_tokens(tokens)
-        store, options = self.vectors_, {"case_fallback": self.case_fallback}
+        store, options = self.vectors_, {"case_fallback": self._fitted_case_fallback}
         late = LateRows(
             tokens,
             store.vectors,

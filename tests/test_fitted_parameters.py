@@ -1,0 +1,51 @@
+"""A parameter that is changed after fit has no effect before the next fit."""
+
+import copy
+
+import pytest
+from sklearn.utils._param_validation import StrOptions
+
+from sk_metaembed.utils._checks_data import assert_same, fitted, outputs
+from sk_metaembed.utils._checks_state import _data
+
+from .test_estimators import ESTIMATORS, VARIANTS
+
+# Rows of another kind, and fits that take seconds.
+SKIPPED = ("Tokenizer", "Contrastive", "Distilled", "Table", "Common", "SourceSelector")
+# What to do with missing rows, and whether to warn, is not learned; one network has
+# both outputs.
+LIVE = {"missing", "truncate", ("DynamicMetaEmbedding", "output")}
+
+
+def other_values(estimator):
+    """Yield each parameter that has an obvious other value, and such values."""
+    constraints = estimator._parameter_constraints
+    for name, value in estimator.get_params(deep=False).items():
+        if {name, (type(estimator).__name__, name)} & LIVE:
+            continue
+        if name == "char_ngrams":
+            yield name, (1, 2) if value is None else None
+        elif isinstance(value, bool):
+            yield name, not value
+        elif isinstance(value, int):
+            yield name, value + 1
+        elif constraints.get(name) != "no_validation":
+            for constraint in constraints.get(name, ()):
+                options = getattr(constraint, "options", ())
+                if isinstance(constraint, StrOptions):
+                    yield from ((name, other) for other in sorted(options - {value}))
+
+
+@pytest.mark.filterwarnings("ignore:.*are noisy:UserWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [e for e in ESTIMATORS + VARIANTS if not type(e).__name__.startswith(SKIPPED)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_parameters_of_a_fitted_estimator(estimator):
+    X, _ = _data(estimator)
+    step = fitted(estimator, X)
+    expected = outputs(step, X)
+    for name, value in other_values(step):
+        changed = copy.deepcopy(step).set_params(**{name: value})
+        assert_same(outputs(changed, X), expected, f"{name}={value!r}")
