@@ -1,8 +1,12 @@
 """Words as rows of character ids: their UTF-8 bytes between two marks."""
 
+import warnings
+
 import numpy as np
 
+from ..._core._messages import short_repr
 from ...sequences._api import canonical_words
+from .._base import is_first
 
 # Rows before the words in a table of words: the begin and end of a sentence.
 N_MARKS = 2
@@ -30,13 +34,22 @@ def character_ids(words, max_characters=50):
     return ids, sizes + 2
 
 
-def count_truncated(words, max_characters=50):
+def count_truncated(source, words, max_characters, remedy):
     """Return how many words are longer than `character_ids` reads.
 
-    >>> count_truncated(["a" * 48, "a" * 49, "é" * 25])
-    2
+    Issues a warning, once per source and limit.
     """
-    return sum(len(encoded) > max_characters - 2 for encoded in _encoded(words))
+    limit = max_characters - 2
+    encoded = zip(words, _encoded(words), strict=True)
+    truncated = [word for word, characters in encoded if len(characters) > limit]
+    if truncated and is_first((source, limit)):
+        warnings.warn(
+            f"{source}: words are read up to {limit} bytes of UTF-8, without the rest "
+            f"of longer ones such as {short_repr(truncated[0])}. {remedy}, if it "
+            "matters.",
+            stacklevel=2,
+        )
+    return len(truncated)
 
 
 def _encoded(words):

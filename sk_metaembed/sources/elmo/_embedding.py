@@ -22,7 +22,6 @@ from .._fingerprint import fingerprint_of
 from ..cache._sentence_blocks import sentence_blocks
 from ..contextual._base import ContextualEmbedding
 from ..contextual._sentences import SentenceRows, VectorKind, distinct_sentences
-from ._character_ids import count_truncated
 from ._forward import ElmoForward, make_output_spec
 from ._model import ElmoModel, ElmoSpec
 from ._texts import TextSplitter, align_words, split_at_spaces, texts_with_words
@@ -117,6 +116,11 @@ class ElmoEmbedding(ContextualEmbedding):
         the message names the file and the key.
     ImportError
         If h5py is not installed.
+
+    Warns
+    -----
+    UserWarning
+        Once per process, if words are longer than the model reads.
 
     See Also
     --------
@@ -303,7 +307,7 @@ class ElmoEmbedding(ContextualEmbedding):
         model = self._model = shared(ElmoModel, ElmoSpec(*paths, device, self.dtype))
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
-        self.n_truncated_words_ = count_truncated(words, options.max_characters)
+        self.n_truncated_words_ = model.count_truncated(words)
         self._output_spec = make_output_spec(
             self.output, self.mix_weights, self.gamma, self.layer_norm, self.n_layers_
         )

@@ -116,7 +116,7 @@ class WordTable:
     """
 
     def __init__(self, model):
-        self._network = model.network
+        self._model, self._network = model, model.network
         self.vectors = self._network.encoder.marks()
         self._rows = {}
 
@@ -126,6 +126,7 @@ class WordTable:
 
         new = [word for word in dict.fromkeys(words) if word not in self._rows]
         if new:
+            self._model.count_truncated(new)
             vectors = self._network.encoder(new)
             for row, word in enumerate(new, start=len(self.vectors)):
                 self._rows[word] = row

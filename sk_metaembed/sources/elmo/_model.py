@@ -7,6 +7,7 @@ from ..._io._download import cached_path, local_file
 from ..._io._handle import file_states
 from .._fingerprint import file_digest, fingerprint_of
 from ..contextual._model import NetworkModel
+from ._character_ids import count_truncated
 from ._options import read_options
 from ._weight_files import check_weights, read_weights
 
@@ -51,6 +52,11 @@ class ElmoModel(NetworkModel, keep=2):
                 "dtype": spec.dtype,
             }
         )
+
+    def count_truncated(self, words):
+        """Return how many words are longer than the model reads; warn of them once."""
+        limit, remedy = self.options.max_characters, "Split them before this step"
+        return count_truncated("ElmoEmbedding", words, limit, remedy)
 
     @classmethod
     def _find(cls, spec, local):

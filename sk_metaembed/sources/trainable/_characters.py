@@ -75,7 +75,7 @@ class CharacterSpec:
         dim = sum(number for _, number in filters)
         self.dims, self.levels = {"char": dim}, {"char": "type"}
         words, _ = self._words(used_types(tokens))
-        self.n_truncated_words = count_truncated(words, max_chars + 2)
+        self.n_truncated_words = self._count_truncated(words)
         self.unseen = np.ones(PADDING + 1, dtype=bool)
         self.unseen[character_ids(words, max_chars + 2)[0]] = False
 
@@ -88,7 +88,13 @@ class CharacterSpec:
     def pieces(self, tokens):
         """Return the `WordCharacters` of the words of sequences."""
         words, codes = self._words(tokens)
+        self._count_truncated(words)
         return WordCharacters(*character_ids(words, self.max_chars + 2), codes)
+
+    def _count_truncated(self, words):
+        """Return how many words are longer than `max_chars`; warn of them once."""
+        size, remedy = self.max_chars + 2, "Use a larger max_chars"
+        return count_truncated("TrainableCharacters", words, size, remedy)
 
     def _words(self, tokens):
         words, codes = original_words(tokens)
@@ -161,7 +167,8 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
         Dropout of the character vectors.
     max_chars : int, default=50
         Maximum length of a word in bytes (one per English letter). Longer words are
-        truncated; ``trained_[name].n_truncated_words`` counts them.
+        truncated, with a warning once per process; ``trained_[name].n_truncated_words``
+        counts those of the training data.
     lowercase : bool, default=False
         Read words in lower case, ignoring capitals.
     lr : float, default=1e-3

@@ -1,6 +1,7 @@
 """ElmoEmbedding against a reference; results do not depend on the batch."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ import torch
 from sklearn.base import clone
 
 from sk_metaembed import ElmoEmbedding, load, save
+from sk_metaembed.sources import _base
 from sk_metaembed.sources.elmo import _embedding, _network
 
 from ...rounding import assert_close
 from ...tiny_elmo import OPTIONS, Oracle, files, random_weights, write, write_model
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*words are read up to:UserWarning")
 SENTENCES = [
     ["the", "film", "was", "plotting"],
     ["Good", "can't", "the", "very", "東京", "the"],
@@ -257,6 +260,22 @@ def test_out_of_memory_halves_the_batch(monkeypatch):
     monkeypatch.setattr(network, "layers", lambda *args: small(args[0], [1, 2]))
     with pytest.raises(MemoryError, match="ElmoEmbedding: .* single sequence"):
         step.transform([["a"]])
+
+
+def test_warns_of_words_that_are_cut(monkeypatch):
+    monkeypatch.setattr(_base, "_warned", set())
+    whole, cut = [["a", "x" * 48, "é" * 24]], [["a", "x" * 49, "é" * 25]]
+    message = "up to 48 bytes of UTF-8, without the rest of longer ones such as 'xxx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step = source().fit(whole)
+        step.transform(whole)
+    with pytest.warns(UserWarning, match=message):
+        result = step.transform([*cut, *whole])
+    assert_close(result[0], result[1])
+    _base._warned.clear()
+    with pytest.warns(UserWarning, match=f"ElmoEmbedding: words are read {message}"):
+        assert source().fit(cut).n_truncated_words_ == 2
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from sk_metaembed import (
     TokenSequences,
     TrainableCharacters,
 )
+from sk_metaembed.sources import _base
 
 from ...dynamic.test_trainable import OPTIONS
 
@@ -68,6 +69,7 @@ def by_hand(network, word):
     return torch.cat(results).relu().detach().numpy()
 
 
+@pytest.mark.filterwarnings("ignore:.*words are read up to:UserWarning")
 def test_a_word_is_the_same_alone_and_in_any_batch():
     opened = char().prepare(TokenSequences.from_lists([STRANGE]))
     network = opened.network().eval()
@@ -110,15 +112,20 @@ def test_unseen_characters_have_zero_vectors():
     assert char().prepare(tokens).unseen[ord("x")]
 
 
-def test_lower_case_and_long_words():
+def test_lower_case_and_long_words(monkeypatch):
+    monkeypatch.setattr(_base, "_warned", set())
     tokens = Tokenizer(lowercase=False).fit_transform(["Word word " + "w" * 20])
-    opened = char(lowercase=True, max_chars=5).prepare(tokens)
+    message = r"up to 5 bytes .* as 'www.*'\. Use a larger max_chars, if it matters"
+    with pytest.warns(UserWarning, match=message):
+        opened = char(lowercase=True, max_chars=5).prepare(tokens)
     network = opened.network().eval()
     result, _ = vectors(opened, network, ["Word", "word", "wwwww", "w" * 20])
     np.testing.assert_array_equal(result[0], result[1])
     np.testing.assert_array_equal(result[2], result[3])
     assert network.n_truncated_words == 1
     opened = char().prepare(tokens)
+    with pytest.warns(UserWarning, match="up to 50 bytes"):
+        opened.pieces(TokenSequences.from_lists([["w" * 51]]))
     result, _ = vectors(opened, opened.network().eval(), ["Word", "word"])
     assert np.abs(result[0] - result[1]).max() > 1e-3
 

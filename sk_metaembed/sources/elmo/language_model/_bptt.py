@@ -13,10 +13,11 @@ import numpy as np
 import torch
 
 from ...._training._device import send
-from .._character_ids import N_MARKS, character_ids, mark_ids
+from .._character_ids import N_MARKS, character_ids, count_truncated, mark_ids
 from ._corpus import UNKNOWN, RowsCorpus, StreamCorpus
 
 NO_TARGET = -1  # at steps without a word
+_REMEDY = "Set a larger max_characters in architecture, or split them"
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ class _WordTable:
         marks = distinct[distinct < N_MARKS]
         ids, lengths = mark_ids(self._max_characters)
         words = [self._words[code] for code in distinct[len(marks) :]]
+        count_truncated("ElmoLanguageModel", words, self._max_characters, _REMEDY)
         word_ids, word_lengths = character_ids(words, self._max_characters)
         targets = np.array([*self._targets, NO_TARGET])[next_codes]  # code -1: the last
         return Batch(

@@ -127,6 +127,11 @@ class ElmoLanguageModel(SequencesInputMixin, CallbackSupportMixin, BaseEstimator
     FloatingPointError
         If training diverges.
 
+    Warns
+    -----
+    UserWarning
+        Once per process, if words are longer than the model reads.
+
     See Also
     --------
     ElmoEmbedding : Embeds with the files that `save` writes.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from sk_metaembed.sources import _base
 from sk_metaembed.sources.elmo.language_model._bptt import NO_TARGET, BPTTBatches
 from sk_metaembed.sources.elmo.language_model._corpus import (
     SPECIAL,
@@ -54,6 +55,12 @@ def test_shuffled_epochs_differ_and_have_the_same_words():
 def test_a_word_spelled_like_a_mark_is_unknown():
     (row,) = targets_of_rows(stream(1, 9, rows=[["<S>", "a"]]))
     assert row == ([2, 3, 1], [3, 2, 0])
+
+
+def test_warns_of_words_that_are_cut(monkeypatch):
+    monkeypatch.setattr(_base, "_warned", set())
+    with pytest.warns(UserWarning, match="up to 8 bytes .* larger max_characters in"):
+        list(stream(1, 2, rows=[["a", "abcdefghi"]]))
 
 
 def test_files_folders_and_streams_give_the_same_rows(tmp_path):
