@@ -198,8 +198,6 @@ TRAINING = {
     "mixer": "published",
     "batch_size": 32,
     "early_stopping": True,
-    "n_iter_no_change": 12,
-    "train_options": {"lr_patience": 1, "lr_factor": 0.5},
 }
 MIXTURE = DynamicMetaEmbedding(
     projection_dim=100, lr=5e-3, max_epochs=6, random_state=0, **TRAINING

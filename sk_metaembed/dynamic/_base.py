@@ -68,7 +68,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     _named_estimators = "trainable"
     _parameter_constraints: dict = CONSTRAINTS
-    _train_options: dict[str, Any] = TRAIN_OPTIONS
+    _train_options: dict[str, Any] = {**TRAIN_OPTIONS, "monitor": "loss"}
     _target_kind = "any"
     _n_steps, _min_epochs = 400, 5  # from `benchmarks/dynamic_defaults.py`
 
@@ -96,7 +96,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         max_epochs: int | Literal["auto"] = "auto",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 3,
+        n_iter_no_change: int = 10,
         train_options: dict[str, Any] | None = None,
         class_weight: ClassWeight = None,
         device: str = "auto",
@@ -243,7 +243,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             n_batches = count_batches(len(train_set), batch_size)
             n_epochs = self._choose_n_epochs(n_batches, valid_set)
             n_steps = n_epochs * n_batches if valid_set is None else None
-            monitor = None if valid_set is None else self._target.monitor
+            monitor = None if valid_set is None else self._monitor()
             with reported_fit(self, data[0], y, n_epochs) as tasks:
                 seed = self._random.randint(np.iinfo(np.int32).max)
                 decay = self._choose_from_linear_model(*data, train_set.rows)
@@ -285,6 +285,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             return self.batch_size
         has_trainable = bool(self._trainable_sources.prepared)
         return auto_batch_size(n_rows, has_trainable=has_trainable)
+
+    def _monitor(self):
+        """Return the name of what early stopping follows in the history."""
+        follows_score = self._read_train_options().get("monitor") == "score"
+        return (follows_score and self._target.score) or "valid_loss"
 
     def _choose_n_epochs(self, n_batches, valid_set):
         """Return the number of epochs.
@@ -428,7 +433,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             "module__pairs": self._reads_pairs,
             "criterion": WeightedLoss,
         }
-        return parts, HeldOutScore(self._target.monitor, count_right, accuracy)
+        if self._target.score is None:
+            return parts, None
+        return parts, HeldOutScore(self._target.score, count_right, accuracy)
 
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""

@@ -60,8 +60,8 @@ NETWORK = (
 )
 
 TRAIN_OPTIONS = {
-    "lr_factor": 0.2,
-    "lr_patience": 0,
+    "lr_factor": 0.5,
+    "lr_patience": 3,
     "weight_decay": 0.0,
     "gradient_clip": 5.0,
     "dtype": "float32",
@@ -69,6 +69,7 @@ TRAIN_OPTIONS = {
 
 _AUTO = StrOptions({"auto"})
 _TRAIN_CONSTRAINTS = {
+    "monitor": [StrOptions({"loss", "score"})],
     "lr_factor": [Interval(Real, 0, 1, closed="neither")],
     "lr_patience": [Interval(Integral, 0, None, closed="left")],
     "weight_decay": [Interval(Real, 0, None, closed="left")],

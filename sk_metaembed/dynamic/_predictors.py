@@ -36,6 +36,7 @@ PUBLISHED_PARAMETERS = {
     "n_iter_no_change": 3,
 }
 _PUBLISHED_OPTIONS = {
+    "monitor": "score",
     "weight_decay": 0.0,
     "lr_factor": 0.2,
     "lr_patience": 0,
@@ -147,20 +148,23 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         Without, it is the number of epochs with about 400 steps, or 16 per class if
         that is more, and 5 at least.
     early_stopping : bool, default=False
-        Hold out a part of the data, monitor its accuracy (its loss for numbers and
-        label sets), and restore the weights of the best epoch. False trains on all data
-        for `max_epochs`, while the learning rate falls linearly to 0.
+        Hold out a part of the data, and restore the weights of the epoch with the
+        smallest loss on it. False trains on all data for `max_epochs`, while the
+        learning rate falls linearly to 0.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, stratified by class. ``fit`` also accepts
         `X_val`.
-    n_iter_no_change : int, default=3
+    n_iter_no_change : int, default=10
         Epochs without improvement before training stops.
     train_options : dict or None, default=None
         Further options of training; keys that are missing have their defaults:
 
-        - ``lr_factor`` : float, default=0.2. Multiplies the learning rate after
+        - ``monitor`` : {"loss", "score"}, default="loss". What early stopping and the
+          learning rate follow on the held-out part: the loss, or the accuracy, which
+          says little where one class is frequent. Label sets have no score.
+        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
           ``lr_patience`` epochs without improvement.
-        - ``lr_patience`` : int, default=0. Epochs without improvement before
+        - ``lr_patience`` : int, default=3. Epochs without improvement before
           the learning rate is reduced.
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
@@ -309,6 +313,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     # Without label smoothing, nets trained on few rows are overconfident.
     _train_options = {
         **TRAIN_OPTIONS,
+        "monitor": "loss",
         "weight_decay": "auto",
         "linear_share": "auto",
         "label_smoothing": 0.01,
@@ -444,20 +449,20 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         Without, it is the number of epochs with about 400 steps, or 16 per class if
         that is more, and 5 at least.
     early_stopping : bool, default=False
-        Hold out a part of the data, monitor its accuracy (its loss for numbers and
-        label sets), and restore the weights of the best epoch. False trains on all data
-        for `max_epochs`, while the learning rate falls linearly to 0.
+        Hold out a part of the data, and restore the weights of the epoch with the
+        smallest loss on it. False trains on all data for `max_epochs`, while the
+        learning rate falls linearly to 0.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, stratified by class. ``fit`` also accepts
         `X_val`.
-    n_iter_no_change : int, default=3
+    n_iter_no_change : int, default=10
         Epochs without improvement before training stops.
     train_options : dict or None, default=None
         Further options of training; keys that are missing have their defaults:
 
-        - ``lr_factor`` : float, default=0.2. Multiplies the learning rate after
+        - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
           ``lr_patience`` epochs without improvement.
-        - ``lr_patience`` : int, default=0. Epochs without improvement before
+        - ``lr_patience`` : int, default=3. Epochs without improvement before
           the learning rate is reduced.
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.

@@ -41,7 +41,7 @@ class TagTarget(BaseTarget):
         The weights of tags.
     loss : {"crf", "softmax"}
         Parameter of `TagLoss`.
-    monitor : {"valid_f1", "valid_acc"}
+    score : {"valid_f1", "valid_acc"}
         The score of held-out sentences.
     """
 
@@ -49,11 +49,11 @@ class TagTarget(BaseTarget):
     per_token = True
     unseen: tuple[str, ...] = ()  # tags of held-out sentences only
 
-    def __init__(self, y, class_weight, *, loss, monitor):
+    def __init__(self, y, class_weight, *, loss, score):
         self.classes = tag_classes(y).astype(str)
         self.n_outputs = len(self.classes)
         self.loss = loss
-        self.monitor = monitor
+        self.score = score
         weights = class_weights(class_weight, self.encode(y).values, self.classes)
         self.tag_weights = weights.astype(np.float32)
 

@@ -97,6 +97,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     train_options : dict or None, default=None
         Further options of training; keys that are missing have their defaults:
 
+        - ``monitor`` : {"loss", "score"}, default="score". What early stopping and the
+          learning rate follow on the held-out part: the loss, or the F1 or accuracy.
         - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
           ``lr_patience`` epochs without improvement.
         - ``lr_patience`` : int, default=3. Epochs without improvement before
@@ -223,7 +225,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
     _parameter_constraints.pop("encoder")
-    _train_options = {**TRAIN_OPTIONS, "lr_factor": 0.5, "lr_patience": 3}
+    _train_options = {**TRAIN_OPTIONS, "monitor": "score"}
     _n_steps, _min_epochs = 800, 15
 
     def __init__(
@@ -352,8 +354,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
                 "y has no tags because all sentences are empty; at least one token is "
                 "required."
             )
-        monitor = "valid_acc" if self.scheme is None else "valid_f1"
-        return TagTarget(y, self.class_weight, loss=self.decoder, monitor=monitor)
+        score = "valid_acc" if self.scheme is None else "valid_f1"
+        return TagTarget(y, self.class_weight, loss=self.decoder, score=score)
 
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags
@@ -368,4 +370,4 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         }
         tags = np.array([*classes, *self._target.unseen])
         score = partial(score_tags, classes=tags, scheme=self.scheme)
-        return parts, HeldOutScore(self._target.monitor, decode_batch, score)
+        return parts, HeldOutScore(self._target.score, decode_batch, score)

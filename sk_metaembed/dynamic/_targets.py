@@ -25,7 +25,7 @@ def warn_of_unseen(labels, noun="row"):
         kind = "tags" if noun == "tag" else "labels"
         warnings.warn(
             f"y_val has {kind} that are not in y: {found}. They count as wrong in the "
-            f"held-out score. Check for misspelled {kind}.",
+            f"held-out score, and not in the loss. Check for misspelled {kind}.",
             UserWarning,
             stacklevel=2,
         )
@@ -40,7 +40,7 @@ class BaseTarget:
     1; its figures were chosen on development parts by `benchmarks/dynamic_defaults.py`.
     """
 
-    monitor = "valid_loss"
+    score: str | None = None  # of held-out rows, in the history
     per_token = False
 
     def row_weights(self, class_weight, codes):
@@ -74,7 +74,7 @@ class LabelTarget(BaseTarget):
     """One label per sequence, trained by cross-entropy."""
 
     loss = "cross-entropy"
-    monitor = "valid_acc"
+    score = "valid_acc"
     is_classification = True
 
     def __init__(self, y):

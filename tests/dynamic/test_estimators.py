@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
 
 from sk_metaembed import (
     DynamicMetaClassifier,
@@ -119,6 +120,11 @@ def test_best_weights_are_kept(embedded, labels):
     X, y = embedded[40:], labels[40:]
     model.fit(embedded[:40], labels[:40], X_val=X, y_val=y)
     weights = np.where(y == "high", 3.0, 1.0)
+    chances = model.predict_proba(X)
+    loss = log_loss(y, chances, sample_weight=weights)
+    assert loss == pytest.approx(min(model.history_[:, "valid_loss"]), rel=1e-4)
+    options["train_options"]["monitor"] = "score"
+    model.set_params(**options).fit(embedded[:40], labels[:40], X_val=X, y_val=y)
     best = max(model.history_[:, "valid_acc"])
     assert model.score(X, y, weights) == pytest.approx(best)
 

@@ -132,6 +132,18 @@ def test_held_out_data_stop_training_on_few_rows():
     assert model.n_iter_ < MAX_EPOCHS
 
 
+def test_early_stopping_does_not_end_while_only_the_loss_improves():
+    X, topic = topics(400, n_classes=8)
+    y = topic == 7
+    found = {}
+    for monitor in ("loss", "score"):
+        model = DynamicMetaClassifier(**SMALL, early_stopping=True)
+        model.set_params(train_options={"linear_share": 0, "monitor": monitor})
+        model.fit(X[:320], y[:320])
+        found[monitor] = model.predict(X[320:])[y[320:]].mean()
+    assert found["loss"] > 2 * found["score"]
+
+
 @pytest.mark.parametrize("kind", [DynamicMetaClassifier, DynamicMetaRegressor])
 def test_the_published_net_is_one_call_away(kind):
     default, published = kind().get_params(), kind.published().get_params()

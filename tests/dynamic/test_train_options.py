@@ -42,8 +42,8 @@ def test_wrong_options_are_refused(embedded, labels, options, message):
 @pytest.mark.parametrize("estimator", ALL)
 def test_the_docstring_has_each_option_with_its_default(estimator):
     documented = " ".join(estimator.__doc__.split())
-    more = {DynamicMetaClassifier: 2, DynamicMetaRegressor: 1}.get(estimator, 0)
-    assert len(estimator._train_options) == 5 + more
+    more = 2 if estimator is DynamicMetaClassifier else 0
+    assert len(estimator._train_options) == 6 + more
     for name, default in estimator._train_options.items():
         shown = f'"{default}"' if isinstance(default, str) else repr(default)
         assert f"default={shown}." in documented.split(f"``{name}`` : ")[1][:99]

@@ -30,12 +30,13 @@ def with_new(labels):
 
 @pytest.mark.parametrize("class_weight", [None, {"high": 3.0}])
 def test_an_unseen_label_counts_as_wrong(embedded, labels, class_weight):
-    model = DynamicMetaClassifier(class_weight=class_weight, **SMALL)
+    options = SMALL | {"train_options": {"monitor": "score"}}
+    model = DynamicMetaClassifier(class_weight=class_weight, **options)
     y_val = with_new(labels)
     model, message = fit_with_some_unseen(model, embedded, labels, y_val)
     assert message == (
         "y_val has labels that are not in y: 'new' (5 rows). They count as wrong in "
-        "the held-out score. Check for misspelled labels."
+        "the held-out score, and not in the loss. Check for misspelled labels."
     )
     assert list(model.classes_) == ["high", "low"]
     best = max(model.history_[:, "valid_acc"])

@@ -20,8 +20,8 @@ def net_callbacks(own, options, *, monitor, score, patience, n_steps):
         Output of `read_train_options`.
     monitor : {"valid_acc", "valid_f1", "valid_loss"} or None
         What early stopping and the learning rate follow; None without held-out part.
-    score : HeldOutScore
-        Records the monitor if it is not the loss.
+    score : HeldOutScore or None
+        Records a score of the held-out part.
     patience : int
         Number of epochs without improvement after which training stops.
     n_steps : int or None
@@ -33,13 +33,13 @@ def net_callbacks(own, options, *, monitor, score, patience, n_steps):
         callbacks += [("decay", LinearDecay(n_steps))]
     if options["gradient_clip"] is not None:
         callbacks += [("clip", GradientNormClipping(options["gradient_clip"]))]
-    higher = monitor not in (None, "valid_loss")
-    if higher:
+    if monitor is not None and score is not None:
         # Before skorch's PrintLog, which is sorted last, so that it is shown.
-        callbacks += [(monitor, score)]
+        callbacks += [(score.name, score)]
     # Before early stopping, which cuts the last epoch short for what follows it.
     callbacks += own
     if monitor is not None:
+        higher = monitor != "valid_loss"
         plateau = LRScheduler(
             torch.optim.lr_scheduler.ReduceLROnPlateau,
             monitor=monitor,
