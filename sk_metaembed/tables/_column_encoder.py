@@ -1,13 +1,13 @@
 """Encode one column of a table by what it contains."""
 
 import warnings
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._core._messages import short_repr
-from ._cells import as_texts
 from ._column_kinds import (
     ColumnKind,
     as_noun,
@@ -27,6 +27,12 @@ _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 # Distinct numbers that are searched for one that can be read in two ways.
 _SAMPLE = 2000
+
+
+def _texts(cells):
+    """Return the distinct str among cells."""
+    cells = cells if cells.dtype.kind == "O" else ()
+    return [text for text in dict.fromkeys(cells) if isinstance(text, str)]
 
 
 class Column(NamedTuple):
@@ -108,6 +114,8 @@ class ColumnEncoder(BaseEstimator):
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
         floats, texts = read_floats(cells, kind), read_texts(cells, kind)
         self.ambiguous_ = self._check_decimals(cells, known="")
+        if not any("." in text or "," in text for text in _texts(cells)):
+            self.ambiguous_ = None
         self.offset_ = offset(floats) if kind.number_format is not None else 0.0
         parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
@@ -156,12 +164,13 @@ class ColumnEncoder(BaseEstimator):
     def _check_decimals(self, cells, known):
         """Warn of other decimal separators; return a number that can have either.
 
-        `known` is one of earlier cells, or "".
+        `known` is one of earlier cells, "" if there is none, and None if no earlier
+        cell shows how numbers are separated.
         """
         number_format = self.kind_.number_format
-        if number_format is None or cells.dtype.kind != "O":
+        if number_format is None:
             return ""
-        texts = [text for text in dict.fromkeys(cells) if isinstance(text, str)]
+        texts = _texts(cells)
         mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
         suspects = [text for text in texts if other in text or text.count(mark) > 1]
         against = first_with_decimal(suspects, other)
@@ -173,19 +182,41 @@ class ColumnEncoder(BaseEstimator):
                 f"that {either!r} is read as {number:g}. Write all of its numbers in "
                 "one way."
             )
+            return either
+        alone = first_with_decimal(suspects, "?") if known is None else ""
+        number = parse_numbers([alone], number_format)[0]
+        if np.isfinite(number):
+            self._warn(
+                f"has {alone!r}, which is read as {number:g}, but no value in fit "
+                f"shows whether {other!r} separates decimals. Write it as in fit, "
+                f"without {other!r}."
+            )
         return either
 
     def _check_codes(self, cells):
-        """Warn of numbers in a column of digits with zeros in front, such as "007"."""
-        if cells.dtype.kind != "f" or self.strings_ is None:
+        """Warn of numbers in a column of strings that are not those of fit.
+
+        A number has no zeros in front, such as "007", and a float at most 17 digits.
+        """
+        if self.strings_ is None or self.kind_.kind not in _STRINGS:
             return
-        values = self.strings_.values_
+        is_float, texts = cells.dtype.kind == "f", read_texts(cells, self.kind_)
+        numbers = [t for t in dict.fromkeys(texts) if t and (is_float or t.isdecimal())]
+        unknown = [*compress(numbers, ~self.strings_.are_known(numbers))]
+        if not unknown:
+            return
+        values = self.strings_.values_.tolist()
         code = next((v for v in values if v[:1] == "0" and v[1:].isdecimal()), "")
-        number = next((n for n in as_texts(cells) if n and len(n) < len(code)), None)
-        if number is not None:
+        padded = [number.zfill(len(code)) for number in unknown]
+        changed = [*compress(unknown, self.strings_.are_known(padded))]
+        changed += [number for number in unknown if "e+" in number]
+        if is_float and not any(map(str.isdecimal, "".join(values))):
+            changed = unknown
+        if changed:
             self._warn(
-                f"had {code!r} in fit, but has the number {number}. Read it as str, as "
-                "in fit: zeros in front are part of its values."
+                f"had {short_repr(code or max(values, key=len))} in fit, but has the "
+                f"number {changed[0]}. Read it as str, as in fit: a number has no "
+                "zeros in front, and a float at most 17 digits."
             )
 
     def _warn(self, message):

@@ -133,8 +133,14 @@ def read_texts(cells, kind):
     """
     if kind.number_format is not None or kind.dates is not None:
         return _read_strays(cells, kind)
-    texts = _joined(cells)
-    return np.where(texts == None, "", texts)  # noqa: E711
+    texts = ["" if text is None else _without_zero(text) for text in _joined(cells)]
+    return np.array([*texts, None], dtype=object)[:-1]
+
+
+def _without_zero(text):
+    """Return "12.0" as "12": pandas reads integers next to missing ones as floats."""
+    whole = text.removesuffix(".0")
+    return whole if whole.removeprefix("-").isdecimal() else text
 
 
 def unread_cells(cells, floats, kind):

@@ -88,6 +88,10 @@ class StringFeatures(BaseEstimator):
             parts.append(predicted + self.intercept_)
         return np.hstack(parts, dtype=np.float32, casting="unsafe")[codes]
 
+    def are_known(self, texts):
+        """Return which of a list of texts occur in the training rows."""
+        return self._places(np.array(texts, dtype=object))[1]
+
     def feature_names(self, target_names):
         """Return the names of the features, given the names of columns of targets."""
         if self.one_hot:

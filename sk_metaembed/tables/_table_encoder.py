@@ -92,7 +92,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     -----
     UserWarning
         If a few cells of a column are unlike the others, and become missing values; if
-        a column has both decimal points and commas, and "1,234" is read as either.
+        a column has both decimal points and commas, and "1,234" is read as either, or
+        has "1,234" only after fit; if a column of strings has other numbers than in
+        fit, such as 7 for "007".
 
     See Also
     --------
@@ -101,6 +103,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
 
     Notes
     -----
+    A code is the same as an integer, as a float and as text: 12, 12.0, "12" and "12.0".
+
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as
     the seconds since 1970 on one day.
