@@ -88,7 +88,7 @@ NETWORKS = {
         "batch_size": 32,
         "max_epochs": 20,
         "n_iter_no_change": 5,
-        "train_options": {"lr_patience": 2},
+        "train_options": {"monitor": "score", "lr_factor": 0.2, "lr_patience": 2},
         "scheme": "IOB2",
     },
 }

@@ -102,6 +102,7 @@ def tag(names):
         lr=2e-3,
         max_epochs=10,
         n_iter_no_change=10,  # early epochs predict no entities, so never stop early
+        train_options={"monitor": "score"},
         random_state=0,
     )
     net.fit(X.select(names), tags, X_val=X_dev.select(names), y_val=y_dev)

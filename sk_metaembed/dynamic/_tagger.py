@@ -12,7 +12,7 @@ from .._core._sklearn import StrOptions
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._parameters import TRAIN_OPTIONS, Attention, Gate, MixerKind
+from ._parameters import Attention, Gate, MixerKind
 from ._tag_targets import TagTarget, allowed_tags
 from ._trainable import tokens_and_blocks
 
@@ -85,11 +85,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         Without, it is the number of epochs with about 800 steps, or 16 per class if
         that is more, and 15 at least.
     early_stopping : bool, default=False
-        Hold out a part of the sentences, monitor the F1 of its spans if there is a
-        `scheme`, otherwise or without spans its accuracy, and restore the weights of
-        the best epoch.
-        False trains on all data for `max_epochs`, while the learning rate falls
-        linearly to 0.
+        Hold out a part of the sentences, and restore the weights of the epoch with the
+        smallest loss on it. False trains on all data for `max_epochs`, while the
+        learning rate falls linearly to 0.
     validation_fraction : float, default=0.1
         Fraction of the sentences to hold out. ``fit`` also accepts `X_val`.
     n_iter_no_change : int, default=10
@@ -97,8 +95,10 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     train_options : dict or None, default=None
         Further options of training; keys that are missing have their defaults:
 
-        - ``monitor`` : {"loss", "score"}, default="score". What early stopping and the
-          learning rate follow on the held-out part: the loss, or the F1 or accuracy.
+        - ``monitor`` : {"loss", "score"}, default="loss". What early stopping and the
+          learning rate follow on the held-out part: the loss, or a score, which stays
+          near 0 for many epochs of few sentences. The score is the F1 of spans if there
+          is a `scheme`, otherwise or without spans the accuracy of tags.
         - ``lr_factor`` : float, default=0.5. Multiplies the learning rate after
           ``lr_patience`` epochs without improvement.
         - ``lr_patience`` : int, default=3. Epochs without improvement before
@@ -225,7 +225,6 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
     _parameter_constraints.pop("encoder")
-    _train_options = {**TRAIN_OPTIONS, "monitor": "score"}
     _n_steps, _min_epochs = 800, 15
 
     def __init__(

@@ -109,6 +109,7 @@ def test_iobes_closes_its_spans(embedded):
 def test_early_stopping_follows_spans_or_tokens(embedded, tags):
     X = full(embedded)
     options = SMALL | {"max_epochs": 30, "n_iter_no_change": 4}
+    options["train_options"] = {"monitor": "score"}
     spans = DynamicMetaTagger(scheme="IOB2", **options)
     spans.fit(X[:40], tags[:40], X_val=X[40:], y_val=tags[40:])
     f1 = span_f1_score(tags[40:], spans.predict(X[40:]))
