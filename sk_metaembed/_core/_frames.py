@@ -6,16 +6,17 @@ import numpy as np
 
 from ._messages import short_repr
 
+_MISSING = "NAType", "NaTType", "MaskedConstant"
 _SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
 
 
 def is_missing(value):
-    """Return whether a value is None, NaN, ``pd.NA`` or ``pd.NaT``.
+    """Return whether a value is None, NaN, ``pd.NA``, ``pd.NaT`` or ``np.ma.masked``.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("")
     (True, True, False)
     """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or type(value).__name__ in _MISSING:
         return True
     # NaN, of any type of number, differs from itself.
     return isinstance(value, _SCALARS) and bool(value != value)
@@ -42,7 +43,8 @@ def read_frame(X):
         return [X.to_series(j).to_list() for j in n_columns]
     if hasattr(X, "column"):
         return [X.column(j).to_pylist() for j in n_columns]
-    return [np.asarray(X)[:, j].tolist() for j in n_columns]
+    X = X if np.ma.isMaskedArray(X) else np.asarray(X)
+    return [X[:, j].tolist() for j in n_columns]
 
 
 def pandas_index(X):

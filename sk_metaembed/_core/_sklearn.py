@@ -79,7 +79,8 @@ def check_sample_weight(sample_weight, X):
     if sample_weight is None:
         return np.ones(n_rows)
     try:
-        weights = np.array(sample_weight, dtype=np.float64)
+        weights = np.ma.array(sample_weight, dtype=np.float64, copy=True)
+        weights = weights.filled(np.nan)
     except (TypeError, ValueError):
         raise ValueError(
             "sample_weight must have a number per row, got "

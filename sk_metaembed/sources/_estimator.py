@@ -178,7 +178,7 @@ def as_dense_rows(output, n_rows):
                 "TruncatedSVD after it, or limit the number of features."
             )
         output = output.toarray()
-    values = np.asarray(output)
+    values = np.asarray(np.ma.filled(output, np.nan))
     try:
         with np.errstate(over="ignore"):  # reported by row below
             values = values.astype(np.float32, copy=False)

@@ -294,7 +294,7 @@ class FunctionEmbedding(BaseEmbedding):
 
     def _checked_matrix(self, results):
         """Return a valid matrix as float32, and None for all other results."""
-        is_matrix = isinstance(results, np.ndarray) and results.ndim == 2
+        is_matrix = type(results) is np.ndarray and results.ndim == 2
         if not is_matrix or results.dtype.kind not in "biuf" or self._level == "token":
             return None
         with np.errstate(over="ignore"):  # the check of each row reports it
@@ -318,7 +318,7 @@ class FunctionEmbedding(BaseEmbedding):
         if result is None:
             return None
         try:
-            values = np.asarray(result)
+            values = np.asarray(np.ma.filled(result, np.nan))
             if values.dtype.kind == "c":
                 raise TypeError("it is complex")
             with np.errstate(over="ignore"):  # reported below

@@ -28,6 +28,7 @@ def test_the_weights_are_a_copy():
         ([[1, 1]], r"got shape \(1, 2\)"),
         ([1, "a"], "a number per row, got .1, 'a'."),
         ([1, np.nan], "finite numbers of 0 or more, got nan at row 1"),
+        (np.ma.array([1, 2], mask=[0, 1]), "finite numbers of 0 or more, got nan at r"),
         ([1, -2.5], "finite numbers of 0 or more, got -2.5 at row 1"),
         ([0, 0], "at least one non-zero number"),
     ],

@@ -20,7 +20,7 @@ from sk_metaembed import (
 
 LENGTHS = FunctionEmbedding(lambda words: [[len(w)] for w in words], missing="empty")
 MISSING = [None, np.nan, pd.NA, float("nan"), pd.NaT]
-MISSING += [np.float32("nan"), Decimal("nan"), np.datetime64("NaT", "ns")]
+MISSING += [np.float32("nan"), Decimal("nan"), np.datetime64("NaT", "ns"), np.ma.masked]
 
 
 @pytest.mark.parametrize("missing", MISSING, ids=repr)
@@ -39,7 +39,9 @@ def test_missing_rows_are_empty(missing):
 
 def test_frames_with_nulls():
     values = ["to be", None, "or"]
-    for column in (pd.Series(values), pd.DataFrame({"t": values}), pl.Series(values)):
+    masked = np.ma.array(["to be", "hidden", "or"], mask=[0, 1, 0])
+    columns = [pd.Series(values), pd.DataFrame({"t": values}), pl.Series(values)]
+    for column in (*columns, masked, masked[:, None]):
         tokens = Tokenizer(missing="empty").fit_transform(column)
         assert tokens.missing.tolist() == [False, True, False]
     nothing = Tokenizer(missing="empty").fit(pd.Series([None, None]))

@@ -113,6 +113,7 @@ def test_sparse_output_is_dense_up_to_a_limit():
         (lambda X: np.ones((2, 3)), ValueError, r"\(5, dim\); got \(2, 3\)"),
         (lambda X: np.ones((len(X), 0)), ValueError, "dim"),
         (lambda X: np.full((len(X), 2), np.nan), ValueError, "5 of 5 rows contain NaN"),
+        (lambda X: np.ma.masked_equal(np.eye(5), 1), ValueError, "5 of 5 rows contain"),
         (lambda X: np.full((len(X), 2), 1e300), ValueError, "infinity"),
         (lambda X: np.array([["a"]] * len(X)), TypeError, "must return numbers"),
         (PretrainedEmbedding(TABLE).fit(TEXTS).transform, TypeError, "Add Pooling"),

@@ -98,6 +98,10 @@ def test_nothing_known_in_fit():
         (lambda ws: [1.0] * len(ws), "expected one vector"),
         (lambda ws: [[1.0] * len(w) for w in ws], r"'not'.*\(3,\).*\(2,\)"),
         (lambda ws: [[np.nan if w == "or" else 1] for w in ws], "2, for 'or'"),
+        (
+            lambda ws: np.ma.array(np.eye(4), mask=np.eye(4)),
+            "0, for 'to', contains NaN",
+        ),
         (lambda ws: np.array([[1e300 if w == "be" else 1] for w in ws]), "1, for 'be'"),
         (lambda ws: [["x"]] * len(ws), "0, for 'to', is not an array"),
     ],

@@ -122,6 +122,17 @@ def test_one_column(X, prefix):
     np.testing.assert_allclose(step.transform(X), expected, atol=1e-5)
 
 
+def test_masked_texts_are_missing():
+    given = np.array([texts(), texts()[::-1]], dtype=object).T
+    mask = np.arange(given.size).reshape(given.shape) % 7 == 0
+    step = encoder().fit(np.ma.array(given, mask=mask))
+    assert step.n_missing_ == {"x0": mask[:, 0].sum(), "x1": mask[:, 1].sum()}
+    expected = encoder().fit_transform(np.where(mask, None, given))
+    np.testing.assert_array_equal(
+        step.transform(np.ma.array(given, mask=mask)), expected
+    )
+
+
 @pytest.mark.parametrize("value", [None, " \t"])
 def test_columns_without_texts(value):
     frame = pd.DataFrame({"empty": pd.Series([value] * N_ROWS), "notes": texts()})
