@@ -82,8 +82,10 @@ class StaticSubwordEmbedding(BaseEmbedding):
     [1]_. A text has the mean over its pieces, scaled to unit length if the model says
     so. As in its own library, model2vec cuts a text to `max_length` times the median
     number of characters of a piece, then to `max_length` pieces, and leaves out unknown
-    ones; sentence-transformers counts these. Sums are float64 and vectors float32;
-    model2vec rounds to float16 if the table is float16.
+    ones; sentence-transformers counts these. An empty text is unknown, also to a model
+    with a prompt, for which sentence-transformers returns the vector of the prompt.
+    Sums are float64 and vectors float32; model2vec rounds to float16 if the table is
+    float16.
 
     With ``output="mean"`` the original texts are read, with case and punctuation,
     however they were tokenized; token lists are joined by spaces. With "words", the

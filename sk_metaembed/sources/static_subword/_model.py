@@ -163,7 +163,8 @@ class StaticModel(Handle, keep=2):
         def read(texts):
             nonlocal n_cut
             if files.prefix:
-                texts = [files.prefix + text for text in texts]
+                # A prompt alone would make an empty text known.
+                texts = [text.strip() and files.prefix + text for text in texts]
             pieces = tokenizer.pieces([text[:n_characters] for text in texts])
             if limit is not None:
                 sizes = np.array([len(text) for text in texts])
