@@ -5,6 +5,9 @@ from itertools import chain
 
 from .._io._text_lines import read_lines
 
+# Suffixes of files whose lines are more than the texts.
+_RECORDS = {".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xml", ".html"}
+
 
 def is_stream(X):
     """Return whether X is an iterable to iterate over repeatedly, not a collection."""
@@ -15,7 +18,7 @@ def is_stream(X):
 
 
 def text_files(path):
-    """Return a text file as a list, or those in a folder."""
+    """Return a plain text file as a list, or those in a folder."""
     path = path.expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*.txt") if p.is_file())
@@ -27,6 +30,14 @@ def text_files(path):
         return files
     if not path.is_file():
         raise FileNotFoundError(f"no file or folder {str(path)!r}.")
+    is_compressed = path.suffix in (".gz", ".bz2", ".xz")
+    plain = path.with_suffix("") if is_compressed else path
+    if plain.suffix.lower() in _RECORDS:
+        raise ValueError(
+            f"{path} contains records, not plain text with one sequence per line. Pass "
+            "its texts: TextStream(path, column=...) of sk_metaembed.scale for JSON "
+            "lines and Parquet, or the column of a DataFrame."
+        )
     return [path]
 
 

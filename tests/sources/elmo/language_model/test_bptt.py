@@ -93,6 +93,10 @@ def test_errors_name_invalid_corpora(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"empty contains no \*\.txt"):
         read_corpus(tmp_path / "empty")
+    for name in ("texts.csv", "texts.JSONL.gz"):
+        (tmp_path / name).write_text('{"text": "fine"}')
+        with pytest.raises(ValueError, match=f"{name} contains records, not plain te"):
+            read_corpus(tmp_path / name)
     with pytest.raises(TypeError, match=r"pathlib\.Path"):
         read_corpus("corpus.txt")
 
