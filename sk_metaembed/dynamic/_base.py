@@ -477,8 +477,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     def attention_weights(self, X: Input) -> pd.DataFrame:
         """Return the weight of each source at each token.
 
-        Sources are mixed with these weights for prediction. They show how much a source
-        contributes, not how much it helps. With ``attention="context"`` the weights of
+        The network mixes sources with these weights. They show how much a source
+        contributes to its outputs, beside which predictors have those of a linear model
+        with the share `linear_share_`, and not how much it helps. With ``attention="context"`` the weights of
         a word differ between sequences. With the default `mixer` they are means over
         the dimensions.
 

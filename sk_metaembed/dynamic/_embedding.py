@@ -322,6 +322,9 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         """Train, and transform the same sequences.
 
         What is fitted on the output sees vectors that are adapted to their labels.
+        Networks that have not seen them would not help: each has dimensions of its own.
+        For predictions of rows that are left out, make a predictor a member of a stack:
+        ``StackedMetaClassifier(models=[("net", DynamicMetaClassifier())])``.
 
         Parameters
         ----------

@@ -34,10 +34,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
     class have similar directions, vectors of different classes orthogonal ones. The
     trained encoder is a source with one vector per text; use it before a classifier
     such as logistic regression. It is suitable for about 8 labels per class, which are
-    too few for a classifier on the vectors of a frozen encoder. With hundreds of labels
-    or more it is more accurate than frozen ones too; ``make_text_pipeline`` with
-    ``effort="medium"`` combines it with the other sources, and with ``effort="high"``
-    with a `TrainableTransformer`, which is trained together with its classifier.
+    too few for a classifier on the vectors of a frozen encoder. With 250 to 4,000
+    labels MiniLM was more accurate than frozen and beside word vectors, by 4 points on
+    the mean of 17 samples. ``make_text_pipeline`` with ``effort="medium"`` combines it
+    with the other sources, and with ``effort="high"`` with a `TrainableTransformer`,
+    which is trained together with its classifier.
 
     Parameters
     ----------
