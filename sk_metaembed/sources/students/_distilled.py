@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -177,6 +178,11 @@ class DistilledEmbedding(BaseEmbedding):
         If there is no teacher, as in an estimator from a file, or it has no vector for
         any text.
 
+    Warns
+    -----
+    UserWarning
+        If the texts of `unlabeled` are split in another way than those of X.
+
     See Also
     --------
     EstimatorEmbedding : Uses the teacher itself as a source.
@@ -291,6 +297,8 @@ class DistilledEmbedding(BaseEmbedding):
         if self.unlabeled is not None:
             with errors_of_input("unlabeled"):
                 more = check_tokens(self.unlabeled, missing=self.missing)
+            if not isinstance(self.unlabeled, TokenSequences):
+                _warn_if_split_differently(tokens, more)
             more = more[np.flatnonzero(more.lengths)]
             parts += [more] if len(more) else []
         targets = [_vectors(teacher, part, "teacher") for part in parts]
@@ -362,6 +370,21 @@ class DistilledEmbedding(BaseEmbedding):
         if "student_" in state and not self.keep_teacher:
             state |= {"teacher": None, "unlabeled": None}
         return state
+
+
+def _warn_if_split_differently(tokens, unlabeled):
+    """Warn if the texts of `tokens` were not split by default, as `unlabeled` was."""
+    if tokens.texts is None or unlabeled.texts is None:
+        return
+    differing = {*check_tokens(tokens.texts).types} ^ {*tokens.types}
+    if differing:
+        warnings.warn(
+            "DistilledEmbedding: the texts of unlabeled are split as Tokenizer does by "
+            "default, but those of X in another way: only one of both has the token "
+            f"{min(differing)!r}. Pass Tokenizer(...).transform(unlabeled), with the "
+            "parameters of the Tokenizer of X.",
+            stacklevel=2,
+        )
 
 
 def _explained_errors(transformer, name):

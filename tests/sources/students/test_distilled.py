@@ -18,6 +18,7 @@ from sk_metaembed import (
     LSAEmbedding,
     Pooling,
     PretrainedEmbedding,
+    Tokenizer,
     WordVectors,
 )
 
@@ -120,6 +121,19 @@ def test_the_teacher_is_fitted_on_x_alone_and_called_in_fit_alone(monkeypatch):
     clone(student).set_params(unlabeled=[""]).fit(X[:5], [1, 2, 3, 4, 5])
     DistilledEmbedding(FrozenEstimator(original)).fit(X)
     assert seen == [[1, 2, 3, 5]]
+
+
+def test_unlabeled_texts_that_are_split_in_another_way_are_named():
+    unlabeled, tokenizer = ["Good film!"], Tokenizer(lowercase=False)
+    student = DistilledEmbedding(teacher(), unlabeled=unlabeled)
+    tokens = tokenizer.fit_transform(["A film", "a Plot", "good film"])
+    with pytest.warns(UserWarning, match="only one of both has the token 'A'. Pass T"):
+        student.fit(tokens)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(student).set_params(unlabeled=tokenizer.transform(unlabeled)).fit(tokens)
+        clone(student).fit(Tokenizer().fit_transform(["A film", "a Plot"]))
+        clone(student).fit([["A", "film"], ["a", "Plot"]])
 
 
 def test_texts_without_a_vector_of_the_teacher_are_left_out():
