@@ -479,9 +479,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
         The network mixes sources with these weights. They show how much a source
         contributes to its outputs, beside which predictors have those of a linear model
-        with the share `linear_share_`, and not how much it helps. With ``attention="context"`` the weights of
-        a word differ between sequences. With the default `mixer` they are means over
-        the dimensions.
+        with the share `linear_share_`, and not how much it helps. With
+        ``attention="context"`` the weights of a word differ between sequences. With the
+        default `mixer` they are means over the dimensions.
 
         Parameters
         ----------
