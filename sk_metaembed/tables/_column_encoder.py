@@ -17,6 +17,7 @@ from ._column_kinds import (
     read_texts,
     unread_cells,
 )
+from ._dates import first_ambiguous, parse_dates
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
 
@@ -149,6 +150,7 @@ class ColumnEncoder(BaseEstimator):
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
                 )
         self._check_decimals(cells, known=self.ambiguous_)
+        self._check_dates(cells)
         self._check_codes(cells)
         floats = read_floats(cells, self.kind_)
         unread = unread_cells(cells, floats, self.kind_)
@@ -192,6 +194,20 @@ class ColumnEncoder(BaseEstimator):
                 f"without {other!r}."
             )
         return either
+
+    def _check_dates(self, cells):
+        """Warn of dates whose day and month no cell of fit tells apart."""
+        dates = self.kind_.dates
+        if dates is None or dates.order:
+            return
+        text = first_ambiguous(_texts(cells))
+        date = parse_dates([text], dates.order)[0]
+        if not np.isnat(date):
+            self._warn(
+                f"has {text!r}, which is read as {date.astype('datetime64[D]')}, but "
+                "no value in fit shows whether the day or the month is first. Write "
+                "its dates as in fit."
+            )
 
     def _check_codes(self, cells):
         """Warn of numbers in a column of strings that are not those of fit.

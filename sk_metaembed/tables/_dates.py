@@ -4,6 +4,7 @@ import datetime
 import re
 import unicodedata
 from collections import Counter
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
+_EITHER = re.compile(r"(0?[1-9]|1[0-2])\s?([-/])\s?(0?[1-9]|1[0-2])\s?\2\s?\d")
 _YEAR = re.compile(r"[12]\d{3}")
 _YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
 _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
@@ -90,6 +92,13 @@ def choose_dates(texts, counts):
         return "dmy" if votes["dmy"] > votes["mdy"] else "mdy"
     are_months = firsts == {1} and len(seconds) > 3
     return "dmy" if votes["dotted"] or are_months else "mdy" if firsts else ""
+
+
+def first_ambiguous(texts):
+    """Return the first text such as "05/03/2019" or "5-3-19", "" if there is none."""
+    texts = [text for text in texts if _EITHER.match(text)]
+    between = parse_dates(texts, "dmy") - parse_dates(texts, "mdy")
+    return next(compress(texts, abs(between) > np.timedelta64(0)), "")
 
 
 def parse_dates(texts, order):

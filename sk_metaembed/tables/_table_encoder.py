@@ -93,8 +93,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     UserWarning
         If a few cells of a column are unlike the others, and become missing values; if
         a column has both decimal points and commas, and "1,234" is read as either, or
-        has "1,234" only after fit; if a column of strings has other numbers than in
-        fit, such as 7 for "007".
+        has "1,234" only after fit; if a column of dates has "05/03/2019" only after
+        fit; if a column of strings has other numbers than in fit, such as 7 for "007".
 
     See Also
     --------

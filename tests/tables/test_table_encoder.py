@@ -148,6 +148,24 @@ def test_numbers_that_are_not_the_codes_of_fit_are_named(seen, new, message):
         encoder.transform(pd.DataFrame({"code": new}))
 
 
+@pytest.mark.parametrize("order", ["%Y-%m-%d", "%Y%m%d", None, "%d/%m/%Y"])
+@pytest.mark.parametrize("new", ["05/03/2024", "5-3-24 10:30", "05.03.2024", "7/7/24"])
+def test_dates_whose_order_no_date_of_fit_shows_are_named(order, new):
+    days = pd.Series(pd.date_range("2020-01-01", periods=60, freq="5D"))
+    encoder = TableEncoder().fit(pd.DataFrame({"day": _written(days, order)}))
+    with warnings.catch_warnings(record=True, action="always") as found:
+        encoder.transform(pd.DataFrame({"day": ["2024-01-31", "1/2/3", new]}))
+    found = [each for each in found if "count as missing" not in str(each.message)]
+    is_named = order != "%d/%m/%Y" and new in ("05/03/2024", "5-3-24 10:30")
+    date = "2024-05-03" if "/" in new else "2024-03-05"
+    message = f"column 'day' has {new!r}, which is read as {date}, but no value in fit"
+    assert [str(each.message)[: len(message)] for each in found] == [message] * is_named
+
+
+def _written(days, order):
+    return days if order is None else days.dt.strftime(order)
+
+
 def test_a_code_is_the_same_as_an_integer_a_float_or_a_text():
     encoder = TableEncoder().fit(pd.DataFrame({"code": ["A1", "B", "12", "-3"] * 9}))
     expected = encoder.transform(pd.DataFrame({"code": ["12", "-3", None]}))
