@@ -206,7 +206,7 @@ def test_a_fold_is_scored_with_tags_of_any_form(y):
 @pytest.mark.parametrize(
     ("X", "y", "error", "message"),
     [
-        (ROWS, TAGS, TypeError, "TokenClassifier: this step takes Embedded"),
+        (ROWS, TAGS, TypeError, "TokenClassifier: .* Embedded.*, got list. Put a sou"),
         (
             embedded(),
             [*TAGS[:4], ["O"]],

@@ -280,17 +280,24 @@ def bert_folder():
     return folder
 
 
-def transformer(**options):
-    """Return the case of a transformer's vectors."""
+def vectors_of(make_source, *needs, **options):
+    """Return the case of the vectors of a source that a function makes."""
 
     def compute(device, dtype):
-        source = TransformerEmbedding(
-            bert_folder().name, device=device, dtype=dtype, missing="empty", **options
-        )
+        source = make_source(device=device, dtype=dtype, missing="empty", **options)
         blocks = source.fit_transform(tokens()).blocks
         return {f"value {block.name}": block.values for block in blocks}
 
-    return Case(compute, needs=("transformers", "safetensors"))
+    return Case(compute, needs=needs)
+
+
+def bert(**options):
+    return TransformerEmbedding(bert_folder().name, **options)
+
+
+def transformer(**options):
+    """Return the case of a transformer's vectors."""
+    return vectors_of(bert, "transformers", "safetensors", **options)
 
 
 def trained_with(trainable, *needs):
@@ -305,8 +312,7 @@ def trained_with(trainable, *needs):
 
 def _tuned(**options):
     # On the CPU until training begins, so that new weights are the same everywhere.
-    source = TransformerEmbedding(bert_folder().name, device="cpu", missing="empty")
-    return TrainableTransformer(source, **options)
+    return TrainableTransformer(bert(device="cpu", missing="empty"), **options)
 
 
 SOURCES = {
@@ -332,14 +338,10 @@ def elmo_files():
 def elmo(**options):
     """Return the case of ELMo's vectors."""
 
-    def compute(device, dtype):
-        source = ElmoEmbedding(
-            *elmo_files()[1:], device=device, dtype=dtype, missing="empty", **options
-        )
-        blocks = source.fit_transform(tokens()).blocks
-        return {f"value {block.name}": block.values for block in blocks}
+    def source(**more):
+        return ElmoEmbedding(*elmo_files()[1:], **more)
 
-    return Case(compute, needs=("h5py",))
+    return vectors_of(source, "h5py", **options)
 
 
 def language_model(softmax):
@@ -385,17 +387,18 @@ def autoencoder(variant):
 
     def compute(device, dtype):
         model = AutoencodedMetaEmbedding(
-            variant, n_components=16, noise=0.0, batch_size=10**6, max_iter=3
+            variant,
+            n_components=16,
+            noise=0.0,
+            batch_size=10**6,
+            max_iter=3,
+            device=device,
+            random_state=0,
         )
-        return _meta(model, device)
+        vectors = model.fit_transform(embedded()).blocks[0].values
+        return {"trained loss": np.array(model.loss_curve_), "trained vectors": vectors}
 
     return Case(compute, ("float32",))
-
-
-def _meta(model, device):
-    model.set_params(device=device, random_state=0)
-    vectors = model.fit_transform(embedded()).blocks[0].values
-    return {"trained loss": np.array(model.loss_curve_), "trained vectors": vectors}
 
 
 META = {

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from sk_metaembed import (
     AverageMetaEmbedding,
@@ -14,14 +13,6 @@ from sk_metaembed import (
 
 TOKENS = TokenSequences.from_lists([["a", "b", "a"], [], ["c", "d"], ["b"]])
 ROWS = {"type": 4, "token": 6, "sequence": 4}
-
-COMBINERS = [
-    ConcatMetaEmbedding(),
-    ConcatMetaEmbedding(weights=[2, 0.5], normalize=False),
-    AverageMetaEmbedding(),
-    AverageMetaEmbedding(weights={"y": 3}, normalize=False),
-]
-every = pytest.mark.parametrize("combiner", COMBINERS, ids=str)
 
 
 def block(name, level="type", dim=3, dtype=np.float32):
@@ -54,13 +45,6 @@ def test_average_of_equal_sources_is_the_source():
         embed(x, x.rename("y"), x.rename("z"))
     )
     np.testing.assert_allclose(combined.blocks[0].values, x.values, rtol=1e-6)
-
-
-@every
-@pytest.mark.parametrize("X", [[["a"]], np.ones((2, 3)), TokenSequences.from_lists([])])
-def test_only_embedded_sequences(combiner, X):
-    with pytest.raises(TypeError, match=r"takes EmbeddedSequences.*Put a source"):
-        clone(combiner).fit(X)
 
 
 def test_concat_by_its_formula():

@@ -23,20 +23,13 @@ def fitted(X, y):
     return TokenClassifier(KNeighborsClassifier(1)).fit(X, y)
 
 
-def objects(rows):
-    array = np.empty(len(rows), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = row
-    return array
-
-
 @pytest.mark.parametrize(
     "form",
     [
         TAGS,
         tuple(map(tuple, TAGS)),
-        objects(TAGS),
-        objects([np.array(row, dtype=str) for row in TAGS]),
+        np.fromiter(TAGS, object),
+        np.fromiter((np.array(row, dtype=str) for row in TAGS), object),
         pd.Series(TAGS),
         pd.DataFrame({"tags": TAGS}),
         TokenSequences.from_lists(TAGS),

@@ -4,7 +4,6 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 
-import numpy as np
 import pytest
 
 from sk_metaembed import Tokenizer
@@ -13,21 +12,11 @@ from sk_metaembed.sequences import _split, _text_scan
 TEXTS = ["To be, or NOT to be:", "", "naïve CAFÉ", "that's the question" * 3, "\n"]
 
 
-def as_objects(texts):
-    return np.array([*texts, None], dtype=object)[:-1]
-
-
 @pytest.fixture
 def unsplit(monkeypatch):
     """A function from texts to a TokenSequences that is not split yet."""
     monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
     monkeypatch.setattr(_text_scan, "CHUNK", 16)
-    return Tokenizer().transform
-
-
-@pytest.fixture
-def plain():
-    """The same, split at once."""
     return Tokenizer().transform
 
 
