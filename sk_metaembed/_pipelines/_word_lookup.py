@@ -37,10 +37,18 @@ def lookup_vectors(embedding, words):
     TypeError
         If the embedding has none of these types.
     ValueError
-        If an estimator returns several blocks or not one row per word, or a mapping
-        holds anything but vectors of one length.
+        If an estimator returns several blocks or not one row per word, a mapping holds
+        anything but vectors of one length, or a vector is not finite.
     """
     words = list(words)
+    values, known = _look_up(embedding, words)
+    bad = infinite_rows(values)
+    if len(bad):
+        raise ValueError(f"the vector of {words[bad[0]]!r} holds NaN or infinity.")
+    return values, known
+
+
+def _look_up(embedding, words):
     outputs = _estimator_outputs(embedding, _one_word_sequences(words))
     if outputs:
         return _output_rows(outputs, words, embedding)
@@ -168,7 +176,4 @@ def _mapping_rows(table, words):
                 f"({dim},), as of the others."
             )
         values[i] = vector
-    bad = infinite_rows(values)
-    if len(bad):
-        raise ValueError(f"the vector of {words[bad[0]]!r} holds NaN or infinity.")
     return values, known

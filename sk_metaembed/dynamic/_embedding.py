@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import rollback_on_error
 from .._core._sklearn import StrOptions
+from .._core._typing import RandomState
 from ..sequences import EmbeddedSequences, SequencePairs
 from ..sequences._api import adopt_block
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
 from ._targets import any_target
-from ._trainable import read_fit_input, tokens_and_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from .._core._typing import RandomState
-    from ._trainable import Input
+from ._trainable import Input, read_fit_input, tokens_and_blocks
 
 
 class Vectors(NamedTuple):

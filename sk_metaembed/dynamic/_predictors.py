@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import BaseDynamicMeta
 from ._parameters import TRAIN_OPTIONS, Attention
 from ._targets import NumberTarget, classification_target
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ._trainable import Input
-
+from ._trainable import Input
 
 # The network and training of Kiela, Wang and Cho (2018).
 PUBLISHED_PARAMETERS = {

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._sklearn import StrOptions
+from .._core._typing import RandomState
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, Gate, MixerKind
 from ._tag_targets import TagTarget, allowed_tags
-from ._trainable import tokens_and_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from .._core._typing import RandomState
-    from ._trainable import Input
+from ._trainable import Input, tokens_and_blocks
 
 
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):

@@ -1,14 +1,12 @@
 """Validation of the input of Dynamic* estimators, and their trainable sources."""
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from .._core._typing import Texts
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._api import check_embedded
 
-if TYPE_CHECKING:
-    from .._core._typing import Texts
-
-    Input: TypeAlias = EmbeddedSequences | SequencePairs | TokenSequences | Texts
+Input: TypeAlias = EmbeddedSequences | SequencePairs | TokenSequences | Texts
 
 
 class PreparedSources:

@@ -18,7 +18,6 @@ from .._core._typing import WordEmbedding
 from .._pipelines import lookup_vectors
 from ..sequences._api import canonical_words
 from ._validation import check_option, check_vocabulary, check_words
-from ._word_similarity import check_finite
 
 
 class AnalogyOptions(TypedDict, total=False):
@@ -193,7 +192,6 @@ def _vocabulary_vectors(embedding, vocabulary):
     if not known.all():
         words = [words[i] for i in np.flatnonzero(known)]
         values = values[known]
-    check_finite(values)
     return words, normalize_rows(values)
 
 

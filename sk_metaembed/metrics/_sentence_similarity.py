@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from .._core._arrays import infinite_rows
 from .._core._named_errors import names_errors
 from .._core._typing import SupportsTransform
 from ..sequences import EmbeddedSequences
 from ._validation import check_option, check_scores, check_text_pairs
-from ._word_similarity import check_finite, correlation, cosines
+from ._word_similarity import correlation, cosines
 
 _KINDS = ("pearson", "spearman")
 
@@ -126,17 +127,16 @@ def sentence_vectors(estimator, texts):
     values = estimator.transform(texts)
     if isinstance(values, EmbeddedSequences):
         values = _only_block(values, estimator)
-    if hasattr(values, "tocsr"):
-        values = values.tocsr()
-        check_finite(values.data[:, None])
-        return values
-    values = np.asarray(values)
-    if values.ndim != 2 or len(values) != len(texts):
+    is_sparse = hasattr(values, "tocsr")
+    values = values.tocsr() if is_sparse else np.asarray(values)
+    if values.ndim != 2 or values.shape[0] != len(texts):
         raise ValueError(
             f"{type(estimator).__name__} returned shape {values.shape} for "
             f"{len(texts)} texts; expected one vector per text."
         )
-    check_finite(values)
+    bad = infinite_rows(values.data[:, None] if is_sparse else values)
+    if len(bad):
+        raise ValueError(f"{len(bad)} vectors contain NaN or infinity.")
     return values
 
 

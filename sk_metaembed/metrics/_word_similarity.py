@@ -144,7 +144,6 @@ def vectors_of_words(embedding, words, case_fallback):
         rows = np.array(retry)[lower_known]
         values = np.array(values)
         values[rows], known[rows] = lower_values[lower_known], True
-    check_finite(values)
     return values, known
 
 
@@ -164,13 +163,6 @@ def similarity_report(values, known, codes, scores, missing):
         similarities=similarities,
         known=complete,
     )
-
-
-def check_finite(values):
-    """Raise ValueError if a vector contains NaN or infinity."""
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(bad):
-        raise ValueError(f"{len(bad)} vectors contain NaN or infinity.")
 
 
 def cosines(values, left, right):

@@ -81,10 +81,6 @@ def import_class(module, name, base=object):
     return cls
 
 
-def _decode_type(module, name):
-    return import_class(module, name)
-
-
 def _encode_tuple(value):
     return {**_encode_type(type(value)), "items": list(value)}
 
@@ -172,7 +168,7 @@ def _set_net(estimator, plain, arrays):
 CODECS = {
     "function": ([*_FUNCTIONS, np.ufunc], _encode_function, _decode_function),
     "partial": ([partial], _encode_partial, _decode_partial, "args"),
-    "type": (instance_of(type), _encode_type, _decode_type),
+    "type": (instance_of(type), _encode_type, import_class),
     "named tuple": (_is_named_tuple, _encode_tuple, _decode_tuple, "items"),
     "opaque": (_is_opaque, _encode_opaque, _decode_opaque),
     "object": (_is_plain_object, _encode_object, _decode_object, "names", "values"),

@@ -406,9 +406,6 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         bags = block_bags(tokens, block)
         if self.word_weights_ is None:
             return bags
-        return self._apply_weights(tokens, bags)
-
-    def _apply_weights(self, tokens, bags):
         get, unseen = self.word_weights_.get, self.unseen_weight_
         weights = [get(word, unseen) for word in canonical_words(tokens.types)]
         weights = np.array(weights, dtype=float)[bags.codes]

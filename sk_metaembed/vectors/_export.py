@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from .._core._arrays import infinite_rows
 from .._core._named_errors import names_errors
 from .._core._typing import StrPath, WordEmbedding
 from .._io._atomic import atomic_path
@@ -194,7 +193,6 @@ def export_vectors(
         matrix = matrix[known]
         selected = [selected[i] for i in np.flatnonzero(known)]
     _check_format_words(selected, fmt)
-    _check_finite(selected, matrix)
     if fmt == "store":
         store_arrays(selected, matrix, path=target, overwrite=overwrite)
     else:
@@ -320,15 +318,6 @@ def _why_not(word, row, fmt):
     if fmt == "glove" and row == 0 and (word[0] == "\ufeff" or word[:3] == "BZh"):
         return "begins the file like a byte-order mark or bzip2 data"
     return None
-
-
-def _check_finite(words, matrix):
-    bad = infinite_rows(matrix)
-    if len(bad):
-        raise ValueError(
-            f"the vector of {words[bad[0]]!r} contains NaN or infinity, as do "
-            f"{len(bad) - 1:,} others. Nothing was written."
-        )
 
 
 def _write_file(words, matrix, path, fmt):

@@ -8,17 +8,18 @@ compiling it took as long as converting 150 MB.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .._core._messages import short_repr
-from ._detect_format import MAX_WORD, check_header, check_row_count
+from ._detect_format import (
+    MAX_WORD,
+    Format,
+    SourceStream,
+    check_header,
+    check_row_count,
+)
+from ._store_files import StoreWriter
 from ._word_index import PackedWords
-
-if TYPE_CHECKING:
-    from ._detect_format import Format, SourceStream
-    from ._store_files import StoreWriter
 
 _BLOCK = 1 << 23
 _LONGEST_LINE = 1 << 27

@@ -102,6 +102,11 @@ def test_unknown_words_stay_unknown_when_a_step_moves_their_zeros():
     assert known.tolist() == KNOWN
 
 
+class Unknown:
+    def transform(self, tokens):
+        return np.full((len(tokens), 2), np.nan)
+
+
 def test_arrays_of_other_lengths_are_refused():
     class Means:
         def transform(self, tokens):
@@ -125,6 +130,7 @@ def test_arrays_of_other_lengths_are_refused():
         ),
         (PretrainedEmbedding, TypeError, "must be a fitted estimator.*"),
         ({"tea": [np.inf]}, ValueError, "vector of 'tea' holds NaN or infinity"),
+        (Unknown(), ValueError, f"vector of '{WORDS[0]}' holds NaN or infinity"),
     ],
 )
 def test_invalid_embeddings_are_refused(embedding, error, match):

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import pearsonr, spearmanr
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
@@ -94,6 +95,7 @@ def test_estimator_without_one_vector_per_text():
     ("values", "match"),
     [
         (np.zeros((3, 2)), r"returned shape \(3, 2\) for 8 texts"),
+        (csr_array((3, 2)), r"returned shape \(3, 2\) for 8 texts"),
         (np.full((8, 2), np.nan), "8 vectors contain NaN"),
     ],
 )

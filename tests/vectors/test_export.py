@@ -170,7 +170,7 @@ def test_failed_export_leaves_nothing(tmp_path):
     path.write_text("old")
     with (
         np.errstate(divide="ignore"),
-        pytest.raises(ValueError, match="'b' contains NaN"),
+        pytest.raises(ValueError, match="'b' holds NaN"),
     ):
         export_vectors(Broken(), ["aa", "b"], path, overwrite=True)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["a.bin"]
