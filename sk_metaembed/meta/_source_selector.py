@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sample_weights import fit_params
-from .._core._sklearn import HasMethods, Interval, StrOptions
+from .._core._sklearn import COUNT, HasMethods, Interval, StrOptions
 from .._core._targets import (
     check_groups,
     check_target,
@@ -171,10 +171,7 @@ class SourceSelector(
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"])],
-        "n_sources_to_select": [
-            StrOptions({"auto"}),
-            Interval(Integral, 0, None, closed="neither"),
-        ],
+        "n_sources_to_select": [StrOptions({"auto"}), COUNT],
         "tol": [None, Interval(Real, None, None, closed="neither")],
         "direction": [StrOptions({"forward", "backward"})],
         "by": [StrOptions({"source", "block"})],
