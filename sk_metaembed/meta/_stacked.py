@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
-from .._core._messages import plural, short_repr
+from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_groups, check_target
@@ -228,7 +228,12 @@ class _BaseStacked(
         decisions : ndarray of shape (n_models, len(kept), n_columns)
             The out-of-fold predictions of each model for these rows.
         """
-        from ._stacked_folds import given_pairs, make_folds, pairs_of_part
+        from ._stacked_folds import (
+            given_pairs,
+            make_folds,
+            pairs_of_part,
+            warn_of_no_folds,
+        )
         from ._stacked_models import fit_members, fit_weights, row_weights
 
         self._check_models()
@@ -249,8 +254,8 @@ class _BaseStacked(
         target = self._read_target(y, len(X), sample_weight)
         copies = equal_rows(X)
         folds = make_folds(cv, target, groups, copies, self.random_state)
-        if not folds.pairs and groups is None and copies is not None:
-            _warn_of_equal_rows(copies)
+        if not folds.pairs:
+            warn_of_no_folds(len(X), groups, copies)
         members = self._members(rows)
         fitted = fit_members(members, rows, target, folds, sample_weight, self.n_jobs)
         decisions = np.stack([result.decisions for result in fitted])
@@ -448,18 +453,6 @@ class _BaseStacked(
         }
         decisions = self._decisions_of(lambda name, form: of_name(vectors[form], name))
         return self._sum(decisions) + self._target.center
-
-
-def _warn_of_equal_rows(copies):
-    n_distinct = len(np.unique(copies))
-    warnings.warn(
-        f"no row could be held out: the {len(copies)} rows have "
-        f"{plural(n_distinct, 'distinct token sequence')}, and equal ones are in one "
-        "fold. Weights and penalties are the defaults, and scores_ are NaN. If rows "
-        "with equal tokens are independent, pass groups=numpy.arange(len(X)) to fit.",
-        UserWarning,
-        stacklevel=2,
-    )
 
 
 def reads_texts(model):

@@ -14,6 +14,8 @@ import numpy as np
 from sklearn import model_selection as sk
 from sklearn.utils import check_random_state
 
+from .._core._messages import plural
+
 _FOLDS = 5
 _FEW_FOLDS = 3  # with many rows, which need no large training parts
 MANY_ROWS = 1500
@@ -89,6 +91,28 @@ def given_pairs(cv, y, groups):
 def pairs_of_part(pairs, rows):
     """Return pairs of some rows only, as positions in these rows, which are sorted."""
     return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
+
+
+def warn_of_no_folds(n_rows, groups, copies=None):
+    """Warn that no row could be held out, unless there are too few rows anyway."""
+    if groups is not None and n_rows > len(np.unique(groups)) == 1:
+        reason = f"all {n_rows} rows are of one group"
+        remedy = "Pass groups of at least two values."
+    elif groups is None and copies is not None:
+        n_distinct = plural(len(np.unique(copies)), "distinct token sequence")
+        reason = f"the {n_rows} rows have {n_distinct}, and equal ones are in one fold"
+        remedy = (
+            "If rows with equal tokens are independent, pass "
+            "groups=numpy.arange(len(X)) to fit."
+        )
+    else:
+        return
+    warnings.warn(
+        f"no row could be held out: {reason}. Weights and settings are the defaults, "
+        f"and scores_ are NaN. {remedy}",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _divide(n_folds, labels, counted, groups, copies, rng):

@@ -83,7 +83,7 @@ class _TableModel(
         estimator instance
             The fitted estimator.
         """
-        from ..meta._stacked_folds import make_folds
+        from ..meta._stacked_folds import make_folds, warn_of_no_folds
 
         table = self._rows(X, reset=True)
         weights, group_of = sample_weight, check_groups(groups, len(table))
@@ -98,6 +98,8 @@ class _TableModel(
         scored, weights = weights, self._with_class_weights(target, weights)
         rng = check_random_state(self.random_state)
         folds = make_folds(None, target, group_of, None, rng)
+        if not folds.pairs:
+            warn_of_no_folds(len(table), group_of)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks, table))

@@ -487,6 +487,12 @@ def test_several_columns_of_numbers():
     assert model.predict(X).shape == y.shape
     assert model.score(X, y) > 0.5
     assert model.get_feature_names_out()[:2].tolist() == ["a__0", "a__1"]
+    weights, predicted = model.weights_, model.predict(X)
+    for factor in (1e-6, 1e3):  # the unit of one column changes nothing else
+        model.fit(X, y * [1, factor])
+        assert model.weights_ == pytest.approx(weights, abs=1e-4)
+        scaled = model.predict(X) / [1, factor]
+        np.testing.assert_allclose(scaled, predicted, rtol=1e-3, atol=1e-3)
     with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
         model.fit(X, y[:, :1])
     assert model.predict(X).ndim == 1
@@ -500,6 +506,13 @@ def test_rows_with_equal_tokens_that_cannot_be_held_out_issue_a_warning():
         model = classifier().fit(X, y)
     assert np.isnan(model.scores_["a"])
     assert model.fit(X, y, groups=np.arange(60)).scores_["concat"] > 0.6
+
+
+def test_rows_of_one_group_issue_a_warning():
+    X, y = planted(60)
+    with pytest.warns(UserWarning, match="all 60 rows are of one group. .* Pass "):
+        model = classifier().fit(X, y, groups=np.zeros(60))
+    assert np.isnan(model.scores_["a"])
 
 
 def pairs_of(n_pairs=120, seed=0):

@@ -224,6 +224,13 @@ def test_groups_are_in_one_fold():
             estimator.fit(X, value, groups=np.where(groups, groups, np.nan))
 
 
+def test_a_table_of_one_group_issues_a_warning():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    with pytest.warns(UserWarning, match="all 20 rows are of one group"):
+        model = TableClassifier(random_state=0).fit(X, y, groups=np.zeros(20))
+    assert np.isnan(model.scores_["sum"])
+
+
 def test_n_jobs_does_not_change_the_result(fitted):
     X, _, value, *_ = fitted
     one, parallel = (
