@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from sk_metaembed import ElmoLanguageModel
+from sk_metaembed import (
+    DynamicMetaClassifier,
+    DynamicMetaEmbedding,
+    DynamicMetaRegressor,
+    DynamicMetaTagger,
+    ElmoLanguageModel,
+    SequencePairs,
+    TrainableCharacters,
+)
 from sk_metaembed.dynamic._batches import SequenceData, SequenceDataset
 from sk_metaembed.sources.elmo.language_model._bptt import BPTTBatches
 from sk_metaembed.sources.elmo.language_model._corpus import RowsCorpus
@@ -38,27 +46,54 @@ def test_a_fault_in_any_array_is_found(dtype):
     assert "names differ" in differences(expected, {}, dtype)[0]
 
 
+SMALL_NET = {"projection_dim": 16}
+TRAINED = {"trainable": TrainableCharacters(), **SMALL_NET}
 MODELS = {
     "bilstm-max": cases.classifier(encoder="bilstm-max"),
+    "gru": cases.classifier(encoder="gru", encoder_dim=(8, 4), encoder_dropout=0.2),
+    "max": cases.classifier(encoder="max"),
     "context": cases.classifier("context", encoder="mean"),
+    "task": cases.classifier("task", encoder="mean"),
+    "uniform": cases.classifier("uniform", encoder="mean"),
     "published": cases.classifier(encoder="mean", mixer="published"),
+    "characters": DynamicMetaClassifier(**TRAINED),
+    "pairs": cases.classifier(encoder="bilstm-max"),
+    "label sets": cases.classifier(encoder="max"),
+    "numbers": DynamicMetaRegressor(**SMALL_NET),
+    "embedding": DynamicMetaEmbedding(**SMALL_NET),
+    "crf": DynamicMetaTagger(**SMALL_NET, encoder_dim=8, scheme="IOB2"),
+    "softmax": DynamicMetaTagger(**SMALL_NET, encoder_dim=8, decoder="softmax"),
 }
 
 
+def data_of(name):
+    """Return sequences or pairs, and targets of the kind that a model learns."""
+    n_rows = cases.N_ROWS
+    X, y = cases.embedded(), np.arange(n_rows) % 2
+    if name == "pairs":
+        return SequencePairs(cases.embedded(n_rows=2 * n_rows)), y
+    if name in ("crf", "softmax"):
+        return X, [cases.spans(row) for row in X.tokens.to_list()]
+    others = {"label sets": np.stack([y, 1 - y], axis=1), "numbers": y / 3}
+    return X, others.get(name, y)
+
+
+# That of a transformer does: transformers looks for padding in each batch.
 @pytest.mark.parametrize("name", MODELS)
 def test_a_step_reads_no_number_from_the_device(name):
     # Tensors on the device "meta" have no values: reading one, or a tensor whose shape
     # depends on values, raises an error. On a GPU it would wait for all work so far.
-    X, y = cases.embedded(), np.arange(cases.N_ROWS) % 2
+    X, y = data_of(name)
     model = MODELS[name].set_params(max_epochs=1, early_stopping=False, device="cpu")
-    net = model.fit(X, y).net_
-    meta = torch.device("meta")
+    net, target = model.fit(X, y).net_, model._target
+    meta, weights = torch.device("meta"), np.ones(len(X), np.float32)
     module = net.module_.to(meta).train()
-    data = SequenceData(X, meta, net.module__sources)
-    weights = np.ones(cases.N_ROWS, np.float32)
-    dataset = SequenceDataset(data, np.arange(cases.N_ROWS), y, weights)
-    batch, target = dataset.batch(np.arange(cases.N_ROWS))
-    loss = net.get_loss(module(batch), target, X=batch, training=True)
+    data = SequenceData(X, meta, net.module__sources, target.per_token)
+    codes = target.encode(model._read_target(y, X))
+    weights = target.loss_weights(weights, codes)
+    dataset = SequenceDataset(data, np.arange(len(X)), codes, weights)
+    batch, labels = dataset.batch(np.arange(len(X)))
+    loss = net.get_loss(module(batch), labels, X=batch, training=True)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
     torch.optim.Adam(module.parameters()).step()
@@ -79,4 +114,5 @@ def test_a_step_of_a_language_model_reads_no_number(monkeypatch):
     for (batch, _), _ in zip(batches, range(2), strict=False):
         losses, states = module(batch, states)
         losses.mean().backward()
+    torch.optim.Adam(module.parameters()).step()
     assert losses.shape == (2, batch.n_targets)
