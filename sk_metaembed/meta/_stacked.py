@@ -255,7 +255,7 @@ class _BaseStacked(
         copies = equal_rows(X)
         folds = make_folds(cv, target, groups, copies, self.random_state)
         if not folds.pairs:
-            warn_of_no_folds(len(X), groups, copies)
+            warn_of_no_folds(target, groups, copies)
         members = self._members(rows)
         fitted = fit_members(members, rows, target, folds, sample_weight, self.n_jobs)
         decisions = np.stack([result.decisions for result in fitted])

@@ -93,12 +93,20 @@ def pairs_of_part(pairs, rows):
     return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
 
 
-def warn_of_no_folds(n_rows, groups, copies=None):
+def warn_of_no_folds(target, groups, copies=None):
     """Warn that no row could be held out, unless there are too few rows anyway."""
-    if groups is not None and n_rows > len(np.unique(groups)) == 1:
+    n_rows = most = len(target.y)
+    if target.kind == "classes":
+        most = np.unique(target.y, return_counts=True)[1].max()
+    if most == 1:
+        return
+    if groups is not None and len(np.unique(groups)) == 1:
         reason = f"all {n_rows} rows are of one group"
         remedy = "Pass groups of at least two values."
-    elif groups is None and copies is not None:
+    elif groups is not None:
+        reason = "no class has rows of two groups"
+        remedy = "Pass groups that have rows of several classes."
+    elif copies is not None:
         n_distinct = plural(len(np.unique(copies)), "distinct token sequence")
         reason = f"the {n_rows} rows have {n_distinct}, and equal ones are in one fold"
         remedy = (
@@ -106,7 +114,8 @@ def warn_of_no_folds(n_rows, groups, copies=None):
             "groups=numpy.arange(len(X)) to fit."
         )
     else:
-        return
+        reason = "no class has rows in two test parts of cv"
+        remedy = "Pass a cv that divides the rows of each class."
     warnings.warn(
         f"no row could be held out: {reason}. Weights and settings are the defaults, "
         f"and scores_ are NaN. {remedy}",

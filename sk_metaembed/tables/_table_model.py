@@ -99,7 +99,7 @@ class _TableModel(
         rng = check_random_state(self.random_state)
         folds = make_folds(None, target, group_of, None, rng)
         if not folds.pairs:
-            warn_of_no_folds(len(table), group_of)
+            warn_of_no_folds(target, group_of)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks, table))

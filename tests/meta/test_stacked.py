@@ -453,7 +453,9 @@ def test_a_class_of_weight_0_is_absent():
     assert model.classes_.tolist() == [0, 1]
     half = np.arange(60) % 2
     one = classifier(tfidf=False, cv=PredefinedSplit(half))
-    assert np.isnan(one.fit(X, y > 0, sample_weight=half).scores_["a"])
+    with pytest.warns(UserWarning, match="no row could be held out"):
+        one.fit(X, y > 0, sample_weight=half)
+    assert np.isnan(one.scores_["a"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y, sample_weight=weights, groups=[1, 2])
 
@@ -508,11 +510,15 @@ def test_rows_with_equal_tokens_that_cannot_be_held_out_issue_a_warning():
     assert model.fit(X, y, groups=np.arange(60)).scores_["concat"] > 0.6
 
 
-def test_rows_of_one_group_issue_a_warning():
+def test_folds_that_leave_out_no_row_issue_a_warning():
     X, y = planted(60)
     with pytest.warns(UserWarning, match="all 60 rows are of one group. .* Pass "):
         model = classifier().fit(X, y, groups=np.zeros(60))
     assert np.isnan(model.scores_["a"])
+    with pytest.warns(UserWarning, match="no class has rows of two groups"):
+        model.fit(X, y, groups=y)
+    with pytest.warns(UserWarning, match="no class has rows in two test parts of cv"):
+        classifier(cv=PredefinedSplit(np.unique(y, return_inverse=True)[1])).fit(X, y)
 
 
 def pairs_of(n_pairs=120, seed=0):
