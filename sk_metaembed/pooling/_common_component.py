@@ -15,7 +15,7 @@ from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sklearn import COUNT
 
-_LEAST_RATIO = 1e-5  # of singular values; float32 has noise of 1e-7
+_LEAST_RATIO = 1e-5  # of singular values in float32, which has noise of 1e-7
 
 
 def top_components(X, n_components, mean=None):
@@ -28,12 +28,16 @@ def top_components(X, n_components, mean=None):
     """
     n_components = min(n_components, *X.shape)
     n_samples, n_features = X.shape
+    least = 4 * min(X.shape) * np.finfo(np.float64).eps
+    if X.dtype == np.float32:
+        least = _LEAST_RATIO**2
     if n_features <= n_samples:
-        vectors, squares = _leading_eigenpairs(_gram(X, mean), n_components)
+        vectors, squares = _leading_eigenpairs(_gram(X, mean), n_components, least)
         components = vectors.T
     else:
         centered = _subtract_mean(X, mean)
-        vectors, squares = _leading_eigenpairs(centered @ centered.T, n_components)
+        gram = centered @ centered.T
+        vectors, squares = _leading_eigenpairs(gram, n_components, least)
         components = vectors.T @ centered
     return _normalize_components(components), np.sqrt(squares)
 
@@ -61,10 +65,10 @@ def _subtract_mean(X, mean):
     return X if mean is None else X - mean
 
 
-def _leading_eigenpairs(gram, n_components):
+def _leading_eigenpairs(gram, n_components, least):
     size = len(gram)
     squares, vectors = eigh(gram, subset_by_index=(size - n_components, size - 1))
-    is_rank = squares > _LEAST_RATIO**2 * squares[-1]
+    is_rank = squares > least * squares[-1]
     return vectors[:, is_rank][:, ::-1], squares[is_rank][::-1]
 
 

@@ -38,6 +38,14 @@ def test_few_rows_do_not_become_zeros(dtype, n_components, weighted, n_rows):
         np.testing.assert_array_equal(removal.transform(X), X)
 
 
+def test_a_direction_a_million_times_as_large_as_others_is_removed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) + 1e6 * np.eye(5)[0]
+    removal = CommonComponentRemoval().fit(X)
+    assert removal.n_components_ == 1
+    assert abs(removal.transform(X)[:, 0]).max() < 1e-3
+
+
 def test_removal_is_orthogonal_to_the_components(X):
     removal = CommonComponentRemoval(2).fit(X)
     removed = removal.transform(X)
