@@ -225,7 +225,7 @@ class ColumnEncoder(BaseEstimator):
         code = next((v for v in values if v[:1] == "0" and v[1:].isdecimal()), "")
         padded = [number.zfill(len(code)) for number in unknown]
         changed = [*compress(unknown, self.strings_.are_known(padded))]
-        changed += [number for number in unknown if "e+" in number]
+        changed += [n for n in unknown if "e+" in n or is_float and len(n) < len(code)]
         if is_float and not any(map(str.isdecimal, "".join(values))):
             changed = unknown
         if changed:

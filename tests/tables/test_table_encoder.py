@@ -137,6 +137,7 @@ LONG = [1234567890123456789 + i for i in range(3)]
     ("seen", "new", "message"),
     [
         (["007", "013", "120"], [120, 7], "'code' had '007' in fit, but .* number 7. "),
+        (["007", "013", "120"], [120, 8], "'code' had '007' in fit, but .* number 8. "),
         (["007", "013", "120"], ["120.0", "7.0"], "had '007' in fit, .* number 7. "),
         (LONG, [5.0, float(LONG[0])], r"had '12345\d*' in fit, .* 1.2345\d*e\+18. "),
         (["yes", "no", "maybe"], [True, True], "had 'maybe' in fit, .* number 1. "),
