@@ -55,11 +55,15 @@ CONSTANT = {"callbacks": [LRScheduler("ConstantLR", factor=1)]}
 CANDIDATES = {
     "default": {},
     "constant rate": CONSTANT,
-    "early stopping": {"early_stopping": True},
+    "early stopping": {
+        "early_stopping": True,
+        "n_iter_no_change": 3,
+        "train_options": {"monitor": "score", "lr_factor": 0.2, "lr_patience": 0},
+    },
     "early stopping, n_iter_no_change 6": {
         "early_stopping": True,
         "n_iter_no_change": 6,
-        "train_options": {"lr_factor": 0.5, "lr_patience": 1},
+        "train_options": {"monitor": "score", "lr_factor": 0.5, "lr_patience": 1},
     },
     "dropout .5": {"embedding_dropout": 0.5, "head_dropout": 0.5},
     "batches of 64, rate 2e-3": {"batch_size": 64, "lr": 2e-3},

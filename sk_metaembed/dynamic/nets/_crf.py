@@ -416,9 +416,9 @@ def score_tags(parts, classes, scheme):
         if f1 is not None:
             return f1
         warnings.warn(
-            "The held-out sentences have no spans and thus no F1: early stopping "
-            "follows the accuracy of their tags, which soon stops to improve. Hold out "
-            "more sentences, or use early_stopping=False.",
+            "The held-out sentences have no spans and thus no F1: valid_f1 is the "
+            "accuracy of their tags, which soon stops to improve. Early stopping by "
+            "monitor='score' follows it: hold out more sentences, or follow the loss.",
             stacklevel=2,
         )
     return float((right == predicted) @ weights / max(weights.sum(), 1e-12))
