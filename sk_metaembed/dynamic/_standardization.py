@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from .._core._arrays import row_norms
+from .._core._long_rows import length_limit, warn_of_long
+
 _ROWS_PER_PART = 4096
 
 
@@ -10,21 +13,29 @@ def standardization(block, rows, weights=None):
 
     Arrays of float32, shape (dim,). The inverse is 0 for dimensions that vary by
     rounding at most: nothing is learned about them, so they must not tell new rows
-    apart.
+    apart. Vectors far longer than 99% of all do not count, because they would make the
+    others equal; without weights, a warning names the first.
     """
-    total = square = 0.0
-    # Two passes would read the rows of a memory-mapped block twice.
-    shift = block._at(rows[:1]).astype(np.float64)
-    weights = np.ones(len(rows)) if weights is None else weights
-    for start in range(0, len(rows), _ROWS_PER_PART):
-        part = slice(start, start + _ROWS_PER_PART)
-        values, own = block._at(rows[part]) - shift, weights[part]
-        total, square = total + own @ values, square + own @ np.square(values)
     if len(rows) == 0:
         return np.zeros((2, block.dim), np.float32)
-    mean = total / weights.sum()
-    variance = np.maximum(square / weights.sum() - np.square(mean), 0)
-    mean, std = mean + shift[0], np.sqrt(variance)
+    # Two passes over all rows would read a memory-mapped block twice.
+    sample = block._at(rows[:: len(rows) // _ROWS_PER_PART + 1])
+    norms = row_norms(sample)
+    limit = length_limit(norms)
+    shift = sample[norms <= limit][0].astype(np.float64)
+    counted = np.ones(len(rows)) if weights is None else weights.astype(np.float64)
+    total = square = 0.0
+    for start in range(0, len(rows), _ROWS_PER_PART):
+        part = slice(start, start + _ROWS_PER_PART)
+        values, own = block._at(rows[part]), counted[part]
+        own[row_norms(values) > limit] = 0
+        values = values - shift
+        total, square = total + own @ values, square + own @ np.square(values)
+    if weights is None and not counted.all():
+        warn_of_long(block.name, rows[counted == 0])
+    mean = total / counted.sum()
+    variance = np.maximum(square / counted.sum() - np.square(mean), 0)
+    mean, std = mean + shift, np.sqrt(variance)
     # Rounding of float32 at their own size, or of a projection beyond its rank.
     least = max(1e-12 * std.max(initial=0.0), 1e-30)
     std[std <= (1e-6 * abs(mean)).clip(least)] = np.inf

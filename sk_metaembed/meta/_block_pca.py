@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._arrays import chunks
+from .._core._arrays import chunks, row_norms
+from .._core._long_rows import length_limit, warn_of_long
 from .._core._sklearn import COUNT
 from .._core._typing import Names
 from ..pooling._api import sequence_blocks
@@ -52,7 +53,8 @@ class BlockPCA(BlocksTransformer):
     1, regardless of its dimension. Vectors of words are averaged first, as by
     `Pooling`. A sequence that a source does not know becomes zeros, the mean. A source
     that knows no training sequence, for example in one fold, returns a single dimension
-    of zeros.
+    of zeros. In fit, a few vectors more than 300 times as long as the others are left
+    out, with a warning.
 
     Examples
     --------
@@ -97,7 +99,13 @@ class BlockPCA(BlocksTransformer):
     def _fit_combination(self, blocks, y):
         self.means_, self.components_ = {}, {}
         for block in blocks:
-            known = block.values[block.known].astype(np.float32, copy=False)
+            rows = np.flatnonzero(block.known)
+            known = block.values[rows].astype(np.float32, copy=False)
+            norms = row_norms(known)
+            is_long = norms > length_limit(norms)
+            if is_long.any():
+                warn_of_long(block.name, rows[is_long])
+                known = known[~is_long]
             mean, components = principal_components(known, self.n_components)
             self.means_[block.name], self.components_[block.name] = mean, components
         self.dims_ = {name: len(each) for name, each in self.components_.items()}

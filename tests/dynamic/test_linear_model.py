@@ -27,6 +27,7 @@ from sk_metaembed import (
 from sk_metaembed.dynamic import _linear_model
 from sk_metaembed.dynamic._linear_model import LinearModel
 from sk_metaembed.dynamic._ridge import leave_one_out, ridge
+from sk_metaembed.dynamic._standardization import standardization
 from sk_metaembed.dynamic._targets import IndicatorTarget, LabelTarget, NumberTarget
 
 QUICK = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 1, "random_state": 0}
@@ -204,6 +205,29 @@ def test_units_of_a_source_do_not_count():
     X, clear, _ = drawn()
     scaled = sequences(1e4 * X.blocks[0].values)
     np.testing.assert_allclose(decay(X, clear), decay(scaled, clear), rtol=1e-3)
+
+
+@pytest.mark.parametrize("length", [1e3, 1e9, 1e30])
+@pytest.mark.parametrize("row", [0, 70])
+def test_a_far_longer_vector_changes_others_little_and_is_named(length, row):
+    X, clear, _ = drawn()
+    values = X.blocks[0].values.copy()
+    values[row] *= length
+    far = sequences(values)
+    model, target = linear(far, clear)
+    assert np.mean(target.decode(model.outputs(X)) == clear) > 0.95
+    net = DynamicMetaClassifier(random_state=0, train_options={"linear_share": 0})
+    with pytest.warns(UserWarning, match=f"'a': 1 vector longer .* in row {row} of"):
+        assert net.fit(far, clear).score(X, clear) > 0.9
+
+
+def test_a_length_that_many_vectors_have_is_no_reason_to_leave_them_out(recwarn):
+    lengths = np.repeat([1.0, 1e6, 0], [15, 5, 200])
+    block = Block("a", lengths[:, None], "sequence")
+    mean, factor = standardization(block, np.arange(220))
+    np.testing.assert_allclose(mean, lengths.mean(), rtol=1e-6)
+    np.testing.assert_allclose(factor, 1 / lengths.std(), rtol=1e-6)
+    assert not recwarn
 
 
 @pytest.mark.parametrize("n_rows", [1, 5])

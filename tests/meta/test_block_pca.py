@@ -84,3 +84,13 @@ def test_words_are_averaged_first():
     result = BlockPCA(2).fit_transform(X).block("w")
     assert np.array_equal(result.known, known)
     np.testing.assert_allclose(result.values, values(expected, "w"), atol=1e-6)
+
+
+def test_a_far_longer_vector_changes_others_little_and_is_named():
+    X = correlated()
+    expected = values(BlockPCA(3).fit_transform(sequences(a=X)))
+    X[70] *= 1e9
+    with pytest.warns(UserWarning, match="'a': 1 vector longer .* in row 70 of"):
+        actual = values(BlockPCA(3).fit_transform(sequences(a=X)))
+    others = np.arange(200) != 70
+    np.testing.assert_allclose(actual[others], expected[others], atol=0.1)
