@@ -102,6 +102,14 @@ def check_sample_weight(sample_weight, X):
         )
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > np.finfo(np.float32).max:  # in which some models compute
+        row = int(weights.argmax())
+        raise ValueError(
+            f"sample_weight sums to {total:.2g}, more than float32 holds; the largest "
+            f"is {weights[row]:.2g} at row {row}. Divide the weights by their maximum."
+        )
     return weights
 
 

@@ -31,6 +31,8 @@ def test_the_weights_are_a_copy():
         (np.ma.array([1, 2], mask=[0, 1]), "finite numbers of 0 or more, got nan at r"),
         ([1, -2.5], "finite numbers of 0 or more, got -2.5 at row 1"),
         ([0, 0], "at least one non-zero number"),
+        ([1, 1.7e308], r"sums to 1.7e\+308, .* at row 1. Divide the weights by"),
+        (1.7e308, r"sums to inf, more than float32 holds; .* 1.7e\+308 at row 0"),
     ],
 )
 def test_invalid_weights(weights, message):
