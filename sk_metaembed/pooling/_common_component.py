@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -101,7 +102,8 @@ class CommonComponentRemoval(
         singular values, as in uSIF, instead of completely.
     center : bool, default=False
         Whether to subtract the mean first, as in all-but-the-top. The zero vectors of
-        empty sequences are then no longer zero.
+        empty sequences are then no longer zero. Rows that are all equal become zeros,
+        with a warning.
 
     Attributes
     ----------
@@ -188,6 +190,14 @@ class CommonComponentRemoval(
             The fitted transformer.
         """
         data = validate_data(self, X, dtype=[np.float64, np.float32])
+        if self.center and (data == data[0]).all():
+            reason = "there is one row" if len(data) == 1 else "all rows are equal"
+            warnings.warn(
+                f"center=True subtracts the mean, and {reason}, so that the training "
+                "data become zeros. Fit on rows that differ, or use center=False.",
+                UserWarning,
+                stacklevel=2,
+            )
         mean = data.mean(axis=0, dtype=np.float64) if self.center else None
         components, values = top_components(data, self.n_components + 1, mean)
         rank = len(values)
