@@ -327,7 +327,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             return 0.0 if decay == "auto" else decay
         if share == 0 and decay != "auto":
             return decay
-        model = LinearModel(X, codes, weights, rows, self._target)
+        model = LinearModel(
+            X, codes, weights, rows, self._target, decay_only=share == 0
+        )
         share = model.share(self._target) if share == "auto" else share
         if share > 0:
             self._linear_model, self.linear_share_ = model, share

@@ -38,6 +38,8 @@ class LinearModel:
     rows : ndarray of int
         The rows to fit on.
     target : BaseTarget
+    decay_only : bool, default=False
+        Whether only `weight_decay` will be called.
 
     Attributes
     ----------
@@ -47,23 +49,28 @@ class LinearModel:
         network does learn copies, so its weight decay follows the R2 with them.
     """
 
-    def __init__(self, X, codes, weights, rows, target):
+    def __init__(self, X, codes, weights, rows, target, decay_only=False):
         self._n_rows = len(rows)
         rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
         X, columns = X[rows], target.columns(codes[rows]).astype(np.float64)
         weights = weights[rows] / weights[rows].sum(dtype=np.float64)
-        tokens = lowered(X.tokens.compact())
-        self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
         blocks = sequence_blocks(X)
         self._standards = [
             standardization(block, known, weights[known])
             for block in blocks
             for known in [np.flatnonzero(block.known)]
         ]
-        parts = self._mean_vectors(blocks), ngram_weights(tokens, self._words)
+        parts = [self._mean_vectors(blocks)]
         read = _drawn(np.arange(len(rows)), MAX_ROWS)
-        products = [_products(part[read]) for part in parts]
+        products = [_products(parts[0][read])]
         drawn = columns[read], weights[read] / weights[read].sum()
+        if decay_only:
+            self._r2_of_copies = leave_one_out(products[0], *drawn, _PENALTIES).r2
+            return
+        tokens = lowered(X.tokens.compact())
+        self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
+        parts.append(ngram_weights(tokens, self._words))
+        products.append(_products(parts[1][read]))
         *few, (vectors, words) = merged_copies(*drawn, products)
         tried = [
             leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)

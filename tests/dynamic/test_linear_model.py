@@ -252,6 +252,17 @@ def test_predictors_choose_it_for_the_rows_they_train_on(estimator):
     assert model.net_.optimizer__weight_decay == 0.5
 
 
+def test_without_a_share_only_what_the_weight_decay_needs_is_fitted(monkeypatch):
+    X, _, noise = drawn(60)
+    twice = np.repeat(np.arange(60), 2)
+    expected = [decay(X[rows], noise[rows]) for rows in (twice[::2], twice)]
+    monkeypatch.setattr(_linear_model, "ridge", None)
+    for rows, value in zip((twice[::2], twice), expected, strict=True):
+        model = DynamicMetaClassifier(train_options={"linear_share": 0}, **QUICK)
+        model.fit(X[rows], noise[rows])
+        assert model.net_.optimizer__weight_decay == pytest.approx(value)
+
+
 def test_held_out_labels_do_not_count():
     X, clear, _ = drawn()
     model = DynamicMetaClassifier(**QUICK)
