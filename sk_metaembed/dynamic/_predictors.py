@@ -241,10 +241,10 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     with the network :math:`f` and a linear model :math:`g`: ridge regression of the
     labels on the mean vector of each source, standardized over the sequences and then
     scaled to unit length, and on the TF-IDF of the 20,000 most frequent words, on
-    100,000 sequences at most, which are drawn at random, with the weights of the loss.
-    Its penalty and the share of the words have the largest leave-one-out :math:`R^2`
-    on 1,000 of them, in which copies of a sequence are one sequence; a factor
-    calibrates its probabilities. With
+    100,000 sequences at most, which are drawn at random, with the weights of the loss
+    (document frequencies count all sequences alike). Its penalty and the share of the
+    words have the largest leave-one-out :math:`R^2` on 1,000 of them, in which copies
+    of a sequence are one sequence; a factor calibrates its probabilities. With
     :math:`R_v^2` of the vectors alone, :math:`R_c^2` of these if copies are left out
     one by one, all 0 if they are negative, the noise
     :math:`e = 1 - \min(\max(R^2, R_c^2) / 0.7, 1)` and :math:`k` classes, labels or

@@ -185,6 +185,21 @@ def test_copies_do_not_tell_what_is_left_out():
     assert copied.weight_decay(target) < 0.06 < once.weight_decay(target)
 
 
+@pytest.mark.parametrize("kind", [LabelTarget, NumberTarget])
+def test_weights_of_rows_are_repeated_rows(kind):
+    X, y, _ = drawn()
+    words = TokenSequences.from_lists([["w"]] * 120)  # document frequencies count rows
+    X = EmbeddedSequences(words, X.blocks)
+    weights = 1 + np.arange(120) % 3
+    copies, target = np.repeat(np.arange(120), weights), kind(y)
+    one = LinearModel(X, target.encode(y), weights, np.arange(120), target)
+    other = LinearModel(
+        X[copies], target.encode(y[copies]), np.ones(240), np.arange(240), target
+    )
+    assert one.r2 == pytest.approx(other.r2, abs=1e-6)
+    np.testing.assert_allclose(one.outputs(X), other.outputs(X), atol=1e-4)
+
+
 @pytest.mark.parametrize("n_rows", [7, 10, 60])
 @pytest.mark.parametrize("kind", [LabelTarget, NumberTarget])
 def test_vectors_that_do_not_vary_predict_the_mean(kind, n_rows):
