@@ -20,6 +20,7 @@ from ._column_kinds import (
 from ._dates import first_ambiguous, parse_dates
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
+from ._string_kinds import find_codes
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
@@ -96,6 +97,8 @@ class ColumnEncoder(BaseEstimator):
         Whether an earlier column has the same cells; it has no features then.
     """
 
+    codes_, code_length_ = None, 0  # of columns from files without them
+
     def __init__(self, name, strings, ngrams, sources, is_duplicate):
         self.name = name
         self.strings = strings
@@ -110,10 +113,13 @@ class ColumnEncoder(BaseEstimator):
             counts = {"n_distinct": kind.n_distinct, "n_missing": kind.n_missing}
             kind = ColumnKind("duplicate", **counts)
         self.kind_ = kind
+        self.codes_, self.code_length_ = None, 0
         self.strings_ = self.sources_ = None
         is_string = kind.kind in _STRINGS
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
         floats, texts = read_floats(cells, kind), read_texts(cells, kind)
+        if is_string:
+            self.codes_, self.code_length_ = find_codes(texts)
         self.ambiguous_ = self._check_decimals(cells, known="")
         if not any("." in text or "," in text for text in _texts(cells)):
             self.ambiguous_ = None
@@ -133,12 +139,26 @@ class ColumnEncoder(BaseEstimator):
         """Return the features of cells, float32."""
         parts = [self.read_floats(cells) - self.offset_]
         if self.strings_ is not None or self.sources_ is not None:
-            texts = read_texts(cells, self.kind_)
+            texts = self._read_texts(cells)
         if self.strings_ is not None:
             parts.append(self.strings_.transform(texts))
         if self.sources_ is not None:
             parts.append(self.sources_.transform(texts.tolist()))
         return as_float32(np.hstack(parts))
+
+    def _read_texts(self, cells):
+        """Return texts of cells; numbers as the codes whose zeros they lost."""
+        texts = read_texts(cells, self.kind_)
+        if self.code_length_:
+            texts = np.fromiter(map(self._as_code, texts), object, len(texts))
+        return texts
+
+    def _as_code(self, text):
+        """Return the code of fit that a number can only be, else the text."""
+        if not self.codes_ and text.isdecimal():
+            return text.zfill(self.code_length_)
+        found = self.codes_.get(text, ()) if self.codes_ else ()
+        return found[0] if len(found) == 1 else text
 
     def read_floats(self, cells):
         """Return the numbers of cells, with a warning if some are of another kind."""
@@ -210,29 +230,38 @@ class ColumnEncoder(BaseEstimator):
             )
 
     def _check_codes(self, cells):
-        """Warn of numbers in a column of strings that are not those of fit.
+        """Warn of numbers in a column of strings that can be several codes, or none.
 
         A number has no zeros in front, such as "007", and a float at most 17 digits.
         """
-        if self.strings_ is None or self.kind_.kind not in _STRINGS:
+        is_encoded = self.strings_ is not None or self.sources_ is not None
+        if self.kind_.kind not in _STRINGS or not is_encoded:
             return
         is_float, texts = cells.dtype.kind == "f", read_texts(cells, self.kind_)
         numbers = [t for t in dict.fromkeys(texts) if t and (is_float or t.isdecimal())]
-        unknown = [*compress(numbers, ~self.strings_.are_known(numbers))]
-        if not unknown:
+        for number in filter(str.isdecimal, numbers if self.codes_ else ()):
+            padded = number.zfill(self.code_length_)
+            found = self.codes_.get(number) or sorted({number, padded})
+            if len(found) > 1 and (is_float or number not in found):
+                self._warn(
+                    f"has the number {number}, which can be "
+                    f"{' or '.join(map(short_repr, found))}: a number has no zeros in "
+                    "front. Read it as str, as in fit."
+                )
+                break
+        if not is_float:
             return
-        values = self.strings_.values_.tolist()
-        code = next((v for v in values if v[:1] == "0" and v[1:].isdecimal()), "")
-        padded = [number.zfill(len(code)) for number in unknown]
-        changed = [*compress(unknown, self.strings_.are_known(padded))]
-        changed += [n for n in unknown if "e+" in n or is_float and len(n) < len(code)]
-        if is_float and not any(map(str.isdecimal, "".join(values))):
-            changed = unknown
-        if changed:
+        seen, unknown = "strings", [number for number in numbers if "e+" in number]
+        if self.strings_ is not None:
+            values = self.strings_.values_.tolist()
+            if not any(map(str.isdecimal, "".join(values))):
+                unknown = numbers
+            seen = short_repr(max(values, key=len))
+            unknown = [*compress(unknown, ~self.strings_.are_known(unknown))]
+        if unknown:
             self._warn(
-                f"had {short_repr(code or max(values, key=len))} in fit, but has the "
-                f"number {changed[0]}. Read it as str, as in fit: a number has no "
-                "zeros in front, and a float at most 17 digits."
+                f"had {seen} in fit, but has the number {unknown[0]}. Read it as str, "
+                "as in fit: a float has at most 17 digits."
             )
 
     def _warn(self, message):

@@ -94,7 +94,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         If a few cells of a column are unlike the others, and become missing values; if
         a column has both decimal points and commas, and "1,234" is read as either, or
         has "1,234" only after fit; if a column of dates has "05/03/2019" only after
-        fit; if a column of strings has other numbers than in fit, such as 7 for "007".
+        fit; if a column of strings has a number that can be several codes of fit, such
+        as "07" and "007".
 
     See Also
     --------
@@ -104,6 +105,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     Notes
     -----
     A code is the same as an integer, as a float and as text: 12, 12.0, "12" and "12.0".
+    A number is read as the code that it was before its zeros in front were lost: 7 as
+    "007" if all codes in fit have three digits, or if "007" is the only one of 7.
 
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as

@@ -136,9 +136,6 @@ LONG = [1234567890123456789 + i for i in range(3)]
 @pytest.mark.parametrize(
     ("seen", "new", "message"),
     [
-        (["007", "013", "120"], [120, 7], "'code' had '007' in fit, but .* number 7. "),
-        (["007", "013", "120"], [120, 8], "'code' had '007' in fit, but .* number 8. "),
-        (["007", "013", "120"], ["120.0", "7.0"], "had '007' in fit, .* number 7. "),
         (LONG, [5.0, float(LONG[0])], r"had '12345\d*' in fit, .* 1.2345\d*e\+18. "),
         (["yes", "no", "maybe"], [True, True], "had 'maybe' in fit, .* number 1. "),
     ],
@@ -147,6 +144,65 @@ def test_numbers_that_are_not_the_codes_of_fit_are_named(seen, new, message):
     encoder = TableEncoder().fit(pd.DataFrame({"code": seen * 9}))
     with pytest.warns(UserWarning, match=message):
         encoder.transform(pd.DataFrame({"code": new}))
+
+
+ENCODINGS = ["indicators", "ngrams", "sources"]
+
+
+def _fit_to_codes(codes, encoding):
+    if encoding == "indicators":
+        return TableEncoder().fit(pd.DataFrame({"code": codes * 9}))
+    codes = codes + [f"9{i:0{len(codes[0]) - 1}}" for i in range(60)]
+    source = FunctionEmbedding(lambda texts: [[len(t), hash(t) % 97] for t in texts])
+    source.set_params(level="sequence", as_text=True)
+    encoder = TableEncoder([("vectors", source)])
+    encoder.set_params(active="vectors" if encoding == "sources" else encoding)
+    encoder.fit(pd.DataFrame({"code": codes * 2}))
+    assert encoding in encoder.columns_[0].encodings
+    return encoder
+
+
+MIXED = ["007", "0012", "4500", "120", "A3"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(
+    ("seen", "new", "codes"),
+    [
+        (["00123", "00456", "90210"], [123, 456, 90210], ["00123", "00456", "90210"]),
+        (["00123", "00456", "90210"], [8, None, 1234567], ["00008", None, "1234567"]),
+        (["00123", "00456", "A1"], ["123", "456.0", "A1"], ["00123", "00456", "A1"]),
+        (["007", "013", "000"], [7, 0, 14], ["007", "000", "014"]),
+        (MIXED, [7, 12, 4500, 120], ["007", "0012", "4500", "120"]),
+        (MIXED, ["7", "8", "A3"], ["007", "8", "A3"]),
+        (["007", "7", "A1"], ["7", "A3"], ["7", "A3"]),
+        (["007", "bond", "spy"], ["7", "bond"], ["7", "bond"]),
+    ],
+)
+def test_numbers_are_the_codes_whose_zeros_they_lost(seen, new, codes, encoding):
+    if "bond" in seen and encoding != "indicators":
+        seen = [*seen, *(f"title {i}" for i in range(70))]
+    encoder = _fit_to_codes(seen, encoding)
+    with warnings.catch_warnings(action="error"):
+        results = [encoder.transform(pd.DataFrame({"code": c})) for c in (new, codes)]
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(
+    ("seen", "new", "either"),
+    [
+        (MIXED, [120, 8], "8, which can be '0008' or '8'"),
+        (["007", "07", "A1"], [7], "7, which can be '007' or '07'"),
+        (["007", "07", "A1"], ["7", "A3"], "7, which can be '007' or '07'"),
+        (["007", "7", "A1"], [7], "7, which can be '007' or '7'"),
+    ],
+)
+def test_numbers_that_can_be_several_codes_are_named(seen, new, either, encoding):
+    encoder = _fit_to_codes(seen, encoding)
+    with pytest.warns(UserWarning, match=f"'code' has the number {either}: ") as found:
+        encoder.transform(pd.DataFrame({"code": new}))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("order", ["%Y-%m-%d", "%Y%m%d", None, "%d/%m/%Y"])
