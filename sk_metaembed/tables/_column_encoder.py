@@ -217,16 +217,16 @@ class ColumnEncoder(BaseEstimator):
 
     def _check_dates(self, cells):
         """Warn of dates whose day and month no cell of fit tells apart."""
-        dates = self.kind_.dates
-        if dates is None or dates.order:
+        if self.kind_.dates is None:
             return
-        text = first_ambiguous(_texts(cells))
-        date = parse_dates([text], dates.order)[0]
+        order = self.kind_.dates.order
+        text = first_ambiguous(_texts(cells), order)
+        date = parse_dates([text], order)[0]
         if not np.isnat(date):
             self._warn(
                 f"has {text!r}, which is read as {date.astype('datetime64[D]')}, but "
-                "no value in fit shows whether the day or the month is first. Write "
-                "its dates as in fit."
+                "no value in fit shows the order of its day, month and year. Write its "
+                "dates as in fit."
             )
 
     def _check_codes(self, cells):

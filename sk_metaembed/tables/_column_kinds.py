@@ -14,7 +14,14 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from ._cells import as_texts, distinct, per_distinct
-from ._dates import DateFormat, choose_dates, date_parts, parse_dates, varying_parts
+from ._dates import (
+    DateFormat,
+    choose_dates,
+    date_parts,
+    first_ambiguous,
+    parse_dates,
+    varying_parts,
+)
 from ._numbers import (
     NumberFormat,
     are_bounds,
@@ -89,7 +96,7 @@ def column_kind(cells, name=""):
     elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
         kind, odd = start._replace(kind="list"), []
     else:
-        kind, odd = _as_strings(start, Values(list(_joined(values)), counts))
+        kind, odd = _as_strings(start, Values(list(_joined(values)), counts), name)
     if odd:
         _warn(kind, odd, cells, name)
     return kind
@@ -202,11 +209,11 @@ def _number(kind, number_format, values, counts):
     )
 
 
-def _as_strings(start, values):
+def _as_strings(start, values, name):
     """Return the kind of a column of strings, and the odd values."""
     sample = sample_values(values, _SAMPLE)
     if not (are_identifiers(sample) or are_merged(values.texts)):
-        for decide in (_as_dates, _as_numbers):
+        for decide in (partial(_as_dates, name=name), _as_numbers):
             kind, odd = decide(start, values, sample)
             if kind is not None:
                 return kind, odd
@@ -248,9 +255,12 @@ def _as_numbers(start, values, sample):
     return _number(kind, number_format, parsed[found], values.counts[found]), odd
 
 
-def _as_dates(start, values, sample):
-    """Return the kind and odd values of dates written as strings, else None."""
-    order = choose_dates(sample.texts, sample.counts)
+def _as_dates(start, values, sample, name):
+    """Return the kind and odd values of dates written as strings, else None.
+
+    Issues a warning if no date shows the order of day, month and year.
+    """
+    order, is_shown = choose_dates(sample.texts, sample.counts)
     found = ~np.isnat(parse_dates(sample.texts, order))
     digits = np.array([text.isdecimal() for text in sample.texts])
     compact = [text for text, d in zip(sample.texts, digits, strict=True) if d]
@@ -262,6 +272,17 @@ def _as_dates(start, values, sample):
     kind, odd = _with_others(start, values, ~np.isnat(dates))
     if not _tolerable(kind.n_odd, values):
         return None, []
+    text = "" if is_shown else first_ambiguous(values.texts, "")
+    if text:
+        date = parse_dates([text], order)[0].astype("datetime64[D]")
+        first = {"d": "day", "m": "month", "y": "year"}[order[0]]
+        warnings.warn(
+            f"column {name!r} has {text!r}, which is read as {date}, {first} first, "
+            "but none of its values shows the order of day, month and year. Pass "
+            f"dates, or strings such as {str(date)!r}.",
+            UserWarning,
+            stacklevel=3,
+        )
     dates = DateFormat(order, varying_parts(dates))
     return kind._replace(kind="date", dates=dates), odd
 

@@ -51,21 +51,23 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
-_EITHER = re.compile(r"(0?[1-9]|1[0-2])\s?([-/])\s?(0?[1-9]|1[0-2])\s?\2\s?\d")
+_EITHER = re.compile(r"(?<!\d)\d\d?\s?([-/])\s?\d\d?\s?\1\s?\d\d")
+_LONGEST = 60  # characters of a text that is a date
 _YEAR = re.compile(r"[12]\d{3}")
 _YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
 _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
 _JAPANESE = str.maketrans("年月", "--", "日")
+_ORDERS = "mdy", "dmy", "ymd"
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 
 
 class DateFormat(NamedTuple):
     """How the dates of a column are written, and which of their parts vary.
 
-    `order` is for ambiguous cells such as "05/03/2019": "dmy" or "mdy"; "" is "mdy" for
-    those with slashes and "dmy" for others, such as "05.03.2019".
+    `order` is for ambiguous cells such as "05/03/19": "dmy", "mdy" or "ymd"; "" is
+    "mdy" for those with slashes and "dmy" for others, such as "05.03.2019".
     """
 
     order: str = ""
@@ -73,32 +75,75 @@ class DateFormat(NamedTuple):
 
 
 def choose_dates(texts, counts):
-    """Return the order of day and month in distinct texts, with their `counts`.
+    """Return the order of day, month and year in distinct texts, and if they show it.
 
-    If no cell shows it, "01" in all cells is the day, as of months and quarters.
+    It is that by which most of the texts, which occur `counts` times, are dates. If
+    these are several, numbers up to 31 are days if years end before 29, "01" in all
+    cells is the day, as of months and quarters, and points are behind day and month.
     """
-    votes, firsts, seconds = Counter(), set(), set()
+    read, rows = Counter(), []
     for text, n in zip(texts, counts, strict=True):
-        match = _NUMERIC.match(text.strip())
-        if match is None or len(match[1]) > 2:
-            continue
-        first, second = int(match[1]), int(match[3])
-        if (first > 12) != (second > 12):
-            votes["dmy" if first > 12 else "mdy"] += n
-        votes["dotted"] += n if match[2] != "/" else 0
-        firsts.add(first)
-        seconds.add(second)
-    if votes["dmy"] != votes["mdy"]:
-        return "dmy" if votes["dmy"] > votes["mdy"] else "mdy"
-    are_months = firsts == {1} and len(seconds) > 3
-    return "dmy" if votes["dotted"] or are_months else "mdy" if firsts else ""
+        orders, row = _orders(text)
+        read.update(dict.fromkeys(orders, n))
+        rows += [row] if orders else []
+    if not rows:
+        return "", True
+    *parts, marks = map(set, zip(*rows, strict=True))
+    best = [order for order in _ORDERS if read[order] == max(read.values())]
+    shown = best if len(best) == 1 else _shown_orders(best, parts)
+    if shown:
+        return shown[0], True
+    if "." in marks and "dmy" in best:
+        return "dmy", True
+    if "ymd" in best and marks == {"-"} and len(parts[2]) > len(parts[0]):
+        return "ymd", False
+    return ("mdy" if marks == {"/"} and "mdy" in best else "dmy"), False
 
 
-def first_ambiguous(texts):
-    """Return the first text such as "05/03/2019" or "5-3-19", "" if there is none."""
-    texts = [text for text in texts if _EITHER.match(text)]
-    between = parse_dates(texts, "dmy") - parse_dates(texts, "mdy")
-    return next(compress(texts, abs(between) > np.timedelta64(0)), "")
+def first_ambiguous(texts, order):
+    """Return the first text such as "05/03/2019" that has no date by an order, if any.
+
+    `order` is that of `DateFormat`. Without such a text, the result is "".
+    """
+    for text in filter(_EITHER.search, texts if order in ("", "ymd") else ()):
+        orders, _ = _orders(text)
+        dates = {_parse(text.strip(), each) for each in orders if order not in orders}
+        if len(dates) > 1:
+            return text
+    return ""
+
+
+def _orders(text):
+    """Return the orders by which a text is a date, and its three numbers and a mark.
+
+    There are none if a long year is first. A year of two digits is the first of three
+    numbers of two digits, or the last.
+    """
+    short = text.strip() if len(text) <= _LONGEST else ""
+    match = _NUMERIC.fullmatch(_split_time(short)[0])
+    if match is None or len(match[1]) > 2 or len(match[4]) < 2:
+        return (), ()
+    n_digits = len(match[1]), len(match[4])
+    first, second, third = int(match[1]), int(match[3]), int(match[4])
+    orders = {
+        "mdy": 1 <= first <= 12 and 1 <= second <= 31,
+        "dmy": 1 <= first <= 31 and 1 <= second <= 12,
+        "ymd": n_digits == (2, 2) and 1 <= second <= 12 and 1 <= third <= 31,
+    }
+    return tuple(compress(orders, orders.values())), (first, second, third, match[2])
+
+
+def _shown_orders(orders, parts):
+    """Return the orders by which the sets of each part are days, months and years."""
+    wide, of_months = [], []
+    for order in orders:
+        days, months, years = (parts[order.index(part)] for part in "dmy")
+        is_wide = min(days) < 10 and len(days) > len(years)
+        if is_wide and max(days) > 28 >= max(years):
+            wide.append(order)
+        if days == {1} and len(months) > 3:
+            of_months.append(order)
+    return wide + of_months
 
 
 def parse_dates(texts, order):
@@ -143,14 +188,13 @@ def date_parts(dates, parts):
 
 def _parse(text, order):
     """Return the datetime of a text, or None if it is not a date."""
-    if len(text) > 60 or not any(map(str.isdecimal, text)):
+    if len(text) > _LONGEST or not any(map(str.isdecimal, text)):
         return None
     if text[4:5] == text[7:8] == "-":
         date = _iso(text)
         if date is not None:
             return date
-    time = _TIME.search(text) if ":" in text else None
-    date = f"{text[: time.start()]} {text[time.end() :]}" if time else text
+    date, time = _split_time(text)
     numbers = _year_month_day(date, order)
     if numbers is None:
         return None
@@ -159,6 +203,13 @@ def _parse(text, order):
         return date + _time_of_day(time) if time else date
     except (ValueError, OverflowError):
         return None
+
+
+def _split_time(text):
+    """Return a text without its time, and the match of the time or None."""
+    time = _TIME.search(text) if ":" in text else None
+    date = f"{text[: time.start()]} {text[time.end() :]}" if time else text
+    return date.strip(" ,"), time
 
 
 def _iso(text):
@@ -189,13 +240,11 @@ def _time_of_day(match):
 
 def _year_month_day(text, order):
     """Return year, month and day of a text without its time, or None."""
-    text = text.strip(" ,")
     if "年" in text:
         text = text.translate(_JAPANESE).rstrip("-")
     match = _NUMERIC.fullmatch(text)
     if match:
-        order = order or ("mdy" if match[2] == "/" else "dmy")
-        return _numeric(match[1], match[3], match[4], order)
+        return _numeric(*match.groups(), order)
     match = _COMPACT.fullmatch(text)
     if match:
         return tuple(map(int, match.groups()))
@@ -213,12 +262,16 @@ def _year_month_day(text, order):
     return _named(text)
 
 
-def _numeric(first, second, third, order):
+def _numeric(first, mark, second, third, order):
     """Return year, month and day of "2019-03-05", "5.3.2019" or "3/5/19"."""
-    if len(first) > 2 or int(first) > 31:
-        return (_year(first), int(second), int(third)) if len(third) < 3 else None
+    is_first = order == "ymd" and len(third) == 2
+    if is_first or len(first) > 2 or int(first) > 31:
+        is_date = len(first) > 1 and len(third) < 3
+        return (_year(first), int(second), int(third)) if is_date else None
     if len(third) < 2:
         return None
+    if order not in ("dmy", "mdy"):
+        order = "mdy" if mark == "/" else "dmy"
     day, month = (first, second) if order == "dmy" else (second, first)
     return _year(third), int(month), int(day)
 

@@ -93,9 +93,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     UserWarning
         If a few cells of a column are unlike the others, and become missing values; if
         a column has both decimal points and commas, and "1,234" is read as either, or
-        has "1,234" only after fit; if a column of dates has "05/03/2019" only after
-        fit; if a column of strings has a number that can be several codes of fit, such
-        as "07" and "007".
+        has "1,234" only after fit; if a column of dates has "05/03/2019" or "24-03-05",
+        and no date in fit shows the order of day, month and year; if a column of
+        strings has a number that can be several codes of fit, such as "07" and "007".
 
     See Also
     --------
@@ -107,6 +107,11 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     A code is the same as an integer, as a float and as text: 12, 12.0, "12" and "12.0".
     A number is read as the code that it was before its zeros in front were lost: 7 as
     "007" if all codes in fit have three digits, or if "007" is the only one of 7.
+
+    All dates of a column are read in the order by which most dates in fit are dates:
+    "31/12/2019" shows it for "05/03/2019". If none shows it, the month is first in a
+    column with slashes, and the day in others; the year only if all have hyphens, and
+    the last numbers vary more than the first.
 
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as

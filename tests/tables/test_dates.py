@@ -70,21 +70,44 @@ def test_formats():
     np.testing.assert_array_equal(dates, expected)
 
 
+def _written(form, start="2023-11-20", n=60, step=1):
+    days = np.datetime64(start) + step * np.arange(n)
+    return [f"{day:{form}}" for day in days.astype(object)]
+
+
 @pytest.mark.parametrize(
-    ("texts", "order"),
+    ("texts", "order", "is_shown"),
     [
-        (["05/03/2019", "13/03/2019", "01/02/2019"], "dmy"),
-        (["05/03/2019", "03/13/2019", "01/02/2019"], "mdy"),
-        (["05/03/2019"], "mdy"),
-        (["05.03.2019"], "dmy"),
-        (["2019-03-05", "5 March 2019"], ""),
-        ([f"01/{month:02}/2019" for month in (1, 4, 7, 10)], "dmy"),
-        (["01/01/2019", "02/01/2019", "03/01/2019", "04/01/2019"], "mdy"),
-        (["13/01/2019", "02/13/2019", "02/14/2019"], "mdy"),
+        (["05/03/2019", "13/03/2019", "01/02/2019"], "dmy", True),
+        (["05/03/2019", "03/13/2019", "01/02/2019"], "mdy", True),
+        (["05/03/2019"], "mdy", False),
+        (["05-03-2019"], "dmy", False),
+        (["10:30 05/03/2019", "10:30 13/03/2019"], "dmy", True),
+        (["05.03.2019"], "dmy", True),
+        (["24.03.05"], "dmy", True),
+        (["2019-03-05", "5 March 2019"], "", True),
+        ([f"01/{month:02}/2019" for month in (1, 4, 7, 10)], "dmy", True),
+        (["01/01/2019", "02/01/2019", "03/01/2019", "04/01/2019"], "mdy", True),
+        (["24-01-01", "24-04-01", "24-07-01", "23-10-01"], "ymd", True),
+        (["13/01/2019", "02/13/2019", "02/14/2019"], "mdy", True),
+        (["24-03-05", "98-03-05"], "ymd", True),
+        (["05-03-24", "05-03-98"], "dmy", False),
+        (["24-03-05", "24-03-98"], "dmy", True),
+        (["00-03-05", "05-03-24"], "ymd", True),
+        (["24-03-05"], "dmy", False),
+        (["24-03-05", "24-03-12"], "ymd", False),
+        (["05/03/24", "07/03/24"], "mdy", False),
+        (_written("%y-%m-%d"), "ymd", True),
+        (_written("%y/%m/%d", "2001-01-01", 300), "ymd", True),
+        (_written("%y-%m-%d", "2008-01-01", 90, 17), "ymd", True),
+        (_written("%d-%m-%y"), "dmy", True),
+        (_written("%d/%m/%y", "2001-01-01", 300, 29), "dmy", True),
+        (_written("%d/%m/%y", "1970-01-01", 300, 50), "dmy", True),
+        (_written("%m/%d/%y"), "mdy", True),
     ],
 )
-def test_order_of_a_column(texts, order):
-    assert choose_dates(texts, [1] * len(texts)) == order
+def test_order_of_a_column(texts, order, is_shown):
+    assert choose_dates(texts, [1] * len(texts)) == (order, is_shown)
 
 
 def test_day_first():
@@ -93,6 +116,17 @@ def test_day_first():
     dates = parse_dates(["05.03.2019", "5/3/19", "2019-03-05", "31.12.1999"], "dmy")
     assert (dates[:3] == np.datetime64("2019-03-05")).all()
     assert dates[3] == np.datetime64("1999-12-31")
+
+
+def test_year_first():
+    texts = ["19-03-05", "98/3/05", "2019-03-05", "10:30 19-03-05", "5 March 2019"]
+    dates = parse_dates([*texts, "5-3-19", "19-13-05"], "ymd").astype("datetime64[D]")
+    assert np.isnat(dates[-2:]).all()
+    assert dates[1] == np.datetime64("1998-03-05")
+    assert {*dates[:-2].tolist()} - {dates[1].item()} == {dates[0].item()}
+    assert dates[0] == np.datetime64("2019-03-05")
+    days = parse_dates(["05.03.2019", "05-03-2019", "03/05/2019"], "ymd")
+    assert (days == np.datetime64("2019-03-05")).all()
 
 
 def test_parts():

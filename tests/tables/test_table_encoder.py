@@ -205,22 +205,54 @@ def test_numbers_that_can_be_several_codes_are_named(seen, new, either, encoding
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("order", ["%Y-%m-%d", "%Y%m%d", None, "%d/%m/%Y"])
-@pytest.mark.parametrize("new", ["05/03/2024", "5-3-24 10:30", "05.03.2024", "7/7/24"])
-def test_dates_whose_order_no_date_of_fit_shows_are_named(order, new):
+FORMS = [None, "%Y-%m-%d", "%Y%m%d", "%d/%m/%Y", "%y-%m-%d"]
+NEW_DATES = {
+    "05/03/2024": "2024-05-03",
+    "10:30 05/03/2024": "2024-05-03",
+    "5-3-24 10:30": "2024-03-05",
+    "24-03-05": "2005-03-24",
+    "05.03.2024": None,
+    "7/7/24": None,
+    "05/05/05": None,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("new", NEW_DATES)
+def test_dates_whose_order_no_date_of_fit_shows_are_named(form, new):
     days = pd.Series(pd.date_range("2020-01-01", periods=60, freq="5D"))
-    encoder = TableEncoder().fit(pd.DataFrame({"day": _written(days, order)}))
+    days = days if form is None else days.dt.strftime(form)
+    encoder = TableEncoder().fit(pd.DataFrame({"day": days}))
     with warnings.catch_warnings(record=True, action="always") as found:
         encoder.transform(pd.DataFrame({"day": ["2024-01-31", "1/2/3", new]}))
     found = [each for each in found if "count as missing" not in str(each.message)]
-    is_named = order != "%d/%m/%Y" and new in ("05/03/2024", "5-3-24 10:30")
-    date = "2024-05-03" if "/" in new else "2024-03-05"
-    message = f"column 'day' has {new!r}, which is read as {date}, but no value in fit"
+    is_named = NEW_DATES[new] is not None and form != "%d/%m/%Y"
+    if form == "%y-%m-%d":
+        is_named = new.endswith("05/03/2024")
+    message = f"column 'day' has {new!r}, which is read as {NEW_DATES[new]}, but no va"
     assert [str(each.message)[: len(message)] for each in found] == [message] * is_named
 
 
-def _written(days, order):
-    return days if order is None else days.dt.strftime(order)
+@pytest.mark.parametrize(
+    ("days", "message"),
+    [
+        (["5/5/2024", "05/03/2024", "06/03/2024"], "05/03/2024.* as 2024-05-03, month"),
+        (["05-03-2024", "06-03-2024"], "05-03-2024', .* as 2024-03-05, day first,"),
+        (["10:30 05/03/2024", "10:30 06/03/2024"], "10:30 05/03/2024', .* month first"),
+        (["24-03-05", "24-03-12"], "24-03-05', .* as 2024-03-05, year first,"),
+        (["05.03.2024", "06.03.2024"], None),
+        (["05/03/2024", "31/03/2024"], None),
+        (["10:30 05/03/2024", "10:30 31/03/2024"], None),
+    ],
+)
+def test_dates_of_fit_without_an_order_are_named_once(days, message):
+    table = pd.DataFrame({"day": days * 9})
+    with warnings.catch_warnings(record=True, action="always") as found:
+        encoder = TableEncoder().fit(table)
+        encoder.transform(table)
+    assert encoder.columns_[0].kind == "date"
+    assert len(found) == (message is not None)
+    assert all(re.search(f"'day' has '{message}", str(w.message)) for w in found)
 
 
 def test_a_code_is_the_same_as_an_integer_a_float_or_a_text():
