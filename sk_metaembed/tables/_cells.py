@@ -11,6 +11,7 @@ from .._core._messages import short_repr
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
 _LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
+_MASKED = type(np.ma.masked)
 _DURATIONS = datetime.timedelta | np.timedelta64
 
 
@@ -109,6 +110,9 @@ def _object_values(column, name):
     cells = read(column, dtype=object)
     missing = pd.isna(cells)
     types = set(map(type, cells[~missing]))
+    if _MASKED in types:
+        missing |= np.array([cell is np.ma.masked for cell in cells])
+        types.remove(_MASKED)
     if types and _are(types, _DURATIONS):
         seconds = [_seconds(cell) for cell in cells[~missing]]
         return _fill(seconds, missing, np.nan, np.float64)
@@ -176,7 +180,7 @@ def _other(cell, row, name):
 
     The text is that of the same cell in a column without strings (see `as_texts`).
     """
-    if isinstance(cell, list | tuple | np.ndarray):
+    if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
         if all(isinstance(item, str) for item in cell):
             return tuple(map(_clean, cell)) or None
     elif isinstance(cell, datetime.date):  # as in a column of dates

@@ -29,6 +29,7 @@ _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 # Distinct numbers that are searched for one that can be read in two ways.
 _SAMPLE = 2000
+_WHOLE = "?"  # in place of a number that can be read in two ways
 
 
 def _texts(cells):
@@ -122,7 +123,8 @@ class ColumnEncoder(BaseEstimator):
             self.codes_, self.code_length_ = find_codes(texts)
         self.ambiguous_ = self._check_decimals(cells, known="")
         if not any("." in text or "," in text for text in _texts(cells)):
-            self.ambiguous_ = None
+            is_whole = (floats[np.isfinite(floats)] % 1 == 0).all()
+            self.ambiguous_ = _WHOLE if is_whole else None
         self.offset_ = offset(floats) if kind.number_format is not None else 0.0
         parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
@@ -186,8 +188,8 @@ class ColumnEncoder(BaseEstimator):
     def _check_decimals(self, cells, known):
         """Warn of other decimal separators; return a number that can have either.
 
-        `known` is one of earlier cells, "" if there is none, and None if no earlier
-        cell shows how numbers are separated.
+        `known` is one of earlier cells, and "" if there is none. It is None if no
+        earlier cell is a text with a separator, and `_WHOLE` if all are whole numbers.
         """
         number_format = self.kind_.number_format
         if number_format is None:
@@ -196,7 +198,8 @@ class ColumnEncoder(BaseEstimator):
         mark, other = (".", ",") if number_format.decimal == "." else (",", ".")
         suspects = [text for text in texts if other in text or text.count(mark) > 1]
         against = first_with_decimal(suspects, other)
-        either = first_with_decimal(texts[:_SAMPLE], "?") or known
+        either = first_with_decimal(texts[:_SAMPLE], "?")
+        either = either or (known if known != _WHOLE else "")
         if against and either:
             number = parse_numbers([either], number_format)[0]
             self._warn(
@@ -205,13 +208,18 @@ class ColumnEncoder(BaseEstimator):
                 "one way."
             )
             return either
-        alone = first_with_decimal(suspects, "?") if known is None else ""
+        if known == _WHOLE:
+            suspects = [text for text in texts if mark in text or other in text]
+        elif known is not None:
+            suspects = []
+        alone = first_with_decimal(suspects, "?")
+        separator = other if other in alone else mark
         number = parse_numbers([alone], number_format)[0]
         if np.isfinite(number):
             self._warn(
                 f"has {alone!r}, which is read as {number:g}, but no value in fit "
-                f"shows whether {other!r} separates decimals. Write it as in fit, "
-                f"without {other!r}."
+                f"shows whether {separator!r} separates decimals. Write it as in fit, "
+                f"without {separator!r}."
             )
         return either
 

@@ -93,9 +93,10 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     UserWarning
         If a few cells of a column are unlike the others, and become missing values; if
         a column has both decimal points and commas, and "1,234" is read as either, or
-        has "1,234" only after fit; if a column of dates has "05/03/2019" or "24-03-05",
-        and no date in fit shows the order of day, month and year; if a column of
-        strings has a number that can be several codes of fit, such as "07" and "007".
+        has "1,234" or, if all numbers in fit were whole, "1.234" only after fit; if a
+        column of dates has "05/03/2019" or "24-03-05", and no date in fit shows the
+        order of day, month and year; if a column of strings has a number that can be
+        several codes of fit, such as "07" and "007".
 
     See Also
     --------

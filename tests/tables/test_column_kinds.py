@@ -226,6 +226,8 @@ FRAMES = {
     "polars duration": pl.Series([1000, None, 3000]).cast(pl.Duration("ms")),
     "list": [1, float("nan"), 3],
     "timedelta objects": [datetime.timedelta(0, 1), None, pd.Timedelta(3, "s")],
+    "masked": [1, np.ma.masked, 3],
+    "masked objects": pd.Series([1, np.ma.masked, 3], dtype=object),
     "sparse": pd.Series(pd.arrays.SparseArray([1, np.nan, 3])),
 }
 
@@ -278,6 +280,7 @@ def test_strings_of_any_frame():
         pl.Series(["a ", None, "b"]),
         pl.Series(["a ", None, "b"], dtype=pl.Categorical),
         np.array(["a", "", "b"]),
+        ["a", np.ma.masked, np.array("b ")],
     ):
         assert read_cells(column).tolist() == ["a", None, "b"]
 
