@@ -257,15 +257,14 @@ class ColumnEncoder(BaseEstimator):
                     "front. Read it as str, as in fit."
                 )
                 break
-        if not is_float:
-            return
-        seen, unknown = "strings", [number for number in numbers if "e+" in number]
-        if self.strings_ is not None:
+        seen, has_digits = "strings", True
+        unknown = [n for n in numbers if "e+" in n or is_float and not self.code_length_]
+        if unknown and self.strings_ is not None:
             values = self.strings_.values_.tolist()
-            if not any(map(str.isdecimal, "".join(values))):
-                unknown = numbers
-            seen = short_repr(max(values, key=len))
             unknown = [*compress(unknown, ~self.strings_.are_known(unknown))]
+            seen = short_repr(max(values, key=len))
+            has_digits = any(map(str.isdecimal, "".join(values)))
+        unknown = [n for n in unknown if "e+" in n or not has_digits]
         if unknown:
             self._warn(
                 f"had {seen} in fit, but has the number {unknown[0]}. Read it as str, "
