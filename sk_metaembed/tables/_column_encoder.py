@@ -258,7 +258,8 @@ class ColumnEncoder(BaseEstimator):
                 )
                 break
         seen, has_digits = "strings", True
-        unknown = [n for n in numbers if "e+" in n or is_float and not self.code_length_]
+        is_plain = is_float and not self.code_length_
+        unknown = [n for n in numbers if is_plain or "e+" in n]
         if unknown and self.strings_ is not None:
             values = self.strings_.values_.tolist()
             unknown = [*compress(unknown, ~self.strings_.are_known(unknown))]
