@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -164,7 +165,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             Held-out sequences for early stopping, instead of a part of X and
             regardless of `early_stopping`.
         y_val : array-like, default=None
-            Their targets. Labels that are not in y count as wrong, with a warning.
+            Their targets. Labels that are not in y count as wrong, with a warning, and
+            have no loss; one label at least must be in y.
 
         Returns
         -------
@@ -194,8 +196,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
-        # The scale cancels in losses and scores, which are weighted means. With mean 1,
-        # tiny sample weights do not vanish in float32; held-out rows have none.
+        # With mean 1, tiny sample weights do not vanish in float32.
         data = X, codes, (row_weights / row_weights.mean()).astype(np.float32)
         # Before training: the target of a tagger stores the tags that only y_val has
         # (`TagTarget.unseen`), which its loss weights and held-out score need.
@@ -258,13 +259,30 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """Return the data set to train on, and the held-out one or None."""
         from .training._fit import split_rows
 
-        train_set = self._data_set(*data, device)
+        train_set, valid_set = self._data_set(*data, device), None
         if held_out is not None:
-            return train_set, self._data_set(*held_out, device)
-        if not self.early_stopping:
-            return train_set, None
-        labels = self._target.stratify(data[1])
-        return split_rows(train_set, labels, self.validation_fraction, self._random)
+            valid_set = self._data_set(*held_out, device)
+        elif self.early_stopping:
+            labels = self._target.stratify(data[1])
+            fraction = self.validation_fraction
+            train_set, valid_set = split_rows(train_set, labels, fraction, self._random)
+        train_set = self._with_mean_weight(train_set, "training")
+        if valid_set is not None:
+            valid_set = self._with_mean_weight(valid_set, "held-out")
+        return train_set, valid_set
+
+    def _with_mean_weight(self, part, name):
+        """Return a data set with its mean weight per row."""
+        has_loss = self._target.has_loss(part.target[part.rows])
+        total = np.sum(part.weights[part.rows] * has_loss, dtype=np.float64)
+        if total == 0:
+            raise ValueError(
+                f"All weights of the {name} part are 0, so it has no loss: its labels "
+                "have the class_weight 0, or y_val has only labels that are not in y. "
+                "Pass other held-out data, a larger validation_fraction, or "
+                "early_stopping=False."
+            )
+        return replace(part, mean_weight=total / len(part))
 
     def _data_set(self, X, codes, weights, device):
         """Return the `SequenceDataset` of the rows whose weight is not 0."""

@@ -384,12 +384,16 @@ class SequenceDataset(Dataset):
         Targets of all rows of `data`; or `TokenRows`, one target per token.
     weights : ndarray of shape (n_data,), default=None
         Or `TokenRows` too.
+    mean_weight : float, default=1.0
+        The weight of a row of this part, without what has no loss. Weights are divided
+        by it.
     """
 
     data: SequenceData
     rows: np.ndarray
     target: object = None
     weights: object = None
+    mean_weight: float = 1.0
 
     def __len__(self):
         return len(self.rows)
@@ -400,7 +404,8 @@ class SequenceDataset(Dataset):
         if self.target is None:
             return batch, None
         send = self.data.send
-        return replace(batch, weights=send(self.weights[rows])), send(self.target[rows])
+        weights = (self.weights[rows] / self.mean_weight).astype(np.float32)
+        return replace(batch, weights=send(weights)), send(self.target[rows])
 
 
 def count_batches(n_rows, batch_size):

@@ -70,6 +70,10 @@ class TagTarget(BaseTarget):
         codes = encode_tags(y, [*self.classes.tolist(), *self.unseen], name="y_val")
         return TokenRows(codes, y.offsets)
 
+    def has_loss(self, codes):
+        """Return which tags were seen in training."""
+        return codes < self.n_outputs
+
     def row_weights(self, class_weight, codes):
         """Return a weight of 1 for each sentence: tags have the weights."""
         return np.ones(len(codes.offsets) - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, Gate, MixerKind
-from ._tag_targets import TagTarget, allowed_tags
+from ._tag_targets import TagTarget, allowed_tags, weighted_span_f1
 from ._trainable import Input, tokens_and_blocks
 
 
@@ -351,6 +352,27 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         score = "valid_acc" if self.scheme is None else "valid_f1"
         return TagTarget(y, self.class_weight, loss=self.decoder, score=score)
 
+    def _data_sets(self, data, held_out, device):
+        train_set, valid_set = super()._data_sets(data, held_out, device)
+        if valid_set is not None and self.scheme is not None:
+            rows = valid_set.rows
+            tags, weights = valid_set.target[rows], valid_set.weights[rows]
+            lengths = valid_set.data.lengths[rows]
+            scoring = lengths, self._all_tags(), self.scheme
+            if weighted_span_f1(tags, tags, weights, *scoring) is None:
+                warnings.warn(
+                    "The held-out sentences have no spans and thus no F1: valid_f1 is "
+                    "the accuracy of their tags, which soon stops to improve. Early "
+                    "stopping by monitor='score' follows it: hold out more sentences, "
+                    "or follow the loss.",
+                    stacklevel=2,
+                )
+        return train_set, valid_set
+
+    def _all_tags(self):
+        """Return the tags of training, followed by those of y_val only."""
+        return np.array([*self._target.classes, *self._target.unseen])
+
     def _torch_parts(self):
         from .nets._crf import TaggingNet, TagLoss, decode_batch, score_tags
         from .training._callbacks import HeldOutScore
@@ -362,6 +384,5 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             "module__allowed": allowed_tags(classes, self.scheme),
             "criterion": TagLoss,
         }
-        tags = np.array([*classes, *self._target.unseen])
-        score = partial(score_tags, classes=tags, scheme=self.scheme)
+        score = partial(score_tags, classes=self._all_tags(), scheme=self.scheme)
         return parts, HeldOutScore(self._target.score, decode_batch, score)

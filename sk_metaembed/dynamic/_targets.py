@@ -55,6 +55,10 @@ class BaseTarget:
         """Return the targets of held-out rows."""
         return self.encode(y, "y_val")
 
+    def has_loss(self, codes):
+        """Return whether encoded targets have a loss: labels not seen have none."""
+        return True
+
     def warn_of_rare(self, y):
         """Warn of classes with very few rows, if the target has classes."""
 
@@ -93,6 +97,10 @@ class LabelTarget(BaseTarget):
         codes = np.full(len(y), len(self.classes), dtype=np.int64)
         codes[is_seen] = np.searchsorted(self.classes, y[is_seen])
         return codes
+
+    def has_loss(self, codes):
+        """Return which labels were seen in training."""
+        return codes < self.n_outputs
 
     def decode(self, outputs):
         """Return the label with the highest output of each sequence."""

@@ -84,8 +84,8 @@ def test_loss_counts_a_row_as_often_as_its_weight_says(kind, values):
     def of(rows, weights):
         return loss(outputs[rows], values[rows], torch.tensor(weights))
 
-    torch.testing.assert_close(of([0, 1], [2.0, 1.0]), of([0, 0, 1], [1.0] * 3))
-    torch.testing.assert_close(of([0, 1], [1.0, 0.0]), of([0], [5.0]))
+    torch.testing.assert_close(2 * of([0, 1], [2.0, 1.0]), 3 * of([0, 0, 1], [1.0] * 3))
+    torch.testing.assert_close(of([0, 1], [1.0, 0.0]), of([0], [0.5]))
 
 
 def test_dropout_keeps_the_mean_and_the_rate():

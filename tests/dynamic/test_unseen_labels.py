@@ -45,10 +45,17 @@ def test_an_unseen_label_counts_as_wrong(embedded, labels, class_weight):
         assert best == pytest.approx(model.score(embedded[40:], y_val))
 
 
-def test_all_held_out_labels_may_be_unseen(embedded, labels):
-    model = DynamicMetaClassifier(class_weight={"high": 3.0}, **SMALL)
-    model, _ = fit_with_some_unseen(model, embedded, labels, ["new"] * 20)
-    assert not any(model.history_[:, "valid_acc"])
+@pytest.mark.filterwarnings("ignore:y_val has:UserWarning")
+def test_held_out_targets_without_a_loss_are_refused(embedded, labels):
+    parts = {"X_val": embedded[40:], "y_val": ["new"] * 20}
+    with pytest.raises(ValueError, match="the held-out part are 0, so it has no loss"):
+        DynamicMetaClassifier(**SMALL).fit(embedded[:40], labels[:40], **parts)
+    tags = [["O"] * n for n in embedded.tokens.lengths]
+    tags[0] = ["x"] * len(tags[0])
+    model = DynamicMetaTagger(class_weight={"O": 0}, **SMALL)
+    parts["y_val"] = tags[40:]
+    with pytest.raises(ValueError, match="the held-out part are 0, so it has no loss"):
+        model.fit(embedded[:40], tags[:40], **parts)
 
 
 @pytest.mark.parametrize(("scheme", "decoder"), [(None, "crf"), ("IOB2", "softmax")])

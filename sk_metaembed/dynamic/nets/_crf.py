@@ -20,7 +20,6 @@ that no sum is zero. Each sentence is read from its own end, so no padding has t
 masked.
 """
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -369,7 +368,11 @@ def _penalties(allowed):
 
 
 class TagLoss(nn.Module):
-    """The weighted mean over tokens of the negative log-probability of their tags.
+    """The weighted sum over tokens of the negative log-probability of their tags.
+
+    It is divided by the number of sentences. Their mean weight, the sum of those of
+    their tokens, is 1 over the data set, so that the mean over all batches is the
+    weighted mean over tokens, though batches have sentences of similar length.
 
     Parameters
     ----------
@@ -394,7 +397,7 @@ class TagLoss(nn.Module):
         else:
             losses = nn.functional.cross_entropy(scores, tags, reduction="none")
         losses = losses.masked_fill(unseen, 0)
-        return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
+        return (losses * weights).sum() / len(grid.lengths)
 
 
 def decode_batch(outputs, batch, tags):
@@ -406,8 +409,8 @@ def decode_batch(outputs, batch, tags):
 def score_tags(parts, classes, scheme):
     """Return span F1, or the accuracy of tags without scheme, from `decode_batch`.
 
-    Tokens have their weights, and a span has the weight of its first token. Warns if
-    there are no spans, and returns the accuracy.
+    Tokens have their weights, and a span has the weight of its first token. Returns the
+    accuracy, too, if there are no spans.
     """
     right, predicted, weights, lengths = map(np.concatenate, zip(*parts, strict=True))
     weights = weights.astype(np.float64)
@@ -415,10 +418,4 @@ def score_tags(parts, classes, scheme):
         f1 = weighted_span_f1(right, predicted, weights, lengths, classes, scheme)
         if f1 is not None:
             return f1
-        warnings.warn(
-            "The held-out sentences have no spans and thus no F1: valid_f1 is the "
-            "accuracy of their tags, which soon stops to improve. Early stopping by "
-            "monitor='score' follows it: hold out more sentences, or follow the loss.",
-            stacklevel=2,
-        )
     return float((right == predicted) @ weights / max(weights.sum(), 1e-12))

@@ -308,7 +308,10 @@ def make_head(dim_in, hidden_dims, n_outputs, dropout):
 
 
 class WeightedLoss(nn.Module):
-    """The weighted mean of a loss over the sequences of a batch.
+    """The mean over the sequences of a batch of their losses times their weights.
+
+    Weights have the mean 1 over the data set, and not over each batch: batches have
+    sequences of similar length, and weights that go with the length would cancel.
 
     Parameters
     ----------
@@ -327,7 +330,7 @@ class WeightedLoss(nn.Module):
         """Return the scalar loss."""
         options = self._options if self.training else {}
         losses = self._loss(outputs, target, **options)
-        return (losses * weights).sum() / weights.sum().clamp(min=1e-12)
+        return (losses * weights).mean()
 
 
 def _cross_entropy(outputs, labels, label_smoothing=0.0):
