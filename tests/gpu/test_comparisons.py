@@ -16,8 +16,10 @@ from sk_metaembed import (
     TrainableCharacters,
 )
 from sk_metaembed.dynamic._batches import SequenceData, SequenceDataset
+from sk_metaembed.meta._autoencoded import reconstruction_loss
 from sk_metaembed.sources.elmo.language_model._bptt import BPTTBatches
 from sk_metaembed.sources.elmo.language_model._corpus import RowsCorpus
+from sk_metaembed.sources.students._contrastive_training import pair_loss
 
 from ..sources.elmo.language_model.grammar import SMALL
 from . import cases
@@ -116,3 +118,24 @@ def test_a_step_of_a_language_model_reads_no_number(monkeypatch):
         losses.mean().backward()
     torch.optim.Adam(module.parameters()).step()
     assert losses.shape == (2, batch.n_targets)
+
+
+def on_meta(*shape):
+    return torch.ones(shape, device="meta", requires_grad=True)
+
+
+@pytest.mark.parametrize("variant", ["averaged", "concatenated", "decoupled"])
+def test_the_loss_of_autoencoders_reads_no_number(variant):
+    dim = 8 if variant == "concatenated" else 4
+    decoders = [(on_meta(dim, 3), on_meta(3)), (on_meta(dim, 2), on_meta(2))]
+    encodings = [on_meta(5, 4), on_meta(5, 4)]
+    targets, known = [on_meta(5, 3), on_meta(5, 2)], on_meta(2, 5, 1)
+    loss = reconstruction_loss(encodings, decoders, targets, known, variant, 0.01)
+    loss.backward()
+    assert encodings[0].grad.shape == (5, 4)
+
+
+def test_the_loss_of_pairs_reads_no_number():
+    vectors = on_meta(5, 4)
+    pair_loss(vectors, torch.zeros(5, dtype=torch.int64, device="meta")).backward()
+    assert vectors.grad.shape == (5, 4)
