@@ -54,11 +54,16 @@ def gated(scores, known, gate):
 
 
 @pytest.mark.parametrize(
-    ("gate", "kind", "n_weights"),
-    [("softmax", "published", 1), ("sigmoid", "standardized", 6)],
+    ("gate", "kind", "n_weights", "levels"),
+    [
+        ("softmax", "published", 1, ("type", "token")),
+        ("softmax", "standardized", 6, ("type", "token", "type")),
+        ("softmax", "standardized", 6, ("token",)),
+        ("sigmoid", "standardized", 6, ("type", "token")),
+    ],
 )
-def test_weights_are_scalars_or_vectors(gate, kind, n_weights):
-    embedded = make_embedded(levels=("type", "token"))
+def test_weights_are_scalars_or_vectors(gate, kind, n_weights, levels):
+    embedded = make_embedded(levels=levels)
     mixer = mixer_of(embedded, gate=gate, mixer=kind)
     vectors, known = projected(mixer, embedded)
     weight, bias = (p.detach().double().numpy() for p in mixer.score.parameters())

@@ -7,10 +7,15 @@ import pytest
 import torch
 
 from sk_metaembed import DynamicMetaClassifier
-from sk_metaembed.dynamic._batches import BucketLoader, SequenceData, SequenceDataset
+from sk_metaembed.dynamic._batches import (
+    BucketLoader,
+    Grid,
+    SequenceData,
+    SequenceDataset,
+)
 from sk_metaembed.dynamic._parameters import Encoder
 from sk_metaembed.dynamic._trainable import PreparedSources
-from sk_metaembed.dynamic.nets._encoders import ByteDropout
+from sk_metaembed.dynamic.nets._encoders import ByteDropout, segment_max
 from sk_metaembed.dynamic.nets._network import WeightedLoss, gate_weights
 
 from .conftest import make_embedded
@@ -86,6 +91,19 @@ def test_loss_counts_a_row_as_often_as_its_weight_says(kind, values):
 
     torch.testing.assert_close(2 * of([0, 1], [2.0, 1.0]), 3 * of([0, 0, 1], [1.0] * 3))
     torch.testing.assert_close(of([0, 1], [1.0, 0.0]), of([0], [0.5]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_gradient_of_a_maximum_is_divided_among_equal_values(dtype):
+    lengths = np.array([3, 0, 4])
+    grid = Grid.of(lengths, torch.from_numpy)
+    values = [[1, 2], [1, 0], [0, 2], [-1, 5], [-1, 3], [-2, 5], [-1, 5]]
+    tokens = torch.tensor(values, dtype=dtype, requires_grad=True)
+    largest = segment_max(tokens, grid)
+    assert largest.tolist() == [[1, 2], [0, 0], [-1, 5]]
+    largest.backward(torch.tensor([[4, 6], [9, 9], [3, 6]], dtype=dtype))
+    expected = [[2, 3], [2, 0], [0, 3], [1, 2], [1, 0], [0, 2], [1, 2]]
+    assert tokens.grad.tolist() == expected
 
 
 def test_dropout_keeps_the_mean_and_the_rate():

@@ -124,11 +124,32 @@ def segment_sum(tokens, grid):
     return total.index_add(0, grid.segments, tokens)
 
 
+class _SegmentMax(torch.autograd.Function):
+    """The largest values of segments; equal ones share the gradient.
+
+    On a CPU, the gradient of `scatter_reduce` itself takes twice as long.
+    """
+
+    @staticmethod
+    def forward(ctx, tokens, segments, n_segments):
+        index = segments[:, None].expand_as(tokens)
+        largest = tokens.new_zeros(n_segments, tokens.shape[1])
+        largest.scatter_reduce_(0, index, tokens, "amax", include_self=False)
+        ctx.save_for_backward(tokens, segments, largest)
+        return largest
+
+    @staticmethod
+    def backward(ctx, gradient):
+        tokens, segments, largest = ctx.saved_tensors
+        share = (tokens == largest.index_select(0, segments)).to(gradient.dtype)
+        counts = torch.zeros_like(gradient).index_add_(0, segments, share)
+        gradient = gradient / counts.clamp_(min=1)
+        return share.mul_(gradient.index_select(0, segments)), None, None
+
+
 def segment_max(tokens, grid):
     """Return each sequence's largest values, (n_sequences, dim); 0 for an empty one."""
-    largest = tokens.new_zeros(len(grid.lengths), tokens.shape[1])
-    index = grid.segments[:, None].expand_as(tokens)
-    return largest.scatter_reduce(0, index, tokens, "amax", include_self=False)
+    return _SegmentMax.apply(tokens, grid.segments, len(grid.lengths))
 
 
 def or_zeros(vectors, grid):

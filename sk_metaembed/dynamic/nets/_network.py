@@ -92,6 +92,8 @@ class Mixer(nn.Module):
         In training, when nothing reads them, the weights are None.
         """
         dtype = sources[0].dtype
+        if self.attention == "word" and self.gate == "softmax":
+            return self._mix_differences(sources, known)
         if self.attention == "uniform":
             weights = known[:, :, None].to(dtype)
         else:
@@ -103,8 +105,31 @@ class Mixer(nn.Module):
             mixed = torch.addcmul(mixed, vectors, own)
         if self.attention == "task":
             mixed = self.gamma * mixed
-        mixed = torch.relu(mixed) if self.activation == "relu" else mixed
-        return mixed, None if self.training else weights.mean(dim=2)
+        return self._activated(mixed), None if self.training else weights.mean(dim=2)
+
+    def _mix_differences(self, sources, known):
+        """Return the same as `mix_rows`, from the differences from the first source.
+
+        A softmax does not change if one score is subtracted from all, and scores are
+        linear: scores of differences save those of one source, and the weight of the
+        first source.
+        """
+        first, *others = sources
+        differences = [vectors - first for vectors in others]
+        scores = [nn.functional.linear(d, self.score.weight) for d in differences]
+        weights = _softmax_without_first(scores, known)
+        mixed = first
+        for difference, weight in zip(differences, weights, strict=True):
+            mixed = torch.addcmul(mixed, difference, weight.to(first.dtype))
+        mixed = self._activated(mixed * known.any(dim=1)[:, None])
+        if self.training:
+            return mixed, None
+        means = [weight.mean(dim=1) for weight in weights]
+        own = 1 - sum(means, torch.zeros(len(known), device=known.device))
+        return mixed, torch.stack([own, *means], dim=1).clamp(min=0) * known
+
+    def _activated(self, mixed):
+        return torch.relu(mixed) if self.activation == "relu" else mixed
 
     def scores(self, sources, grid):
         """Return the scores of each source, (n_rows, n_sources, n_weights)."""
@@ -192,6 +217,29 @@ def gate_weights(scores, known, gate):
         return torch.sigmoid(scores) * known
     scores = scores.masked_fill(~known, torch.finfo(scores.dtype).min)
     return torch.softmax(scores, dim=1) * known
+
+
+def _softmax_without_first(scores, known):
+    """Return the weights of all sources but the first, whose scores are 0.
+
+    Parameters
+    ----------
+    scores : list of tensor of shape (n_rows, n_weights)
+        Of all sources but the first.
+    known : bool tensor of shape (n_rows, n_sources)
+
+    Returns
+    -------
+    list of float32 tensor of shape (n_rows, n_weights)
+        0 if a source does not know the word; any numbers in rows without known source.
+    """
+    if not scores:
+        return []
+    absent = ~known[:, :, None] * (torch.finfo(torch.float32).min / 4)
+    if len(scores) == 1:  # a softmax of two takes three times as long
+        return [torch.sigmoid(scores[0].float() + (absent[:, 1] - absent[:, 0]))]
+    scores = torch.stack([torch.zeros_like(scores[0]), *scores], dim=1)
+    return torch.softmax(scores.float() + absent, dim=1).unbind(1)[1:]
 
 
 def _projection(dim_in, dim_out):
