@@ -166,8 +166,11 @@ def _frame(rng, case, n_rows):
             column = column.mask(rng.random(n_rows) < rng.choice([0.1, 0.5, 0.95]))
         columns.append(column.reset_index(drop=True))
     frame = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(n_rows))
+    # Keys tell nothing of other rows.
     case.is_ordinary &= any(
-        len({str(value).strip() for value in column.dropna()}) > 1 for column in columns
+        len({str(value).strip() for value in column.dropna()}) > 1
+        for kind, column in zip(case.parts[-n_columns:], columns, strict=False)
+        if kind != "keys"
     )
     frame.columns = _names(rng, case, n_columns)
     if rng.random() < 0.2:
