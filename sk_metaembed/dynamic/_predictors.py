@@ -259,8 +259,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     the noise. The option ``weight_decay="auto"`` is :math:`w e_v^3 \min(1, 400 / n)`
     with :math:`n` sequences to train on and the noise :math:`e_v` by :math:`R_c^2`.
     :math:`w` is 0.1 for 4 classes at most, 0.067 and 0.033 for 5 and 6, and 0 for more;
-    for label sets 0.1 divided by the number of labels. The value that was used is
-    ``net_.optimizer__weight_decay``.
+    for label sets these are divided by the number of labels. The value that was used
+    is ``net_.optimizer__weight_decay``.
 
     "auto" is 0 for pairs, and with trainable sources. With early stopping, the held-out
     score is that of the network alone.

@@ -124,8 +124,8 @@ class LabelTarget(BaseTarget):
         return np.log(probabilities)
 
     def weight_decay(self, noise):
-        """Return the weight decay, in full for 4 labels at most, 0 for 7 and more."""
-        return 0.1 * noise**3 * min(max((7 - self.n_outputs) / 3, 0), 1)
+        """Return the weight decay."""
+        return 0.1 * noise**3 * _share_of_decay(self.n_outputs)
 
     def stratify(self, codes):
         """Return the labels."""
@@ -152,7 +152,7 @@ class IndicatorTarget(BaseTarget):
 
     def weight_decay(self, noise):
         """Return the weight decay. Gradients are means over labels."""
-        return 0.1 * noise**3 / self.n_outputs
+        return 0.1 * noise**3 * _share_of_decay(self.n_outputs) / self.n_outputs
 
     def encode(self, y, name="y"):
         """Return the indicators as float32."""
@@ -177,6 +177,11 @@ class IndicatorTarget(BaseTarget):
     def probabilities(self, outputs):
         """Return the independent probability of each label, (n, n_labels)."""
         return 1 / (1 + np.exp(-outputs.clip(-500, 500)))
+
+
+def _share_of_decay(n_labels):
+    """Return 1 for 4 labels at most, and 0 for 7 and more, where decay does harm."""
+    return min(max((7 - n_labels) / 3, 0), 1)
 
 
 class NumberTarget(BaseTarget):

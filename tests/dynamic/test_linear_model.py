@@ -368,3 +368,13 @@ def test_others_do_not_choose_it(estimator):
     model = estimator(train_options={"weight_decay": "auto"}, **QUICK)
     with pytest.raises(ValueError, match="'weight_decay' .* Got 'auto'"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("n_labels", [2, 4, 5, 6, 7, 30])
+def test_many_labels_have_no_weight_decay(n_labels):
+    sets = IndicatorTarget(np.eye(n_labels)).weight_decay(0.9)
+    one = LabelTarget(np.arange(n_labels)).weight_decay(0.9)
+    assert one == pytest.approx(sets * n_labels)
+    shares = {5: 2 / 3, 6: 1 / 3}
+    share = shares.get(n_labels, float(n_labels < 7))
+    assert one == pytest.approx(0.1 * 0.9**3 * share)
