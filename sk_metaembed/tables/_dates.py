@@ -60,6 +60,7 @@ _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
 _JAPANESE = str.maketrans("年月", "--", "日")
 _ORDERS = "mdy", "dmy", "ymd"
+_NEARLY = 0.95  # the others can be odd cells
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 
 
@@ -78,26 +79,38 @@ def choose_dates(texts, counts):
     """Return the order of day, month and year in distinct texts, and if they show it.
 
     It is that by which most of the texts, which occur `counts` times, are dates. If
-    these are several, numbers up to 31 are days if years end before 29, "01" in all
-    cells is the day, as of months and quarters, and points are behind day and month.
+    others read nearly as many, numbers up to 31 are days if years end before 29. If
+    others read as many, "01" in all cells is the day, as of months and quarters, and
+    points are behind day and month.
     """
-    read, rows = Counter(), []
+    read, marks, found = Counter(), Counter(), []
     for text, n in zip(texts, counts, strict=True):
-        orders, row = _orders(text)
-        read.update(dict.fromkeys(orders, n))
-        rows += [row] if orders else []
-    if not rows:
+        orders, row, mark = _orders(text)
+        if orders:
+            read.update(dict.fromkeys(orders, n))
+            marks[mark] += n
+            found.append((orders, row, mark))
+    if not found:
         return "", True
-    *parts, marks = map(set, zip(*rows, strict=True))
-    best = [order for order in _ORDERS if read[order] == max(read.values())]
-    shown = best if len(best) == 1 else _shown_orders(best, parts)
+    most, mark = max(read.values()), marks.most_common(1)[0][0]
+    near = [order for order in _ORDERS if read[order] >= _NEARLY * most]
+    best = [order for order in near if read[order] == most]
+    # Without odd cells, which only one of the orders reads.
+    usual = [row for orders, row, m in found if m == mark and {*near} <= {*orders}]
+    parts = [*map(set, zip(*(usual or [row for _, row, _ in found]), strict=True))]
+    shown = [order for order in near if _are_wide(*_by_part(order, parts))]
+    shown += best if len(best) == 1 else []
+    for order in best:
+        days, months, _ = _by_part(order, parts)
+        if days == {1} and len(months) > 3 and (order != "mdy" or mark == "/"):
+            shown.append(order)
+    if mark == "." and "dmy" in best:
+        shown.append("dmy")
     if shown:
         return shown[0], True
-    if "." in marks and "dmy" in best:
-        return "dmy", True
-    if "ymd" in best and marks == {"-"} and len(parts[2]) > len(parts[0]):
+    if "ymd" in best and mark == "-" and len(parts[2]) > len(parts[0]):
         return "ymd", False
-    return ("mdy" if marks == {"/"} and "mdy" in best else "dmy"), False
+    return ("mdy" if mark == "/" and "mdy" in best else "dmy"), False
 
 
 def first_ambiguous(texts, order):
@@ -106,7 +119,7 @@ def first_ambiguous(texts, order):
     `order` is that of `DateFormat`. Without such a text, the result is "".
     """
     for text in filter(_EITHER.search, texts if order in ("", "ymd") else ()):
-        orders, _ = _orders(text)
+        orders, *_ = _orders(text)
         dates = {_parse(text.strip(), each) for each in orders if order not in orders}
         if len(dates) > 1:
             return text
@@ -122,7 +135,7 @@ def _orders(text):
     short = text.strip() if len(text) <= _LONGEST else ""
     match = _NUMERIC.fullmatch(_split_time(short)[0])
     if match is None or len(match[1]) > 2 or len(match[4]) < 2:
-        return (), ()
+        return (), (), ""
     n_digits = len(match[1]), len(match[4])
     first, second, third = int(match[1]), int(match[3]), int(match[4])
     orders = {
@@ -130,20 +143,18 @@ def _orders(text):
         "dmy": 1 <= first <= 31 and 1 <= second <= 12,
         "ymd": n_digits == (2, 2) and 1 <= second <= 12 and 1 <= third <= 31,
     }
-    return tuple(compress(orders, orders.values())), (first, second, third, match[2])
+    return tuple(compress(orders, orders.values())), (first, second, third), match[2]
 
 
-def _shown_orders(orders, parts):
-    """Return the orders by which the sets of each part are days, months and years."""
-    wide, of_months = [], []
-    for order in orders:
-        days, months, years = (parts[order.index(part)] for part in "dmy")
-        is_wide = min(days) < 10 and len(days) > len(years)
-        if is_wide and max(days) > 28 >= max(years):
-            wide.append(order)
-        if days == {1} and len(months) > 3:
-            of_months.append(order)
-    return wide + of_months
+def _by_part(order, parts):
+    """Return the days, months and years of three sets of numbers."""
+    return [parts[order.index(part)] for part in "dmy"]
+
+
+def _are_wide(days, _, years):
+    """Return whether sets are days and years rather than the other way around."""
+    is_wide = min(days) < 10 and len(days) > len(years)
+    return is_wide and max(days) > 28 >= max(years)
 
 
 def parse_dates(texts, order):

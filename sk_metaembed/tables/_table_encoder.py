@@ -110,9 +110,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     "007" if all codes in fit have three digits, or if "007" is the only one of 7.
 
     All dates of a column are read in the order by which most dates in fit are dates:
-    "31/12/2019" shows it for "05/03/2019". If none shows it, the month is first in a
-    column with slashes, and the day in others; the year only if all have hyphens, and
-    the last numbers vary more than the first.
+    "31/12/2019" shows it for "05/03/2019". If none shows it, the month is first if most
+    have slashes, and the day otherwise; the year only if most have hyphens, and the
+    last numbers vary more than the first.
 
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as

@@ -104,10 +104,25 @@ def _written(form, start="2023-11-20", n=60, step=1):
         (_written("%d/%m/%y", "2001-01-01", 300, 29), "dmy", True),
         (_written("%d/%m/%y", "1970-01-01", 300, 50), "dmy", True),
         (_written("%m/%d/%y"), "mdy", True),
+        (_written("%d.%m.%Y", "2024-01-02", 9), "dmy", True),
+        (_written("%d-%m-%Y", "2024-01-02", 9), "dmy", False),
+        ([*_written("%m/%d/%Y", n=9), "05.03.2024"], "mdy", True),
+        ([*_written("%m/%d/%Y", "2024-02-02", 9), "05.03.2024"], "mdy", False),
+        ([*_written("%d/%m/%Y", "2024-01-02", n=11), "13/01/2024"], "dmy", True),
     ],
 )
 def test_order_of_a_column(texts, order, is_shown):
     assert choose_dates(texts, [1] * len(texts)) == (order, is_shown)
+
+
+@pytest.mark.parametrize("form", ["%d/%m/%y", "%m/%d/%y", "%y-%m-%d"])
+@pytest.mark.parametrize(
+    "odd", ["31/12/2020", "12/31/2020", "31.12.20", "05.03.2024", "99-12-31"]
+)
+def test_one_odd_cell_does_not_change_the_order_of_a_column(form, odd):
+    texts = [*_written(form, n=300), odd]
+    expected = "".join(part for part in form.casefold() if part in "dmy")
+    assert choose_dates(texts, [1] * len(texts)) == (expected, True)
 
 
 def test_day_first():
