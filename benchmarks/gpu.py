@@ -11,7 +11,7 @@ defaults; "tf32" allows it for products too. On a CPU, the products are those of
 libraries, and memory is not measured.
 
 A row that fails is reported, and the exit status is 1. When `--minutes` have passed,
-the other rows are skipped.
+the row that is being measured and the other ones are skipped.
 
 Run: python benchmarks/gpu.py [--device cuda] [--minutes 7] [--output gpu.json]
      python benchmarks/gpu.py --device cpu --quick
@@ -45,6 +45,7 @@ PRODUCTS = re.compile(
 )
 NO_KERNELS = ("Memcpy", "Memset", "ProfilerStep", "Optimizer.", "Activity Buffer")
 SECONDS = 60  # longest time of a row
+NO_TIME = "no time was left"
 
 
 class Row(NamedTuple):
@@ -189,7 +190,7 @@ def measured(row, sizes, device, left):
     record = {"name": row.name, "batch": row.batch, "dtype": row.dtype}
     record |= {"bare": row.bare, "error": None, "skipped": None}
     if left < 5:
-        return record | {"skipped": "no time was left"}
+        return record | {"skipped": NO_TIME}
     start = time.perf_counter()
     try:
         with time_limit(min(SECONDS, left)):
@@ -197,7 +198,10 @@ def measured(row, sizes, device, left):
     except rows.Skipped as reason:
         record["skipped"] = str(reason)
     except Exception as error:
-        record["error"] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        if isinstance(error, TimeoutError) and left < SECONDS:
+            record["skipped"] = NO_TIME
+        else:
+            record["error"] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     record["seconds"] = time.perf_counter() - start
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
