@@ -329,7 +329,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _choose_from_linear_model(self, X, codes, weights, rows):
         """Set the linear model and its share, and return the weight decay."""
-        from ._linear_model import LinearModel
+        from ._linear_model import LinearModel, weight_decay_alone
 
         options = self._read_train_options()
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
@@ -343,14 +343,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                     "and vectors, and no trainable sources. Leave it at 'auto' or 0."
                 )
             return 0.0 if decay == "auto" else decay
-        if share == 0 and decay != "auto":
-            return decay
-        model = LinearModel(
-            X, codes, weights, rows, self._target, decay_only=share == 0
-        )
-        share = model.share(self._target) if share == "auto" else share
-        if share > 0:
-            self._linear_model, self.linear_share_ = model, share
+        data = X, codes, weights, rows, self._target
+        if share == 0:
+            return weight_decay_alone(*data) if decay == "auto" else decay
+        model = self._linear_model = LinearModel(*data)
+        self.linear_share_ = model.share(self._target) if share == "auto" else share
         return model.weight_decay(self._target) if decay == "auto" else decay
 
     def _make_net(

@@ -38,8 +38,6 @@ class LinearModel:
     rows : ndarray of int
         The rows to fit on.
     target : BaseTarget
-    decay_only : bool, default=False
-        Whether only `weight_decay` will be called.
 
     Attributes
     ----------
@@ -49,29 +47,15 @@ class LinearModel:
         network does learn copies, so its weight decay follows the R2 with them.
     """
 
-    def __init__(self, X, codes, weights, rows, target, decay_only=False):
+    def __init__(self, X, codes, weights, rows, target):
         self._n_rows = len(rows)
-        rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
-        X, columns = X[rows], target.columns(codes[rows]).astype(np.float64)
-        weights = weights[rows] / weights[rows].sum(dtype=np.float64)
-        blocks = sequence_blocks(X)
-        self._standards = [
-            standardization(block, known, weights[known])
-            for block in blocks
-            for known in [np.flatnonzero(block.known)]
-        ]
-        parts = [self._mean_vectors(blocks)]
-        read = _drawn(np.arange(len(rows)), MAX_ROWS)
-        products = [_products(parts[0][read])]
-        drawn = columns[read], weights[read] / weights[read].sum()
-        if decay_only:
-            self._r2_of_copies = leave_one_out(products[0], *drawn, _PENALTIES).r2
-            return
-        tokens = lowered(X.tokens.compact())
+        data = _Rows(X, codes, weights, rows, target)
+        self._standards = data.standards
+        tokens = lowered(data.X.tokens.compact())
         self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
-        parts.append(ngram_weights(tokens, self._words))
-        products.append(_products(parts[1][read]))
-        *few, (vectors, words) = merged_copies(*drawn, products)
+        parts = [data.vectors, ngram_weights(tokens, self._words)]
+        products = [data.products, _products(parts[1][data.read])]
+        *few, (vectors, words) = merged_copies(*data.targets_read, products)
         tried = [
             leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)
             for share in _WORD_SHARES
@@ -80,14 +64,15 @@ class LinearModel:
         best, share = tried[place], _WORD_SHARES[place]
         self.r2 = best.r2
         self.r2_of_vectors = self._r2_of_copies = tried[0].r2
-        if len(vectors) < len(read):
-            self._r2_of_copies = leave_one_out(products[0], *drawn, _PENALTIES).r2
-        offset = _outputs_of_means(weights @ columns, len(rows), target)
+        if len(vectors) < len(data.read):
+            self._r2_of_copies = data.r2_of_copies()
+        columns, weights, n_rows = data.columns, data.weights, len(data.columns)
+        offset = _outputs_of_means(weights @ columns, n_rows, target)
         scale = calibrated_scale(best.decisions, offset, *few, target)
         factors = (1 - share) ** 0.5, share**0.5
         scaled = [part * np.float32(f) for part, f in zip(parts, factors, strict=True)]
         # The best penalty of a sum over rows does not depend on their number.
-        penalty = best.penalty * len(read) / len(rows)
+        penalty = best.penalty * len(data.read) / n_rows
         coefs, intercepts = ridge(scaled, columns, weights, penalty)
         pairs = zip(coefs, factors, strict=True)
         self._of_vectors, self._of_words = (scale * f * own for own, f in pairs)
@@ -95,8 +80,7 @@ class LinearModel:
 
     def weight_decay(self, target):
         """Return the weight decay for a network of the target."""
-        noise = _noise(self._r2_of_copies)
-        return target.weight_decay(noise) * min(MANY_ROWS / self._n_rows, 1)
+        return _weight_decay(self._r2_of_copies, self._n_rows, target)
 
     def share(self, target):
         """Return the share of this model in the outputs, beside a network.
@@ -116,21 +100,56 @@ class LinearModel:
         outputs = self._intercepts + words @ self._of_words
         for start in range(0, len(X), _CHUNK):  # vectors of all rows can be large
             rows = slice(start, start + _CHUNK)
-            vectors = self._mean_vectors(sequence_blocks(X[rows]))
+            vectors = _mean_vectors(sequence_blocks(X[rows]), self._standards)
             outputs[rows] += row_product(vectors, self._of_vectors)
         return outputs
 
-    def _mean_vectors(self, blocks):
-        """Return standardized vectors of all sources, of equal length, side by side.
 
-        Rows have unit length if all sources know a word of them.
-        """
-        rows = []
-        for block, (mean, factor) in zip(blocks, self._standards, strict=True):
-            standardized = (block.values - mean) * factor
-            standardized[~block.known] = 0
-            rows.append(normalize_rows(standardized))
-        return np.hstack(rows) / np.float32(len(rows) ** 0.5)
+def weight_decay_alone(X, codes, weights, rows, target):
+    """Return the weight decay of a `LinearModel`, without fitting the rest of it."""
+    data = _Rows(X, codes, weights, rows, target)
+    return _weight_decay(data.r2_of_copies(), len(rows), target)
+
+
+def _weight_decay(r2, n_rows, target):
+    return target.weight_decay(_noise(r2)) * min(MANY_ROWS / n_rows, 1)
+
+
+class _Rows:
+    """Rows of a fit: their mean vectors, and those that choose the penalty."""
+
+    def __init__(self, X, codes, weights, rows, target):
+        rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
+        self.X, self.columns = X[rows], target.columns(codes[rows]).astype(np.float64)
+        self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
+        blocks = sequence_blocks(self.X)
+        self.standards = [
+            standardization(block, known, self.weights[known])
+            for block in blocks
+            for known in [np.flatnonzero(block.known)]
+        ]
+        self.vectors = _mean_vectors(blocks, self.standards)
+        self.read = _drawn(np.arange(len(rows)), MAX_ROWS)
+        self.products = _products(self.vectors[self.read])
+        weights = self.weights[self.read]
+        self.targets_read = self.columns[self.read], weights / weights.sum()
+
+    def r2_of_copies(self):
+        """Return the R2 of the vectors, where copies are left out one by one."""
+        return leave_one_out(self.products, *self.targets_read, _PENALTIES).r2
+
+
+def _mean_vectors(blocks, standards):
+    """Return standardized vectors of all sources, of equal length, side by side.
+
+    Rows have unit length if all sources know a word of them.
+    """
+    rows = []
+    for block, (mean, factor) in zip(blocks, standards, strict=True):
+        standardized = (block.values - mean) * factor
+        standardized[~block.known] = 0
+        rows.append(normalize_rows(standardized))
+    return np.hstack(rows) / np.float32(len(rows) ** 0.5)
 
 
 def calibrated_scale(decisions, offset, columns, weights, target):

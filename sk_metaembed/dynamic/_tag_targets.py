@@ -10,7 +10,7 @@ from ..sequences._api import (
     tag_classes,
     tags_to_spans,
 )
-from ._targets import BaseTarget, class_weights, warn_of_unseen
+from ._targets import BaseTarget, LabelTarget, class_weights, warn_of_unseen
 
 
 class TokenRows:
@@ -48,6 +48,7 @@ class TagTarget(BaseTarget):
     is_classification = True
     per_token = True
     unseen: tuple[str, ...] = ()  # tags of held-out sentences only
+    has_loss = LabelTarget.has_loss
 
     def __init__(self, y, class_weight, *, loss, score):
         self.classes = tag_classes(y).astype(str)
@@ -69,10 +70,6 @@ class TagTarget(BaseTarget):
         self.unseen = tuple(y.types[is_unseen].tolist())
         codes = encode_tags(y, [*self.classes.tolist(), *self.unseen], name="y_val")
         return TokenRows(codes, y.offsets)
-
-    def has_loss(self, codes):
-        """Return which tags were seen in training."""
-        return codes < self.n_outputs
 
     def row_weights(self, class_weight, codes):
         """Return a weight of 1 for each sentence: tags have the weights."""
