@@ -1,6 +1,25 @@
-"""Sample weights and groups for an estimator or a Pipeline, without routing."""
+"""Products of weights; weights and groups for estimators, without routing."""
 
+import numpy as np
 from sklearn.utils.validation import has_fit_parameter
+
+
+def relative_weights(factors):
+    """Return the products of the weights of rows, divided by a power of 2.
+
+    The largest is 0.5 to 1, so that they fit in float32, even if factors do not.
+
+    Parameters
+    ----------
+    factors : iterable of ndarray of shape (n_rows,)
+    """
+    product, exponents = 1.0, 0
+    for factor in factors:
+        mantissas, own = np.frexp(factor)
+        product, carried = np.frexp(product * mantissas)
+        exponents = exponents + own + carried
+    largest = np.max(exponents, where=product > 0, initial=-(2**30))
+    return np.ldexp(product, exponents - largest)
 
 
 def weight_params(model, sample_weight):

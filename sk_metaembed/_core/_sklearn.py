@@ -69,7 +69,7 @@ NONNEGATIVE = Interval(Real, 0, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="left")
 
 
-def check_sample_weight(sample_weight, X):
+def check_sample_weight(sample_weight, X, name="sample_weight"):
     """Return weights, one per row of X, or raise a ValueError that names the row.
 
     None gives each row the weight 1. As scikit-learn's function of this name, whose
@@ -83,22 +83,21 @@ def check_sample_weight(sample_weight, X):
         weights = weights.filled(np.nan)
     except (TypeError, ValueError):
         raise ValueError(
-            "sample_weight must have a number per row, got "
-            f"{short_repr(sample_weight)}."
+            f"{name} must have a number per row, got {short_repr(sample_weight)}."
         ) from None
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight must have a number for each of the {n_rows} rows of X, got "
-            f"shape {weights.shape}."
+            f"{name} must have a number for each of the {n_rows} rows of X, got shape "
+            f"{weights.shape}."
         )
     is_valid = np.isfinite(weights) & (weights >= 0)
     if not is_valid.all():
         row = int(is_valid.argmin())
         raise ValueError(
-            f"sample_weight must be finite numbers of 0 or more, got {weights[row]} at "
-            f"row {row}."
+            f"{name} must be finite numbers of 0 or more, got {weights[row]} at row "
+            f"{row}."
         )
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
@@ -107,7 +106,7 @@ def check_sample_weight(sample_weight, X):
     if total > np.finfo(np.float32).max:  # in which some models compute
         row = int(weights.argmax())
         raise ValueError(
-            f"sample_weight sums to {total:.2g}, more than float32 holds; the largest "
+            f"{name} sums to {total:.2g}, more than float32 holds; the largest "
             f"is {weights[row]:.2g} at row {row}. Divide the weights by their maximum."
         )
     return weights

@@ -14,6 +14,7 @@ from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._messages import short_repr
 from .._core._named_errors import errors_of_input
 from .._core._named_estimators import NamedEstimatorsMixin
+from .._core._sample_weights import relative_weights
 from .._core._sklearn import (
     CallbackSupportMixin,
     InvalidParameterError,
@@ -191,7 +192,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             self.classes_ = self._target.classes
         self._random = check_random_state(self.random_state)
         codes = self._target.encode(y)
-        row_weights = weights * self._target.row_weights(self.class_weight, codes)
+        of_labels = self._target.row_weights(self.class_weight, codes)
+        row_weights = relative_weights([weights, of_labels])
         if not row_weights.any():
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."

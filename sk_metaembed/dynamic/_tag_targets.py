@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._core._ragged import span_index
+from .._core._sample_weights import relative_weights
 from ..sequences import TokenSequences
 from ..sequences._api import (
     allowed_transitions,
@@ -55,8 +56,8 @@ class TagTarget(BaseTarget):
         self.n_outputs = len(self.classes)
         self.loss = loss
         self.score = score
-        weights = class_weights(class_weight, self.encode(y).values, self.classes)
-        self.tag_weights = weights.astype(np.float32)
+        codes = self.encode(y).values
+        self.tag_weights = class_weights(class_weight, codes, self.classes)
 
     def encode(self, y, name="y"):
         """Return tags as row numbers of `classes`, `TokenRows` of int64."""
@@ -76,11 +77,11 @@ class TagTarget(BaseTarget):
         return np.ones(len(codes.offsets) - 1)
 
     def loss_weights(self, weights, codes):
-        """Return the weight of each token: of its sentence, times its tag."""
-        of_tags = np.append(self.tag_weights, np.ones(len(self.unseen), np.float32))
-        lengths = np.diff(codes.offsets)
-        values = np.repeat(weights, lengths) * of_tags[codes.values]
-        return TokenRows(values, codes.offsets)
+        """Return the relative weight of each token: of its sentence, times its tag."""
+        of_tags = np.append(self.tag_weights, np.ones(len(self.unseen)))
+        of_sentences = np.repeat(weights, np.diff(codes.offsets))
+        values = relative_weights([of_sentences, of_tags[codes.values]])
+        return TokenRows(values.astype(np.float32), codes.offsets)
 
 
 def allowed_tags(classes, scheme):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from .._core._named_errors import errors_of_input
+from .._core._sample_weights import relative_weights
 from .._core._targets import (
     as_numbers,
     center_and_scale,
@@ -44,7 +45,7 @@ class BaseTarget:
     per_token = False
 
     def row_weights(self, class_weight, codes):
-        """Return the weight of each row's label or labels, from encoded targets."""
+        """Return the relative weight of each row's label or labels."""
         return label_weights(class_weight, codes, self)
 
     def loss_weights(self, weights, codes):
@@ -239,7 +240,7 @@ def any_target(y, weights=None):
 
 
 def label_weights(class_weight, codes, target):
-    """Return the weight of each row's label or labels, float64 (n_rows,).
+    """Return the relative weight of each row's label or labels, float64 (n_rows,).
 
     The weights of the labels of a set are multiplied. Labels that were not seen in
     training have weight 1.
@@ -261,7 +262,7 @@ def label_weights(class_weight, codes, target):
     labels = codes.astype(np.int64)
     if labels.ndim == 1:
         weights = class_weights(class_weight, labels, target.classes)
-        return np.append(weights, 1.0)[labels]
+        return relative_weights([np.append(weights, 1.0)[labels]])
     n_columns = labels.shape[1]
     if class_weight == "balanced":
         class_weight = [class_weight] * n_columns
@@ -271,11 +272,14 @@ def label_weights(class_weight, codes, target):
             f"or a list of {n_columns} entries, one per column, each a dict, "
             f"'balanced' or None; got {class_weight!r}."
         )
-    weights = np.ones(len(codes))
-    for j, (given, column) in enumerate(zip(class_weight, labels.T, strict=True)):
+
+    def weights_of_column(j):
         with errors_of_input(f"column {j} of y"):
-            weights *= class_weights(given, column, np.arange(2))[column]
-    return weights
+            return class_weights(class_weight[j], labels[:, j], np.arange(2))
+
+    return relative_weights(
+        weights_of_column(j)[labels[:, j]] for j in range(n_columns)
+    )
 
 
 def class_weights(class_weight, labels, classes):

@@ -121,10 +121,12 @@ class _TableModel(
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return sample_weight
-        own = compute_sample_weight(class_weight, target.y)
-        if (own < 0).any():
-            raise ValueError(f"class_weight must be 0 or more, got {class_weight!r}.")
-        return own if sample_weight is None else own * sample_weight
+        weights = compute_sample_weight(class_weight, target.y)
+        if sample_weight is not None:
+            with np.errstate(over="ignore"):  # an infinite weight is an error
+                weights = weights * sample_weight
+        name = f"class_weight={class_weight!r} times sample_weight"
+        return check_sample_weight(weights, target.y, name)
 
     def _weight(self, learned, target, sample_weight, scored):
         """Store the `Learned` learners, their weights and their scores.

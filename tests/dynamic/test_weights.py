@@ -87,3 +87,38 @@ def test_the_held_out_loss_is_one_mean_over_several_batches(kind):
     loss = log_loss(true, found, sample_weight=weights)
     best = min(model.history_[:, "valid_loss"])
     assert loss == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e39, 1e300])
+@pytest.mark.parametrize("kind", ["labels", "label sets", "tags"])
+def test_weights_of_classes_and_rows_of_any_size_are_relative(kind, size):
+    X, labels = same_words(), np.arange(80) % 2
+    ratios = {0: 1.0, 1: 3.0}
+    large = {label: size * ratio for label, ratio in ratios.items()}
+    model, y = DynamicMetaClassifier(train_options=OPTIONS), labels
+    if kind == "label sets":
+        y = np.column_stack([labels, np.arange(80) % 3 == 0]).astype(int)
+        ratios, large = [ratios] * 2, [large] * 2
+    if kind == "tags":
+        y = [[str(label)] * n for label, n in zip(labels, LENGTHS, strict=True)]
+        ratios, large = (
+            {str(k): v for k, v in each.items()} for each in (ratios, large)
+        )
+        model = DynamicMetaTagger()
+    model.set_params(**CONSTANT | {"max_epochs": 3})
+    held_out = {"X_val": X, "y_val": y}
+    found = [
+        model.set_params(class_weight=own)
+        .fit(X, y, 1e30 * LENGTHS, **held_out)
+        .history_
+        for own in (ratios, large)
+    ]
+    for name in ("train_loss", "valid_loss"):
+        np.testing.assert_allclose(found[1][:, name], found[0][:, name], rtol=1e-5)
+
+
+def test_weights_of_many_labels_are_multiplied():
+    X, y = same_words(), np.random.default_rng(0).random((80, 1500)) < 0.3
+    model = DynamicMetaClassifier(class_weight="balanced", train_options=OPTIONS)
+    model.set_params(**CONSTANT | {"max_epochs": 1}).fit(X, y.astype(int))
+    assert np.isfinite(model.history_[-1]["train_loss"])

@@ -177,8 +177,22 @@ def test_weights_of_classes_and_rows(fitted):
     assert always.fit(X, y).scores_["sum"] == pytest.approx(
         (y == "yes").mean(), abs=0.05
     )
-    with pytest.raises(ValueError, match="class_weight must be 0 or more, got {'yes'"):
-        always.set_params(class_weight={"yes": -1, "no": 1}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-1, r"\{'yes': -1, .* must be finite numbers of 0 or more, got -1e.30 at row"),
+        (np.nan, "must be finite numbers of 0 or more, got nan at row"),
+        (1e300, "times sample_weight must be finite .* got inf at row"),
+        (1e37, r"times sample_weight sums to .*e.69, more than float32 holds"),
+    ],
+)
+def test_weights_of_classes_that_are_not_taken(weight, message, fitted):
+    X, y, *_ = fitted
+    model = TableClassifier(class_weight={"yes": weight, "no": 1})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, np.full(len(y), 1e30))
 
 
 def test_a_row_that_all_trees_have_drawn_is_not_held_out():
