@@ -45,6 +45,14 @@ class SequenceNet(NeuralNet):
         self.mix_penalty = mix_penalty
         super().__init__(*args, **kwargs)
 
+    def __setstate__(self, state):
+        """Restore the net, and each recurrent layer's weights as one array on a GPU."""
+        super().__setstate__(state)
+        # torch would otherwise copy them together in every call, with a warning.
+        for part in self.module_.modules() if self.initialized_ else ():
+            if isinstance(part, torch.nn.RNNBase):
+                part.flatten_parameters()
+
     def initialize_optimizer(self, triggered_directly=None):
         """Create the optimizer, except for a net that is loaded for prediction.
 
