@@ -329,7 +329,7 @@ class SequenceData:
         """
         if table is not None:
             values, known = table
-            return values[rows_there].float(), known[rows_there]
+            return values.index_select(0, rows_there).float(), known[rows_there]
         values = block._at(rows).astype(np.float32, copy=False)
         return self.send(values), self.send(block.known[rows])
 

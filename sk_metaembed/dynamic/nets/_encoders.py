@@ -103,8 +103,9 @@ class ByteDropout(nn.Module):
         if x.device.type != "cpu":
             return dropout(x, self.rate, self.training)
         dropped = min(round(256 * self.rate), 255)
-        keep = (_random_bytes(x.shape) >= dropped) * (256 / (256 - dropped))
-        return x * keep.to(x.dtype)
+        # In place: comparisons that create booleans are slow.
+        keep = _random_bytes(x.shape).to(x.dtype).ge_(dropped)
+        return x * keep.mul_(256 / (256 - dropped))
 
 
 def _random_bytes(shape):
@@ -142,7 +143,7 @@ class _SegmentMax(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         tokens, segments, largest = ctx.saved_tensors
-        share = (tokens == largest.index_select(0, segments)).to(gradient.dtype)
+        share = largest.index_select(0, segments).eq_(tokens).to(gradient.dtype)
         counts = torch.zeros_like(gradient).index_add_(0, segments, share)
         gradient = gradient / counts.clamp_(min=1)
         return share.mul_(gradient.index_select(0, segments)), None, None
@@ -155,7 +156,7 @@ def segment_max(tokens, grid):
 
 def or_zeros(vectors, grid):
     """Return the vectors, with zeros for sequences without known tokens."""
-    return vectors * (grid.n_known > 0)[:, None]
+    return vectors * (grid.n_known > 0).to(vectors.dtype)[:, None]
 
 
 class MeanEncoder(nn.Module):

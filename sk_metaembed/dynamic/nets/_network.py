@@ -10,6 +10,7 @@ vector is :math:`f(\sum_i w_i \odot p_i)`.
 
 import torch
 from torch import nn
+from torch.nn.functional import embedding
 
 from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 
@@ -72,8 +73,9 @@ class Mixer(nn.Module):
         sources, known, index = self.project(batch), batch.known, batch.index
         if batch.shares_rows and self.attention != "context":
             mixed, weights = self.mix_rows(sources, torch.stack(known, dim=1))
-            return mixed[index[0]], None if weights is None else weights[index[0]]
-        tokens = [v[i] for v, i in zip(sources, index, strict=True)]
+            weights = None if weights is None else weights[index[0]]
+            return embedding(index[0], mixed), weights
+        tokens = [embedding(i, v) for v, i in zip(sources, index, strict=True)]
         known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
         return self.mix_rows(tokens, known, batch.grid)
 
@@ -121,7 +123,7 @@ class Mixer(nn.Module):
         mixed = first
         for difference, weight in zip(differences, weights, strict=True):
             mixed = torch.addcmul(mixed, difference, weight.to(first.dtype))
-        mixed = self._activated(mixed * known.any(dim=1)[:, None])
+        mixed = self._activated(mixed * known.any(dim=1).to(mixed.dtype)[:, None])
         if self.training:
             return mixed, None
         means = [weight.mean(dim=1) for weight in weights]
