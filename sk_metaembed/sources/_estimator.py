@@ -10,12 +10,14 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
 from .._core._sklearn import HasMethods, safe_indexing
+from .._pipelines import flat_steps
 from ..sequences import EmbeddedSequences
 from ..sequences._api import adopt_block, explained_token_errors
 from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from .contextual._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
+_TINY = 1e-200  # a square
 
 
 class EstimatorEmbedding(BaseEmbedding):
@@ -76,6 +78,10 @@ class EstimatorEmbedding(BaseEmbedding):
     Sparse output of up to 4,096 columns is converted to dense. For more columns, add
     TruncatedSVD after the estimator, or limit the number of features.
 
+    If the estimator ends with PCA or TruncatedSVD, also before a Normalizer, columns of
+    components beyond the rank of the training data are set to zero. They are rounding
+    errors, in arbitrary directions, which steps that standardize would enlarge.
+
     References
     ----------
     .. [1] N. Poerner, U. Waltinger, H. Schuetze, "Sentence Meta-Embeddings for
@@ -96,6 +102,8 @@ class EstimatorEmbedding(BaseEmbedding):
     >>> set(search) <= set(source.get_params())
     True
     """
+
+    _beyond_rank: Any = ()  # columns
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "transform"])],
@@ -129,7 +137,9 @@ class EstimatorEmbedding(BaseEmbedding):
         if len(filled):
             output = self._call(self.estimator_.transform, data)
             rows = as_dense_rows(output, len(filled))
-            self._dim = self._dim or rows.shape[1]  # fixed by fit
+            if self._dim is None:  # in fit
+                self._dim = rows.shape[1]
+                self._beyond_rank = columns_beyond_rank(self.estimator_, output)
             if rows.shape[1] != self._dim:
                 raise ValueError(
                     f"the estimator returned {rows.shape[1]} columns, but {self._dim} "
@@ -139,6 +149,7 @@ class EstimatorEmbedding(BaseEmbedding):
         known = np.zeros(len(tokens), dtype=bool)
         if len(filled):
             values[filled], known[filled] = rows, True
+            values[:, self._beyond_rank] = 0
         return adopt_block(self.block_name, values, "sequence", known)
 
     def _input(self, tokens):
@@ -155,6 +166,35 @@ class EstimatorEmbedding(BaseEmbedding):
         remedy = "Set as_text=True if it takes texts as str, as TfidfVectorizer does."
         with explained_token_errors(self.estimator, what, remedy):
             return method(data, *args)
+
+
+def columns_beyond_rank(estimator, rows):
+    """Return the columns of principal components that are rounding errors.
+
+    The size of a column alone does not tell: it may have a small unit. But a component
+    is the length of rows along a direction, and rounding errors of rows have the size
+    of whole rows.
+
+    Parameters
+    ----------
+    estimator : fitted transformer
+    rows : array-like of shape (n_rows, dim)
+        Its output for the training data.
+    """
+    from sklearn.preprocessing import Normalizer
+
+    steps = [s for s in flat_steps(estimator) if not isinstance(s, Normalizer)]
+    variances = getattr(steps[-1], "explained_variance_", None) if steps else None
+    if variances is None or np.shape(variances) != np.shape(rows)[1:]:
+        return []
+    rows = np.asarray(rows)
+    squares = np.square(rows, dtype=np.float64).mean(axis=0)
+    if getattr(steps[-1], "whiten", False):
+        squares *= variances
+    # Of the rows before their mean was subtracted, on the scale of the output.
+    mean = np.square(getattr(steps[-1], "mean_", 0.0), dtype=np.float64).sum()
+    total = squares.sum() * (1 + mean / max(variances.sum(dtype=np.float64), _TINY))
+    return np.flatnonzero(squares <= (10 * np.finfo(rows.dtype).eps) ** 2 * total)
 
 
 def targets_of(y, rows, n_rows):

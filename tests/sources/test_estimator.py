@@ -5,14 +5,15 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.decomposition import TruncatedSVD
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     HashingVectorizer,
     TfidfVectorizer,
 )
 from sklearn.feature_selection import SelectKBest, chi2
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer
 
 from sk_metaembed import (
     DistilledEmbedding,
@@ -142,3 +143,54 @@ def test_as_many_targets_as_rows_are_needed_also_with_empty_rows(n):
     for source in (EstimatorEmbedding(Giving(len)), DistilledEmbedding(Giving(len))):
         with pytest.raises(ValueError, match=rf"numbers of samples: \[3, {n}\]"):
             source.fit(["good film", "", "bad"], [1] * n)
+
+
+def embedded_rows(data, n_fit, *steps):
+    """Return the vectors of rows, and the output of steps fitted on the first ones."""
+    texts = [str(i) for i in range(len(data))]
+    rows = Giving(lambda texts: data[np.array(texts, dtype=int)])
+    source = EstimatorEmbedding(make_pipeline(rows, *steps), as_text=True)
+    source.fit(texts[:n_fit])
+    return values_of(source, texts), source.estimator_.transform(texts)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("rank", "steps"),
+    [
+        (8, [PCA(14, svd_solver="full")]),
+        (8, [PCA(14, svd_solver="covariance_eigh")]),
+        (8, [PCA(14, svd_solver="full", whiten=True)]),
+        (8, [PCA(14, svd_solver="covariance_eigh", whiten=True)]),
+        (9, [TruncatedSVD(14, random_state=0)]),
+        (9, [TruncatedSVD(14, random_state=0), Normalizer()]),
+        (8, [Pipeline([("a", PCA(14)), ("b", "passthrough"), ("c", Normalizer())])]),
+    ],
+)
+def test_components_beyond_the_rank_are_zeros(rank, steps, dtype):
+    # Their directions are arbitrary, and rows that fit has not seen are longer there.
+    rng = np.random.default_rng(0)
+    data = 3 + rng.normal(size=(220, 8)) @ rng.normal(size=(8, 30))
+    data[200:] += rng.normal(size=(20, 30))
+    values, expected = embedded_rows(data.astype(dtype), 200, *steps)
+    expected[:, rank:] = 0
+    np.testing.assert_array_equal(values, expected.astype(np.float32))
+    assert values[:, :rank].any(axis=0).all()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e-4), (np.float64, 1e-9)])
+def test_small_components_and_dimensions_remain(dtype, size):
+    rng = np.random.default_rng(0)
+    data = (rng.normal(size=(50, 2)) * [1, size]).astype(dtype)
+    for step in (PCA(2), TruncatedSVD(2), FunctionTransformer()):
+        values, expected = embedded_rows(data, 50, step)
+        np.testing.assert_array_equal(values, expected.astype(np.float32))
+        assert values.std(axis=0)[1] > size / 2
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.parametrize("value", [0.3, 8])
+def test_components_of_equal_rows_are_zeros(value):
+    data = np.full((20, 5), value, dtype=np.float32)
+    pca = PCA(3).set_output(transform="pandas")
+    assert not embedded_rows(data, 20, pca)[0].any()
