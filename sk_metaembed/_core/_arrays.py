@@ -83,6 +83,17 @@ def inverse_norms(values):
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
+def vary_by_rounding(mean, std):
+    """Return which dimensions of vectors vary by rounding at most, bool (dim,).
+
+    By that of float32 at their own size, or of a projection in float64 beyond its rank.
+    That of one in float32 has the size of dimensions in small units; where a projection
+    is known as such, `EstimatorEmbedding` removes it.
+    """
+    least = max(1e-12 * std.max(initial=0.0), 1e-30)
+    return std <= (1e-6 * abs(mean)).clip(least)
+
+
 def normalize_rows(values):
     """Scale rows to unit length, (n_rows, dim) -> float32; zero rows stay zero."""
     unit = np.empty(values.shape, dtype=np.float32)

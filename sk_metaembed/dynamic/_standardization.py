@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core._arrays import row_norms
+from .._core._arrays import row_norms, vary_by_rounding
 from .._core._long_rows import length_limit, warn_of_long
 
 _ROWS_PER_PART = 4096
@@ -36,7 +36,5 @@ def standardization(block, rows, weights=None):
     mean = total / counted.sum()
     variance = np.maximum(square / counted.sum() - np.square(mean), 0)
     mean, std = mean + shift, np.sqrt(variance)
-    # Rounding of float32 at their own size, or of a projection beyond its rank.
-    least = max(1e-12 * std.max(initial=0.0), 1e-30)
-    std[std <= (1e-6 * abs(mean)).clip(least)] = np.inf
+    std[vary_by_rounding(mean, std)] = np.inf
     return np.stack([mean, 1 / std]).astype(np.float32)

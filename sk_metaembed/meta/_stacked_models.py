@@ -19,6 +19,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._core._arrays import vary_by_rounding
 from .._core._sample_weights import fit_params, weight_params
 from .._pipelines import flat_steps
 from .._training._one_blas_thread import one_blas_thread
@@ -30,7 +31,6 @@ from ._stacked_targets import expected, losses, predicted
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
-_LEAST_SPREAD = 1e-5  # relative; float32 has noise of 1e-7
 _LEAST_SQUARE = 1e-12  # relative; of products in float64
 _FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
 # Penalty of half the squared distance of the weights from the plain concatenation.
@@ -431,12 +431,11 @@ def without_noise(X):
 
     Scaled to unit variance, they would dominate the rows that differ in them.
     """
-    spread = X.std(axis=0, dtype=np.float64)
-    size = np.sqrt(np.square(X, dtype=np.float64).mean(axis=0))
-    noise = spread < _LEAST_SPREAD * size
+    mean, std = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+    noise = vary_by_rounding(mean, std)
     if noise.any():
         X = X.copy()
-        X[:, noise] = X[:, noise].mean(axis=0)
+        X[:, noise] = mean[noise]
     return X
 
 

@@ -8,6 +8,7 @@ from ._ridge import fit_ridge
 
 _PENALTIES = (0.3, 1.0, 3.0, 10.0)
 _MAX_FEATURES = 20_000  # of words, and of characters
+_LEAST_RATIO = 1e-5  # of singular values
 _LEAST_R2 = 2.0  # times the number of rows
 
 
@@ -24,7 +25,7 @@ class StringFeatures(BaseEstimator):
     one_hot : bool
         Whether the values are encoded as indicators.
     n_components : int
-        Number of singular vectors.
+        Number of singular vectors, at most the rank.
     random_state : int
 
     Attributes
@@ -146,9 +147,11 @@ class StringFeatures(BaseEstimator):
         if n_components < 1:
             self.components_ = np.zeros((characters.shape[1], 0))
         else:
-            vectors = randomized_svd(
+            _, values, vectors = randomized_svd(
                 characters, n_components, n_iter=2, random_state=self.random_state
-            )[2]
+            )
+            # In other directions strings differ by rounding only, until new ones come.
+            vectors = vectors[values > _LEAST_RATIO * values[0]]
             # Sparse products copy other layouts, which takes longest for one row.
             self.components_ = np.ascontiguousarray(vectors.T)
         return characters @ self.components_

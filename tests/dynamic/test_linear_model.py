@@ -245,6 +245,13 @@ def test_a_length_that_many_vectors_have_is_no_reason_to_leave_them_out(recwarn)
     assert not recwarn
 
 
+def test_dimensions_have_units_but_not_those_of_rounding_errors():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 4)) * [1, 1e-9, 1e-16, 1e-7] + [0, 0, 0, 1]
+    factor = standardization(Block("a", values, "sequence"), np.arange(50))[1]
+    assert (factor > 0).tolist() == [True, True, False, False]
+
+
 @pytest.mark.parametrize("n_rows", [1, 5])
 def test_nothing_is_explained_of_targets_that_do_not_vary(n_rows):
     ones = np.ones((n_rows, 1))

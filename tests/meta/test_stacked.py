@@ -226,6 +226,18 @@ def test_dimensions_of_unit_variance_are_taken_where_they_are_clearly_better():
         assert model.scores_[name] > 0.9
 
 
+def test_dimensions_of_a_projection_beyond_its_rank_do_not_count():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    columns = [50 * rng.normal(size=200), y + rng.normal(size=200) / 4]
+    X, new = (
+        sequences(a=np.stack([*columns, size * rng.normal(size=200)], axis=1))
+        for size in (1e-16, 1)
+    )
+    model = classifier(tfidf=False).fit(X, y)
+    assert model.score(new, y) == model.score(X, y) > 0.9
+
+
 def draws_near_chance(n_draws, seed):
     """Return accuracies on new rows, of few rows with noise and weak signal."""
     rng, scores = np.random.default_rng(seed), []

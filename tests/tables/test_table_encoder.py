@@ -3,6 +3,7 @@
 import datetime
 import re
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -308,6 +309,18 @@ def test_the_vectorizer_is_applied_as_scikit_learn_does(table):
             vectorizer.transform(texts).toarray(),
             atol=1e-12,
         )
+
+
+def test_directions_in_which_no_strings_differ_are_no_features():
+    # Both orders of the words have the same n-grams.
+    words = [f"{a}{b}{a}" for a, b in combinations("abcdefghij", 2)]
+    pairs = list(zip(words[::2], words[1::2], strict=False))
+    texts = [f"{a} {b}" for a, b in pairs] + [f"{b} {a}" for a, b in pairs]
+    features = StringFeatures(False, 30, 0)
+    X = features.fit_transform(np.array(texts, dtype=object), None, None, None)
+    assert X.shape[1] == len(pairs) + 1
+    assert (X[:, : len(pairs)].std(axis=0) > 0.01).all()
+    assert len(features.feature_names([])) == X.shape[1]
 
 
 @pytest.mark.parametrize("kind", ["polars", "arrow", "rows"])

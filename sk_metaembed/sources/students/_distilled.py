@@ -22,7 +22,7 @@ from ...sequences._api import (
     ngram_weights,
 )
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
-from .._estimator import as_dense_rows, targets_of
+from .._estimator import as_dense_rows, columns_beyond_rank, targets_of
 from ..contextual._sentences import equal_sequences
 
 _TOLERANCE = 1e-3  # relative residual at which conjugate gradients stop
@@ -307,7 +307,10 @@ class DistilledEmbedding(BaseEmbedding):
             base = np.vstack([_vectors(self.base_, part, "base") for part in parts])
         if len(parts) > 1:
             tokens = TokenSequences.from_lists([row for part in parts for row in part])
-        self._train(tokens, np.vstack(targets), base)
+        beyond_rank = columns_beyond_rank(teacher, targets[0])
+        targets = np.vstack(targets)
+        targets[:, beyond_rank] = 0
+        self._train(tokens, targets, base)
 
     def _train(self, tokens, targets, base):
         """Set the student, learned from nonempty sequences, and its cosine."""

@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import sk_metaembed
 from sk_metaembed import (
@@ -84,6 +86,16 @@ def test_the_student_is_ridge_regression_on_features_of_scikit_learn(length):
     expected = ridge.predict(features.transform(new)) + mean
     expected[-1] = 0  # no words
     np.testing.assert_allclose(vectors(student, new), expected, atol=1e-4)
+
+
+def test_components_of_the_teacher_beyond_its_rank_are_zeros():
+    def twice(rows):
+        return np.tile(rows, 2).astype(np.float32)
+
+    reduced = make_pipeline(Teacher(), FunctionTransformer(twice), PCA(10))
+    student = DistilledEmbedding(reduced, unlabeled=texts(20, seed=1)).fit(texts())
+    sizes = abs(vectors(student, texts(40, seed=2))).max(axis=0)
+    assert (sizes > 0).tolist() == [True] * 6 + [False] * 4
 
 
 def test_base_is_regressed_first_and_knows_more_words():
