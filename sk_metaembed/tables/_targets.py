@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from .._core._targets import check_one_column, check_target, is_continuous
+from .._core._targets import (
+    center_and_scale,
+    check_one_column,
+    check_target,
+    is_continuous,
+)
 
 _FOLDS = 5
 _MAX_COLUMNS = 10  # the most frequent classes or labels
@@ -29,8 +34,7 @@ def read_targets(y, n_rows, target_type):
         shown = [1] if len(classes) == 2 else np.sort(shown)
         columns = (codes[:, None] == shown).astype(np.float64)
         names = [f"__{classes[j]}" for j in shown]
-    spread = columns.std(axis=0)
-    return columns / np.where(spread > 0, spread, 1), names
+    return columns / center_and_scale(columns)[1], names
 
 
 def fold_numbers(targets, groups, n_rows, rng):

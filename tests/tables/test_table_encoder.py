@@ -445,3 +445,10 @@ def test_predictions_that_explain_nothing_are_not_listed():
         has_predictions = any("predicted" in n for n in encoder.get_feature_names_out())
         assert has_predictions == ("predictions" in column.encodings)
         assert has_predictions == (name == "first")
+
+
+def test_a_constant_column_of_the_target_has_no_unit_of_rounding_errors(table):
+    price = np.arange(len(table)) // 3 % 7
+    y = np.stack([price, np.full(len(table), 0.1)], axis=1)
+    X = TableEncoder(target_type="continuous", random_state=0).fit_transform(table, y)
+    assert np.nanmax(abs(X)) < 1e6
