@@ -35,7 +35,8 @@ def warn_of_unseen(labels, noun="row"):
 class BaseTarget:
     """Base class of targets with one weight per sequence.
 
-    `TagTarget`, with one per token, overrides what reads weights. `encode_held_out`
+    `row_weights` returns the relative weights of rows, (n_rows,), by those of classes,
+    and `TagTarget`, with one per token, overrides `loss_weights`. `encode_held_out`
     takes labels that were not seen in training, which count as wrong, and warns of
     them. `weight_decay` of the targets of predictors reads how noisy a target is, 0 to
     1; its figures were chosen on development parts by `benchmarks/dynamic_defaults.py`.
@@ -43,10 +44,6 @@ class BaseTarget:
 
     score: str | None = None  # of held-out rows, in the history
     per_token = False
-
-    def row_weights(self, class_weight, codes):
-        """Return the relative weight of each row's label or labels."""
-        return label_weights(class_weight, codes, self)
 
     def loss_weights(self, weights, codes):
         """Return the weights in the loss, from the weights of the sequences."""
@@ -98,6 +95,11 @@ class LabelTarget(BaseTarget):
         codes = np.full(len(y), len(self.classes), dtype=np.int64)
         codes[is_seen] = np.searchsorted(self.classes, y[is_seen])
         return codes
+
+    def row_weights(self, class_weight, codes):
+        """Return the weight of each row's label, 1 if it was not seen in training."""
+        weights = class_weights(class_weight, codes, self.classes)
+        return relative_weights([np.append(weights, 1.0)[codes]])
 
     def has_loss(self, codes):
         """Return which labels were seen in training."""
@@ -167,6 +169,27 @@ class IndicatorTarget(BaseTarget):
             )
         return y.astype(np.float32)
 
+    def row_weights(self, class_weight, codes):
+        """Return the products of the weights of each row's labels."""
+        if class_weight is None:
+            return np.ones(len(codes))
+        n_columns = self.n_outputs
+        if class_weight == "balanced":
+            class_weight = [class_weight] * n_columns
+        if not isinstance(class_weight, list) or len(class_weight) != n_columns:
+            raise ValueError(
+                f"y has {n_columns} columns of labels, so class_weight must be "
+                f"'balanced' or a list of {n_columns} entries, one per column, each a "
+                f"dict, 'balanced' or None; got {class_weight!r}."
+            )
+
+        def weights_of_column(j):
+            labels = codes[:, j].astype(np.int64)
+            with errors_of_input(f"column {j} of y"):
+                return class_weights(class_weight[j], labels, np.arange(2))[labels]
+
+        return relative_weights(map(weights_of_column, range(n_columns)))
+
     def decode(self, outputs):
         """Return the indicators of labels with a probability above one half."""
         return (outputs > 0).astype(np.int64)
@@ -209,6 +232,15 @@ class NumberTarget(BaseTarget):
         check_columns(y, self.n_outputs, name)
         return ((y - self.mean) / self.scale).astype(np.float32)
 
+    def row_weights(self, class_weight, codes):
+        """Return ones; numbers have no classes."""
+        if class_weight is not None:
+            raise ValueError(
+                f"class_weight={class_weight!r} needs labels, but y holds numbers. "
+                "Leave it at None; to weight sequences, pass sample_weight to fit."
+            )
+        return np.ones(len(codes))
+
     def decode(self, outputs):
         """Return numbers on the scale and in the shape of y."""
         numbers = outputs * self.scale + self.mean
@@ -237,49 +269,6 @@ def any_target(y, weights=None):
     if y.dtype != object and is_continuous(y):
         return NumberTarget(y, weights)
     return classification_target(y)
-
-
-def label_weights(class_weight, codes, target):
-    """Return the relative weight of each row's label or labels, float64 (n_rows,).
-
-    The weights of the labels of a set are multiplied. Labels that were not seen in
-    training have weight 1.
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced", list of dict or None
-    codes : ndarray
-        Encoded by the target.
-    target : LabelTarget, IndicatorTarget or NumberTarget
-    """
-    if class_weight is None:
-        return np.ones(len(codes))
-    if not target.is_classification:
-        raise ValueError(
-            f"class_weight={class_weight!r} needs labels, but y holds numbers. Leave "
-            "it at None; to weight sequences, pass sample_weight to fit."
-        )
-    labels = codes.astype(np.int64)
-    if labels.ndim == 1:
-        weights = class_weights(class_weight, labels, target.classes)
-        return relative_weights([np.append(weights, 1.0)[labels]])
-    n_columns = labels.shape[1]
-    if class_weight == "balanced":
-        class_weight = [class_weight] * n_columns
-    if not isinstance(class_weight, list) or len(class_weight) != n_columns:
-        raise ValueError(
-            f"y has {n_columns} columns of labels, so class_weight must be 'balanced' "
-            f"or a list of {n_columns} entries, one per column, each a dict, "
-            f"'balanced' or None; got {class_weight!r}."
-        )
-
-    def weights_of_column(j):
-        with errors_of_input(f"column {j} of y"):
-            return class_weights(class_weight[j], labels[:, j], np.arange(2))
-
-    return relative_weights(
-        weights_of_column(j)[labels[:, j]] for j in range(n_columns)
-    )
 
 
 def class_weights(class_weight, labels, classes):

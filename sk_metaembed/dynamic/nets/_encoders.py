@@ -65,17 +65,15 @@ class MaskedLSTM(nn.Module):
         shape = tokens.shape[:-1]
         if len(tokens) == 0:
             return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
-        columns = _columns(tokens, grid.forward_index)
-        forward = run_recurrent(self.forward_lstm, columns)
-        columns = _columns(tokens, grid.backward_index)
-        backward = run_recurrent(self.backward_lstm, columns)
-        return torch.cat(
-            [
-                _at(forward, grid.forward_position, shape),
-                _at(backward, grid.backward_position, shape),
-            ],
-            dim=-1,
+        directions = (
+            (self.forward_lstm, grid.forward_index, grid.forward_position),
+            (self.backward_lstm, grid.backward_index, grid.backward_position),
         )
+        states = [
+            _at(run_recurrent(lstm, _columns(tokens, index)), position, shape)
+            for lstm, index, position in directions
+        ]
+        return torch.cat(states, dim=-1)
 
 
 class ByteDropout(nn.Module):
