@@ -288,6 +288,11 @@ def class_weights(class_weight, labels, classes):
     if class_weight == "balanced":
         n_present = max(np.count_nonzero(counts), 1)
         return counts.sum() / (n_present * np.maximum(counts, 1))
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight={class_weight!r} does not name the classes. Pass a dict of "
+            "their weights, or for label sets a list of one dict per column."
+        )
     strange = [label for label in class_weight if label not in classes]
     unnamed = [label for label in classes.tolist() if label not in class_weight]
     if strange and unnamed:  # otherwise it names the classes that a fold lacks too

@@ -47,6 +47,7 @@ def classifier(**options):
         ({"device": "gpu"}, ValueError, "'gpu' is not a torch device"),
         ({"callbacks": ["stop"]}, TypeError, "skorch callbacks .* got 'stop'"),
         ({"class_weight": {"nope": 2}}, ValueError, "'nope', which is not one of"),
+        ({"class_weight": ["high", "low"]}, ValueError, "does not name the classes"),
         ({"class_weight": {"high": -1}}, ValueError, "numbers of 0 or more"),
         ({"class_weight": {"high": 0, "low": 0}}, ValueError, "not 0 for every row"),
     ],
