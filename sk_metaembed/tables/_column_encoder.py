@@ -17,7 +17,8 @@ from ._column_kinds import (
     read_texts,
     unread_cells,
 )
-from ._dates import first_ambiguous, parse_dates
+from ._date_order import first_ambiguous
+from ._dates import parse_dates
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
 from ._string_kinds import find_codes
@@ -229,12 +230,12 @@ class ColumnEncoder(BaseEstimator):
             return
         order = self.kind_.dates.order
         text = first_ambiguous(_texts(cells), order)
-        date = parse_dates([text], order)[0]
+        date = parse_dates([text], order)[0].astype("datetime64[D]")
         if not np.isnat(date):
             self._warn(
-                f"has {text!r}, which is read as {date.astype('datetime64[D]')}, but "
-                "no value in fit shows the order of its day, month and year. Write its "
-                "dates as in fit."
+                f"has {text!r}, which is read as {date}, but no value in fit shows the "
+                "order of its day, month and year. Pass dates, or strings such as "
+                f"{str(date)!r}."
             )
 
     def _check_codes(self, cells):

@@ -14,14 +14,8 @@ import numpy as np
 
 from .._core._messages import plural, short_repr
 from ._cells import as_texts, distinct, per_distinct
-from ._dates import (
-    DateFormat,
-    choose_dates,
-    date_parts,
-    first_ambiguous,
-    parse_dates,
-    varying_parts,
-)
+from ._date_order import choose_order, first_ambiguous
+from ._dates import DateFormat, date_parts, parse_dates, varying_parts
 from ._numbers import (
     NumberFormat,
     are_bounds,
@@ -260,7 +254,7 @@ def _as_dates(start, values, sample, name):
 
     Issues a warning if no date shows the order of day, month and year.
     """
-    order, is_shown = choose_dates(sample.texts, sample.counts)
+    order, is_shown = choose_order(sample.texts, sample.counts)
     found = ~np.isnat(parse_dates(sample.texts, order))
     digits = np.array([text.isdecimal() for text in sample.texts])
     compact = [text for text, d in zip(sample.texts, digits, strict=True) if d]
@@ -272,7 +266,8 @@ def _as_dates(start, values, sample, name):
     kind, odd = _with_others(start, values, ~np.isnat(dates))
     if not _tolerable(kind.n_odd, values):
         return None, []
-    text = "" if is_shown else first_ambiguous(values.texts, "")
+    read = compress(values.texts, ~np.isnat(dates))
+    text = "" if is_shown else first_ambiguous(read)
     if text:
         date = parse_dates([text], order)[0].astype("datetime64[D]")
         first = {"d": "day", "m": "month", "y": "year"}[order[0]]

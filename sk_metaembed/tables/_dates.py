@@ -3,8 +3,6 @@
 import datetime
 import re
 import unicodedata
-from collections import Counter
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +49,6 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
-_EITHER = re.compile(r"(?<!\d)\d\d?\s?([-/])\s?\d\d?\s?\1\s?\d\d")
 _LONGEST = 60  # characters of a text that is a date
 _YEAR = re.compile(r"[12]\d{3}")
 _YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
@@ -59,8 +56,6 @@ _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
 _JAPANESE = str.maketrans("年月", "--", "日")
-_ORDERS = "mdy", "dmy", "ymd"
-_NEARLY = 0.95  # the others can be odd cells
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 
 
@@ -75,86 +70,11 @@ class DateFormat(NamedTuple):
     parts: tuple[str, ...] = ("days",)
 
 
-def choose_dates(texts, counts):
-    """Return the order of day, month and year in distinct texts, and if they show it.
-
-    It is that by which most of the texts, which occur `counts` times, are dates. If
-    others read nearly as many, numbers up to 31 are days if years end before 29. If
-    others read as many, "01" in all cells is the day, as of months and quarters, and
-    points are behind day and month.
-    """
-    read, marks, found = Counter(), Counter(), []
-    for text, n in zip(texts, counts, strict=True):
-        orders, row, mark = _orders(text)
-        if orders:
-            read.update(dict.fromkeys(orders, n))
-            marks[mark] += n
-            found.append((orders, row, mark))
-    if not found:
-        return "", True
-    most, mark = max(read.values()), marks.most_common(1)[0][0]
-    near = [order for order in _ORDERS if read[order] >= _NEARLY * most]
-    best = [order for order in near if read[order] == most]
-    # Without odd cells, which only one of the orders reads.
-    usual = [row for orders, row, m in found if m == mark and {*near} <= {*orders}]
-    parts = [*map(set, zip(*(usual or [row for _, row, _ in found]), strict=True))]
-    shown = [order for order in near if _are_wide(*_by_part(order, parts))]
-    shown += best if len(best) == 1 else []
-    for order in best:
-        days, months, _ = _by_part(order, parts)
-        if days == {1} and len(months) > 3 and (order != "mdy" or mark == "/"):
-            shown.append(order)
-    if mark == "." and "dmy" in best:
-        shown.append("dmy")
-    if shown:
-        return shown[0], True
-    if "ymd" in best and mark == "-" and len(parts[2]) > len(parts[0]):
-        return "ymd", False
-    return ("mdy" if mark == "/" and "mdy" in best else "dmy"), False
-
-
-def first_ambiguous(texts, order):
-    """Return the first text such as "05/03/2019" that has no date by an order, if any.
-
-    `order` is that of `DateFormat`. Without such a text, the result is "".
-    """
-    for text in filter(_EITHER.search, texts if order in ("", "ymd") else ()):
-        orders, *_ = _orders(text)
-        dates = {_parse(text.strip(), each) for each in orders if order not in orders}
-        if len(dates) > 1:
-            return text
-    return ""
-
-
-def _orders(text):
-    """Return the orders by which a text is a date, and its three numbers and a mark.
-
-    There are none if a long year is first. A year of two digits is the first of three
-    numbers of two digits, or the last.
-    """
+def split_numbers(text):
+    """Return the digits and the mark of "5/3/2019", or "" for each, without a time."""
     short = text.strip() if len(text) <= _LONGEST else ""
     match = _NUMERIC.fullmatch(_split_time(short)[0])
-    if match is None or len(match[1]) > 2 or len(match[4]) < 2:
-        return (), (), ""
-    n_digits = len(match[1]), len(match[4])
-    first, second, third = int(match[1]), int(match[3]), int(match[4])
-    orders = {
-        "mdy": 1 <= first <= 12 and 1 <= second <= 31,
-        "dmy": 1 <= first <= 31 and 1 <= second <= 12,
-        "ymd": n_digits == (2, 2) and 1 <= second <= 12 and 1 <= third <= 31,
-    }
-    return tuple(compress(orders, orders.values())), (first, second, third), match[2]
-
-
-def _by_part(order, parts):
-    """Return the days, months and years of three sets of numbers."""
-    return [parts[order.index(part)] for part in "dmy"]
-
-
-def _are_wide(days, _, years):
-    """Return whether sets are days and years rather than the other way around."""
-    is_wide = min(days) < 10 and len(days) > len(years)
-    return is_wide and max(days) > 28 >= max(years)
+    return match.groups() if match else ("", "", "", "")
 
 
 def parse_dates(texts, order):

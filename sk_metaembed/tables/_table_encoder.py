@@ -110,9 +110,11 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     "007" if all codes in fit have three digits, or if "007" is the only one of 7.
 
     All dates of a column are read in the order by which most dates in fit are dates:
-    "31/12/2019" shows it for "05/03/2019". If none shows it, the month is first if most
-    have slashes, and the day otherwise; the year only if most have hyphens, and the
-    last numbers vary more than the first.
+    "31/12/2019" shows it for "05/03/2019". It is also shown by one day of the months of
+    several years, such as "01/05/2019", and by points, such as "05.03.2019". If nothing
+    shows it, first days of months are preferred. Otherwise, the month is first if most
+    dates have slashes, the year if they have hyphens and the last numbers vary more
+    than the first, and else the day.
 
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as

@@ -1,15 +1,12 @@
 """Dates in usual formats."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 
-from sk_metaembed.tables._dates import (
-    PARTS,
-    choose_dates,
-    date_parts,
-    parse_dates,
-    varying_parts,
-)
+from sk_metaembed.tables._date_order import choose_order
+from sk_metaembed.tables._dates import PARTS, date_parts, parse_dates, varying_parts
 
 # Each text, and the date in ISO format or None.
 DATES = [
@@ -84,10 +81,13 @@ def _written(form, start="2023-11-20", n=60, step=1):
         (["05-03-2019"], "dmy", False),
         (["10:30 05/03/2019", "10:30 13/03/2019"], "dmy", True),
         (["05.03.2019"], "dmy", True),
+        (["05/03/2019", "06/03/2019", "31.12.2020"], "mdy", False),
         (["24.03.05"], "dmy", True),
         (["2019-03-05", "5 March 2019"], "", True),
         ([f"01/{month:02}/2019" for month in (1, 4, 7, 10)], "dmy", True),
-        (["01/01/2019", "02/01/2019", "03/01/2019", "04/01/2019"], "mdy", True),
+        (["01/01/2019", "02/01/2019", "03/01/2019", "04/01/2019"], "mdy", False),
+        (_written("%d/%m/%Y", "2024-01-02", 9), "mdy", False),
+        (_written("%m/%d/%Y", "2024-01-02", 9), "dmy", False),
         (["24-01-01", "24-04-01", "24-07-01", "23-10-01"], "ymd", True),
         (["13/01/2019", "02/13/2019", "02/14/2019"], "mdy", True),
         (["24-03-05", "98-03-05"], "ymd", True),
@@ -105,6 +105,7 @@ def _written(form, start="2023-11-20", n=60, step=1):
         (_written("%d/%m/%y", "1970-01-01", 300, 50), "dmy", True),
         (_written("%m/%d/%y"), "mdy", True),
         (_written("%d.%m.%Y", "2024-01-02", 9), "dmy", True),
+        (_written("%y.%m.%d", "2024-01-02", 9), "dmy", False),
         (_written("%d-%m-%Y", "2024-01-02", 9), "dmy", False),
         ([*_written("%m/%d/%Y", n=9), "05.03.2024"], "mdy", True),
         ([*_written("%m/%d/%Y", "2024-02-02", 9), "05.03.2024"], "mdy", False),
@@ -112,7 +113,7 @@ def _written(form, start="2023-11-20", n=60, step=1):
     ],
 )
 def test_order_of_a_column(texts, order, is_shown):
-    assert choose_dates(texts, [1] * len(texts)) == (order, is_shown)
+    assert choose_order(texts, [1] * len(texts)) == (order, is_shown)
 
 
 @pytest.mark.parametrize("form", ["%d/%m/%y", "%m/%d/%y", "%y-%m-%d"])
@@ -122,7 +123,18 @@ def test_order_of_a_column(texts, order, is_shown):
 def test_one_odd_cell_does_not_change_the_order_of_a_column(form, odd):
     texts = [*_written(form, n=300), odd]
     expected = "".join(part for part in form.casefold() if part in "dmy")
-    assert choose_dates(texts, [1] * len(texts)) == (expected, True)
+    assert choose_order(texts, [1] * len(texts)) == (expected, True)
+
+
+@pytest.mark.parametrize("day", [1, 5])
+@pytest.mark.parametrize("months", [1, 3])
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"])
+@pytest.mark.parametrize("odd", [[], ["31/12/2020"], ["12-31-2020"], ["unknown"]])
+def test_one_day_of_the_months_of_several_years_shows_the_order(day, months, form, odd):
+    days = [date(2000 + i // 12, i % 12 + 1, day) for i in range(0, 240, months)]
+    texts = [f"{each:{form}}" for each in days] + odd
+    expected = "".join(part for part in form.casefold() if part in "dmy")
+    assert choose_order(texts, [1] * len(texts)) == (expected, True)
 
 
 def test_day_first():
