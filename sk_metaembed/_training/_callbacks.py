@@ -10,6 +10,7 @@ from skorch.callbacks import Callback
 from skorch.helper import predefined_split
 
 from .._core._fit_tasks import fit_task
+from ._tiny_numbers import RoundTinyNumbers
 
 
 @contextmanager
@@ -25,7 +26,8 @@ def run_epochs(net, callbacks, train_set, valid_set, epochs):
     Callbacks may hold data and estimators, which must not be pickled with the net.
     """
     before = net.callbacks_, net.max_epochs
-    net.callbacks_, net.max_epochs = callbacks, epochs
+    tiny = "tiny_numbers", RoundTinyNumbers()
+    net.callbacks_, net.max_epochs = [*callbacks, tiny], epochs
     net.train_split = None if valid_set is None else predefined_split(valid_set)
     try:
         net.partial_fit(train_set)  # skorch's loop: `SequenceNet` lists its steps

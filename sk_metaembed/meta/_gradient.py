@@ -82,6 +82,9 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator):
 
 
 def _epoch(batch_loss, optimizer, batches):
+    from .._training._tiny_numbers import round_tiny_numbers
+
+    round_tiny_numbers(optimizer)
     total = 0.0
     for rows in batches:
         optimizer.zero_grad()
