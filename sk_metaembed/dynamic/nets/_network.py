@@ -194,9 +194,10 @@ class Standardization(nn.Module):
 
     def forward(self, vectors, known):
         """Return standardized rows, zeros where the source does not know the word."""
-        # In place: this is most of the memory that a step on static vectors writes.
+        # In place: this is most of the memory that a step on static vectors writes. A
+        # product takes half of the time of `masked_fill_`.
         centered = (vectors - self.mean).mul_(self.factor)
-        return centered.masked_fill_(~known[:, None], 0)
+        return centered.mul_(known.to(centered.dtype)[:, None])
 
 
 def gate_weights(scores, known, gate):
