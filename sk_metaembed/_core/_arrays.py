@@ -90,7 +90,7 @@ def vary_by_rounding(mean, std):
     That of one in float32 has the size of dimensions in small units; where a projection
     is known as such, `EstimatorEmbedding` removes it.
     """
-    least = max(1e-12 * std.max(initial=0.0), 1e-30)
+    least = max(1e-14 * std.max(initial=0.0), 1e-30)
     return std <= (1e-6 * abs(mean)).clip(least)
 
 

@@ -100,6 +100,8 @@ def check_sample_weight(sample_weight, X, name="sample_weight"):
             f"{row}."
         )
     if not weights.any():
+        if name != "sample_weight":
+            raise ValueError(f"{name} is 0 for all rows.")
         raise ValueError("Sample weights must contain at least one non-zero number.")
     with np.errstate(over="ignore"):
         total = weights.sum()

@@ -17,7 +17,7 @@ from ._base import BaseEmbedding, Preprocess, no_tokens_error
 from .contextual._sentences import nonempty_texts
 
 MAX_SPARSE_COLUMNS = 4096
-_TINY = 1e-200  # a square
+_ROUNDING = 5  # of precisions; measured with means of up to 3 times the other length
 
 
 class EstimatorEmbedding(BaseEmbedding):
@@ -79,8 +79,10 @@ class EstimatorEmbedding(BaseEmbedding):
     TruncatedSVD after the estimator, or limit the number of features.
 
     If the estimator ends with PCA or TruncatedSVD, also before a Normalizer, columns of
-    components beyond the rank of the training data are set to zero. They are rounding
-    errors, in arbitrary directions, which steps that standardize would enlarge.
+    components beyond the rank of the training data are set to zero: those of at most 5
+    times the precision of their type, 6e-7 for float32, relative to the length of
+    centered rows. They are rounding errors, in arbitrary directions, which steps that
+    standardize would enlarge.
 
     References
     ----------
@@ -172,8 +174,9 @@ def columns_beyond_rank(estimator, rows):
     """Return the columns of principal components that are rounding errors.
 
     The size of a column alone does not tell: it may have a small unit. But a component
-    is the length of rows along a direction, and rounding errors of rows have the size
-    of whole rows.
+    is the length of centered rows along a direction, and their rounding errors have the
+    size of whole rows. Those of means that are much larger are not recognized: exact
+    numbers may be as small.
 
     Parameters
     ----------
@@ -191,10 +194,8 @@ def columns_beyond_rank(estimator, rows):
     squares = np.square(rows, dtype=np.float64).mean(axis=0)
     if getattr(steps[-1], "whiten", False):
         squares *= variances
-    # Of the rows before their mean was subtracted, on the scale of the output.
-    mean = np.square(getattr(steps[-1], "mean_", 0.0), dtype=np.float64).sum()
-    total = squares.sum() * (1 + mean / max(variances.sum(dtype=np.float64), _TINY))
-    return np.flatnonzero(squares <= (10 * np.finfo(rows.dtype).eps) ** 2 * total)
+    noise = (_ROUNDING * np.finfo(rows.dtype).eps) ** 2
+    return np.flatnonzero(squares <= noise * squares.sum())
 
 
 def targets_of(y, rows, n_rows):

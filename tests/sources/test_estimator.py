@@ -188,9 +188,10 @@ def test_small_components_and_dimensions_remain(dtype, size):
         assert values.std(axis=0)[1] > size / 2
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
-@pytest.mark.parametrize("value", [0.3, 8])
-def test_components_of_equal_rows_are_zeros(value):
-    data = np.full((20, 5), value, dtype=np.float32)
-    pca = PCA(3).set_output(transform="pandas")
-    assert not embedded_rows(data, 20, pca)[0].any()
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("low", "high"), [(1e5, 1e6), (1e6, 1.01e6)])
+def test_a_dimension_beside_large_numbers_remains(low, high, dtype):
+    rng = np.random.default_rng(0)
+    data = np.column_stack([rng.uniform(low, high, 200), np.arange(200) % 2])
+    values, _ = embedded_rows(data.astype(dtype), 200, PCA())
+    assert values[:, 1].std() == pytest.approx(0.5, abs=0.1)
