@@ -201,7 +201,7 @@ def _numeric(first, mark, second, third, order):
         return (_year(first), int(second), int(third)) if is_date else None
     if len(third) < 2:
         return None
-    if order not in ("dmy", "mdy"):
+    if mark == "." or order not in ("dmy", "mdy"):  # points are behind day and month
         order = "mdy" if mark == "/" else "dmy"
     day, month = (first, second) if order == "dmy" else (second, first)
     return _year(third), int(month), int(day)

@@ -145,6 +145,12 @@ def test_day_first():
     assert dates[3] == np.datetime64("1999-12-31")
 
 
+def test_points_have_the_day_first_in_a_column_with_the_month_first():
+    found = parse_dates(["05/03/2024", "05.03.2024", "5.3.24"], "mdy")
+    days = [f"2024-{day}T00" for day in ("05-03", "03-05", "03-05")]
+    assert found.astype("datetime64[h]").astype(str).tolist() == days
+
+
 def test_year_first():
     texts = ["19-03-05", "98/3/05", "2019-03-05", "10:30 19-03-05", "5 March 2019"]
     dates = parse_dates([*texts, "5-3-19", "19-13-05"], "ymd").astype("datetime64[D]")
