@@ -203,7 +203,10 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     A classifier behind the net is fitted on vectors that are adapted to its own labels:
     a net that fits the training data too well makes it overconfident, trees above all.
     The pipeline's probabilities are then not calibrated; `DynamicMetaClassifier`, or
-    scikit-learn's `CalibratedClassifierCV` of the whole pipeline, avoids this.
+    scikit-learn's `CalibratedClassifierCV` of the whole pipeline, avoids this. Vectors
+    from other folds would not: each network has dimensions of its own, so that a
+    classifier cannot read those of several. Out-of-fold predictions come from a
+    `StackedMetaClassifier` with a network among its `models`.
 
     References
     ----------
