@@ -198,8 +198,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             raise ValueError(
                 "sample_weight and class_weight give every sequence a weight of 0."
             )
-        # With mean 1, tiny sample weights do not vanish in float32.
-        data = X, codes, (row_weights / row_weights.mean()).astype(np.float32)
+        data = X, codes, row_weights.astype(np.float32)
         # Before training: the target of a tagger stores the tags that only y_val has
         # (`TagTarget.unseen`), which its loss weights and held-out score need.
         self._train(y, data, self._read_validation(X_val, y_val))

@@ -63,7 +63,7 @@ class DateFormat(NamedTuple):
     """How the dates of a column are written, and which of their parts vary.
 
     `order` is for ambiguous cells such as "05/03/19": "dmy", "mdy" or "ymd"; "" is
-    "mdy" for those with slashes and "dmy" for others, such as "05.03.2019".
+    "mdy" for those with slashes and "dmy" for others. "05.03.2019" has the day first.
     """
 
     order: str = ""
