@@ -89,7 +89,7 @@ def measure(name, sizes, n_seeds):
     test, pool = order[:N_TEST], order[N_TEST:]
     union = EmbeddingUnion([(source, embedding(source)) for source in STATIC])
     X = union.fit_transform(Tokenizer().transform(texts.tolist()))
-    means = np.hstack([Pooling().fit_transform(X.with_blocks([b])) for b in X.blocks])
+    means = Pooling().fit_transform(X)
     for n_rows, seed in product(sizes, range(n_seeds)):
         train = np.random.default_rng(seed).permutation(pool)[:n_rows]
         varies = np.ptp(Y[train], axis=0) > 0
