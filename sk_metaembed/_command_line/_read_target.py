@@ -40,7 +40,7 @@ def _numbers(y):
     if y.dtype.kind in "biuf":
         return y.to_numpy(dtype=np.float64)
     cells = read_cells(y, y.name)
-    if any(isinstance(cell, tuple) for cell in cells):
+    if any(isinstance(cell, tuple) for cell in cells.values):
         raise ValueError(
             f"--target: column {y.name!r} has lists. Predict one label per row."
         )

@@ -1,110 +1,192 @@
-"""Read the cells of a column of any frame as numbers, dates or strings."""
+"""The one place that decides what a cell means, typed or as text.
+
+A table is read in two steps. `read_cells` makes `Cells` of a column of any frame,
+without looking at other rows: a typed cell and the texts that tools write for it become
+one value, or a text that reads as this value. `column_kind` then decides from the
+training rows what the column contains, and `read_column` reads any cells by this kind:
+as numbers, dates or texts, and with the forms in which they are written. The forms of
+the training rows are stored; other forms of later rows get a warning that names both
+(see `_forms.py`).
+"""
 
 import datetime
 import unicodedata
+from dataclasses import dataclass
 from numbers import Number
 
 import numpy as np
 import pandas as pd
 
 from .._core._messages import short_repr
+from ._missing import is_missing_anywhere
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
+# bool as spreadsheets, R and databases write it.
+_BOOLS = dict.fromkeys(["TRUE", "true"], "True") | dict.fromkeys(
+    ["FALSE", "false"], "False"
+)
 _LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
 _MASKED = type(np.ma.masked)
+_SHORT_FLOATS = np.float32, np.float16
 _DURATIONS = datetime.timedelta | np.timedelta64
 
 
-def read_cells(column, name=""):
-    """Return a column as an array of float64, datetime64[us], or str and None.
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a column, as `read_cells` returns them.
 
-    Strings are stripped, and in NFC; empty ones are missing. A cell that is a list of
-    str becomes a tuple. Dates with a time zone are converted to UTC, as `parse_dates`
-    does. A column without any cell is float64; one with integers that floats do not
-    tell apart is of str.
+    Attributes
+    ----------
+    values : ndarray
+        float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of str, None.
+    form : str
+        What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds),
+        "date", "zoned date" (in UTC) or "text" (whose form each text shows).
+    """
+
+    values: np.ndarray
+    form: str = "text"
+
+    def __len__(self):
+        return len(self.values)
+
+
+def read_cells(column, name=""):
+    """Return the `Cells` of a column of a frame, or of a list.
+
+    Strings are stripped, and in NFC. Empty ones, and those that tools write for a
+    missing value, are missing (see `_missing.py`). A list of str becomes a tuple. Dates
+    with a time zone are converted to UTC, as `parse_dates` does. A float32 becomes the
+    shortest decimal number that rounds to it. In a column that mixes types, a cell that
+    is not a str becomes the text that reads as its value. A column without any cell has
+    numbers; one with integers that floats do not tell apart has texts.
     """
     if type(column).__module__.startswith("polars"):
-        column = _polars_values(column)
-    if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
-        column = column.astype(object)
-    values = _typed_values(column)
-    return _object_values(column, name) if values is None else values
-
-
-def distinct(cells):
-    """Return the distinct cells in order, and each cell's place; -1 if missing."""
-    codes, values = pd.factorize(cells)
-    return values, codes
-
-
-def per_distinct(function, cells, empty):
-    """Apply a function to the distinct cells; missing cells are `empty`."""
-    if len(cells) == 1:  # single rows: finding distinct cells takes longer
-        missing = cells[0] is None or cells[0] != cells[0]
-        values, codes = cells[: 0 if missing else 1], np.array([-1 if missing else 0])
+        cells = _polars_cells(column)
+        column = column if cells is not None else np.fromiter(column.to_list(), object)
     else:
-        values, codes = distinct(cells)
-    results = np.asarray(function(values))
-    out = np.full((len(cells), *results.shape[1:]), empty, results.dtype)
+        if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
+            column = column.astype(object)
+        cells = _typed_cells(column)
+    return _object_cells(column, name) if cells is None else cells
+
+
+def distinct(values):
+    """Return the distinct values in order, and each cell's place; -1 if missing."""
+    if len(values) == 1:  # pandas takes longer
+        is_present = values[0] is not None and bool(values[0] == values[0])
+        return values[: int(is_present)], np.array([is_present - 1])
+    codes, distinct_values = pd.factorize(values)
+    return distinct_values, codes
+
+
+def per_distinct(function, values, empty):
+    """Apply a function to the distinct values; missing ones are `empty`."""
+    known, codes = distinct(values)
+    results = np.asarray(function(known))
+    out = np.full((len(values), *results.shape[1:]), empty, results.dtype)
     out[codes >= 0] = results[codes[codes >= 0]]
     return out
 
 
 def as_texts(cells):
-    """Return cells of any kind as str, with None for missing ones."""
-    if cells.dtype.kind == "O":
-        return cells
-    values, codes = distinct(cells)
-    if cells.dtype.kind == "f":
-        texts = [_text(value) for value in values]
-    else:
-        texts = np.datetime_as_string(values, unit="s").tolist()
+    """Return `Cells` as str, with None for missing ones; lists remain tuples.
+
+    The text of a typed cell is the one that it has in a column that mixes types.
+    """
+    if cells.form == "text":
+        return cells.values
+    values, codes = distinct(cells.values)
+    texts = [typed_text(value, cells.form) for value in values]
     return np.array([*texts, None], dtype=object)[codes]
 
 
-def _polars_values(column):
-    """Return a polars Series as an array."""
+def typed_text(value, form):
+    """Return a value of typed cells as a text that reads as it."""
+    if form.endswith("date"):
+        return _date_text(value) + "Z" * (form == "zoned date")
+    if form == "bool":
+        return str(bool(value))
+    return f"{number_text(value)} s" if form == "duration" else number_text(value)
+
+
+def _polars_cells(column):
+    """Return the cells of a polars Series, None if they are objects."""
     import polars as pl
 
     dtype = column.dtype
+    if dtype.is_float():
+        return _numeric_cells(column.to_numpy())
     if dtype.is_numeric() or dtype == pl.Boolean:
         values = column.cast(pl.Float64).to_numpy()
-        if dtype.is_float() or not _are_large(values).any():
-            return values
+        if not _are_large(values).any():
+            return Cells(values, "bool" if dtype == pl.Boolean else "number")
     if dtype == pl.Date or dtype == pl.Datetime:
-        if getattr(dtype, "time_zone", None):
+        form = "zoned date" if getattr(dtype, "time_zone", None) else "date"
+        if form == "zoned date":
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return column.cast(pl.Datetime("us")).to_numpy()
+        return Cells(column.cast(pl.Datetime("us")).to_numpy(), form)
     if dtype == pl.Duration:
-        return column.cast(pl.Duration("us")).to_numpy()
-    return np.fromiter(column.to_list(), object)
+        seconds = column.cast(pl.Duration("us")).to_numpy() / np.timedelta64(1, "s")
+        return Cells(seconds, "duration")
+    return None
 
 
-def _typed_values(column):
-    """Return the values of a column whose dtype is numeric or a date, else None."""
+def _typed_cells(column):
+    """Return the cells of a column whose dtype is numeric or a date, else None."""
     dtype = getattr(column, "dtype", None)
     if getattr(dtype, "kind", "O") == "O" and not hasattr(dtype, "tz"):
         return None
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-        if dtype.kind == "c":
-            return None
-        if isinstance(dtype, np.dtype):
-            values = np.asarray(column, dtype=np.float64)
-        else:
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return values if dtype.kind == "f" or not _are_large(values).any() else None
+        return None if dtype.kind == "c" else _numeric_cells(column)
     if dtype.kind == "m":
-        return pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
+        seconds = pd.to_timedelta(column).to_numpy() / np.timedelta64(1, "s")
+        return Cells(seconds, "duration")
     if dtype.kind != "M":
         return None
+    form = "date"
     if not isinstance(dtype, np.dtype):
         if not hasattr(dtype, "tz"):  # dates of Arrow
             return None
-        column = pd.Series(column).dt.tz_convert(None)
-    return np.asarray(column).astype("datetime64[us]")
+        column, form = pd.Series(column).dt.tz_convert(None), "zoned date"
+    return Cells(np.asarray(column).astype("datetime64[us]"), form)
 
 
-def _object_values(column, name):
+def _numeric_cells(column):
+    """Return the cells of a column of numbers or bools; None for large integers."""
+    dtype = column.dtype
+    own = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+    if own.kind == "f" and own.itemsize < 8:
+        return Cells(_shortest(_as_floats(column, own)), "number")
+    values = _as_floats(column, np.float64)
+    if own.kind != "f" and _are_large(values).any():
+        return None
+    return Cells(values, "bool" if own.kind == "b" else "number")
+
+
+def _as_floats(column, target):
+    """Return a column as an array of floats, with NaN for missing cells."""
+    if isinstance(column.dtype, np.dtype):
+        return np.asarray(column, dtype=target)
+    return column.to_numpy(dtype=target, na_value=np.nan)
+
+
+def _shortest(numbers):
+    """Return float32 or float16 as the shortest decimals that round to them."""
+    out = numbers.astype(np.float64)
+    with np.errstate(all="ignore"):
+        exponents = np.floor(np.log10(np.abs(out)))
+        open_ = np.flatnonzero(np.isfinite(exponents) & (out != np.rint(out)))
+        for digits in range(2 if numbers.itemsize < 4 else 5, 9):
+            scale = 10.0 ** (digits - exponents[open_])
+            rounded = np.rint(out[open_] * scale) / scale
+            is_same = rounded.astype(numbers.dtype) == numbers[open_]
+            out[open_[is_same]] = rounded[is_same]
+            open_ = open_[~is_same]
+    return out
+
+
+def _object_cells(column, name):
     """Return the cells of a column of objects."""
     read = np.asarray if hasattr(column, "dtype") else np.fromiter
     cells = read(column, dtype=object)
@@ -115,35 +197,42 @@ def _object_values(column, name):
         types.remove(_MASKED)
     if types and _are(types, _DURATIONS):
         seconds = [_seconds(cell) for cell in cells[~missing]]
-        return _fill(seconds, missing, np.nan, np.float64)
+        return Cells(_fill(seconds, missing, np.nan, np.float64), "duration")
     if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
-        numbers = _as_numbers(cells, missing)
+        numbers = _as_numbers(cells, missing, types)
         if numbers is not None:
-            return numbers
+            is_bool = bool(types) and _are(types, bool | np.bool_)
+            return Cells(numbers, "bool" if is_bool else "number")
     if _are(types, datetime.date):
-        dates = [_naive(cell) for cell in cells[~missing]]
-        return _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
+        present = cells[~missing]
+        dates = [_naive(cell) for cell in present]
+        zoned = any(getattr(cell, "tzinfo", None) is not None for cell in present)
+        dates = _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
+        return Cells(dates, "zoned date" if zoned else "date")
     known = {}
     out = np.full(len(cells), None, dtype=object)
     for row in np.flatnonzero(~missing):
         cell = cells[row]
         if isinstance(cell, str):
             if cell not in known:
-                known[cell] = _clean(cell) or None
+                known[cell] = _clean(cell)
             out[row] = known[cell]
         else:
             out[row] = _other(cell, row, name)
-    return out
+    return Cells(out)
 
 
 def _are(types, allowed):
     return all(issubclass(t, allowed) for t in types)
 
 
-def _as_numbers(cells, missing):
+def _as_numbers(cells, missing, types):
     """Return cells that are numbers as float64, None if some are large integers."""
+    present = cells[~missing]
+    if types & {*_SHORT_FLOATS}:
+        present = [_plain_number(cell) for cell in present]
     try:
-        numbers = _fill(cells[~missing], missing, np.nan, np.float64)
+        numbers = _fill(present, missing, np.nan, np.float64)
     except OverflowError:
         return None
     large = cells[_are_large(numbers)]
@@ -169,27 +258,44 @@ def _naive(cell):
     return np.datetime64(cell, "us")
 
 
+def _date_text(date):
+    """Return a datetime64 in ISO format, without a time at midnight."""
+    is_day = date == date.astype("datetime64[D]")
+    return str(np.datetime_as_string(date, unit="D" if is_day else "s"))
+
+
 def _seconds(cell):
     """Return a duration in seconds."""
     is_numpy = isinstance(cell, np.timedelta64)
     return cell / np.timedelta64(1, "s") if is_numpy else cell.total_seconds()
 
 
+def _plain_number(number):
+    """Return a float32 or float16 as the shortest decimal, other numbers as is."""
+    return float(str(number)) if isinstance(number, _SHORT_FLOATS) else number
+
+
 def _other(cell, row, name):
     """Return a cell that is not a str as text, or as a tuple of texts.
 
-    The text is that of the same cell in a column without strings (see `as_texts`).
+    The text reads as the value that the cell has in a column of its type.
     """
     if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
-        if all(isinstance(item, str) for item in cell):
-            return tuple(map(_clean, cell)) or None
-    elif isinstance(cell, datetime.date):  # as in a column of dates
-        return str(np.datetime_as_string(_naive(cell), unit="s"))
+        items = [item for item in cell if item is not None]
+        if all(isinstance(item, str) for item in items):
+            return tuple(map(_normal, items)) or None
+    elif isinstance(cell, datetime.date):
+        zone = "Z" if getattr(cell, "tzinfo", None) is not None else ""
+        return _date_text(_naive(cell)) + zone
     elif isinstance(cell, _DURATIONS):
-        return _text(_seconds(cell))
+        return f"{number_text(_seconds(cell))} s"
+    elif isinstance(cell, bool | np.bool_):
+        return str(bool(cell))
+    elif isinstance(cell, Number):
+        if not isinstance(cell, _REFUSED):
+            return number_text(_plain_number(cell))
     elif not isinstance(cell, _REFUSED) and _has_text(cell):
-        is_number = isinstance(cell, Number | np.bool_)
-        return _text(cell) if is_number else _clean(str(cell)) or None
+        return _clean(str(cell))
     raise TypeError(
         f"row {row} of the column {name!r} is {short_repr(cell)}. Allowed are str, "
         "numbers, dates and lists of str; decode bytes, expand other cells into "
@@ -204,10 +310,18 @@ def _has_text(cell):
 
 
 def _clean(text):
+    """Return a text as tools agree to write it, None if it means a missing value."""
+    text = _normal(text)
+    if is_missing_anywhere(text):
+        return None
+    return _BOOLS.get(text, text)
+
+
+def _normal(text):
     return unicodedata.normalize("NFC", text.strip())
 
 
-def _text(number):
+def number_text(number):
     """Return a number as text, whole numbers without a decimal point."""
     try:
         value = float(number)

@@ -1,24 +1,25 @@
 """Encode one column of a table by what it contains."""
 
+import re
 import warnings
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._core._messages import short_repr
-from ._column_kinds import (
-    ColumnKind,
-    as_noun,
-    column_kind,
+from ._cells import typed_text
+from ._column_kinds import ColumnKind, as_noun, column_kind
+from ._column_reading import (
     float_names,
-    read_floats,
+    read_column,
+    read_example,
     read_texts,
     unread_cells,
 )
 from ._date_order import first_ambiguous
 from ._dates import parse_dates
+from ._forms import find_new_form, forms_in_fit
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
 from ._string_kinds import find_codes
@@ -30,13 +31,19 @@ _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 # Distinct numbers that are searched for one that can be read in two ways.
 _SAMPLE = 2000
+_ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
 _WHOLE = "?"  # in place of a number that can be read in two ways
+
+
+def _is_rounded(text):
+    """Return whether a text is a number without its last digits, as 1.5e+18."""
+    return _ROUNDED.fullmatch(text) is not None
 
 
 def _texts(cells):
     """Return the distinct str among cells."""
-    cells = cells if cells.dtype.kind == "O" else ()
-    return [text for text in dict.fromkeys(cells) if isinstance(text, str)]
+    values = cells.values if cells.form == "text" else ()
+    return [text for text in dict.fromkeys(values) if isinstance(text, str)]
 
 
 class Column(NamedTuple):
@@ -81,9 +88,9 @@ class Column(NamedTuple):
 
 
 class ColumnEncoder(BaseEstimator):
-    """Encode the cells of a column as numbers.
+    """Encode the `Cells` of a column as numbers.
 
-    Not public. The cells are an output of `read_cells`.
+    Not public.
 
     Parameters
     ----------
@@ -99,7 +106,7 @@ class ColumnEncoder(BaseEstimator):
         Whether an earlier column has the same cells; it has no features then.
     """
 
-    codes_, code_length_ = None, 0  # of columns from files without them
+    codes_, code_length_, forms_ = None, 0, None  # of columns from files without them
 
     def __init__(self, name, strings, ngrams, sources, is_duplicate):
         self.name = name
@@ -119,7 +126,8 @@ class ColumnEncoder(BaseEstimator):
         self.strings_ = self.sources_ = None
         is_string = kind.kind in _STRINGS
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
-        floats, texts = read_floats(cells, kind), read_texts(cells, kind)
+        (floats, forms), texts = read_column(cells, kind), read_texts(cells, kind)
+        self.forms_ = forms_in_fit(cells, kind, forms)
         if is_string:
             self.codes_, self.code_length_ = find_codes(texts)
         self.ambiguous_ = self._check_decimals(cells, known="")
@@ -150,23 +158,32 @@ class ColumnEncoder(BaseEstimator):
         return as_float32(np.hstack(parts))
 
     def _read_texts(self, cells):
-        """Return texts of cells; numbers as the codes whose zeros they lost."""
+        """Return texts of cells; numbers as the codes whose digits they lost."""
         texts = read_texts(cells, self.kind_)
-        if self.code_length_:
-            texts = np.fromiter(map(self._as_code, texts), object, len(texts))
+        is_long = self.kind_.kind in _STRINGS and any(map(_is_rounded, {*texts}))
+        long_codes = self._long_codes() if is_long else {}
+        if self.code_length_ or long_codes:
+            codes = {t: self._as_code(t, long_codes) for t in dict.fromkeys(texts)}
+            texts = np.array([*map(codes.get, texts), None], dtype=object)[:-1]
         return texts
 
-    def _as_code(self, text):
+    def _as_code(self, text, long_codes):
         """Return the code of fit that a number can only be, else the text."""
-        if not self.codes_ and text.isdecimal():
+        if _is_rounded(text):
+            found = long_codes.get(float(text), ())
+        elif not self.codes_ and text.isdecimal() and self.code_length_:
             return text.zfill(self.code_length_)
-        found = self.codes_.get(text, ()) if self.codes_ else ()
+        else:
+            found = self.codes_.get(text, ()) if self.codes_ else ()
         return found[0] if len(found) == 1 else text
 
     def read_floats(self, cells):
         """Return the numbers of cells, with a warning if some are of another kind."""
-        if cells.dtype.kind == "M" and self.kind_.number_format is not None:
-            dates = cells[~np.isnat(cells)]
+        kind = self.kind_
+        floats, forms = read_column(cells, kind)
+        unread = unread_cells(cells, floats, kind)
+        if cells.form.endswith("date") and kind.number_format is not None:
+            dates = cells.values[~np.isnat(cells.values)]
             if len(dates):
                 raise TypeError(
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
@@ -175,14 +192,15 @@ class ColumnEncoder(BaseEstimator):
         self._check_decimals(cells, known=self.ambiguous_)
         self._check_dates(cells)
         self._check_codes(cells)
-        floats = read_floats(cells, self.kind_)
-        unread = unread_cells(cells, floats, self.kind_)
+        self._check_forms(cells, forms)
         if unread.any():
-            distinct = list(dict.fromkeys(cells[unread].tolist()))[:_N_EXAMPLES]
+            values = [*dict.fromkeys(cells.values[unread].tolist())][:_N_EXAMPLES]
+            if cells.form in ("bool", "duration"):
+                values = [typed_text(value, cells.form) for value in values]
             self._warn(
-                f"was {as_noun(self.kind_)} in fit; {np.count_nonzero(unread):,} of "
+                f"was {as_noun(kind)} in fit; {np.count_nonzero(unread):,} of "
                 f"{len(cells):,} values are not, and count as missing: "
-                f"{', '.join(map(short_repr, distinct))}."
+                f"{', '.join(map(short_repr, values))}."
             )
         return floats
 
@@ -246,8 +264,9 @@ class ColumnEncoder(BaseEstimator):
         is_encoded = self.strings_ is not None or self.sources_ is not None
         if self.kind_.kind not in _STRINGS or not is_encoded:
             return
-        is_float, texts = cells.dtype.kind == "f", read_texts(cells, self.kind_)
-        numbers = [t for t in dict.fromkeys(texts) if t and (is_float or t.isdecimal())]
+        is_float, texts = cells.form == "number", read_texts(cells, self.kind_)
+        texts = [text for text in dict.fromkeys(texts) if text]
+        numbers = [text for text in texts if is_float or text.isdecimal()]
         for number in filter(str.isdecimal, numbers if self.codes_ else ()):
             padded = number.zfill(self.code_length_)
             found = self.codes_.get(number) or sorted({number, padded})
@@ -258,20 +277,47 @@ class ColumnEncoder(BaseEstimator):
                     "front. Read it as str, as in fit."
                 )
                 break
-        seen, has_digits = "strings", True
-        is_plain = is_float and not self.code_length_
-        unknown = [n for n in numbers if is_plain or "e+" in n]
-        if unknown and self.strings_ is not None:
-            values = self.strings_.values_.tolist()
-            unknown = [*compress(unknown, ~self.strings_.are_known(unknown))]
-            seen = short_repr(max(values, key=len))
-            has_digits = any(map(str.isdecimal, "".join(values)))
-        unknown = [n for n in unknown if "e+" in n or not has_digits]
-        if unknown:
-            self._warn(
-                f"had {seen} in fit, but has the number {unknown[0]}. Read it as str, "
-                "as in fit: a float has at most 17 digits."
-            )
+        rounded = [*filter(_is_rounded, texts)]
+        long_codes = self._long_codes() if rounded else {}
+        for number in rounded:
+            codes = long_codes.get(float(number), [])
+            if len(codes) != 1 and not self._are_known_texts([number]):
+                seen = " and ".join(map(short_repr, codes[:2])) or "strings"
+                self._warn(
+                    f"had {seen} in fit, but has the number {number}: a float has at "
+                    "most 17 digits. Read it as str, as in fit."
+                )
+                break
+
+    def _check_forms(self, cells, forms):
+        """Warn of cells that are written in another way than all cells of fit."""
+        if not self.forms_ or self.is_duplicate:
+            return
+        new = find_new_form(forms, self.forms_, self.kind_)
+        if not new or (self.kind_.kind in _STRINGS and self._are_known(cells)):
+            return
+        known, example = next(iter(self.forms_.values())), forms[new]
+        meaning = read_example(example, self.kind_)
+        self._warn(
+            f"was written as {short_repr(known)} in fit, but has {short_repr(example)}"
+            f"{', which is read as ' * bool(meaning)}{meaning}. Write it as in fit."
+        )
+
+    def _are_known(self, cells):
+        """Return whether all strings of cells occur in the training rows."""
+        return self._are_known_texts([*{*self._read_texts(cells).tolist()} - {""}])
+
+    def _are_known_texts(self, texts):
+        return self.strings_ is not None and self.strings_.are_known(texts).all()
+
+    def _long_codes(self):
+        """Return the codes of fit by the numbers that they are as floats."""
+        values = [] if self.strings_ is None else self.strings_.values_.tolist()
+        codes = {}
+        for code in values:
+            if len(code) > 15 and code.isdecimal():
+                codes.setdefault(float(code), []).append(code)
+        return codes
 
     def _warn(self, message):
         warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)

@@ -1,8 +1,4 @@
-"""Decide what a column of a table contains, and read its cells accordingly.
-
-Everything is decided from the training rows. Reading is row by row: a row alone is
-read as in any batch.
-"""
+"""Decide what a column of a table contains, from its training rows."""
 
 import warnings
 from functools import partial
@@ -13,23 +9,25 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._messages import plural, short_repr
-from ._cells import as_texts, distinct, per_distinct
+from ._cells import distinct, number_text
 from ._date_order import choose_order, first_ambiguous
-from ._dates import DateFormat, date_parts, parse_dates, varying_parts
+from ._dates import DateFormat, parse_dates, varying_parts
+from ._levels import find_levels
+from ._missing import is_missing
 from ._numbers import (
     NumberFormat,
     are_bounds,
     choose_format,
-    is_missing,
     parse_numbers,
 )
-from ._numbers_inside import NumberPlan, numbers_inside, plan_numbers
+from ._numbers_inside import NumberPlan, plan_numbers
 from ._string_kinds import (
     Values,
     are_compact_dates,
     are_identifiers,
     are_keys,
     are_merged,
+    are_saved_lists,
     are_urls,
     is_counter,
     is_prose,
@@ -57,6 +55,8 @@ class ColumnKind(NamedTuple):
     dates: DateFormat | None = None
     strays: tuple[str, ...] = ()  # words that repeat among numbers or dates
     categorical: bool = False  # few enough distinct values to encode each of them
+    levels: tuple[float, ...] = ()  # these values, if they are numbers
+    separator: str = ""  # of lists, "" for those that tools save
     repeated: float = 0.0  # share of the rows whose value occurs five times or more
     n_distinct: int = 0
     n_missing: int = 0
@@ -64,12 +64,12 @@ class ColumnKind(NamedTuple):
 
 
 def column_kind(cells, name=""):
-    """Return the ColumnKind of the training cells that `read_cells` returned.
+    """Return the ColumnKind of the `Cells` of the training rows.
 
     Issues a warning that names the column and the cells, if a few cells are unlike all
     others: these are read as missing.
     """
-    values, codes = distinct(cells)
+    values, codes = distinct(cells.values)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     n_rows = int(counts.sum())
     start = ColumnKind(
@@ -82,15 +82,16 @@ def column_kind(cells, name=""):
         return start
     if len(values) == 1 and not start.n_missing:
         return start._replace(kind="constant")
-    if cells.dtype.kind == "f":
-        kind, odd = _as_floats(start, values, counts)
-    elif cells.dtype.kind == "M":
+    if cells.form.endswith("date"):
         dates = DateFormat(parts=varying_parts(values))
         kind, odd = start._replace(kind="date", dates=dates), []
+    elif cells.form != "text":
+        kind, odd = _as_floats(start, values, counts, cells.form)
     elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
         kind, odd = start._replace(kind="list"), []
     else:
-        kind, odd = _as_strings(start, Values(list(_joined(values)), counts), name)
+        texts = [", ".join(v) if isinstance(v, tuple) else v for v in values]
+        kind, odd = _as_strings(start, Values(texts, counts), name)
     if odd:
         _warn(kind, odd, cells, name)
     return kind
@@ -102,104 +103,53 @@ def as_noun(kind):
     return "yes or no" if is_words else f"a {kind.kind.replace('binary', 'number')}"
 
 
-def float_names(kind):
-    """Return the names of the columns of `read_floats`; "" is the value itself."""
-    if kind.number_format is not None:
-        return [""]
-    if kind.dates is not None:
-        return list(kind.dates.parts)
-    return [] if kind.numbers is None else kind.numbers.names
-
-
-def read_floats(cells, kind):
-    """Return numbers of cells, float64 of shape (n_rows, len(float_names(kind)))."""
-    if kind.number_format is not None:
-        return _read_numbers(cells, kind.number_format)[:, None]
-    if kind.dates is not None:
-        if cells.dtype.kind != "M":
-            read = partial(parse_dates, order=kind.dates.order)
-            cells = per_distinct(read, _joined(cells), np.datetime64("NaT"))
-        return date_parts(cells, kind.dates.parts)
-    if kind.numbers is None:
-        return np.empty((len(cells), 0))
-    read = partial(numbers_inside, plan=kind.numbers)
-    return per_distinct(read, _joined(cells), np.nan).astype(np.float64)
-
-
-def read_texts(cells, kind):
-    """Return each cell as str, "" if it is missing.
-
-    In a column of numbers or dates these are the `strays`, and the numbers themselves
-    if the column is `categorical`.
-    """
-    if kind.number_format is not None or kind.dates is not None:
-        return _read_strays(cells, kind)
-    texts = ["" if text is None else _without_zero(text) for text in _joined(cells)]
-    return np.array([*texts, None], dtype=object)[:-1]
-
-
-def _without_zero(text):
-    """Return "12.0" as "12": pandas reads integers next to missing ones as floats."""
-    whole = text.removesuffix(".0")
-    return whole if whole.removeprefix("-").isdecimal() else text
-
-
-def unread_cells(cells, floats, kind):
-    """Return which cells of a column of numbers or dates are neither, nor missing.
-
-    `floats` are the output of `read_floats` for these cells.
-    """
-    if cells.dtype.kind == "M" or not float_names(kind) or kind.numbers is not None:
-        return np.zeros(len(cells), dtype=bool)
-    is_read = np.isfinite(floats).any(axis=1)
-    if cells.dtype.kind == "f":
-        return ~is_read & ~np.isnan(cells)
-    known = {None, "", *kind.strays}
-    is_known = [text in known or is_missing(text) for text in _joined(cells)]
-    return ~is_read & ~np.array(is_known, dtype=bool)
-
-
 def find_duplicates(columns):
-    """Return the positions of columns that equal an earlier one, and of that one."""
+    """Return the positions of `Cells` that equal earlier ones, and of these."""
     first, out = {}, {}
     for position, cells in enumerate(columns):
-        is_object = cells.dtype.kind == "O"
+        values = cells.values
+        is_object = values.dtype.kind == "O"
         # Adding 0 turns -0.0 into 0.0.
-        key = tuple(cells) if is_object else sha256((cells + 0).tobytes()).digest()
-        earlier = first.setdefault((cells.dtype, key), position)
+        key = tuple(values) if is_object else sha256((values + 0).tobytes()).digest()
+        earlier = first.setdefault((values.dtype, key), position)
         if earlier != position:
             out[position] = earlier
     return out
 
 
-def _as_floats(start, values, counts):
-    """Return the kind of a column of floats, and its infinite values."""
+def _as_floats(start, values, counts, form):
+    """Return the kind of a column of floats of a form, and its infinite values."""
     finite = np.isfinite(values)
     odd = list(values[~finite])
     kind = start._replace(n_odd=int(counts[~finite].sum()))
     values, counts = values[finite], counts[finite]
     if not len(values):
         return kind._replace(kind="empty"), odd
-    like_dates = (values > 19000000) & (values < 21000000)
-    texts = as_texts(values).tolist() if like_dates.mean() >= 0.99 else []
+    like_dates = (values > 19000000) & (values < 21000000) & (form == "number")
+    texts = [*map(number_text, values)] if like_dates.mean() >= 0.99 else []
     if are_compact_dates(texts):
         dates = parse_dates(texts, "mdy")
         odd += values[np.isnat(dates)].tolist()
         n_odd = kind.n_odd + int(counts[np.isnat(dates)].sum())
         dates = DateFormat(parts=varying_parts(dates))
         return kind._replace(kind="date", dates=dates, n_odd=n_odd), odd
-    return _number(kind, NumberFormat(), values, counts), odd
+    number_format = NumberFormat(
+        unit="s" if form == "duration" else "",
+        booleans=form == "bool" and len(values) == 2,
+    )
+    return _number(kind, number_format, values, counts), odd
 
 
 def _number(kind, number_format, values, counts):
     """Return the kind of numbers: "number", "binary" or "key"."""
-    distinct, n_rows = {*values.tolist()}, int(counts.sum())
-    n_distinct = len(distinct)
+    n_rows = int(counts.sum())
     name = "key" if is_counter(values, n_rows) else "number"
+    levels = find_levels(values, n_rows)
     return kind._replace(
-        kind="binary" if distinct == {0.0, 1.0} else name,
+        kind="binary" if {*values.tolist()} == {0.0, 1.0} else name,
         number_format=number_format,
-        categorical=3 <= n_distinct <= 30 and n_rows >= 10 * n_distinct,
+        categorical=bool(levels),
+        levels=levels,
     )
 
 
@@ -211,9 +161,9 @@ def _as_strings(start, values, name):
             kind, odd = decide(start, values, sample)
             if kind is not None:
                 return kind, odd
-    has_many = len(values.texts) > _FEW
-    if has_many and list_separator(sample_values(values, _LIST_SAMPLE)):
-        return start._replace(kind="list"), []
+    separator = _list_separator(values, sample)
+    if separator is not None:
+        return start._replace(kind="list", separator=separator), []
     if are_keys(values):
         return start._replace(kind="key"), []
     if are_urls(sample):
@@ -228,6 +178,15 @@ def _as_strings(start, values, name):
         return kind._replace(kind="code"), []
     few = few or start.repeated >= 0.9
     return kind._replace(kind="category" if few else "name", categorical=few), []
+
+
+def _list_separator(values, sample):
+    """Return the separator of lists, "" for saved ones, None if there are no lists."""
+    if are_saved_lists(sample):
+        return ""
+    has_many = len(values.texts) > _FEW
+    found = list_separator(sample_values(values, _LIST_SAMPLE)) if has_many else ""
+    return found.replace("[]", "") if found else None
 
 
 def _as_numbers(start, values, sample):
@@ -321,47 +280,14 @@ def _tolerable(n_odd, values):
     return n_odd <= max(0.05 * values.n_rows, values.n_rows >= 10)
 
 
-def _read_numbers(cells, number_format):
-    """Return cells as float64; NaN for what is not a finite number."""
-    if cells.dtype.kind == "M":
-        return np.full(len(cells), np.nan)
-    numbers = cells * number_format.plain if cells.dtype.kind == "f" else cells
-    if cells.dtype.kind == "O":
-        read = partial(parse_numbers, number_format=number_format)
-        numbers = per_distinct(read, _joined(cells), np.nan)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
-
-
-def _read_strays(cells, kind):
-    """Return the strays of a column, and its numbers if it is categorical."""
-    out = np.full(len(cells), "", dtype=object)
-    if kind.categorical:
-        numbers = as_texts(read_floats(cells, kind)[:, 0])
-        out = np.where(numbers == None, "", numbers)  # noqa: E711
-    if kind.strays:
-        texts, strays = _joined(cells), {*kind.strays}
-        stray = np.array([text in strays for text in texts], dtype=bool)
-        out[stray] = texts[stray]
-    return out
-
-
-def _joined(cells):
-    """Return cells as str, lists joined by commas, with None for missing cells."""
-    texts = as_texts(cells)
-    if any(isinstance(text, tuple) for text in texts):
-        joined = [", ".join(t) if isinstance(t, tuple) else t for t in texts]
-        texts = np.array([*joined, None], dtype=object)[:-1]
-    return texts
-
-
 def _warn(kind, odd, cells, name):
     """Warn about the cells of a column that are unlike all others."""
     shown = ", ".join(
-        f"{short_repr(value)} (row {np.flatnonzero(cells == value)[0]})"
+        f"{short_repr(value)} (row {np.flatnonzero(cells.values == value)[0]})"
         for value in odd[:5]
     )
     what = "infinite" if kind.kind != "date" else "not a date"
-    what = f"not {as_noun(kind)}" if cells.dtype.kind == "O" else what
+    what = f"not {as_noun(kind)}" if cells.form == "text" else what
     warnings.warn(
         f"{plural(kind.n_odd, 'cell')} of {len(cells)} in the column {name!r} "
         f"{'is' if kind.n_odd == 1 else 'are'} {what}, and treated as missing: {shown}"

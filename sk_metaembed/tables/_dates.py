@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._numbers import is_missing
+from ._missing import is_missing
 
 # The names of each month in English, German, French, Spanish, Italian, Portuguese and
 # Dutch, without accents.
@@ -49,6 +49,7 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
+_ZONED = re.compile(r":\S*\s*(?:[+-]\d\d(?::?\d\d)?|z|utc|gmt)$", re.IGNORECASE)
 _LONGEST = 60  # characters of a text that is a date
 _YEAR = re.compile(r"[12]\d{3}")
 _YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
@@ -79,12 +80,29 @@ def split_numbers(text):
 
 def parse_dates(texts, order):
     """Return texts as datetime64[us], in UTC if they have an offset, NaT if no date."""
+    return dates_and_forms(texts, order)[0]
+
+
+def dates_and_forms(texts, order):
+    """Return the date that each text is, as `parse_dates`, and how it is written.
+
+    A form is "date", "zoned date" (with an offset) or "year"; "" if there is no date.
+    """
     out = np.full(len(texts), np.datetime64("NaT"), "datetime64[us]")
+    forms = [""] * len(texts)
     for i, text in enumerate(texts):
         date = None if is_missing(text) else _parse(text.strip(), order)
         if date is not None:
             out[i] = date
-    return out
+            forms[i] = _form(text.strip())
+    return out, forms
+
+
+def _form(text):
+    """Return the form of a text that is a date."""
+    if text.isdecimal() and len(text) < 8:
+        return "year"
+    return "zoned date" if _ZONED.search(text) else "date"
 
 
 def varying_parts(dates):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._dates import parse_dates
-from ._numbers import is_missing
+from ._lists import parse_list
+from ._missing import is_missing
 
 _URL = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _HASH = re.compile(r"(?=.*\d)[0-9a-f-]{16,}", re.IGNORECASE)
@@ -100,6 +101,15 @@ def is_counter(values, n_rows):
     if len({*values.tolist()}) < 0.99 * n_rows or (values != np.floor(values)).any():
         return False
     return n_rows**2 / (2 * (np.ptp(values) + 1)) > 20
+
+
+def are_saved_lists(sample):
+    """Return whether nearly all values are lists as tools save them, not of numbers."""
+    lists = [parse_list(text) for text in sample.texts]
+    items = [item for each in lists for item in each or ()]
+    return sample.share([each is not None for each in lists]) >= 0.9 and (
+        0 < len(items) > 2 * sum(any(map(str.isdecimal, item)) for item in items)
+    )
 
 
 def list_separator(sample):

@@ -77,8 +77,14 @@ class Table:
 
 
 def _is_mixed(frame):
-    """Return whether pandas returns a row as objects, without converting cells."""
-    return any(dtype.kind == "O" for dtype in frame.dtypes)
+    """Return whether pandas returns a row as objects, without converting cells.
+
+    Next to categories of numbers, integers become floats.
+    """
+    import pandas as pd
+
+    kept = np.dtype | pd.StringDtype
+    return any(d.kind == "O" and isinstance(d, kept) for d in frame.dtypes)
 
 
 def find_kinds(X):

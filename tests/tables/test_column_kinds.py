@@ -13,10 +13,8 @@ from sk_metaembed.tables._cells import read_cells
 from sk_metaembed.tables._column_kinds import (
     column_kind,
     find_duplicates,
-    float_names,
-    read_floats,
-    read_texts,
 )
+from sk_metaembed.tables._column_reading import float_names, read_floats, read_texts
 from sk_metaembed.tables._string_kinds import split_list
 
 N = 300
@@ -235,9 +233,9 @@ FRAMES = {
 @pytest.mark.parametrize("name", FRAMES)
 def test_numbers_of_any_frame(name):
     cells = read_cells(FRAMES[name])
-    assert cells.dtype == np.float64
-    assert np.isnan(cells[1])
-    assert cells[0] == 1
+    assert cells.values.dtype == np.float64
+    assert np.isnan(cells.values[1])
+    assert cells.values[0] == 1
 
 
 DATE_FRAMES = {
@@ -259,9 +257,9 @@ DATE_FRAMES = {
 @pytest.mark.parametrize("name", DATE_FRAMES)
 def test_dates_of_any_frame(name):
     cells = read_cells(DATE_FRAMES[name])
-    assert cells.dtype == np.dtype("datetime64[us]")
-    assert cells[0] == np.datetime64("2019-03-05T14:00")
-    assert np.isnat(cells[1])
+    assert cells.values.dtype == np.dtype("datetime64[us]")
+    assert cells.values[0] == np.datetime64("2019-03-05T14:00")
+    assert np.isnat(cells.values[1])
 
 
 def test_years_1_and_9999():
@@ -282,7 +280,7 @@ def test_strings_of_any_frame():
         np.array(["a", "", "b"]),
         ["a", np.ma.masked, np.array("b ")],
     ):
-        assert read_cells(column).tolist() == ["a", None, "b"]
+        assert read_cells(column).values.tolist() == ["a", None, "b"]
 
 
 @pytest.mark.parametrize("cell", [{"a": 1}, b"x", np.ones(2), [1, 2], 1j, object()])

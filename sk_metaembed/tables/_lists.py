@@ -1,0 +1,88 @@
+"""Lists in a cell: how tools save them, and the text by which they are encoded.
+
+`["a", "b"]` is saved as `['a', 'b']` by pandas, `['a' 'b']` by NumPy, as
+`["a","b"]` in JSON, as `[a, b]` by DuckDB and Spark, `{a,b}` by PostgreSQL and
+`c("a", "b")` by R. All of these, and the list itself, are encoded as `a, b`.
+"""
+
+import re
+import unicodedata
+
+_SAVED = re.compile(
+    r"(?:(?:c|list|set|frozenset|tuple|array)(?=\())?"
+    r"(?P<open>[\[({])(?P<items>.*)[\])}]",
+    re.DOTALL,
+)
+_CLOSING = {"[": "]", "(": ")", "{": "}"}
+_INNER = re.compile(r"\[(.*)\](?:,\s*dtype=\w+)?", re.DOTALL)  # of "array([...])"
+_ITEM = re.compile(
+    r"""\s*(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)"|([^\s,\[\](){}'"]"""
+    r"""[^,\[\](){}"]*))\s*(,|(?=['"])|$)""",
+    re.DOTALL,
+)
+_MISSING = frozenset(["None", "NULL", "null", "NA", "nan", "NaN", "<NA>"])
+_PAIR = re.compile(r"\S\s*[:=]\s*\S")  # of a mapping such as {"a": 1}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)|''|\"\"", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def parse_list(text):
+    """Return the items of a list saved as text, None if the text is not such a list.
+
+    Missing items are left out. In parentheses, items need quotes.
+    """
+    match = _SAVED.fullmatch(text)
+    if match is None or _CLOSING[match["open"]] != text[-1]:
+        return None
+    body = match["items"]
+    inner = _INNER.fullmatch(body) if match["open"] == "(" else None
+    body = inner[1] if inner else body
+    items, place = [], 0
+    are_quoted = True
+    while place < len(body.rstrip()):
+        item = _ITEM.match(body, place)
+        if item is None:
+            return None
+        single, double, bare, _ = item.groups()
+        if bare is None:
+            items.append(_unescape(single if double is None else double))
+        else:
+            if match["open"] == "{" and _PAIR.search(bare):
+                return None
+            are_quoted = False
+            items += [] if bare.strip() in _MISSING else [bare]
+        place = item.end()
+    if match["open"] == "(" and not are_quoted:
+        return None
+    return tuple(unicodedata.normalize("NFC", item.strip()) for item in items)
+
+
+def is_saved_list(text):
+    """Return whether a text is a list that a tool saved."""
+    return parse_list(text) is not None
+
+
+def as_list_text(cell, separator):
+    """Return a list, or the text of one, as text: items joined by commas.
+
+    Without a separator, only texts that tools save are lists.
+    """
+    items = cell if isinstance(cell, tuple) else parse_list(cell)
+    if items is None:
+        items = cell.split(separator) if separator else [cell]
+    return ", ".join(item.strip() for item in items if item.strip())
+
+
+def _unescape(text):
+    """Return a quoted text without backslashes and repeated quotes."""
+    if "\\" not in text and "''" not in text and '""' not in text:
+        return text
+    return _ESCAPE.sub(_escaped, text)
+
+
+def _escaped(match):
+    code = match[1]
+    if code is None:
+        return match[0][0]
+    is_number = len(code) > 1
+    return chr(int(code[1:], 16)) if is_number else _ESCAPED.get(code, code)
