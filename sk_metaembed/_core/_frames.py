@@ -8,6 +8,16 @@ from ._messages import short_repr
 
 _MISSING = "NAType", "NaTType", "MaskedConstant"
 _SCALARS = float, np.number, np.datetime64, np.timedelta64, decimal.Decimal
+_STORED_INDEX = "__index_level_"
+_NUMPY = {"numpy"}
+_FRAMES = {"pandas", "polars", "pyarrow"}
+# The method that reads the rows of containers of a library, in this process.
+_CONVERSIONS = {"narwhals": "to_native", "dask": "compute", "xarray": "to_numpy"}
+# Methods that read the rows of other containers, by whether these are in `_FRAMES`.
+_CALLS = {
+    True: ("collect", "to_table", "read_all"),
+    False: ("to_pandas", "toPandas", "df", "as_data_frame", "to_dataframe", "collect"),
+}
 
 
 def is_missing(value):
@@ -22,15 +32,60 @@ def is_missing(value):
     return isinstance(value, _SCALARS) and bool(value != value)
 
 
-def is_lazy(X):
-    """Return whether X is a LazyFrame of polars, which has no data yet."""
-    return type(X).__name__ == "LazyFrame"
+def plain_container(X, name="X"):
+    """Return a container of another library as one of pandas, polars, Arrow or NumPy.
+
+    Queries, streams and tables of a cluster raise a TypeError that says what to call.
+    """
+    owners = {str(base.__module__).partition(".")[0] for base in type(X).__mro__}
+    if owners & _NUMPY:
+        return _from_fields(X) if getattr(X.dtype, "names", None) else X
+    is_known = bool(owners & _FRAMES)
+    for owner, method in _CONVERSIONS.items():
+        if owner in owners and hasattr(X, method):
+            return plain_container(getattr(X, method)(), name)
+    kind = type(X).__name__
+    article = "an" if kind[0] in "AEIOU" else "a"
+    if "datasets" in owners and hasattr(X, "shape"):
+        if isinstance(X, dict):
+            raise TypeError(f"{name} is a {kind}; select a split, such as X['train'].")
+        return X.with_format("arrow")[:]
+    for method in _CALLS[is_known]:
+        if hasattr(type(X), method):
+            raise TypeError(f"{name} is {article} {kind}; call its {method}() first.")
+    if is_known:
+        return _without_index(X)
+    if not hasattr(type(X), "__arrow_c_stream__"):
+        return X
+    import pyarrow as pa
+
+    array = pa.chunked_array(X)
+    is_table = pa.types.is_struct(array.type)
+    return pa.Table.from_struct_array(array) if is_table else array
+
+
+def _without_index(X):
+    """Return a frame without the columns in which pandas stores unnamed indexes."""
+    names = getattr(X, "column_names", getattr(X, "columns", ()))
+    kept = [name for name in names if not str(name).startswith(_STORED_INDEX)]
+    if len(kept) == len(names):
+        return X
+    return X.select(kept) if hasattr(X, "select") else X[kept]
+
+
+def _from_fields(X):
+    """Return a structured array as a DataFrame."""
+    import pandas as pd
+
+    fields = {name: X[name] for name in X.dtype.names}
+    return pd.DataFrame({n: f if f.ndim == 1 else list(f) for n, f in fields.items()})
 
 
 def as_list(values):
     """Return an array, Series or iterable as a list."""
-    if hasattr(values, "to_list"):
-        return values.to_list()
+    for method in ("to_list", "to_pylist"):  # of Arrow, which iterates as scalars
+        if hasattr(values, method):
+            return getattr(values, method)()
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
@@ -55,7 +110,7 @@ def pandas_index(X):
 
 def column_names(X):
     """Return the names of a DataFrame's columns if all of them are str, else None."""
-    if is_lazy(X) or not hasattr(X, "columns"):
+    if not hasattr(X, "columns"):
         return None
     names = list(getattr(X, "column_names", X.columns))
     return names if all(isinstance(name, str) for name in names) else None

@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from ._frames import column_names, is_lazy, is_missing, read_frame
+from ._frames import column_names, is_missing, plain_container, read_frame
 from ._messages import plural, short_repr
 
 _BINARIZE = (
@@ -116,7 +116,8 @@ def check_target(y, n_rows=None, kind="any"):
             "this estimator requires y to be passed, but the target y is None. "
             "It learns its weights from labels: call fit(X, y)."
         )
-    given, y = y, _as_array(y)
+    given = plain_container(y, "y")
+    y = _as_array(given)
     if y.ndim == 0:
         raise ValueError(
             f"y must be an array-like with one value per row, got a single value of "
@@ -143,7 +144,7 @@ def check_groups(groups, n_rows):
     """Return groups as an array (n_rows,), or raise for the first invalid row."""
     if groups is None:
         return None
-    values = _as_array(groups)
+    values = _as_array(plain_container(groups, "groups"))
     if values.shape == (n_rows, 1):
         values = values[:, 0]
     if values.shape != (n_rows,):
@@ -237,15 +238,15 @@ def class_codes(y):
 
 def _as_array(y):
     """Return y as an array, unchecked; values of several types stay what they are."""
-    if is_lazy(y):
-        raise TypeError("y is a LazyFrame; call its collect() first.")
     if hasattr(y, "toarray"):  # a sparse indicator matrix, as of MultiLabelBinarizer
         y = y.toarray()
     if np.ma.isMaskedArray(y):
         return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
-    if hasattr(y, "columns") and y.shape[1] > 1:
+    if hasattr(y, "columns") and (y.shape[1] > 1 or hasattr(y, "to_series")):
         columns = read_frame(y)
         return np.stack([np.fromiter(column, object) for column in columns], axis=1)
+    if str(getattr(y, "dtype", "")).endswith("Int128"):  # of polars; NumPy has none
+        return np.array(y.to_list(), dtype=object)
     try:
         array = np.asarray(y)
     except ValueError as error:

@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._arrays import PAIR_FEATURES, pair_features
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._frames import check_same_names, column_names, record_names
+from .._core._frames import (
+    check_same_names,
+    column_names,
+    plain_container,
+    record_names,
+)
 from .._core._sklearn import HasMethods
 from .._core._typing import Container, Names
 from ..sequences import (
@@ -205,6 +210,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
             word vectors.
         """
         check_is_fitted(self)
+        X = plain_container(X)
         check_same_names(self, X)
         cells, info = read_pairs(X, missing=self.missing)
         if not isinstance(cells, list):
@@ -232,6 +238,7 @@ class PairEncoder(SequencesInputMixin, TransformerMixin, BaseEstimator):
                     "encoder, and put it after the PairEncoder: "
                     "make_pipeline(PairEncoder(encoder), ...)."
                 )
+        X = plain_container(X)
         cells, info = read_pairs(X, missing=self.missing)
         if len(cells) == 0:
             raise ValueError(

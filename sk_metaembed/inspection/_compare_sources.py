@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
-from .._core._frames import is_lazy
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._sample_weights import fit_params
@@ -484,7 +483,7 @@ def _union(sources):
 
 
 def _check_frame(X):
-    is_polars = hasattr(X, "with_columns") and not is_lazy(X)
+    is_polars = hasattr(X, "with_columns") and hasattr(X, "shape")
     if not is_polars and not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise TypeError(
             "X must be a pandas or polars DataFrame for a pipeline of tables; got "

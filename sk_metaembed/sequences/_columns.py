@@ -81,10 +81,11 @@ def read_columns(X):
         return read_frame(X), None
     if n_dimensions != 1:
         raise ValueError(f"got an array of shape {X.shape}. {_ALLOWED}.")
-    if hasattr(X, "to_list"):  # a Series is one column, also of token lists
-        name = getattr(X, "name", None)
-        return [X.to_list()], [name] if isinstance(name, str) and name else None
     rows = as_list(X)
+    # A Series or Arrow array is one column, also of token lists.
+    if hasattr(X, "to_list") or hasattr(X, "to_pylist"):
+        name = getattr(X, "name", None)
+        return [rows], [name] if isinstance(name, str) and name else None
     if isinstance(first_present(rows)[1], str):
         return [rows], None
     return [list(column) for column in zip(*rows_of_cells(rows), strict=True)], None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._core._frames import pandas_index, read_frame
+from .._core._frames import pandas_index, plain_container, read_frame
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from ._columns import refuse_other_rows, row_cells
@@ -209,6 +209,7 @@ def read_pairs(X, *, texts=True, missing="raise"):
     """
     if isinstance(X, SequencePairs):
         return X.sequences, tokens_of(X.sequences)._row_info
+    X = plain_container(X)
     index = pandas_index(X)
     rows, missing_sides = check_cells(
         _columns(X),

@@ -15,7 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from .._core._frames import as_list, is_lazy, is_missing, pandas_index, read_frame
+from .._core._frames import (
+    as_list,
+    is_missing,
+    pandas_index,
+    plain_container,
+    read_frame,
+)
 from .._core._messages import short_repr
 from .._core._typing import Texts
 from ._embedded_sequences import EmbeddedSequences
@@ -54,12 +60,13 @@ def refuse_other_input(X, allowed=_ALLOWED):
             f"expected a collection of rows, got a {kind}: {short_repr(X)}.{remedy} "
             f"{allowed}."
         )
-    if is_lazy(X):
-        raise TypeError("X is a LazyFrame; call its collect() first.")
     is_rows = isinstance(X, Iterable) or hasattr(X, "columns")  # an Arrow table
     if not is_rows or isinstance(X, Mapping | Set):
         received = f"{type(X).__name__}: {short_repr(X)}"
-        raise TypeError(f"expected a collection of rows, got {received}. {allowed}.")
+        remedy = " Convert columns by pandas.DataFrame." * isinstance(X, Mapping)
+        raise TypeError(
+            f"expected a collection of rows, got {received}.{remedy} {allowed}."
+        )
 
 
 def _names_file(text):
@@ -71,12 +78,11 @@ def _names_file(text):
 
 def read_rows(X):
     """Return the rows of any supported collection as a list, unchecked."""
+    X = plain_container(X)
     refuse_other_input(X)
     if getattr(X, "ndim", 1) == 2 or hasattr(X, "columns"):
         _check_one_column(X)
         return read_frame(X)[0]
-    if hasattr(X, "to_pylist"):  # Arrow arrays iterate as scalars, not as str
-        return X.to_pylist()
     if getattr(X, "ndim", 1) != 1:
         received = f"{type(X).__name__} of shape {X.shape}"
         raise TypeError(f"expected a collection of rows, got {received}. {_ALLOWED}.")
@@ -159,6 +165,7 @@ def check_texts(X: Iterable[str]) -> list[str]:
         ...
     TypeError: row 1 is missing (None). Every row must be a str; ...
     """
+    X = plain_container(X)
     return check_cells([read_rows(X)], [_column_label(X)], lists=False)[0]
 
 
@@ -303,6 +310,7 @@ def check_tokens(
         )
     if isinstance(X, TokenSequences):
         return X
+    X = plain_container(X)
     given = read_rows(X)
     rows, absent = check_cells([given], [_column_label(X)], missing=missing)
     if rows and isinstance(rows[0], str):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
-from .._core._frames import record_names, unique_names
+from .._core._frames import plain_container, record_names, unique_names
 from .._core._messages import plural
 from .._core._sklearn import (
     COUNT,
@@ -233,6 +233,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         ndarray of float32, shape (n_rows, n_features_out)
             With the columns of `get_feature_names_out`.
         """
+        X = plain_container(X)
         table = Table(X)
         table.check_names()
         n_rows = len(table)

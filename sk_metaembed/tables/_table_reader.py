@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core._frames import plain_container
 from .._core._messages import plural, short_repr
 from ..sequences._api import refuse_other_rows, rows_of_cells
 from ._cells import read_cells
@@ -29,7 +30,9 @@ class Table:
 
     def __init__(self, X):
         self._frame, self.is_named = _as_frame(X)
-        self.names = [str(name) for name in self._frame.columns]
+        # Arrow's `columns` are data.
+        names = getattr(self._frame, "column_names", self._frame.columns)
+        self.names = [str(name) for name in names]
 
     def __len__(self):
         return self._frame.shape[0]
@@ -55,8 +58,7 @@ class Table:
             # Two columns take as long as the whole row.
             cells = frame.iloc[0].tolist()
             return [read_cells(cells[j : j + 1], self.names[j]) for j in order]
-        column = getattr(frame, "to_series", None) or (lambda j: frame.iloc[:, j])
-        return [read_cells(column(j), self.names[j]) for j in order]
+        return [read_cells(_series(frame, j), self.names[j]) for j in order]
 
     def _places(self, names):
         if not self.is_named:
@@ -68,12 +70,49 @@ class Table:
                 )
             return range(len(names))
         missing = [name for name in names if name not in self.names]
+        levels = getattr(getattr(self._frame, "index", None), "names", ())
+        if missing and set(missing) <= set(levels):
+            # pandas has them as its index if it wrote the table with one.
+            self.__init__(self._frame.reset_index(missing))
+            return self._places(names)
         if missing:
             raise ValueError(
                 f"The table lacks the columns {short_repr(missing)}, unlike the table "
                 "in fit. Columns may be in any order."
             )
         return [self.names.index(name) for name in names]
+
+
+def _series(frame, j):
+    """Return a column as an array or Series of pandas, polars or NumPy."""
+    if hasattr(frame, "to_series"):
+        return frame.to_series(j)
+    if not hasattr(frame, "iloc"):
+        return _arrow_values(frame.column(j))
+    column = frame.iloc[:, j]
+    if hasattr(column.dtype, "pyarrow_dtype"):
+        import pyarrow as pa
+
+        return _arrow_values(pa.array(column))
+    return column
+
+
+def _arrow_values(column):
+    """Return an Arrow array as a Series, or an array of lists and other objects."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        return _arrow_values(pyarrow.compute.run_end_decode(column))
+    if pa.types.is_dictionary(kind):
+        return _arrow_values(column.cast(kind.value_type))
+    if pa.types.is_time64(kind):  # datetime.time has no nanoseconds
+        return column.cast(pa.time64("us"), safe=False).to_pandas()
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        return np.fromiter(column.to_pylist(), object, len(column))
+    # pandas has no integers next to missing values, other than objects.
+    return column.to_pandas(integer_object_nulls=True)
 
 
 def _is_mixed(frame):
@@ -97,14 +136,13 @@ def find_kinds(X):
 
 
 def _as_frame(X):
-    """Return a DataFrame of pandas or polars, and whether X names its columns."""
+    """Return a DataFrame or Arrow table, and whether X names its columns."""
+    X = plain_container(X)
     if hasattr(X, "__array__") and not hasattr(X, "shape"):
         X = np.asarray(X)
     refuse_other_rows(X, rows="tables", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
-        is_frame = hasattr(X, "iloc") or hasattr(X, "to_series")
-        # pandas has no integers next to missing values, other than objects.
-        return (X if is_frame else X.to_pandas(integer_object_nulls=True)), True
+        return X, True
     import pandas as pd
 
     if hasattr(X, "to_frame"):  # a Series

@@ -14,7 +14,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import fit_context, rollback_on_error
-from .._core._frames import check_names, check_same_names, record_names, unique_names
+from .._core._frames import (
+    check_names,
+    check_same_names,
+    plain_container,
+    record_names,
+    unique_names,
+)
 from .._core._messages import plural, short_repr
 from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions
 from .._core._targets import check_target
@@ -377,6 +383,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
                 f"X must hold columns of texts, got {X!r}. Pass the columns that the "
                 "pairs were made of."
             )
+        X = plain_container(X)
         if not reset:
             check_same_names(self, X)
         columns, names = read_columns(X)

@@ -6,6 +6,9 @@ import fractions
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 from sk_metaembed import TableEncoder, TextMetaEncoder
@@ -109,3 +112,134 @@ def test_a_date_with_a_zone_is_the_same_text_with_an_offset():
     for same in (days.tz_convert("UTC"), days.astype(object), days.astype(str)):
         found = encoder.transform(pd.DataFrame({"a": same}))
         np.testing.assert_array_equal(found, expected)
+
+
+NAMES = ["red", "blue", None, "red"] * 3
+PAIRS = [["a", "b"], ["b"], None, []] * 3
+
+
+def _encode(container, column):
+    table = pd.DataFrame({"a": NAMES if column is NAMES else PAIRS})
+    encoder = TableEncoder().fit(table)
+    return encoder.transform(container), encoder.transform(table)
+
+
+@pytest.mark.parametrize("as_pandas", [False, True])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pa.string(), pa.large_string(), pa.string_view()),
+        *(
+            pa.dictionary(pa.int8(), pa.string()),
+            pa.run_end_encoded(pa.int32(), pa.string()),
+        ),
+        *(
+            pa.list_(pa.string()),
+            pa.large_list(pa.string()),
+            pa.list_(pa.string_view()),
+        ),
+        *(pa.list_view(pa.string()), pa.large_list_view(pa.string())),
+        pa.list_(pa.dictionary(pa.int32(), pa.string())),
+    ],
+    ids=str,
+)
+def test_arrow_types_of_strings(kind, as_pandas):
+    cells = PAIRS if "list" in str(kind) else NAMES
+    if pa.types.is_run_end_encoded(kind):
+        column = pyarrow.compute.run_end_encode(pa.array(cells))
+    else:
+        column = pa.array(cells, kind)
+    table = pa.table({"a": column})
+    if as_pandas:
+        table = pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(column)})
+    np.testing.assert_array_equal(*_encode(table, cells))
+
+
+@pytest.mark.parametrize("as_pandas", [False, True])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(
+            pa.int8(),
+            pa.uint64(),
+            pa.float16(),
+            pa.decimal128(9, 1),
+            pa.decimal256(50, 2),
+        ),
+        pa.dictionary(pa.int32(), pa.int64()),
+    ],
+    ids=str,
+)
+def test_arrow_types_of_numbers(kind, as_pandas):
+    numbers = [5, 3, None, 12] * 3
+    cells = [None if n is None else decimal.Decimal(n) for n in numbers]
+    column = pa.array(cells if pa.types.is_decimal(kind) else numbers)
+    is_dictionary = pa.types.is_dictionary(kind)
+    column = column.dictionary_encode() if is_dictionary else column.cast(kind)
+    encoder = TableEncoder().fit(pd.DataFrame({"a": numbers}))
+    X = pa.table({"a": column})
+    if as_pandas:
+        X = pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(column)})
+    expected = encoder.transform(pd.DataFrame({"a": numbers}))
+    np.testing.assert_array_equal(encoder.transform(X), expected)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.Float32, pl.Decimal(10, 2)])
+def test_polars_types_of_numbers(dtype):
+    frame = pl.DataFrame({"a": [5, 3, None, 12] * 3})
+    encoder = TableEncoder().fit(frame)
+    expected = encoder.transform(frame)
+    np.testing.assert_array_equal(encoder.transform(frame.cast(dtype)), expected)
+
+
+def test_arrow_times_have_nanoseconds():
+    """Neither datetime.time nor pandas has them."""
+    seconds = [3600.5, 7200.25, 60.0] * 3
+    column = pa.array([int(s * 1e9) + 1 for s in seconds], pa.time64("ns"))
+    plain = column.cast(pa.time64("us"), safe=False)
+    encoder = TableEncoder().fit(pa.table({"a": plain}))
+    expected = encoder.transform(pa.table({"a": plain}))
+    np.testing.assert_array_equal(encoder.transform(pa.table({"a": column})), expected)
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([b"x"] * 9), pa.array([{"x": 1}] * 9), pa.array([[1]] * 9)]
+)
+def test_arrow_cells_that_are_refused(column):
+    with pytest.raises(TypeError, match="row 0 of the column 'a' is .* decode bytes"):
+        TableEncoder().fit(pa.table({"a": column}))
+
+
+INDEXED = pd.DataFrame({"brand": ["x", "y", "z", "x"] * 10, "size": range(40)})
+
+
+@pytest.mark.parametrize("index", ["brand", None, ["brand", None]])
+def test_an_arrow_table_with_the_index_of_pandas(index):
+    """Columns with a name are those of the user; pandas hides them in its index."""
+    named = (
+        INDEXED.set_index("brand") if index == "brand" else INDEXED[INDEXED.index > -1]
+    )
+    if index is None:
+        named = INDEXED.iloc[::-1].iloc[::-1]
+    elif index != "brand":
+        levels = [INDEXED["brand"], range(7, 47)]
+        named = INDEXED[["size"]].set_index(
+            pd.MultiIndex.from_arrays(levels, names=index)
+        )
+    table = pa.Table.from_pandas(named, preserve_index=True)
+    assert any("__index_level" in n for n in table.column_names) == (index != "brand")
+    plain = TableEncoder().fit(INDEXED)
+    expected = plain.transform(INDEXED)
+    encoder = TableEncoder().fit(table)
+    assert {column.name for column in encoder.columns_} == {"brand", "size"}
+    assert sorted(encoder.feature_names_in_) == ["brand", "size"]
+    for X in (table, named, table.to_pandas(), pl.from_arrow(table)):
+        np.testing.assert_array_equal(plain.transform(X), expected)
+        np.testing.assert_array_equal(encoder.transform(X), encoder.transform(INDEXED))
+        np.testing.assert_array_equal(plain.transform(X[:1]), expected[:1])
+    # From pandas itself, an index is not a column.
+    by_pandas = TableEncoder().fit(named)
+    assert len(by_pandas.columns_) == named.shape[1]
+    np.testing.assert_array_equal(
+        by_pandas.transform(table), by_pandas.transform(named)
+    )
