@@ -36,8 +36,8 @@ FLOORS = {
         "_base _embedding _predictors _tagger",
     ),
     "sources": (
-        "_base _fingerprint _folder_kind _hub _text_streams",
-        "cache contextual static_subword words",
+        "_base _fingerprint _folder_kind _hub _module_list _text_streams",
+        "cache contextual encoder_modules static_subword words",
         "elmo transformer",
         "_estimator _function trainable",
         "students",

@@ -106,3 +106,29 @@ class TinyStatic(os.PathLike):
 
     def __repr__(self):
         return "TinyStatic()"
+
+
+def save_words(folder, words, table, modules=(("Pooling", {}),), **tokenizer):
+    """Write a folder of sentence-transformers that begins with WordEmbeddings.
+
+    `modules` are the kinds and options of the modules after it.
+    """
+    from safetensors.numpy import save_file
+
+    place = Path(folder) / "0_WordEmbeddings"
+    place.mkdir(parents=True)
+    room = "sentence_transformers.models"
+    kind = f"{room}.tokenizer.WhitespaceTokenizer.WhitespaceTokenizer"
+    config = {"tokenizer_class": kind, "max_seq_length": 1000}
+    (place / "wordembedding_config.json").write_text(json.dumps(config))
+    options = {"vocab": words, "stop_words": [], "do_lower_case": False, **tokenizer}
+    (place / "whitespacetokenizer_config.json").write_text(json.dumps(options))
+    save_file({"emb_layer.weight": table}, place / "model.safetensors")
+    listed = [{"path": place.name, "type": f"{room}.WordEmbeddings"}]
+    for i, (kind, options) in enumerate(modules, 1):
+        part = Path(folder, f"{i}_{kind}")
+        part.mkdir()
+        (part / "config.json").write_text(json.dumps(options))
+        listed.append({"path": part.name, "type": f"{room}.{kind}"})
+    Path(folder, "modules.json").write_text(json.dumps(listed), encoding="utf-8")
+    return Path(folder)

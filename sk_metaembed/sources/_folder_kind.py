@@ -1,45 +1,91 @@
-"""Determine the source that reads the folder of a model, from its JSON files."""
+"""Determine the source that reads the folder of a model, from its small files."""
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
+from ._module_list import listed_modules, read_json
+
 # Keys of config.json in older versions of model2vec, which has no model type.
 _STATIC_KEYS = ("apply_pca", "apply_zipf")
+# First modules of sentence-transformers that look up vectors in a table.
+STATIC_MODULES = ("StaticEmbedding", "WordEmbeddings", "BoW")
+_ELMO_WEIGHTS = ("weights", "model")  # in the name of a file with a whole model
 
 
-def source_of_folder(folder):
+def source_of_folder(folder, task=None):
     """Return the name of the class that reads a folder, None if none is known.
 
-    Only small JSON files and file names are read.
+    Only small JSON files and file names are read. Raises ValueError if modules.json is
+    corrupt, or has no modules for the texts of a task.
     """
     folder = Path(folder)
-    modules, config = [], None
-    with suppress(ValueError):
-        modules = listed_modules(folder)
+    modules, config = listed_modules(folder, task), None
     with suppress(ValueError):
         config = read_json(folder / "config.json", dict)
+    if (folder / "char.dic").is_file():  # elmoformanylangs, which has a config.json
+        return "ElmoEmbedding"
     if modules:
-        static = modules[0][0] == "StaticEmbedding"
+        static = modules[0][0] in STATIC_MODULES
     elif config is not None:
         older = any(key in config for key in _STATIC_KEYS)
         untyped = "model_type" not in config and (older or _has_static_table(folder))
         static = untyped or config.get("model_type") == "model2vec"
+    elif elmo_pairs(_names(folder)):
+        return "ElmoEmbedding"
+    elif _has_static_table(folder):
+        static = True
+    elif (folder / "adapter_config.json").is_file() or any(folder.glob("*.gguf")):
+        return "TransformerEmbedding"  # says what to do with them
     else:
         return "PretrainedEmbedding" if (folder / "meta.json").is_file() else None
     return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
 
 
-def hint_of_folder(folder, caller):
+def hint_of_folder(folder, caller, task=None):
     """Return a sentence that names the right class for a folder, or ""."""
-    name = source_of_folder(folder) if Path(folder).is_dir() else None
+    name = None
+    if Path(folder).is_dir():
+        with suppress(ValueError):  # the reader of the modules raises it
+            name = source_of_folder(folder, task)
     if name is None or name == caller:
         return ""
     options = ", output='mean'" if name == "StaticSubwordEmbedding" else ""
+    if task is not None:
+        options += f", task={task!r}"
     return (
         f" {name}(folder{options}) reads this folder; make_embedding(folder) chooses "
         "the class."
     )
+
+
+def _names(folder):
+    return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+
+def elmo_pairs(names):
+    """Return pairs of ELMo's files, options and weights, among the names of files.
+
+    Their names begin alike, or there is one file of each kind.
+
+    >>> elmo_pairs(["2x1024_options.json", "2x1024_weights.hdf5", "b_options.json"])
+    [('2x1024_options.json', '2x1024_weights.hdf5')]
+    >>> elmo_pairs(["options.json", "model.hdf5", "vocab.txt", "layer.hdf5"])
+    [('options.json', 'model.hdf5')]
+    """
+    options = sorted(name for name in names if name.endswith("options.json"))
+    arrays = sorted(name for name in names if name.endswith(".hdf5"))
+    weights = [n for n in arrays if any(part in n for part in _ELMO_WEIGHTS)]
+    weights = weights or arrays
+    starts = [name.removesuffix("options.json") for name in options]
+    pairs = [
+        (option, weight)
+        for start, option in zip(starts, options, strict=True)
+        for weight in weights
+        if weight.startswith(start)
+    ]
+    if len(options) == len(weights) == 1:
+        return [(options[0], weights[0])]
+    return pairs
 
 
 def _has_static_table(folder):
@@ -50,45 +96,6 @@ def _has_static_table(folder):
 
     try:
         with safe_open(path, "np") as file:
-            return "embeddings" in file.keys()  # noqa: SIM118 (not a dict)
+            return not {"embeddings", "embedding.weight"}.isdisjoint(file.keys())
     except (OSError, SafetensorError):
         return False
-
-
-def listed_modules(folder):
-    """Return the class and the path of each module in modules.json; [] without it.
-
-    Classes that do not belong to sentence-transformers keep their whole name.
-    """
-    file = Path(folder) / "modules.json"
-    modules = read_json(file, list) if file.is_file() else []
-    if not all(
-        isinstance(module, dict)
-        and isinstance(module.get("type"), str)
-        and isinstance(module.get("path", ""), str)
-        for module in modules
-    ):
-        raise ValueError(f"{file} is corrupt: expected a type and a path per module.")
-    return [(module_kind(m["type"]), m.get("path", "")) for m in modules]
-
-
-def module_kind(reference):
-    """Return a module's class without its package, which changed between versions."""
-    package, _, kind = reference.rpartition(".")
-    return kind if package.partition(".")[0] == "sentence_transformers" else reference
-
-
-def optional_json(path):
-    """Return the dict in a JSON file, empty without the file."""
-    return read_json(path, dict) if path.is_file() else {}
-
-
-def read_json(path, kind):
-    """Return the content of a JSON file; raise ValueError unless it is a `kind`."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not readable: {error}") from error
-    if not isinstance(content, kind):
-        raise ValueError(f"{path} is corrupt: expected a JSON {kind.__name__}.")
-    return content

@@ -10,6 +10,7 @@ from ..vectors import WordVectors
 from ._base import BaseEmbedding
 from ._folder_kind import source_of_folder
 from ._hub import download, looks_like_path
+from ._module_list import MODULES, ROUTES
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._embedding import TransformerEmbedding
 from .words._pretrained import PretrainedEmbedding
@@ -20,7 +21,7 @@ _CLASSES = {
     "PretrainedEmbedding": PretrainedEmbedding,
 }
 # Small files that determine the class of a model on the hub.
-_DECIDING = ["modules.json", "config.json"]
+_DECIDING = [MODULES, "config.json", ROUTES, f"*/{ROUTES}"]
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
 
@@ -72,23 +73,23 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     >>> make_embedding(vectors, oov="mean")
     PretrainedEmbedding(oov='mean', vectors=WordVectors(...))
     """
-    name = _class_name(model, options.get("revision"))
+    name = _class_name(model, options.get("revision"), options.get("task"))
     if name == "StaticSubwordEmbedding":
         options = {"output": "mean", **options}
     return _CLASSES[name](model, **options)
 
 
-def _class_name(model, revision):
+def _class_name(model, revision, task):
     if isinstance(model, str | os.PathLike):
-        return _class_of_path(os.path.expanduser(os.fspath(model)), revision)
+        return _class_of_path(os.path.expanduser(os.fspath(model)), revision, task)
     if isinstance(model, WordVectors) or hasattr(model, "key_to_index"):
         return "PretrainedEmbedding"
     return "TransformerEmbedding"
 
 
-def _class_of_path(path, revision):
+def _class_of_path(path, revision, task):
     if os.path.isdir(path):
-        name = source_of_folder(path)
+        name = source_of_folder(path, task)
         if name is None:
             found = sorted(os.listdir(path))[:10]
             raise ValueError(
@@ -102,4 +103,4 @@ def _class_of_path(path, revision):
     # Without a table to read, the type in config.json decides.
     options = {"revision": revision, "allow_patterns": _DECIDING}
     folder = download(path, "modules.json or config.json", **options)
-    return source_of_folder(folder) or "TransformerEmbedding"
+    return source_of_folder(folder, task) or "TransformerEmbedding"

@@ -79,7 +79,8 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
     for name in ("bert", "model2vec", "StaticEmbedding"):
         source = make_embedding(f"somebody/{name}", revision="v2")
         assert type(source) is places[name][1]
-    assert asked == [("v2", ["modules.json", "config.json"])] * 3
+    small = ["modules.json", "config.json", "router_config.json"]
+    assert asked == [("v2", [*small, "*/router_config.json"])] * 3
     with pytest.raises(FileNotFoundError, match="could not be downloaded .*no network"):
         make_embedding("somebody/missing")
     assert isinstance(make_embedding("glove-wiki-gigaword-50"), PretrainedEmbedding)

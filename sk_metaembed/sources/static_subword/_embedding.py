@@ -10,17 +10,18 @@ from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
+from .._fingerprint import fingerprint_of
 from ._model import StaticModel, StaticSpec
 
 
 class StaticSubwordEmbedding(BaseEmbedding):
-    r"""Embed words or whole texts with a static table of subword pieces.
+    r"""Embed words or whole texts with a static table of pieces or words.
 
-    For models of model2vec (such as potion) and the StaticEmbedding of
-    sentence-transformers. They have the vocabulary of a transformer's
-    tokenizer and one vector per piece, and need no network: hundreds of times as fast
-    as the transformer that they were distilled from. Only words without any piece are
-    unknown.
+    For models of model2vec (such as potion) and the sentence encoders of
+    sentence-transformers that begin with StaticEmbedding, WordEmbeddings (averaged
+    GloVe) or BoW. They have one vector per piece of a transformer's tokenizer, or per
+    word, and need no network: hundreds of times as fast as the transformer that they
+    were distilled from. Only words without any piece are unknown.
 
     Parameters
     ----------
@@ -33,10 +34,22 @@ class StaticSubwordEmbedding(BaseEmbedding):
         the model's own library returns, at the sequence level.
     dim : int, default=None
         Number of leading dimensions to use, for models whose dimensions are ordered
-        (PCA, Matryoshka). None for all.
+        (PCA, Matryoshka). None for all, or for texts the ``truncate_dim`` in the files
+        of a sentence encoder.
     max_length : int, None or "model", default="model"
         Number of pieces of a text that ``output="mean"`` reads. None for all, "model"
         for what the model's library does by default: 512 in model2vec.
+    prompt : str, default=None
+        Text to prepend to each text with ``output="mean"``, such as "query: ". None for
+        the prompt called `prompt_name`, or the default prompt in the encoder's files,
+        if there is one.
+    prompt_name : str, default=None
+        Name of a prompt in a sentence encoder's files, such as "query".
+    task : str, default=None
+        Kind of the texts, such as "query" or "document": selects the modules of a
+        Router in the model's files, and the prompt of that name, as `encode_query` and
+        `encode_document` of sentence-transformers do. None for the default route and
+        the default prompt.
     revision : str, default=None
         Branch, tag or commit on the hub.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
@@ -97,8 +110,14 @@ class StaticSubwordEmbedding(BaseEmbedding):
     pieces are the same.
 
     A process reads a table once. Pickles contain the path and the fingerprint, not the
-    table. `dim` cuts vectors before they are scaled to unit length;
-    sentence-transformers' ``truncate_dim`` cuts them after.
+    table. `dim` cuts the table of model2vec, as its ``dimensionality`` does, and the
+    vectors of texts that sentence-transformers returns, as its ``truncate_dim`` does,
+    after they are scaled to unit length.
+
+    The vectors of texts without known words are zero, also if modules of a sentence
+    encoder map zeros to other vectors. WordEmbeddings split a text as the tokenizer in
+    their files does: at whitespace, without stop words, and a word that is not in the
+    vocabulary is looked up without punctuation and in lowercase.
 
     References
     ----------
@@ -138,6 +157,9 @@ class StaticSubwordEmbedding(BaseEmbedding):
         "output": [StrOptions({"words", "mean"})],
         "dim": [COUNT, None],
         "max_length": [COUNT, None, StrOptions({"model"})],
+        "prompt": [str, None],
+        "prompt_name": [str, None],
+        "task": [str, None],
         "revision": [str, None],
     }
 
@@ -148,6 +170,9 @@ class StaticSubwordEmbedding(BaseEmbedding):
         output: Literal["words", "mean"] = "words",
         dim: int | None = None,
         max_length: int | Literal["model"] | None = "model",
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        task: str | None = None,
         revision: str | None = None,
         preprocess: Preprocess | None = None,
         missing: Literal["raise", "empty"] = "raise",
@@ -156,6 +181,9 @@ class StaticSubwordEmbedding(BaseEmbedding):
         self.output = output
         self.dim = dim
         self.max_length = max_length
+        self.prompt = prompt
+        self.prompt_name = prompt_name
+        self.task = task
         self.revision = revision
         self.preprocess = preprocess
         self.missing = missing
@@ -168,13 +196,14 @@ class StaticSubwordEmbedding(BaseEmbedding):
                 "Static subword models require tokenizers: "
                 "pip install 'sk_metaembed[subwords]'."
             ) from error
-        spec = StaticSpec(os.fspath(self.model), self.revision, self.dim)
-        self._model = shared(StaticModel, spec)
-        self._limits = self.output, self.max_length
-        self.fingerprint_ = self._model.fingerprint
+        spec = StaticSpec(os.fspath(self.model), self.revision, self.dim, self.task)
+        model = self._model = shared(StaticModel, spec)
+        prompt = model.settings.prompt(self.prompt, self.prompt_name, self.task)
+        self._options = self.output, self.max_length, prompt
+        self.fingerprint_ = fingerprint_of({"model": model.fingerprint, "text": prompt})
 
     def _embed(self, tokens):
-        output, max_length = self._limits
+        output, max_length, prompt = self._options
         model = self._model
         if output == "words":
             values, known = model.embed_words(tokens.types.tolist())
@@ -183,5 +212,5 @@ class StaticSubwordEmbedding(BaseEmbedding):
             texts = [" ".join(words) for words in tokens.to_list()]
         else:
             texts = tokens.texts.tolist()
-        values, known = model.embed_texts(texts, max_length)
+        values, known = model.embed_texts(texts, max_length, prompt)
         return adopt_block(self.block_name, values, "sequence", known)

@@ -1,22 +1,50 @@
-"""The files of static subword models, and how each library encodes a text with them.
+"""The files of static models, and how each library encodes a text with them.
 
-Only JSON and safetensors are read: nothing of a model is executed.
+Only JSON and tensors are read: nothing of a model is executed.
 """
 
 from pathlib import Path
 from typing import NamedTuple
 
-from .._folder_kind import hint_of_folder, listed_modules, optional_json
-from .._hub import find_folder
+import numpy as np
 
-_WEIGHTS = ("model.safetensors", "embeddings.safetensors")
-_TOKENIZER = "tokenizer.json"
-_SETTINGS = ("config.json", "modules.json", "config_sentence_transformers.json")
+from .._folder_kind import STATIC_MODULES, hint_of_folder
+from .._hub import find_folder
+from .._module_list import (
+    MODULES,
+    ROUTES,
+    SETTINGS,
+    EncoderSettings,
+    listed_modules,
+    module_kind,
+    optional_json,
+    read_json,
+    read_settings,
+)
+from ..encoder_modules._steps import (
+    SentenceModules,
+    check_model_type,
+    read_modules,
+    unknown_module,
+)
+from ._word_tokenizer import CONFIGS, check_words, word_weights
+
+_WEIGHTS = ("model.safetensors", "embeddings.safetensors", "pytorch_model.bin")
+_TOKENIZER, _CONFIG = "tokenizer.json", "config.json"
+_WORDS = "wordembedding_config.json"
 _MAX_LENGTH = 512  # the default of model2vec
 _EXPECTED = (
     "model.safetensors, tokenizer.json, and config.json (model2vec) or modules.json "
     "(sentence-transformers)"
 )
+_NUMPY = {
+    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"},
+    **{"I16": "<i2", "I8": "i1", "U8": "u1", "U16": "<u2", "U32": "<u4"},
+    **{"U64": "<u8", "BOOL": "?"},
+}
+_TYPES = {*_NUMPY, "BF16"}
+# Tables of vectors in the files of weights, by library or module.
+_TABLES = ("embeddings", "embedding.weight", "emb_layer.weight")
 
 
 class StaticFiles(NamedTuple):
@@ -24,45 +52,58 @@ class StaticFiles(NamedTuple):
 
     Attributes
     ----------
-    weights, tokenizer : Path
-    table : str
+    root : Path
+    weights : Path or None
+        None for bags of words, which have no vectors of words.
+    tokenizer : Path
+    table : str or None
         Name of the tensor with the vectors.
-    settings : tuple of Path
+    others : tuple of Path
         The other files that were read.
     library : {"model2vec", "sentence-transformers"}
         Whose files these are.
-    normalize : bool
-        Whether vectors of texts are scaled to unit length.
-    max_length : int or None
-        Number of pieces that model2vec cuts texts to.
-    prefix : str
-        Text before each text.
+    modules : SentenceModules
+        How pieces are pooled, and what follows.
+    settings : EncoderSettings
+    special : bool
+        Whether texts get the tokenizer's special tokens.
+    scales : tuple of ndarray
+        Weights of words by which vectors are multiplied, one array per WordWeights.
+    counts : bool
+        Of a bag of words, whether a word counts each time that it occurs.
     """
 
-    weights: Path
+    root: Path
+    weights: Path | None
     tokenizer: Path
-    table: str
-    settings: tuple
+    table: str | None
+    others: tuple
     library: str
-    normalize: bool = False
-    max_length: int | None = None
-    prefix: str = ""
+    modules: SentenceModules
+    settings: EncoderSettings = EncoderSettings()
+    special: bool = False
+    scales: tuple = ()
+    counts: bool = True
 
     @property
     def paths(self):
         """All files."""
-        return self.weights, self.tokenizer, *self.settings
+        weights = () if self.weights is None else (self.weights,)
+        return *weights, self.tokenizer, *self.others
 
 
 def find_model(spec, *, local):
     """Return a StaticSpec as `find_folder` does, and the folder."""
-    files = [*_WEIGHTS, _TOKENIZER, *_SETTINGS]
+    files = [
+        *(*_WEIGHTS, _TOKENIZER, _CONFIG, MODULES, SETTINGS, ROUTES, _WORDS),
+        *CONFIGS.values(),
+    ]
     patterns = [*files, *(f"*/{name}" for name in files)]
     return find_folder(spec, _EXPECTED, local=local, allow_patterns=patterns)
 
 
-def find_files(model):
-    """Return the `StaticFiles` of a folder.
+def find_files(model, task=None):
+    """Return the `StaticFiles` of a folder, for the texts of a task.
 
     Raises
     ------
@@ -72,66 +113,154 @@ def find_files(model):
         If the folder has a model of another kind.
     """
     folder = Path(model)
-    hint = hint_of_folder(folder, "StaticSubwordEmbedding")
-    modules = listed_modules(folder)
-    parts = [folder / _static_module(modules, folder, hint)] if modules else []
-    places = [part / name for part in [*parts, folder] for name in _WEIGHTS]
-    weights = next((path for path in places if path.is_file()), None)
-    if weights is None or not (weights.parent / _TOKENIZER).is_file():
-        raise FileNotFoundError(
-            f"{folder} is not a static model. Expected {_EXPECTED}.{hint}"
-        )
+    hint = hint_of_folder(folder, "StaticSubwordEmbedding", task)
+    modules = listed_modules(folder, task)
+    if not modules:
+        return _model2vec(folder, hint)
+    (kind, place), *rest = modules
+    if kind not in STATIC_MODULES:
+        kinds = [kind for kind, _ in modules]
+        raise ValueError(f"{folder} has the modules {kinds}.{hint}")
+    settings = read_settings(folder)
+    check_model_type(settings)
+    read = {"StaticEmbedding": _pieces, "WordEmbeddings": _words, "BoW": _bag}[kind]
+    found = read(folder, folder / place, rest, hint)
+    names = [MODULES, SETTINGS, ROUTES, *(f"{place}/{ROUTES}" for _, place in modules)]
+    others = {folder / name for name in names}
+    for _, place in modules:
+        others |= {p for p in (folder / place).glob("*config.json") if p.is_file()}
+    for _, place in rest:
+        others |= {folder / place / name for name in _WEIGHTS}
+    read_already = {*found.paths}
+    others = sorted(p for p in others - read_already if p.is_file())
+    return found._replace(settings=settings, others=(*found.others, *others))
+
+
+def _model2vec(folder, hint):
+    weights = _weights_in(folder, _WEIGHTS[:2])
+    if weights is None or not (folder / _TOKENIZER).is_file():
+        raise _not_static(folder, hint)
     table = _table_name(weights, hint)
-    settings = tuple(p for name in _SETTINGS if (p := folder / name).is_file())
-    files = weights, weights.parent / _TOKENIZER, table, settings
-    if table == "embeddings":
-        config = optional_json(folder / "config.json")
-        return StaticFiles(
-            *files,
-            "model2vec",
-            normalize=bool(config.get("normalize", False)),
-            max_length=_checked_length(config.get("max_length", _MAX_LENGTH), folder),
+    if table != "embeddings":  # of sentence-transformers, without modules.json
+        modules = SentenceModules((_mean(),), {})
+        library = "sentence-transformers"
+    else:
+        path = folder / _CONFIG
+        config = optional_json(path)
+        limit = _checked_length(config, "max_length", _MAX_LENGTH, path)
+        steps = [_mean()]
+        if config.get("normalize", False):
+            steps.append({"kind": "Normalize"})
+        modules, library = SentenceModules(tuple(steps), {}, limit), "model2vec"
+    config = folder / _CONFIG
+    others = (config,) if config.is_file() else ()
+    tokenizer = folder / _TOKENIZER
+    return StaticFiles(folder, weights, tokenizer, table, others, library, modules)
+
+
+def _mean():
+    return {"kind": "Pooling", "modes": ["mean"], "include_prompt": True}
+
+
+def _pieces(folder, place, rest, hint):
+    """Return the StaticFiles of a StaticEmbedding."""
+    weights = _weights_in(place, _WEIGHTS) or _weights_in(folder, _WEIGHTS)
+    if weights is None or not (weights.parent / _TOKENIZER).is_file():
+        raise _not_static(folder, hint)
+    table, tokenizer = _table_name(weights, hint), weights.parent / _TOKENIZER
+    modules = read_modules(folder, rest, pooling=["mean"])
+    library = "sentence-transformers"
+    return StaticFiles(folder, weights, tokenizer, table, (), library, modules)
+
+
+def _words(folder, place, rest, hint):
+    """Return the StaticFiles of WordEmbeddings, maybe with WordWeights."""
+    config = read_json(place / _WORDS, dict)
+    kind = module_kind(str(config.get("tokenizer_class")))
+    special = kind == "TransformersTokenizerWrapper"
+    if not special and kind not in CONFIGS:
+        raise unknown_module("WordEmbeddings", f"the tokenizer {kind}")
+    tokenizer = place / (_TOKENIZER if special else CONFIGS[kind])
+    weights = _weights_in(place, _WEIGHTS)
+    if weights is None or not tokenizer.is_file():
+        raise FileNotFoundError(
+            f"{place} has no {tokenizer.name if weights else _WEIGHTS[0]}, which the "
+            "module WordEmbeddings needs."
         )
-    options = optional_json(folder / "config_sentence_transformers.json")
-    prompts = options.get("prompts") or {}
+    scales, rest = [], list(rest)
+    while rest and rest[0][0] == "WordWeights":
+        path = folder / rest.pop(0)[1] / _CONFIG
+        options = read_json(path, dict)
+        check_words(options.get("vocab"), "vocab", path)
+        scales.append(word_weights(options, options["vocab"], path))
+    limit = _checked_length(config, "max_seq_length", None, place / _WORDS)
+    modules = read_modules(folder, rest, max_length=limit)
+    if "cls" in modules.pooling["modes"]:
+        raise unknown_module("Pooling", "pooling by cls after WordEmbeddings")
     return StaticFiles(
-        *files,
-        "sentence-transformers",
-        normalize=any(kind == "Normalize" for kind, _ in modules),
-        prefix=prompts.get(options.get("default_prompt_name"), ""),
+        *(folder, weights, tokenizer, _table_name(weights, hint), ()),
+        *("sentence-transformers", modules),
+        special=special,
+        scales=tuple(scales),
     )
 
 
-def _static_module(modules, folder, hint):
-    """Return the folder of a sentence encoder's StaticEmbedding, the first module."""
-    kinds = [kind for kind, _ in modules]
-    if kinds[0] != "StaticEmbedding" or set(kinds[1:]) - {"Normalize"}:
-        raise ValueError(
-            f"{folder} has the modules {kinds}; only a StaticEmbedding, alone or "
-            f"followed by Normalize, is supported.{hint}"
-        )
-    return modules[0][1]
+def _bag(folder, place, rest, hint):
+    """Return the StaticFiles of a BoW."""
+    path = place / _CONFIG
+    options = read_json(path, dict)
+    check_words(options.get("vocab"), "vocab", path)
+    vocabulary = list(dict.fromkeys(options["vocab"]))
+    return StaticFiles(
+        *(folder, None, path, None, (), "sentence-transformers"),
+        read_modules(folder, rest, pooling=["sum"]),
+        scales=(word_weights(options, vocabulary, path),),
+        counts=bool(options.get("cumulative_term_frequency", True)),
+    )
 
 
-def _checked_length(value, folder):
+def _weights_in(folder, names):
+    return next((p for name in names if (p := folder / name).is_file()), None)
+
+
+def _not_static(folder, hint):
+    return FileNotFoundError(
+        f"{folder} is not a static model. Expected {_EXPECTED}.{hint}"
+    )
+
+
+def _checked_length(options, name, default, path):
+    """Return a maximum number of pieces, an option in the file at `path`."""
+    value = options.get(name, default)
     if value is None or type(value) is int and value > 0:
         return value
-    raise ValueError(
-        f"{folder / 'config.json'} has max_length={value!r}; expected a positive int "
-        "or null."
-    )
+    raise ValueError(f"{path} has {name}={value!r}; expected a positive int or null.")
 
 
 def _table_name(weights, hint=""):
-    with _open(weights) as file:
-        names = sorted(file.keys())
-    for name in ("embeddings", "embedding.weight"):
+    names = sorted(tensor_names(weights))
+    for name in _TABLES:
         if name in names:
             return name
     raise ValueError(
         f"{weights} has the tensors {names}, but neither 'embeddings' nor "
         f"'embedding.weight'.{hint}"
     )
+
+
+def tensor_names(path):
+    """Return the names of the tensors in a file."""
+    if path.suffix == ".bin":
+        return list(_pickled(path))
+    with _open(path) as file:
+        return list(file.keys())
+
+
+def _pickled(path):
+    """Return the tensors of a pickle by name; torch reads nothing else from it."""
+    import torch
+
+    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def _open(path):
@@ -145,10 +274,40 @@ def _open(path):
 
 
 def read_tensors(path, names):
-    """Return tensors of a safetensors file; None for those that it does not have."""
+    """Return tensors of a file as arrays; None for those that it does not have.
+
+    NumPy has no bfloat16; such tensors are returned as float32.
+    """
+    if path.suffix == ".bin":
+        tensors = _pickled(path)
+        tensors = {n: tensors[n] for n in names if n in tensors}
+        arrays = {n: _array(tensor) for n, tensor in tensors.items()}
+        return [arrays.get(name) for name in names]
     with _open(path) as file:
-        try:
-            present = set(file.keys())
-            return [file.get_tensor(n) if n in present else None for n in names]
-        except TypeError as error:  # NumPy has no bfloat16
-            raise ValueError(f"{path} has an unsupported dtype: {error}.") from error
+        types = {n: file.get_slice(n).get_dtype() for n in names if n in file.keys()}  # noqa: SIM118
+        odd = sorted(set(types.values()) - _TYPES)
+        if odd:
+            raise ValueError(
+                f"{path} has vectors of the type {odd[0]}, which is not supported. "
+                "Convert them to float16 or float32."
+            )
+        if "BF16" not in types.values():
+            return [file.get_tensor(n) if n in types else None for n in names]
+    from safetensors import deserialize
+
+    parts = dict(deserialize(path.read_bytes()))
+    return [_deserialized(parts[n]) if n in types else None for n in names]
+
+
+def _array(tensor):
+    """Return a tensor as an array, float32 if NumPy does not have its type."""
+    return (tensor.float() if tensor.dtype.is_floating_point else tensor).numpy()
+
+
+def _deserialized(part):
+    """Return the array of a tensor that safetensors has deserialized."""
+    if part["dtype"] != "BF16":
+        return np.frombuffer(part["data"], _NUMPY[part["dtype"]]).reshape(part["shape"])
+    # A float32 begins with the bits of its bfloat16.
+    bits = np.frombuffer(part["data"], "<u2").astype(np.uint32) << 16
+    return bits.view(np.float32).reshape(part["shape"])

@@ -60,16 +60,27 @@ class PieceTokenizer:
         alone, spaced, pair = self._lists(["a", " a", "a a"])
         return pair == alone + spaced and alone != spaced
 
-    def _lists(self, texts):
+    def _lists(self, texts, special=False):
+        split, options = (
+            self._tokenizer.encode_batch_fast,
+            {"add_special_tokens": special},
+        )
         try:
-            encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            encoded = split(texts, **options)
         except TypeError:  # lone surrogates, which UTF-8 does not have
             texts = [text.encode("utf-8", "replace").decode() for text in texts]
-            encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            encoded = split(texts, **options)
         return [encoding.ids for encoding in encoded]
 
-    def pieces(self, texts):
-        """Return the `Pieces` of a list of texts, in full."""
+    def pieces(self, texts, *, special=False):
+        """Return the `Pieces` of a list of texts, in full.
+
+        With `special`, texts that are not blank include the special tokens.
+        """
+        if special:
+            lists = self._lists(texts, special=True)
+            pairs = zip(texts, lists, strict=True)
+            return Pieces.of_lists([ids if t.strip() else [] for t, ids in pairs])
         n_characters = sum(map(len, texts))
         seconds = _SECONDS_PER_CHARACTER * n_characters
         if self._words is None or not use_compiled(seconds):

@@ -295,7 +295,7 @@ def set_text_pooling(source):
     if modules.pooling["modes"] == ["cls"]:
         source.set_params(output="cls")
     if source.prompt is None and source.prompt_name is None:
-        source.set_params(prompt=modules.prompts.get(modules.default_prompt))
+        source.set_params(prompt=model.settings.prompt(None, None, source.task))
     reason = modules.differs_from(source.output)
     if reason is not None:
         warnings.warn(

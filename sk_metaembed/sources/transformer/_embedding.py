@@ -73,6 +73,11 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         prompt in the encoder's files, if there is one.
     prompt_name : str, default=None
         Name of a prompt in a sentence encoder's files, such as "query".
+    task : str, default=None
+        Kind of the texts, such as "query" or "document": selects the modules of a
+        Router in the model's files, and with "sentence" the prompt of that name, as
+        `encode_query` and `encode_document` of sentence-transformers do. None for the
+        default route and the default prompt.
     truncate_dim : int, default=None
         Number of dimensions of sentence vectors to keep, for models that were trained
         for it. None for that in the encoder's files, usually all.
@@ -211,6 +216,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         "output": [StrOptions(set(_OUTPUTS))],
         "prompt": [str, None],
         "prompt_name": [str, None],
+        "task": [str, None],
         "truncate_dim": [COUNT, None],
         "max_length": [COUNT, None],
         "truncate": ["boolean", None],
@@ -231,6 +237,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         output: Literal["auto", "sentence", "words", "cls", "mean"] = "auto",
         prompt: str | None = None,
         prompt_name: str | None = None,
+        task: str | None = None,
         truncate_dim: int | None = None,
         max_length: int | None = None,
         truncate: bool | None = None,
@@ -254,6 +261,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         self.output = output
         self.prompt = prompt
         self.prompt_name = prompt_name
+        self.task = task
         self.truncate_dim = truncate_dim
         self.max_length = max_length
         self.truncate = truncate
@@ -311,6 +319,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             self.trusted,
             str(resolve_device(self.device)),
             self.dtype,
+            self.task,
         )
         return shared(TransformerModel, spec)
 
@@ -351,20 +360,11 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         }
         return [name for name, value in is_changed.items() if value]
 
-    def _resolve_prompt(self, default=""):
-        """Return `prompt`, or the prompt called `prompt_name`, or the default."""
-        if self.prompt is not None and self.prompt_name is not None:
-            raise ValueError("prompt and prompt_name are both set. Use one.")
-        if self.prompt is not None:
-            return self.prompt
-        if self.prompt_name is None:
-            return default
-        prompts = self._model.prompts
-        if self.prompt_name in prompts:
-            return prompts[self.prompt_name]
-        raise ValueError(
-            f"prompt_name={self.prompt_name!r}, but the model's prompts are "
-            f"{sorted(prompts)}. Use one of them, or the text itself as prompt."
+    def _resolve_prompt(self, *, use_default):
+        """Return `prompt`, that called `prompt_name`, or the one of the task."""
+        settings, task = self._model.settings, self.task
+        return settings.prompt(
+            self.prompt, self.prompt_name, task, use_default=use_default
         )
 
     def _set_hidden_state_options(self, dim):
@@ -377,7 +377,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
                 "truncate_dim applies to output='sentence', but "
                 f"output={self.output!r} returns hidden states."
             )
-        self.prompt_ = self._resolve_prompt()
+        self.prompt_ = self._resolve_prompt(use_default=False)
         if self.output_ == "cls" and self._aligner.frame.cls is None:
             raise ValueError(
                 "output='cls' requires a classification token, but this tokenizer adds "
@@ -397,9 +397,8 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
                 "use output='words', 'cls' or 'mean'."
             )
         modules = self._model.modules
-        default = modules.prompts.get(modules.default_prompt, "")
-        self.prompt_ = self._resolve_prompt(default)
-        kept = self.truncate_dim or modules.truncate_dim
+        self.prompt_ = self._resolve_prompt(use_default=True)
+        kept = self.truncate_dim or self._model.settings.truncate_dim
         dim = min(n for n in (modules.dim(dim), kept) if n is not None)
         self._spec = OutputSpec(self.layers_, "sentence", self.subword, dim)
         self._static, self._truncate = False, self.truncate in (None, True)
@@ -506,7 +505,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         except ValueError:  # of an unknown module; output="sentence" raises it
             return
         reason = modules.differs_from(self.output_)
-        default = modules.prompts.get(modules.default_prompt)
+        default = model.settings.prompt(None, None, self.task)
         if reason is None and default and not self.prompt_:
             reason = f"the prompt {default!r}"
         if reason is None or not is_first((model.fingerprint, self.output_)):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ..._io._handle import file_states
 from .._fingerprint import file_digest, fingerprint_of
+from .._module_list import EncoderSettings, read_settings
 from ..contextual._model import NetworkModel
 from ._alignment import Aligner
 from ._model_files import (
@@ -30,7 +31,7 @@ from ._model_files import (
     refuse_unsafe,
 )
 from ._network import Network, piece_limit, sentence_limit
-from ._sentence_files import find_encoder, read_modules, read_prompts
+from ._sentence_files import find_encoder, read_encoder
 
 
 class ModelSpec(NamedTuple):
@@ -42,6 +43,7 @@ class ModelSpec(NamedTuple):
     trusted: bool = False
     device: str = "cpu"
     dtype: str = "float32"
+    task: str | None = None
 
 
 class Transformer(NetworkModel):
@@ -57,12 +59,12 @@ class Transformer(NetworkModel):
         Name of the precision of the network.
     has_modules : bool
         Whether it is a sentence encoder, with `modules`.
-    prompts : dict of str to str
-        The encoder's prompts by name.
+    settings : EncoderSettings
+        The encoder's prompts and dimensions.
     """
 
     has_modules = False
-    prompts: dict[str, str] = {}
+    settings = EncoderSettings()
 
     def __init__(self, spec, tokenizer, config):
         super().__init__(spec)
@@ -97,7 +99,7 @@ class Transformer(NetworkModel):
     @cached_property
     def head(self):
         """The SentenceHead on the network's device."""
-        from ._sentence_head import SentenceHead
+        from ..encoder_modules._head import SentenceHead
 
         return SentenceHead(self.modules, self.network.device)
 
@@ -129,7 +131,7 @@ class TransformerModel(Transformer, keep=2):
         self._root, self._encoder = root, encoder
         self._folder, self.dtype = backbone_of(root, encoder), spec.dtype
         self.has_modules = encoder is not None
-        self.prompts = read_prompts(root)
+        self.settings = read_settings(root)
         config = load_config(self._folder, spec)
         super().__init__(spec, load_tokenizer(self._folder, spec), config)
         self._by_name = {path.relative_to(root).as_posix(): path for path in paths}
@@ -147,14 +149,14 @@ class TransformerModel(Transformer, keep=2):
     @classmethod
     def _find(cls, spec, local):
         spec, root = find_root(spec, local=local)
-        encoder = find_encoder(root)
+        encoder = find_encoder(root, spec.task)
         paths = model_files(root, encoder, spec)
         return spec, file_states(paths), root, encoder, paths
 
     @cached_property
     def modules(self):
         """The SentenceModules; raises ValueError if one is not known."""
-        return read_modules(self._root, self._encoder)
+        return read_encoder(self._root, self._encoder, self.settings)
 
     def _new_network(self):
         module = load_network(self._folder, self._spec)

@@ -50,7 +50,7 @@ def backbone_of(folder, encoder):
 def model_files(root, encoder, spec):
     """Return the sorted paths of a model's settings and weights, and of its code."""
     backbone = backbone_of(root, encoder)
-    hint = hint_of_folder(root, "TransformerEmbedding")
+    hint = hint_of_folder(root, "TransformerEmbedding", spec.task)
     if hint:
         raise ValueError(f"{root} has no transformer.{hint}")
     if not (backbone / "config.json").is_file():

@@ -233,7 +233,7 @@ def test_a_download_includes_the_folders_of_modules(tmp_path, monkeypatch):
         ([MEAN], {"transformer_task": "fill-mask"}, {}, "fill-mask"),
         ([MEAN], {"model_args": {"rotary": 1}}, {}, r"model_args=\['rotary'\]"),
         ([MEAN], {"modality_config": {"image": {}}}, {}, "texts as None"),
-        ([MEAN], {}, {"model_type": "SparseEncoder"}, "the module SparseEncoder"),
+        ([MEAN], {}, {"model_type": "Other"}, "the module Other"),
     ],
 )
 def test_unknown_modules_and_options_are_refused_by_name(
@@ -243,6 +243,21 @@ def test_unknown_modules_and_options_are_refused_by_name(
     with pytest.raises(
         ValueError, match=rf"{message}.*FunctionEmbedding\(model.encode"
     ):
+        embed(folder)
+    assert embed(folder, output="words").shape[1] == tiny.DIM
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("SparseEncoder", "vectors of the size of its vocabulary"),
+        ("CrossEncoder", "scores of pairs of texts"),
+        ("MultiVectorEncoder", "one vector per piece"),
+    ],
+)
+def test_a_model_of_another_kind_is_refused_by_name(tmp_path, kind, message):
+    folder = tiny.save(tmp_path, steps=[MEAN], settings={"model_type": kind})
+    with pytest.raises(ValueError, match=rf"has a {kind} .*{message}.*output='words'"):
         embed(folder)
     assert embed(folder, output="words").shape[1] == tiny.DIM
 

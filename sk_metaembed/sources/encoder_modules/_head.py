@@ -1,4 +1,4 @@
-"""SentenceHead: compute the modules of a sentence encoder after its transformer.
+"""SentenceHead: compute the modules of a sentence encoder after its first module.
 
 The formulas are as in sentence-transformers, over rows that are padded on the right:
 with a causal mask or an attention mask, the side does not change the vectors.
@@ -14,7 +14,7 @@ _TINY = 1e-9
 
 
 class SentenceHead:
-    """The modules after a transformer, with weights in float32 on a device.
+    """The pooling and the modules after it, with weights in float32 on a device.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _activation(name, weights):
     except TypeError:  # needs arguments, which the files do not have
         module = None
     if module is None:
-        from ._sentence_files import unknown_module
+        from ._steps import unknown_module
 
         raise unknown_module("Dense", f"activation_function={name!r}")
     start = "activation_function."

@@ -1,0 +1,1 @@
+"""The modules of sentence-transformers after the first: their files and formulas."""

@@ -1,0 +1,210 @@
+"""WordEmbeddings, BoW and Router of sentence-transformers, without the library."""
+
+import json
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sk_metaembed import load, make_embedding, save
+
+from ... import tiny_static
+
+WORDS = ["PADDING_TOKEN", "tea", "Cup", "cup", "the", "new_york"]
+TABLE = np.array([[9, 9], [1, 2], [3, 4], [5, 6], [7, 8], [0, 1]], np.float32)
+
+
+def vectors(folder, texts, **options):
+    return make_embedding(folder, **options).fit_transform(texts).blocks[0]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny_static.save_words(tmp_path / "a", WORDS, TABLE, stop_words=["the"])
+
+
+def test_words_are_found_as_written_then_bare_then_in_lowercase(folder):
+    texts = ["tea", "Tea!", "Cup", "(CUP)", "tea the cup.", "The", "zzq", "", "--"]
+    block = vectors(folder, texts)
+    expected = [[1, 2], [1, 2], [3, 4], [5, 6], [3, 4], [0, 0], [0, 0], [0, 0], [0, 0]]
+    np.testing.assert_array_equal(block.values, expected)
+    assert block.known.tolist() == [True] * 5 + [False] * 4
+    words = vectors(folder, [["tea", "the", "TEA", "zzq"]], output="words")
+    assert words.known.tolist() == [True, False, True, False]
+    np.testing.assert_array_equal(words.values[[0, 2]], [[1, 2], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("modes", "expected"),
+    [
+        ("mean", [7 / 3, 10 / 3]),
+        ("max", [5, 6]),
+        ("lasttoken", [1, 2]),
+        ("mean_sqrt_len_tokens", np.array([7, 10]) / np.sqrt(3)),
+        ("weightedmean", [(1 + 10 + 3) / 6, (2 + 12 + 6) / 6]),
+        (["max", "mean"], [5, 6, 7 / 3, 10 / 3]),
+    ],
+)
+def test_poolings(tmp_path, modes, expected):
+    part = ("Pooling", {"pooling_mode": modes})
+    folder = tiny_static.save_words(tmp_path / "a", WORDS, TABLE, [part])
+    row = vectors(folder, ["tea cup tea", "tea"]).values[0]
+    np.testing.assert_allclose(row, expected, rtol=1e-6)
+
+
+def test_weights_of_words(tmp_path):
+    weights = {"vocab": WORDS, "word_weights": {"tea": 3, "cup": 0.5}}
+    weights["unknown_word_weight"] = 0.25
+    parts = [("WordWeights", weights), ("Pooling", {})]
+    folder = tiny_static.save_words(tmp_path / "a", WORDS, TABLE, parts)
+    rows = vectors(folder, ["tea cup", "tea the"]).values
+    expected = [
+        (3 * TABLE[1] + TABLE[3] / 2) / 3.5,
+        (3 * TABLE[1] + TABLE[4] / 4) / 3.25,
+    ]
+    np.testing.assert_allclose(rows, expected, rtol=1e-6)
+    row = vectors(folder, [["tea"]], output="words").values
+    np.testing.assert_array_equal(row, TABLE[1:2])
+    weights["vocab"] = WORDS[:2]
+    (folder / "1_WordWeights" / "config.json").write_text(json.dumps(weights))
+    with pytest.raises(ValueError, match="6 words, but a module has weights of 2"):
+        vectors(folder, ["tea"])
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_bags_of_words(tmp_path, counts):
+    room = "sentence_transformers.models"
+    (tmp_path / "0_BoW").mkdir()
+    options = {"vocab": ["tea", "cup", "tea"], "word_weights": {"tea": 2}}
+    options |= {"unknown_word_weight": 0.5, "cumulative_term_frequency": counts}
+    (tmp_path / "0_BoW" / "config.json").write_text(json.dumps(options))
+    listed = [{"path": "0_BoW", "type": f"{room}.BoW"}]
+    (tmp_path / "modules.json").write_text(json.dumps(listed))
+    block = vectors(tmp_path, ["tea Cup tea.", "the", "cup"])
+    expected = [[4 if counts else 2, 0.5], [0, 0], [0, 0.5]]
+    np.testing.assert_array_equal(block.values, expected)
+    assert block.known.tolist() == [True, False, True]
+    with pytest.raises(ValueError, match=r"no vectors of words. Use output='mean'"):
+        vectors(tmp_path, ["tea"], output="words")
+
+
+def test_a_router_selects_modules_by_the_task(tmp_path):
+    query = tiny_static.save_sentence_encoder(tmp_path / "a" / "q", normalize=True)
+    words = tiny_static.save_words(tmp_path / "a" / "d", WORDS, TABLE)
+    places = {"query": "q/0_StaticEmbedding", "document": "d/0_WordEmbeddings"}
+    kinds = {"query": "StaticEmbedding", "document": "WordEmbeddings"}
+    room = "sentence_transformers.sentence_transformer.modules.any_file"
+    routing = {
+        "types": {place: f"{room}.{kinds[key]}" for key, place in places.items()},
+        "structure": {key: [place] for key, place in places.items()},
+        "parameters": {"default_route": "document", "allow_empty_key": True},
+    }
+    routing["types"]["pool"] = f"{room}.Pooling"
+    routing["structure"]["document"].append("pool")
+    router = tmp_path / "a" / "router_config.json"
+    router.write_text(json.dumps(routing))
+    listed = [{"path": "", "type": f"{room}.Router"}]
+    (tmp_path / "a" / "modules.json").write_text(json.dumps(listed))
+    prompts = {"prompts": {"query": "film "}, "default_prompt_name": None}
+    settings = tmp_path / "a" / "config_sentence_transformers.json"
+    settings.write_text(json.dumps(prompts))
+    texts = ["tea cup", "film c"]
+    for task in (None, "document"):
+        found = vectors(tmp_path / "a", texts, task=task)
+        assert found == vectors(words, texts)
+    found = vectors(tmp_path / "a", texts, task="query").values
+    prompted = ["film tea cup", "film film c"]
+    alone = vectors(query / "0_StaticEmbedding", prompted, output="mean").values
+    np.testing.assert_array_equal(found, alone)
+    with pytest.raises(ValueError, match=r"routes \['document', 'query'\].*'a'"):
+        make_embedding(tmp_path / "a", task="a")
+    routing["parameters"] = {"allow_empty_key": False}
+    router.write_text(json.dumps(routing))
+    with pytest.raises(ValueError, match=r"no default route. Use task='document'"):
+        make_embedding(tmp_path / "a")
+    router.write_text("{}")
+    with pytest.raises(ValueError, match=r"router_config.json is corrupt"):
+        make_embedding(tmp_path / "a")
+    with pytest.raises(ValueError, match="task='a', but .* has no Router"):
+        make_embedding(words, task="a")
+
+
+def test_copies_and_files(folder, tmp_path):
+    source = make_embedding(folder, prompt="the ").fit(["tea"])
+    rows = source.transform(["tea", "Cup tea"])
+    path = save(source, tmp_path / "a.skm", bundle=True)
+    for other in (
+        clone(source).fit(["a"]),
+        pickle.loads(pickle.dumps(source)),
+        load(path),
+    ):
+        assert other.transform(["tea", "Cup tea"]) == rows
+
+
+def test_truncate_dim_in_the_files_cuts_texts_after_all_modules(tmp_path):
+    folder = tiny_static.save_sentence_encoder(tmp_path / "a", normalize=True)
+    whole = vectors(folder, ["film c", "c"]).values
+    path = folder / "config_sentence_transformers.json"
+    path.write_text(json.dumps({"truncate_dim": 4}))
+    np.testing.assert_array_equal(vectors(folder, ["film c", "c"]).values, whole[:, :4])
+    rows = vectors(folder, ["film c", "c"], dim=2).values
+    np.testing.assert_array_equal(rows, whole[:, :2])
+    assert vectors(folder, ["film"], output="words").values.shape == (1, 6)
+    assert vectors(folder, ["film"], output="words", dim=2).values.shape == (1, 2)
+    path.write_text(json.dumps({"truncate_dim": 99}))
+    np.testing.assert_array_equal(vectors(folder, ["film c", "c"]).values, whole)
+    path.write_text(json.dumps({"truncate_dim": -1}))
+    with pytest.raises(ValueError, match="truncate_dim=-1; expected a positive int"):
+        vectors(folder, ["film"])
+
+
+def test_tables_in_bfloat16_are_read_exactly(tmp_path):
+    import torch
+    from safetensors.torch import save_file
+
+    folder = tiny_static.save(tmp_path / "m", config={"normalize": False})
+    n_pieces = tiny_static.wordpiece().get_vocab_size()
+    table = torch.randn(n_pieces, 4, generator=torch.manual_seed(0)).bfloat16()
+    weights = torch.arange(n_pieces, dtype=torch.float64)
+    path = folder / "model.safetensors"
+    save_file({"embeddings": table, "weights": weights}, path)
+    row = tiny_static.wordpiece().token_to_id("film")
+    found = vectors(folder, ["film"]).values[0]
+    np.testing.assert_array_equal(found, (table[row].double() * row).float().numpy())
+    save_file({"embeddings": table.to(torch.float8_e4m3fn)}, path)
+    with pytest.raises(ValueError, match="the type F8_E4M3, which is not supported"):
+        vectors(folder, ["film"])
+
+
+def test_words_and_modules_that_cannot_be_read_are_named(folder, tmp_path, monkeypatch):
+    def fails(match, error=ValueError):
+        with pytest.raises(error, match=match):
+            vectors(folder, ["tea"])
+
+    place = folder / "0_WordEmbeddings"
+    tokenizer = place / "whitespacetokenizer_config.json"
+    content = tokenizer.read_text()
+    tokenizer.write_text(json.dumps({"vocab": WORDS}))
+    fails("'stop_words' must be a list of strings")
+    tokenizer.write_text(content)
+    config = json.loads((place / "wordembedding_config.json").read_text())
+    kind = "sentence_transformers.models.tokenizer.PhraseTokenizer.PhraseTokenizer"
+    for tokenizer_class, match, error in (
+        (kind, "no phrasetokenizer_config.json", FileNotFoundError),
+        ("janome.Tokenizer", "tokenizer janome.Tokenizer", ValueError),
+    ):
+        config["tokenizer_class"] = tokenizer_class
+        (place / "wordembedding_config.json").write_text(json.dumps(config))
+        fails(match, error)
+    config["tokenizer_class"] = kind
+    (place / "wordembedding_config.json").write_text(json.dumps(config))
+    (place / "phrasetokenizer_config.json").write_text(content)
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    fails("splits texts with NLTK.*pip install nltk", ImportError)
+    for kind in ("CNN", "LSTM", "WeightedLayerPooling"):
+        parts = [(kind, {}), ("Pooling", {})]
+        other = tiny_static.save_words(tmp_path / kind, WORDS, TABLE, parts)
+        with pytest.raises(ValueError, match=rf"the module {kind}, which is not"):
+            vectors(other, ["tea"])

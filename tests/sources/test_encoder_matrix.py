@@ -1,0 +1,294 @@
+"""Folders that sentence-transformers and model2vec write give the vectors they return.
+
+Each case builds a small model with the library, saves it, and reads the folder through
+`make_embedding`. The expected vectors are those of the library for the saved folder.
+Blank texts, and texts without known words, are unknown zeros here.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sk_metaembed import StaticSubwordEmbedding, make_embedding
+from sk_metaembed import save as save_file
+
+from .. import tiny_encoder, tiny_static
+from ..rounding import assert_close
+
+torch = pytest.importorskip("torch")
+library = pytest.importorskip("sentence_transformers", minversion="6")
+modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+tokenizers = pytest.importorskip(
+    "sentence_transformers.sentence_transformer.modules.tokenizer"
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*longer than")]
+
+TEXTS = [
+    *("The film was good, good!", "Queens", "zzqx 9 ünknown", "good " * 700),
+    *(
+        "New York is the Plot .",
+        "don't stop-it 'good' (film)",
+        "GOOD FILM",
+        "ΟΔΟΣ film",
+    ),
+]
+WORDS = [
+    *("PADDING_TOKEN", "good", "film", "the", "New_York", "york", "plot", "queens"),
+    *("do", "n't", "stop-it", "Queens", "was", "is", "it"),
+]
+DIM = 6
+WHITESPACE, PHRASES = tokenizers.WhitespaceTokenizer, tokenizers.PhraseTokenizer
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def pooling(*modes, dim=DIM):
+    return modules.Pooling(dim, modes or "mean")
+
+
+def words(tokenizer=WHITESPACE, **options):
+    table = rng().normal(size=(len(WORDS), DIM)).astype(np.float32)
+    return modules.WordEmbeddings(tokenizer(WORDS, **options), table)
+
+
+def word_weights():
+    return modules.WordWeights(WORDS, {"good": 0.5, "film": 2, "queens": 0.1}, 0.7)
+
+
+def wrapped_words():
+    tokenizer = tiny_encoder.tokenizer("Bert")
+    table = rng().normal(size=(len(tokenizer), DIM)).astype(np.float32)
+    return modules.WordEmbeddings(tokenizer, table)
+
+
+def bag(**options):
+    return modules.BoW(WORDS, {"good": 0.5, "Film": 3}, **options)
+
+
+def pieces(dtype="float32", seed=0):
+    tokenizer = tiny_static.wordpiece()
+    table = rng(seed).normal(size=(tokenizer.get_vocab_size(), DIM))
+    table = torch.tensor(table).to(getattr(torch, dtype))
+    return modules.StaticEmbedding(tokenizer, table)
+
+
+def dense(n_in, n_out, activation=torch.nn.Tanh, seed=0):
+    torch.manual_seed(seed)
+    return modules.Dense(n_in, n_out, activation_function=activation())
+
+
+def layer_norm(dim):
+    module = modules.LayerNorm(dim)
+    module.norm.weight.data += torch.arange(dim) / dim
+    return module
+
+
+def network(folder, family="Bert"):
+    tiny_encoder.save(folder, family)
+    Path(folder, "modules.json").unlink()
+    return modules.Transformer(str(folder))
+
+
+def routes(folder, **options):
+    document = [network(folder), pooling(dim=16), dense(16, DIM)]
+    return modules.Router({"query": [pieces()], "document": document}, **options)
+
+
+def normalize():
+    return modules.Normalize()
+
+
+PROMPTS = {"query": "film: ", "document": "the ", "title": "good "}
+TRUNCATED = {"truncate_dim": 3}
+# The modules after a folder for a transformer is given, settings of the model, and
+# arguments of encode: the same that make_embedding takes.
+CASES = {
+    "words": lambda f: [words(), pooling()],
+    "words, lowercase": lambda f: [
+        words(stop_words=(), do_lower_case=True),
+        pooling(),
+    ],
+    "words, stop words": lambda f: [words(stop_words={"good", "film!"}), pooling()],
+    "words, rounded": lambda f: [words().half(), pooling()],
+    "words, sqrt": lambda f: [words(), pooling("mean_sqrt_len_tokens")],
+    "words, by position": lambda f: [words(), pooling("weightedmean")],
+    "words, last": lambda f: [words(), pooling("lasttoken")],
+    "words, max": lambda f: [words(), pooling("max")],
+    "words, two": lambda f: [words(), pooling("mean", "max"), dense(12, 4)],
+    "weighted words": lambda f: [words(), word_weights(), pooling()],
+    "weighted twice": lambda f: [words(), word_weights(), word_weights(), pooling()],
+    "weighted, sqrt": lambda f: [
+        words(),
+        word_weights(),
+        pooling("mean_sqrt_len_tokens"),
+    ],
+    "weighted, by position": lambda f: [
+        words(),
+        word_weights(),
+        pooling("weightedmean"),
+    ],
+    "weighted, max": lambda f: [words(), word_weights(), pooling("max")],
+    "words, dense": lambda f: [words(), pooling(), dense(DIM, 4), normalize()],
+    "pieces with special tokens": lambda f: [wrapped_words(), pooling()],
+    "bag": lambda f: [bag(unknown_word_weight=0.3)],
+    "bag, once": lambda f: [bag(cumulative_term_frequency=False)],
+    "bag, dense": lambda f: [bag(), dense(len(WORDS), 5, torch.nn.GELU), normalize()],
+    "static": lambda f: [pieces()],
+    "static, unit": lambda f: [pieces(), normalize()],
+    "static, dense": lambda f: [pieces(), dense(DIM, 4), layer_norm(4)],
+    "static, dropout": lambda f: [pieces(), modules.Dropout(0.5), normalize()],
+    "static, order": lambda f: [pieces(), normalize(), dense(DIM, 3, torch.nn.ReLU)],
+    "transformer": lambda f: [network(f), pooling("cls", "mean", dim=16)],
+    "transformer, dense": lambda f: [
+        *(network(f), pooling("lasttoken", dim=16)),
+        *(dense(16, DIM), layer_norm(DIM), normalize()),
+    ],
+    "Router": lambda f: [routes(f, default_route="document"), normalize()],
+    "Router, first": lambda f: [routes(f), normalize()],
+    "Router last": lambda f: [
+        *(network(f), pooling(dim=16)),
+        modules.Router({"query": [dense(16, 3)], "document": [dense(16, 3, seed=1)]}),
+    ],
+    "Router, mapped": lambda f: [
+        modules.Router(
+            {"a": [pieces()], "b": [pieces(seed=1)]},
+            route_mappings={("query", "text"): "b", (None, "text"): "a"},
+        )
+    ],
+    "Router of words": lambda f: [
+        modules.Router({"query": [words(), pooling()], "document": [pieces()]})
+    ],
+}
+
+
+def encoded(folder, texts=TEXTS, task=None, **options):
+    model = library.SentenceTransformer(str(folder), device="cpu")
+    encode = {"query": model.encode_query, "document": model.encode_document}
+    encode = encode.get(task, model.encode)
+    return encode(texts, batch_size=3, **options).astype(np.float64)
+
+
+def save(folder, parts, **settings):
+    model = library.SentenceTransformer(modules=parts, device="cpu", **settings)
+    model.save(str(folder), create_model_card=False)
+    return folder
+
+
+def compare(folder, expected, precision=1e-5, **options):
+    """Compare the folder's vectors with those expected, where texts are known."""
+    source = make_embedding(folder, **options)
+    block = source.fit_transform(TEXTS).blocks[0]
+    assert block.values.shape == expected.shape
+    known = block.known
+    assert_close(block.values[known], expected[known], precision)
+    assert not block.values[~known].any()
+    assert set(np.flatnonzero(~known)) <= {2, 3}  # without known words
+    rows = [source.transform([text]).blocks[0].values[0] for text in TEXTS]
+    assert_close(np.stack(rows), block.values)
+    return source
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_modules(tmp_path, name):
+    parts = CASES[name](tmp_path / "network")
+    folder = save(tmp_path / "model", parts)
+    precision = 2e-3 if "rounded" in name else 1e-5
+    compare(folder, encoded(folder), precision)
+    tasks = ("query", "document") if "Router" in name else ()
+    for task in tasks:
+        compare(folder, encoded(folder, task=task), task=task)
+
+
+@pytest.mark.parametrize("name", ["words", "static, unit", "transformer", "bag, dense"])
+def test_prompts_dimensions_and_tasks(tmp_path, name):
+    parts = CASES[name](tmp_path / "network")
+    folder = save(
+        *(tmp_path / "model", parts),
+        prompts=PROMPTS,
+        default_prompt_name="title",
+        truncate_dim=3,
+    )
+    cut = "truncate_dim" if name == "transformer" else "dim"
+    for options in (
+        *({}, {"prompt_name": "query"}, {"prompt": "plot "}, {"prompt": ""}),
+        *({"task": "query"}, {"task": "document", "prompt_name": "title"}),
+    ):
+        compare(folder, encoded(folder, **options), **options)
+    compare(folder, encoded(folder, truncate_dim=2), **{cut: 2})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_types_of_tables(tmp_path, dtype):
+    table = pieces(dtype).embedding.weight.double()
+    folder = save(tmp_path / "exact", [pieces(dtype)])
+    # The library sums in the type of the table and rounds.
+    eps = torch.finfo(getattr(torch, dtype)).eps
+    compare(folder, encoded(folder), max(4 * eps, 1e-5))
+    source = StaticSubwordEmbedding(folder, output="words")
+    rows = source.fit_transform([["film", "c"]]).blocks[0].values
+    ids = [tiny_static.wordpiece().token_to_id(piece) for piece in ("film", "c")]
+    np.testing.assert_array_equal(rows, table[ids].float().detach().numpy())
+
+
+@pytest.mark.parametrize("name", ["words, dense", "static, dense"])
+def test_pickles_of_tensors(tmp_path, name):
+    model = library.SentenceTransformer(modules=CASES[name](tmp_path), device="cpu")
+    folder = tmp_path / "model"
+    model.save(str(folder), create_model_card=False, safe_serialization=False)
+    assert not list(folder.rglob("*.safetensors"))
+    source = compare(folder, encoded(folder))
+    with pytest.raises(TypeError, match=r"is a pickle.*convert it to safetensors"):
+        save_file(source, tmp_path / "a.skm", bundle=True)
+
+
+OLD = {
+    "base.modules.router.Router": "models.Asym",
+    "base.modules.transformer.": "models.",
+    "base.modules.dense.": "models.",
+    "base.modules.normalize.": "models.",
+    "sentence_transformer.modules.tokenizer.whitespace.": (
+        "models.tokenizer.WhitespaceTokenizer."
+    ),
+    "sentence_transformer.modules.static_embedding.": "models.",
+    "sentence_transformer.modules.word_embeddings.": "models.",
+    "sentence_transformer.modules.word_weights.": "models.",
+    "sentence_transformer.modules.pooling.": "models.",
+    "sentence_transformer.modules.bow.": "models.",
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["words", "weighted words", "bag", "static, unit", "Router", "transformer"]
+)
+def test_layouts_of_older_versions(tmp_path, name):
+    new = save(tmp_path / "new", CASES[name](tmp_path / "network"))
+    expected = encoded(new)
+    for path in new.rglob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        for now, before in OLD.items():
+            text = text.replace(
+                f"sentence_transformers.{now}", f"sentence_transformers.{before}"
+            )
+        path.write_text(text, encoding="utf-8")
+    if name == "Router":
+        (new / "router_config.json").rename(new / "config.json")
+    assert "sentence_transformers.models." in (new / "modules.json").read_text()
+    assert ".modules." not in (new / "modules.json").read_text()
+    for path in new.glob("config_sentence*"):
+        path.unlink()
+    if name in ("words", "weighted words"):  # each module had a folder of its own
+        first = new / "0_WordEmbeddings"
+        first.mkdir()
+        for path in new.iterdir():
+            if path.is_file() and path.name != "modules.json":
+                path.rename(first / path.name)
+        listed = json.loads((new / "modules.json").read_text())
+        listed[0]["path"] = first.name
+        (new / "modules.json").write_text(json.dumps(listed))
+    assert_close(encoded(new), expected)
+    compare(new, expected)
