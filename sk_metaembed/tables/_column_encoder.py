@@ -106,7 +106,8 @@ class ColumnEncoder(BaseEstimator):
         Whether an earlier column has the same cells; it has no features then.
     """
 
-    codes_, code_length_, forms_ = None, 0, None  # of columns from files without them
+    codes_, code_length_ = None, 0  # of columns from files without them
+    forms_, zeros_ = None, None
 
     def __init__(self, name, strings, ngrams, sources, is_duplicate):
         self.name = name
@@ -128,6 +129,8 @@ class ColumnEncoder(BaseEstimator):
         is_listed = kind.categorical and kind.n_distinct <= _MAX_ONE_HOT
         (floats, forms), texts = read_column(cells, kind), read_texts(cells, kind)
         self.forms_ = forms_in_fit(cells, kind, forms)
+        self.zeros_ = {}
+        self.zeros_ = self._check_zeros(cells)
         if is_string:
             self.codes_, self.code_length_ = find_codes(texts)
         self.ambiguous_ = self._check_decimals(cells, known="")
@@ -192,6 +195,7 @@ class ColumnEncoder(BaseEstimator):
         self._check_decimals(cells, known=self.ambiguous_)
         self._check_dates(cells)
         self._check_codes(cells)
+        self._check_zeros(cells)
         self._check_forms(cells, forms)
         if unread.any():
             values = [*dict.fromkeys(cells.values[unread].tolist())][:_N_EXAMPLES]
@@ -255,6 +259,28 @@ class ColumnEncoder(BaseEstimator):
                 "order of its day, month and year. Pass dates, or strings such as "
                 f"{str(date)!r}."
             )
+
+    def _check_zeros(self, cells):
+        """Warn of digits that differ in zeros; return those of fit by their numbers."""
+        if self.kind_.number_format is None:
+            return {}
+        texts = [text for text in _texts(cells) if text.isdecimal()]
+        with_zeros = {text.lstrip("0") for text in texts if text[0] == "0" != text}
+        known = dict(self.zeros_ or {})
+        for text in texts:
+            number = text.lstrip("0")
+            is_zero = text[0] == "0" != text
+            if number not in with_zeros or (self.zeros_ and not is_zero):
+                continue
+            first = known.setdefault(number, text)
+            if first != text:
+                self._warn(
+                    f"has {first!r} and {text!r}, which are both read as "
+                    f"{number or '0'}. Write codes with a letter in front, and numbers "
+                    "without zeros in front."
+                )
+                break
+        return known
 
     def _check_codes(self, cells):
         """Warn of numbers in a column of strings that can be several codes, or none.

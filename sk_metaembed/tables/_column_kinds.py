@@ -56,7 +56,7 @@ class ColumnKind(NamedTuple):
     strays: tuple[str, ...] = ()  # words that repeat among numbers or dates
     categorical: bool = False  # few enough distinct values to encode each of them
     levels: tuple[float, ...] = ()  # these values, if they are numbers
-    separator: str = ""  # of lists, "" for those that tools save
+    separator: str = ", "  # between the items of lists
     repeated: float = 0.0  # share of the rows whose value occurs five times or more
     n_distinct: int = 0
     n_missing: int = 0
@@ -162,7 +162,7 @@ def _as_strings(start, values, name):
             if kind is not None:
                 return kind, odd
     separator = _list_separator(values, sample)
-    if separator is not None:
+    if separator:
         return start._replace(kind="list", separator=separator), []
     if are_keys(values):
         return start._replace(kind="key"), []
@@ -181,12 +181,16 @@ def _as_strings(start, values, name):
 
 
 def _list_separator(values, sample):
-    """Return the separator of lists, "" for saved ones, None if there are no lists."""
+    """Return the separator of lists as most texts have it, "" if there are no lists."""
     if are_saved_lists(sample):
-        return ""
+        return ", "
     has_many = len(values.texts) > _FEW
     found = list_separator(sample_values(values, _LIST_SAMPLE)) if has_many else ""
-    return found.replace("[]", "") if found else None
+    if found == "[]":
+        return ", "
+    has_one = sample.share([found in text for text in sample.texts])
+    has_space = sample.share([f"{found} " in text for text in sample.texts])
+    return f"{found} " if has_space > has_one / 2 else found
 
 
 def _as_numbers(start, values, sample):

@@ -175,12 +175,13 @@ def _string_forms(cells, kind):
     if kind.kind != "list":
         texts = (cell for cell in cells.values if cell is not None)
         first = next((cell for cell in texts if isinstance(cell, tuple)), None)
-        return {} if first is None else {"list": ", ".join(first)}
+        return {} if first is None else {"list": str([*first])}
     values, _ = distinct(cells.values)
     forms = {}
     for cell in values:
         is_list = isinstance(cell, tuple) or is_saved_list(cell)
-        forms.setdefault("list" if is_list else "text", str(cell))
+        example = str([*cell]) if isinstance(cell, tuple) else cell
+        forms.setdefault("list" if is_list else "text", example)
     return forms
 
 

@@ -32,7 +32,9 @@ def level_names(numbers, levels):
     is_single = len(np.unique(_as_single(levels))) == len(levels)
     round_ = _as_single if is_single else _at_15_digits
     keys, numbers = round_(levels), round_(numbers)
-    names = np.array([*map(number_text, levels), ""], dtype=object)
+    pairs = zip(levels, keys, strict=True)
+    texts = [str(key) if level % 1 else number_text(level) for level, key in pairs]
+    names = np.array([*texts, ""], dtype=object)
     places = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
     return names[np.where(keys[places] == numbers, places, -1)]
 

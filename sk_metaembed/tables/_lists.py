@@ -1,8 +1,9 @@
 """Lists in a cell: how tools save them, and the text by which they are encoded.
 
-`["a", "b"]` is saved as `['a', 'b']` by pandas, `['a' 'b']` by NumPy, as
-`["a","b"]` in JSON, as `[a, b]` by DuckDB and Spark, `{a,b}` by PostgreSQL and
-`c("a", "b")` by R. All of these, and the list itself, are encoded as `a, b`.
+`["a", "b"]` is saved as `['a', 'b']` by pandas (`[np.str_('a'), np.str_('b')]` if its
+items are of NumPy), `['a' 'b']` by NumPy, as `["a","b"]` in JSON, as `[a, b]` by DuckDB
+and Spark, `{a,b}` by PostgreSQL and `c("a", "b")` by R. All of these, and the list
+itself, are encoded as `a, b`.
 """
 
 import re
@@ -14,10 +15,10 @@ _SAVED = re.compile(
     re.DOTALL,
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-_INNER = re.compile(r"\[(.*)\](?:,\s*dtype=\w+)?", re.DOTALL)  # of "array([...])"
+_INNER = re.compile(r"[\[{](.*)[\]}](?:,\s*dtype=\w+)?", re.DOTALL)  # of "array([...])"
 _ITEM = re.compile(
-    r"""\s*(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)"|([^\s,\[\](){}'"]"""
-    r"""[^,\[\](){}"]*))\s*(,|(?=['"])|$)""",
+    r"""\s*(?:(?:np\.str_\()?(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)")\)?|"""
+    r"""([^\s,\[\](){}'"][^,\[\](){}"]*))\s*(?:,|(?=['"]|np\.)|$)""",
     re.DOTALL,
 )
 _MISSING = frozenset(["None", "NULL", "null", "NA", "nan", "NaN", "<NA>"])
@@ -43,7 +44,7 @@ def parse_list(text):
         item = _ITEM.match(body, place)
         if item is None:
             return None
-        single, double, bare, _ = item.groups()
+        single, double, bare = item.groups()
         if bare is None:
             items.append(_unescape(single if double is None else double))
         else:
@@ -63,14 +64,12 @@ def is_saved_list(text):
 
 
 def as_list_text(cell, separator):
-    """Return a list, or the text of one, as text: items joined by commas.
+    """Return a list, or the text in which it is saved, as items with a separator.
 
-    Without a separator, only texts that tools save are lists.
+    Other texts are returned as they are: they have the separator, or a single item.
     """
     items = cell if isinstance(cell, tuple) else parse_list(cell)
-    if items is None:
-        items = cell.split(separator) if separator else [cell]
-    return ", ".join(item.strip() for item in items if item.strip())
+    return cell if items is None else separator.join(filter(None, items))
 
 
 def _unescape(text):

@@ -1,0 +1,277 @@
+"""A column means the same in any form that a tool hands over, or a warning says so."""
+
+import decimal
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sk_metaembed import TableEncoder
+from sk_metaembed.tables._lists import parse_list
+from sk_metaembed.tables._missing import is_missing, is_missing_anywhere
+
+N = 120
+RNG = np.random.default_rng(0)
+TENTHS = RNG.integers(1, 12, N)
+DECIMALS = [decimal.Decimal(int(n)) / 10 for n in TENTHS]
+SHARES = RNG.uniform(0, 100, N).round(1)
+FLAGS = RNG.random(N) < 0.5
+SECONDS = RNG.integers(60, 9000, N)
+DAYS = pd.date_range("2024-01-01", periods=N, freq="7h")
+WORDS = ["a", "b", "c d", "e, f", "it's", 'say "x"', "\N{SNOWMAN}"]
+LISTS = [RNG.choice(WORDS, RNG.integers(1, 4)).tolist() for _ in range(N)]
+PLAIN = [RNG.choice(["a", "b", "c d"], RNG.integers(1, 4)).tolist() for _ in range(N)]
+NUMBERS = RNG.normal(size=N).round(2)
+COLORS = RNG.choice(["red", "blue", "NA"], N).tolist()
+MAYBE = RNG.choice(["True", "False", "maybe", "never"], N).tolist()
+
+
+def with_some(values, *others):
+    return [*map(str, values[len(others) :]), *others]
+
+
+def saved(items, separator=", ", quote=""):
+    return separator.join(f"{quote}{item}{quote}" for item in items)
+
+
+# The first form, and others that have the same meaning.
+SAME = {
+    "tenths": [
+        TENTHS / 10,
+        (TENTHS / 10).astype(np.float32),
+        (TENTHS / 10).astype(np.float16),
+        TENTHS * 0.1,  # .30000000000000004
+        pl.Series(TENTHS / 10, dtype=pl.Float32),
+        pd.array((TENTHS / 10).astype(np.float32), "Float32"),
+        pd.Series((TENTHS / 10).astype(np.float32), dtype="float[pyarrow]"),
+        pd.Series((TENTHS / 10).astype(np.float32)).astype("category"),
+        pd.Series([*(TENTHS / 10).astype(np.float32)], dtype=object),
+        [str(n / 10) for n in TENTHS],
+        DECIMALS,
+        pl.Series(DECIMALS),
+    ],
+    "sevenths": [TENTHS / 7, (TENTHS / 7).astype(np.float32)],
+    "integers": [TENTHS, TENTHS.astype(np.uint8), TENTHS.astype(str), TENTHS * 1.0],
+    "large integers": [TENTHS + 2**24, (TENTHS + 2**24) * 1.0],
+    "numbers and words": [
+        [*map(str, NUMBERS[5:].astype(np.float32)), *["unknown"] * 5],
+        [*NUMBERS[5:].astype(np.float32), *["unknown"] * 5],
+        [*NUMBERS[5:], *["unknown"] * 5],
+    ],
+    "flags": [
+        FLAGS,
+        pl.Series(FLAGS),
+        FLAGS.astype(object),
+        FLAGS.astype(str),
+        np.char.upper(FLAGS.astype(str)),
+        np.where(FLAGS, "t", "f"),
+        np.where(FLAGS, "Yes", "No"),
+        FLAGS.astype(int),
+        FLAGS.astype(int).astype(str),
+        FLAGS * 1.0,
+    ],
+    "flags and words": [
+        MAYBE,
+        [text.upper() if text in ("True", "False") else text for text in MAYBE],
+        [{"True": True, "False": False}.get(text, text) for text in MAYBE],
+    ],
+    "durations": [
+        pd.to_timedelta(SECONDS, unit="s"),
+        pl.Series(SECONDS * 1000).cast(pl.Duration("ms")),
+        [f"{s // 3600}:{s // 60 % 60:02}:{s % 60:02}" for s in SECONDS],
+        [f"{s} s" for s in SECONDS],
+    ],
+    "dates": [DAYS, DAYS.astype(str), DAYS.astype(object), pl.Series(DAYS)],
+    "missing": [
+        [None if color == "NA" else color for color in COLORS],
+        COLORS,
+        pl.Series(COLORS),
+        [color.replace("NA", "#DIV/0!") for color in COLORS],
+        [color.replace("NA", "(null)") for color in COLORS],
+    ],
+    "errors": [
+        [None, None, None, *NUMBERS[3:]],
+        ["#DIV/0!", "Err:502", "(null)", *map(str, NUMBERS[3:])],
+        ["#WERT!", "#NAME?", "NULL", *NUMBERS[3:]],
+    ],
+    "lists": [
+        LISTS,
+        pl.Series(LISTS),
+        [np.array(items, dtype=object) for items in LISTS],
+        [str(items) for items in LISTS],
+        [str([*map(np.str_, items)]) for items in LISTS],
+        [str(np.array(items)) for items in LISTS],
+        [json.dumps(items) for items in LISTS],
+        [json.dumps(items, ensure_ascii=False) for items in LISTS],
+        [str(tuple(items)) for items in LISTS],
+    ],
+    "plain lists": [
+        PLAIN,
+        [f"[{saved(items)}]" for items in PLAIN],
+        ["{" + saved(items, ",") + "}" for items in PLAIN],
+        ["{" + saved(items, ",", '"') + "}" for items in PLAIN],
+        [f"c({saved(items, quote=chr(34))})" for items in PLAIN],
+        [[*items, None] for items in PLAIN],
+        [f"[{saved([*items, 'NULL'])}]" for items in PLAIN],
+    ],
+}
+PAIRS = [(name, i) for name, forms in SAME.items() for i in range(1, len(forms))]
+
+
+def fit(column):
+    return TableEncoder(random_state=0).fit(pd.DataFrame({"x": column}))
+
+
+def as_frame(column):
+    if isinstance(column, pl.Series):
+        return column.to_frame("x")
+    return pd.DataFrame({"x": column})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("name", "i"), PAIRS)
+def test_forms_of_the_same_values(name, i):
+    first, other = map(as_frame, (SAME[name][0], SAME[name][i]))
+    encoders = [TableEncoder(random_state=0).fit(X) for X in (first, other)]
+    assert encoders[0].columns_ == encoders[1].columns_
+    names = [encoder.get_feature_names_out().tolist() for encoder in encoders]
+    assert names[0] == names[1]
+    for encoder in encoders:
+        expected = encoder.transform(first)
+        np.testing.assert_allclose(encoder.transform(other), expected, rtol=2e-6)
+        alone = np.vstack([encoder.transform(other[j : j + 1]) for j in range(5)])
+        np.testing.assert_allclose(alone, expected[:5], rtol=2e-6)
+        assert encoder.transform(other[:0]).shape == (0, expected.shape[1])
+
+
+CHANGED = {
+    "a share": (
+        [f"{p}%" for p in SHARES],
+        SHARES / 100,
+        r"'[\d.]*%' in fit, but has 0\.",
+    ),
+    "no unit": ([f"{p} kg" for p in SHARES], SHARES, r"has [\d.]*, .* as [\d.]* kg"),
+    "no currency": ([f"${p}" for p in SHARES], SHARES, r"'\$[\d.]*' in fit, but"),
+    "seconds": (pd.to_timedelta(SECONDS, unit="s"), SECONDS, r"'\d* s' in fit, but"),
+    "a zone": (DAYS, DAYS.tz_localize("UTC"), "'2024-01-01' in fit, but has '.*Z'"),
+    "no zone": (DAYS.tz_localize("UTC"), DAYS, "'.*Z' in fit, but has '2024-01-01'"),
+    "offsets": (DAYS, DAYS.tz_localize("UTC").astype(str), r"has '2.*\+00:00'"),
+    "years": (DAYS, [1999, 2003], "has '1999', which is read as 1999-01-01"),
+    "flags": (NUMBERS, FLAGS, "but has (True|False), which is read as [01]"),
+    "other flags": (FLAGS, [2, 3], "was yes or no in fit; 2 of 2"),
+    "percent": (SHARES / 100, ["82.5%"], "was a number in fit; 1 of 1"),
+    "durations": (NUMBERS, pd.to_timedelta([90], unit="s"), "1 of 1 .*: '90 s'"),
+    "numbers": (COLORS, [3.5, 4], "'(red|blue)' in fit, but has 3.5"),
+    "dates": (COLORS, DAYS[:3], "'(red|blue)' in fit, but has '2024-01-01'"),
+    "flags in words": (COLORS, FLAGS, "'(red|blue)' in fit, but has (True|False)"),
+    "lists in words": (COLORS, [["red"], ["a"]], r"fit, but has \"\['red'\]\""),
+    "words in lists": (LISTS, ["z", "a"], r"in fit, but has 'z'"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_another_form_than_in_fit_is_named(name):
+    seen, new, message = CHANGED[name]
+    encoder = fit(seen)
+    with pytest.warns(UserWarning, match=f"column 'x' .*{message}") as found:
+        encoder.transform(as_frame(new))
+    assert len(found) == 1
+    with warnings.catch_warnings(action="error"):
+        encoder.transform(as_frame(seen))
+        encoder.transform(pd.DataFrame({"x": [None, None]}))
+
+
+@pytest.mark.parametrize(
+    ("seen", "new"),
+    [
+        ([f"{p} kg" for p in SHARES], ["1500 g"]),
+        ([*(f"{p} kg" for p in SHARES), "3"], [3.0]),
+        (SHARES, [3, 4]),
+        (COLORS, ["red", None]),
+        (LISTS, ["a", "b"]),
+        ([*map(str, DAYS.date), *["soon"] * N], DAYS[:1]),
+    ],
+)
+def test_forms_whose_meaning_is_known(seen, new):
+    encoder = fit(seen)
+    with warnings.catch_warnings(action="error"):
+        encoder.transform(as_frame(new))
+
+
+def test_digits_that_differ_in_zeros_are_named():
+    message = "column 'x' has '07' and '007', which are both read as 7. Write codes "
+    column = ["07", "007", "12", "3", "45"] * 9
+    with pytest.warns(UserWarning, match=message):
+        encoder = fit(column)
+    assert encoder.columns_[0].kind == "number"
+    encoder = fit(["07", "12", "3", "4", "5"] * 9)
+    with pytest.warns(UserWarning, match=message):
+        encoder.transform(pd.DataFrame({"x": ["007"]}))
+    with warnings.catch_warnings(action="error"):
+        encoder.transform(pd.DataFrame({"x": ["7", "07", "0", "0.5"]}))
+
+
+IDS = [1234567890123456789 + 1000 * i for i in range(12)]
+
+
+def test_a_row_alone_has_the_integers_of_a_batch():
+    """pandas makes floats of integers next to categories, in a row of mixed types."""
+    X = pd.DataFrame(
+        {"id": np.repeat(IDS, 10), "c": pd.Categorical([1, 2, 3, 4] * 30), "x": NUMBERS}
+    )
+    encoder = TableEncoder().fit(X)
+    expected = encoder.transform(X[:30:5])
+    with warnings.catch_warnings(action="error"):
+        for row, features in zip(range(0, 30, 5), expected, strict=True):
+            for alone in (X.iloc[[row]], X.iloc[row].to_frame().T):
+                np.testing.assert_array_equal(encoder.transform(alone)[0], features)
+
+
+def test_floats_are_the_long_codes_that_they_can_only_be():
+    codes = [*map(str, IDS), *(f"A{i}" for i in range(15))]
+    encoder = fit(codes * 9)
+    expected = encoder.transform(pd.DataFrame({"x": codes[:3]}))
+    with warnings.catch_warnings(action="error"):
+        found = encoder.transform(pd.DataFrame({"x": [float(i) for i in IDS[:3]]}))
+    np.testing.assert_array_equal(found, expected)
+    with pytest.warns(UserWarning, match="number 1.23457E.18: a float has at most 17"):
+        encoder.transform(pd.DataFrame({"x": ["1.23457E+18", "A1"]}))
+
+
+def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
+    texts = ["", "NA", "NULL", "None", "nan", "#N/A", "<NA>", "1.#IND", "Null", "none"]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["x", *(f'"{text}"' for text in texts)]))
+    is_na = pd.read_csv(path, skip_blank_lines=False)["x"].isna().tolist()
+    assert [is_missing_anywhere(text) for text in texts] == is_na
+    assert all(map(is_missing, [*texts, ".a", "-", "#VALEUR!", "err:502"]))
+    assert not any(map(is_missing_anywhere, ["-", ".", "no", "0", "#1", "#tag!"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("['a', 'b']", ("a", "b")),
+        ("['a, b', \"c's\"]", ("a, b", "c's")),
+        ("[\"it's\" 'b']", ("it's", "b")),
+        ('["a\\"b", "\\u00e9"]', ('a"b', "\N{LATIN SMALL LETTER E WITH ACUTE}")),
+        ("[x, it's]", ("x", "it's")),
+        ('{a,"b c",NULL}', ("a", "b c")),
+        ("('a',)", ("a",)),
+        ("array(['a', 'b'], dtype=object)", ("a", "b")),
+        ("frozenset({'a'})", ("a",)),
+        ("[]", ()),
+        ("(a)", None),
+        ("[a](b)", None),
+        ("{'a': 1}", None),
+        ("{a=1}", None),
+        ("[[a], [b]]", None),
+        ("[a", None),
+        ("a, b", None),
+    ],
+)
+def test_saved_lists(text, items):
+    assert parse_list(text) == items
