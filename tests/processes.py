@@ -6,13 +6,21 @@ import sys
 import textwrap
 
 
-def run_script(script, *arguments, returncode=0, **variables):
+def run_script(script, *arguments, returncode=0, prefix=(), **variables):
     """Return what a script prints that finds the modules of this process.
 
-    `variables` are added to its environment.
+    `variables` are added to its environment; those that are None are removed. `prefix`
+    is a command that runs Python.
     """
-    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
+    command = [
+        *prefix,
+        sys.executable,
+        "-c",
+        textwrap.dedent(script),
+        *map(str, arguments),
+    ]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    env = {name: value for name, value in env.items() if value is not None}
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     assert done.returncode == returncode, done.stderr
     return done.stdout

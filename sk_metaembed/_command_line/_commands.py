@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
-from tqdm import tqdm
 
 try:
     import pandas as pd
@@ -27,6 +26,7 @@ from .. import (
     make_table_pipeline,
     save,
 )
+from .._core._optional import progress_bar
 from .._io._paths import check_parent, file_path
 from .._pipelines import fitted_steps
 from ..inspection import compare_sources
@@ -46,7 +46,7 @@ _UNREAD = ".* in fit; .* count as missing"
 def fit(options):
     """Fit a pipeline on a table; write a model file, and a report if requested."""
     output = _output(options, ".skm")
-    report = _writable(options.report, "--report") if options.report else None
+    report = _report_path(options.report) if options.report else None
     table = _read_rows(options.table, options.separator)
     X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
     if n_left_out := len(table) - len(X):
@@ -119,7 +119,7 @@ def predict(options):
     starts = range(0, len(table), _PREDICT_ROWS)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _UNREAD)  # of the whole table, not of parts
-        for start in tqdm(starts, desc="predict", disable=None):
+        for start in progress_bar(starts, desc="predict", disable=None):
             X = table.iloc[start : start + _PREDICT_ROWS][columns]
             parts.append(pd.DataFrame({"prediction": model.predict(X)}))
             if hasattr(model, "predict_proba"):
@@ -206,6 +206,17 @@ def _writable(path, option):
     path = file_path(path, option)
     check_parent(path, option)
     return path
+
+
+def _report_path(path):
+    """Return the path of the report; ImportError if its figures cannot be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "--report requires matplotlib: pip install 'sk_metaembed[plot]'."
+        ) from error
+    return _writable(path, "--report")
 
 
 def _check_metric(metric, task, y):

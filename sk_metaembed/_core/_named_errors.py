@@ -33,6 +33,8 @@ def names_errors(function: _Function) -> _Function:
             if is_method:
                 cls = args[0] if isinstance(args[0], type) else type(args[0])
                 name = cls.__name__
+            if isinstance(error, ModuleNotFoundError):
+                _name_package(error, name)
             _begin_with(error, name)
             raise
 
@@ -76,6 +78,16 @@ def errors_of_input(name):
     except Exception as error:
         _begin_with(error, name, is_last=False)
         raise
+
+
+def _name_package(error, name):
+    """Replace Python's message on a missing package by what requires it."""
+    package = str(error.name).partition(".")[0]
+    if error.msg == f"No module named {error.name!r}":
+        error.msg = (
+            f"{name} requires the package {package!r}, which is not installed: "
+            f"pip install {package}."
+        )
 
 
 def _begin_with(error, name, is_last=True):

@@ -1,6 +1,7 @@
 """Atomic writes: a file appears complete in its place, or nothing changes."""
 
 import contextlib
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -84,6 +85,33 @@ def _sync_directory(folder):
 
 def cache_home():
     """Return ``$SK_METAEMBED_CACHE``, by default ``~/.cache/sk_metaembed``."""
-    root = os.environ.get("SK_METAEMBED_CACHE")
-    home = Path(root) if root else Path.home() / ".cache" / "sk_metaembed"
-    return home.expanduser().resolve()
+    home = os.environ.get("SK_METAEMBED_CACHE") or "~/.cache/sk_metaembed"
+    try:
+        return Path(home).expanduser().resolve()
+    except RuntimeError as error:  # a user without an entry in the password database
+        raise FileNotFoundError(
+            errno.ENOENT,
+            f"{this_user()} has no home directory for the cache. Set "
+            "SK_METAEMBED_CACHE to a writable directory",
+            home,
+        ) from error
+
+
+def this_user():
+    """Return how messages name the user of the process, "user 1000"."""
+    return f"user {os.geteuid()}" if hasattr(os, "geteuid") else "this user"
+
+
+@contextlib.contextmanager
+def errors_of_folder(target):
+    """Re-raise an error of creating or reading a path with the user and a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"{this_user()} cannot read or create this path ({error}). Set "
+            "SK_METAEMBED_CACHE to a writable directory if it is in the cache, "
+            "otherwise pass another path",
+            os.fspath(target),
+        ) from error

@@ -119,13 +119,6 @@ def download(urls, digest, target, *, hint):
     OSError
         If the directory of the target is not writable.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(
-            f"The directory {target.parent} cannot be created ({error}). Set "
-            "SK_METAEMBED_CACHE to a writable directory."
-        ) from error
     failures, last, kind = [], None, FileNotFoundError
     with exclusive_lock(target):
         if target.is_file():

@@ -3,6 +3,8 @@
 import os
 from contextlib import contextmanager, suppress
 
+from ._atomic import errors_of_folder
+
 
 def lock_file(path, *, wait):
     """Return a held `filelock.FileLock` on a path, which `release_lock` ends.
@@ -11,7 +13,8 @@ def lock_file(path, *, wait):
     """
     import filelock
 
-    lock = filelock.FileLock(path, thread_local=False)
+    # All users may open it, so that one can wait for another.
+    lock = filelock.FileLock(path, mode=0o666, thread_local=False)
     try:
         return lock.acquire(blocking=wait).lock
     except filelock.Timeout:
@@ -31,8 +34,13 @@ def release_lock(lock):
 
 @contextmanager
 def exclusive_lock(target):
-    """Hold a lock file next to the target. Only one process can hold it at a time."""
-    lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
+    """Hold a lock file next to the target. Only one process can hold it at a time.
+
+    The directory of the target is created if it is missing.
+    """
+    with errors_of_folder(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(target.with_name(f".{target.name}.lock"), wait=True)
     try:
         yield
     finally:

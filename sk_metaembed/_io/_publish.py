@@ -6,7 +6,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from ._atomic import replace
+from ._atomic import errors_of_folder, replace
 from ._lock import exclusive_lock
 
 
@@ -20,16 +20,19 @@ def publish(target, write, *, overwrite=False):
     Returns
     -------
     bool
-        False if the target existed when the lock was acquired, and was not replaced.
+        False if the target exists already, and was not replaced.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with errors_of_folder(target):
+        if target.exists() and not overwrite:
+            return False  # without a lock, which some users and disks do not allow
     with exclusive_lock(target):
         if target.exists() and not overwrite:
             return False
         _remove_partial(target)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-        temporary.mkdir()
+        with errors_of_folder(target):
+            temporary.mkdir()
         try:
             write(temporary)
             _swap(temporary, target)
@@ -60,8 +63,9 @@ def _with_hint(error, target):
         return error
     return OSError(
         errno.ENOSPC,
-        f"no space left to write {target} ({error}). Nothing was saved. Free some "
+        f"no space left to write this path ({error}). Nothing was saved. Free some "
         "space, or use another directory (for the cache: SK_METAEMBED_CACHE)",
+        os.fspath(target),
     )
 
 

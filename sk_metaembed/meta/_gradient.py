@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from .._core._optional import progress_bar
+
 _PATIENCE = 3  # consecutive epochs with too little progress
 _STEPS = 64  # gradient steps per epoch, unless batches get too small or too large
 _SMALLEST, _LARGEST = 32, 512  # rows per batch
@@ -44,7 +46,6 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator):
     keyboard interrupt ends training with a warning; in the first epoch it propagates.
     """
     import torch
-    from tqdm.auto import tqdm
 
     batch_size = estimator.batch_size
     if batch_size == "auto":
@@ -52,7 +53,7 @@ def minimize(batch_loss, optimizer, n_rows, estimator, generator):
     curve, name = [], type(estimator).__name__
     epochs = range(estimator.max_iter)
     silent = not estimator.verbose
-    with tqdm(epochs, desc=name, unit="epoch", disable=silent) as bar:
+    with progress_bar(epochs, desc=name, unit="epoch", disable=silent) as bar:
         try:
             for _ in bar:
                 order = torch.randperm(

@@ -11,7 +11,8 @@ import hashlib
 import io
 import json
 import re
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
@@ -30,14 +31,22 @@ def write_saved_file(path, members):
     """Write members (name -> bytes or Path) and a manifest, atomically."""
     with atomic_write(path) as out, ZipFile(out, "w") as file:
         digests = {name: _write(file, name, members[name]) for name in sorted(members)}
-        packages = {name: version(name) for name in _PACKAGES}
         manifest = {
             "format": FORMAT,
             "version": VERSION,
-            "versions": {"sk_metaembed": __version__, **packages},
+            "versions": {"sk_metaembed": __version__, **_versions()},
             "members": digests,
         }
         _write(file, MANIFEST, json.dumps(manifest, indent=1).encode())
+
+
+def _versions():
+    """Return the versions of the packages that are installed."""
+    versions = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 def _write(file, name, content):

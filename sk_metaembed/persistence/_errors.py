@@ -74,13 +74,18 @@ class UntrustedError(SavedFileError):
 
 @contextmanager
 def reading(path):
-    """Re-raise any error of reading an untrusted file as a SavedFileError."""
+    """Re-raise any error of reading an untrusted file as a SavedFileError.
+
+    Errors of other files, such as those of a bundle in the cache, are not the file's.
+    """
     try:
         yield
     except UntrustedError:
         raise
     # Malformed files make libraries raise errors without a common base class.
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         raise SavedFileError(f"{path}: {_reason(error)}") from error
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._core._named_errors import errors_of_input
-from .._io._atomic import cache_home
+from .._io._atomic import cache_home, errors_of_folder
 from .._io._handle import Handle
 from .._io._publish import publish
 from ..vectors import WordVectors
@@ -78,6 +78,9 @@ def open_handle(content, file):
         return cls._from_reference(content, folder)
     except ModuleNotFoundError:
         raise
+    except PermissionError as error:
+        with errors_of_folder(folder):
+            raise error
     except Exception as error:  # readers raise errors without a common base class
         raise SavedFileError(
             f"its {cls._kind}, unpacked to {folder}, cannot be read: {error} If it was "

@@ -43,6 +43,9 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
         If the file was not written by `save`, is corrupt, has a newer format, or refers
         to vectors or models that were moved or changed. Both are subclasses of
         ValueError.
+    OSError
+        If the file cannot be opened, or a bundle can be neither read from the cache nor
+        unpacked there. The message names the user and ``SK_METAEMBED_CACHE``.
 
     See Also
     --------
@@ -56,7 +59,8 @@ def load(path: StrPath, *, trusted: Iterable[str] | None = ()) -> Any:
     sources with a `cache`, which may not need them; an unpickled estimator loads them
     on their first use. Nothing is downloaded. Bundled vectors and models
     are written to ``bundles`` in the cache, ``$SK_METAEMBED_CACHE`` or
-    ``~/.cache/sk_metaembed``, once for all processes, and mapped from there.
+    ``~/.cache/sk_metaembed``, once for all processes and users, and mapped from there.
+    A bundle that is there already is only read.
 
     Parameters are restored as they were saved, including paths such as the directory of
     ``cache``, to which `transform` writes. Check ``estimator.get_params()`` before

@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 import joblib
 import numpy as np
 from joblib import effective_n_jobs
-from tqdm import tqdm
 
 from .._core._named_errors import names_errors
+from .._core._optional import progress_bar
 from .._core._typing import StrPath
 from ._columns import read_columns
 from ._fingerprint import cloudpickle, pipeline_fingerprint
@@ -264,7 +264,7 @@ def _run(task, source, partial, batch_size, n_jobs, verbose):
         computed = ((batch, _compute(task, batch)) for batch in batches)
     else:
         computed = _compute_on_workers(task, batches, n_jobs, partial.folder)
-    bar = tqdm(
+    bar = progress_bar(
         total=source.count() if verbose else None,
         initial=partial.n_rows,
         unit=" rows",

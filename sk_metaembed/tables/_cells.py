@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from numbers import Number
 
 import numpy as np
-import pandas as pd
 
 from .._core._messages import short_repr
+from .._core._optional import pandas as pd
 from ._missing import is_missing_anywhere
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)

@@ -27,6 +27,7 @@ from threadpoolctl import ThreadpoolController
 from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
+from .._core._optional import progress_bar
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._training._one_blas_thread import one_blas_thread
@@ -194,14 +195,12 @@ class _TableModel(
 
     def _run(self, tasks, X):
         """Yield the results of calls, in `n_jobs` threads of one core."""
-        from tqdm import tqdm
-
         is_single = self.n_jobs is not None or X.size < _FEWEST_CELLS
         parallel = Parallel(self.n_jobs, prefer="threads", return_as="generator")
         calls = (delayed(_call)(task, is_single) for task in tasks.values())
-        shown = {"total": len(tasks), "disable": not self.verbose}
+        shown = {"total": len(tasks), "desc": "learners", "disable": not self.verbose}
         with one_blas_thread() if is_single else nullcontext():
-            yield from tqdm(parallel(calls), "learners", **shown)
+            yield from progress_bar(parallel(calls), **shown)
 
     def _decide(self, X):
         """Return the weighted sum of decision values, relative to the center."""

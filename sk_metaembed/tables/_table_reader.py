@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core._frames import plain_container
 from .._core._messages import plural, short_repr
+from .._core._optional import pandas as pd
 from ..sequences._api import refuse_other_rows, rows_of_cells
 from ._cells import read_cells
 from ._column_kinds import column_kind, find_duplicates
@@ -143,8 +144,6 @@ def _as_frame(X):
     refuse_other_rows(X, rows="tables", allowed=_ALLOWED)
     if hasattr(X, "columns") and hasattr(X, "shape"):
         return X, True
-    import pandas as pd
-
     if hasattr(X, "to_frame"):  # a Series
         return _as_frame(X.to_frame())
     shape = getattr(X, "shape", ())

@@ -19,15 +19,8 @@ def default_root():
 
 
 def cache_root(cache_dir=None):
-    """Return the directory of converted stores, created if missing."""
+    """Return the directory of converted stores, which may be missing."""
     root = default_root() if cache_dir is None else Path(cache_dir).expanduser()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise type(error)(
-            f"The cache directory {root} cannot be created ({error}). Pass cache_dir= "
-            f"or set SK_METAEMBED_CACHE to a writable directory."
-        ) from error
     return root.resolve()
 
 
@@ -46,7 +39,9 @@ def digest_file(path, root):
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
     if time.time_ns() - max(stat[1:]) > _SETTLED_NS:
-        record.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(record) as part:
-            part.write_text(json.dumps({"digest": digest, "stat": stat}), "utf-8")
+        # Reading needs no writable cache.
+        with contextlib.suppress(OSError):
+            record.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(record) as part:
+                part.write_text(json.dumps({"digest": digest, "stat": stat}), "utf-8")
     return digest

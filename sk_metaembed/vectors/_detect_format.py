@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from typing import NamedTuple
 
+from .._core._optional import progress_bar
 from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
 from ._store_files import is_store
 
@@ -126,10 +127,9 @@ class SourceStream:
 
 
 def _progress_bar(path, total):
-    from tqdm import tqdm
-
     name = os.path.basename(path)
-    return tqdm(total=total, unit="B", unit_scale=True, desc=f"Converting {name}")
+    shown = {"unit": "B", "unit_scale": True, "desc": f"Converting {name}"}
+    return progress_bar(total=total, **shown)
 
 
 class Format(NamedTuple):

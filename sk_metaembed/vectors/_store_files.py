@@ -310,6 +310,8 @@ def map_arrays(path, meta):
             name: np.load(os.path.join(path, f"{name}.npy"), mmap_mode="r")
             for name in names
         }
+    except PermissionError:
+        raise
     except FileNotFoundError as error:
         raise corrupt_error(path, f"{error.filename} is missing") from error
     except Exception as error:  # numpy parses headers, and raises many kinds

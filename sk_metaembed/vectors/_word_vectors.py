@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._core._immutable import Immutable
 from .._core._typing import StrPath
+from .._io._atomic import this_user
 from .._io._handle import Handle, shared
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
@@ -577,7 +579,9 @@ class WordVectors(Handle, Immutable, keep=16):
         if handle is not None:
             return handle
         path = spec.path
-        other = os.path.join(default_root(), os.path.basename(path))
+        other = os.path.join("$SK_METAEMBED_CACHE/vectors", os.path.basename(path))
+        with suppress(FileNotFoundError):  # a user without a home directory
+            other = os.path.join(default_root(), os.path.basename(path))
         stores = [place for place in (path, other) if is_store(place)]
         found = [read_meta(place)["fingerprint"] for place in stores]
         if fingerprint in found:
@@ -585,9 +589,9 @@ class WordVectors(Handle, Immutable, keep=16):
         if stores:
             raise cls._changed(stores[0], fingerprint, found[0])
         raise FileNotFoundError(
-            f"Saved models refer to word vectors by path, and the store is missing: "
-            f"the directory {path} (fingerprint {fingerprint}). Restore it there, or "
-            f"copy it to {other}."
+            f"Saved models refer to word vectors by path, and for {this_user()} the "
+            f"store is missing: the directory {path} (fingerprint {fingerprint}). "
+            f"Restore it there, or copy it to {other}."
         )
 
     def _files(self):

@@ -10,6 +10,7 @@ Reading writes nothing, so entries are evicted in the order in which they were w
 recording each use would turn the reads of a grid search into writes.
 """
 
+import os
 import sqlite3
 import warnings
 from array import array
@@ -46,7 +47,7 @@ _TEXT_MARK = b"\xff"
 def connect(directory):
     """Return a connection to the store of a directory, which is created if missing.
 
-    It is in autocommit mode.
+    It is in autocommit mode, and only reads where the store is not writable.
 
     Raises
     ------
@@ -60,7 +61,11 @@ def connect(directory):
             f"The sentence cache needs a writable directory, got {str(directory)!r}: "
             f"{error}. Pass a different directory."
         ) from error
-    connection = sqlite3.connect(directory / FILE, timeout=_WAIT, isolation_level=None)
+    file, options = directory / FILE, {"timeout": _WAIT, "isolation_level": None}
+    if file.exists() and not (_is_writable(directory) and _is_writable(file)):
+        uri = f"{file.absolute().as_uri()}?mode=ro"
+        return sqlite3.connect(uri, uri=True, **options)
+    connection = sqlite3.connect(file, **options)
     try:
         connection.execute("PRAGMA page_size = 8192")  # an entry takes several pages
         connection.executescript(_SCHEMA)
@@ -68,6 +73,11 @@ def connect(directory):
         connection.close()
         raise
     return connection
+
+
+def _is_writable(path):
+    """Return False for a path of another user, or on a read-only disk."""
+    return os.access(path, os.W_OK)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import os
 from contextlib import contextmanager
 
+from ..._core._optional import progress_bar
 from ..._core._sklearn import COUNT, NATURAL, StrOptions
 from .._base import BaseEmbedding
 from ..cache._sentence_cache import open_cache
@@ -47,12 +48,10 @@ class ContextualEmbedding(BaseEmbedding):
 
         With a cache the bar has no total, because some sentences may be cached.
         """
-        from tqdm import tqdm
-
         total = int(rows.sizes.sum()) if self.cache is None else None
         shown = {"desc": type(self).__name__, "unit": " tokens"}
         with (
             open_cache(self.cache, self.fingerprint_, self.cache_dtype) as cache,
-            tqdm(total=total, disable=not self.verbose, **shown) as bar,
+            progress_bar(total=total, disable=not self.verbose, **shown) as bar,
         ):
             yield cache, bar

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..._core._optional import progress_bar
 from ...sequences import TokenSequences, check_tokens
 from ...sequences._api import canonical, count_missing
 from .._text_streams import Lines, is_stream, refuse_text, text_files
@@ -120,11 +121,10 @@ def progress_callbacks(source):
     if not source.verbose:
         return ()
     from gensim.models.callbacks import CallbackAny2Vec
-    from tqdm import tqdm
 
     class Progress(CallbackAny2Vec):
         def on_train_begin(self, model):
-            self.bar = tqdm(
+            self.bar = progress_bar(
                 total=model.epochs, desc=type(source).__name__, unit="epoch"
             )
 
