@@ -95,7 +95,7 @@ def data_file(remote):
     elif remote.sha256 not in (None, actual := sha256(archive)):
         raise ValueError(
             f"{archive} has SHA-256 {actual}; expected {remote.sha256}, that "
-            f"of {remote.urls[0]}. Delete or replace it."
+            f"of {remote.urls[0]}. Move it elsewhere, and it is downloaded again."
         )
     if remote.member is None:
         return archive
@@ -105,7 +105,8 @@ def data_file(remote):
         if remote.member_sha256 not in (None, actual := sha256(part)):
             raise ValueError(
                 f"{remote.member} in {archive} has SHA-256 {actual}; expected "
-                f"{remote.member_sha256}. Delete the archive to download it again."
+                f"{remote.member_sha256}. Move the archive elsewhere, and it is "
+                "downloaded again."
             )
     return cache / remote.name
 
@@ -139,8 +140,8 @@ def copy_member(archive, member, target):
                     raise zipfile.BadZipFile(reason)
     except _ARCHIVE_ERRORS as error:
         raise ValueError(
-            f"{archive} cannot be read, or does not contain {member} ({error}). Delete "
-            "it to download it again."
+            f"{archive} cannot be read, or does not contain {member} ({error}). Move "
+            "it elsewhere, and it is downloaded again."
         ) from error
 
 

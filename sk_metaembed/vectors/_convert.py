@@ -96,8 +96,8 @@ def _publish_at(path, write, *, overwrite=False):
     target = _checked_path(path).absolute()
     if not publish(target, write, overwrite=overwrite):
         raise FileExistsError(
-            f"{target} exists already. Open it with WordVectors.open, delete it first, "
-            f"or pass another path."
+            f"{target} exists already. Open it with WordVectors.open, or pass another "
+            f"path."
         )
     return target
 
@@ -126,6 +126,7 @@ def store_arrays(
     *,
     dtype="float32",
     buckets=None,
+    repairs=None,
     path=None,
     cache_dir=None,
     overwrite=False,
@@ -138,6 +139,7 @@ def store_arrays(
         name = options.dtype or "float32"
         with StoreWriter(folder, "The given arrays", name) as writer:
             append_arrays(writer, packed, matrix, buckets)
+            writer.repairs.update(repairs or {})
             writer.finish(None)
 
     if path is not None:

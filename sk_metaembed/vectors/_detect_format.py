@@ -18,6 +18,7 @@ MAX_WORD = 1 << 20  # bytes
 _SAMPLE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
+_INTEGER = re.compile(rb"[+-]?\d+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _SUPPORTED = (
     "Supported formats: word2vec text and binary, GloVe text, fastText .vec and .bin "
@@ -137,7 +138,8 @@ class Format(NamedTuple):
 
     ``kind`` is "store", "fasttext", "binary" or "text"; ``n_rows`` is the
     number of rows in the header, if there is one; ``start`` is the position of the
-    first row, after ``header_lines`` lines.
+    first row, after ``header_lines`` lines; ``has_tabs`` means that a tab ends each
+    word.
     """
 
     kind: str
@@ -145,6 +147,7 @@ class Format(NamedTuple):
     n_rows: int | None = None
     start: int = 0
     header_lines: int = 0
+    has_tabs: bool = False
 
 
 def detect(path):
@@ -176,8 +179,11 @@ def _detect_sample(path, sample, is_whole):
     header = _HEADER.fullmatch(first)
     if header:
         start = skip + len(first) + len(newline)
-        return _with_header(path, header, rest, start)
-    dim = _headerless_dim(sample[skip:], is_whole)
+        return _with_header(path, header, rest, start, is_whole)
+    lines = [] if b"\0" in sample else _sample_lines(sample[skip:], is_whole)
+    dim, has_tabs = _tab_dim(lines), True
+    if dim is None:
+        dim, has_tabs = _headerless_dim(lines), False
     if dim is None:
         hint = next((h for m, h in _HINTS.items() if sample.startswith(m)), None)
         raise ValueError(
@@ -185,7 +191,8 @@ def _detect_sample(path, sample, is_whole):
             f"{hint + '. ' if hint else ''}{_SUPPORTED}."
         )
     _check_dim(path, dim)
-    return Format("text", dim, None, skip)
+    _check_words(path, lines)
+    return Format("text", dim, None, skip, 0, has_tabs)
 
 
 def _is_fasttext(sample):
@@ -200,7 +207,7 @@ def _is_fasttext(sample):
     return small and magic > 0 and 1 <= loss <= 4 and 1 <= model <= 3
 
 
-def _with_header(path, header, rest, start):
+def _with_header(path, header, rest, start, is_whole):
     n_rows, dim = int(header[1]), int(header[2])
     if n_rows == 0:
         raise ValueError(f"{path}: the header states 0 words; the file is empty.")
@@ -209,8 +216,11 @@ def _with_header(path, header, rest, start):
     # Float32 values without control characters can look like text in a short sample.
     is_utf8 = row.decode(errors="ignore").encode() == row
     has_no_control = not _CONTROL.search(rest[: 4 * dim + 512])
-    text = _trailing_numbers(row) >= dim or (is_utf8 and has_no_control)
-    return Format("text" if text else "binary", dim, n_rows, start, 1)
+    if _trailing_numbers(row) < dim and not (is_utf8 and has_no_control):
+        return Format("binary", dim, n_rows, start, 1)
+    lines = _sample_lines(rest, is_whole)
+    _check_stated_dim(path, dim, lines)
+    return Format("text", dim, n_rows, start, 1, _tab_dim(lines) == dim)
 
 
 def _check_dim(path, dim):
@@ -221,21 +231,76 @@ def _check_dim(path, dim):
         )
 
 
-def _headerless_dim(sample, is_whole):
-    """Return the most common number of trailing numbers in the first lines."""
-    if b"\0" in sample:
-        return None
-    lines = sample.split(b"\n")
+def _sample_lines(sample, is_whole):
+    """Return the first lines that are not blank, without a line cut by the sample."""
+    lines = sample.split(b"\n", 51)
     lines = lines[:50] if is_whole or len(lines) > 50 else lines[:-1]
-    counts = Counter(
-        min(_trailing_numbers(line), len(line.split()) - 1)
-        for line in lines
-        if line.strip()
+    return [line for line in lines if line.strip()]
+
+
+def _headerless_dim(lines):
+    """Return the most common number of trailing numbers in the first lines."""
+    return _most_common(
+        min(_trailing_numbers(line), len(line.split()) - 1) for line in lines
     )
-    if not counts:
+
+
+def _tab_dim(lines):
+    """Return how many numbers follow the first tab of most lines, None without tabs."""
+    counts = []
+    for line in lines:
+        fields = line.partition(b"\t")[2].split()
+        counts.append(len(fields) if _trailing_numbers(line) >= len(fields) else 0)
+    dim = _most_common(counts)
+    if dim is None or counts.count(dim) <= len(counts) / 2:
         return None
-    dim = max(counts, key=lambda count: (counts[count], -count))
-    return dim if dim >= 1 else None
+    # A space may end the word if tabs separate the numbers only.
+    last = [line.partition(b"\t")[0].split(b" ")[-1] for line in lines]
+    heads = all(_trailing_numbers(field) and b"." in field for field in last)
+    return None if heads else dim
+
+
+def _most_common(numbers):
+    """Return the most common number, the smaller of two; None if it is below 1."""
+    counts = Counter(numbers)
+    number = max(counts, key=lambda n: (counts[n], -n), default=0)
+    return number if number >= 1 else None
+
+
+def _check_words(path, lines):
+    """Raise ValueError if the lines have only numbers, which are not ids."""
+    fields = [line.split() for line in lines]
+    only_numbers = all(_trailing_numbers(line) == len(line.split()) for line in lines)
+    if only_numbers and not any(_INTEGER.fullmatch(row[0]) for row in fields):
+        raise ValueError(
+            f"{path}: the lines contain numbers only, without words, as the "
+            "vectors.tsv of TensorFlow's projector (its words are in metadata.tsv) or "
+            "the output of numpy.savetxt. Read words and numbers, and pass them to "
+            "WordVectors.from_arrays(words, matrix)."
+        )
+
+
+def _check_stated_dim(path, dim, lines):
+    """Raise ValueError if all lines are a word without spaces and more numbers.
+
+    The additional numbers may belong to the words, as in "user 1", if they are integers
+    and the others are not.
+    """
+    fields = [line.split() for line in lines]
+    counts = {len(row) - 1 for row in fields}
+    found = max(counts, default=dim)
+    if len(counts) != 1 or found <= dim or b"\t" in b"".join(lines):
+        return
+    if any(_trailing_numbers(line) < found for line in lines):
+        return
+    extra = [field for row in fields for field in row[1:-dim]]
+    rest = [field for row in fields for field in row[-dim:]]
+    if all(map(_INTEGER.fullmatch, extra)) and not all(map(_INTEGER.fullmatch, rest)):
+        return
+    raise ValueError(
+        f"{path}: the header states {dim} dimensions, but the lines have a word and "
+        f"{found} numbers. Correct the first line, or remove it."
+    )
 
 
 def _trailing_numbers(line):

@@ -18,7 +18,7 @@ from .._core._typing import StrPath, WordEmbedding
 from .._io._atomic import atomic_path
 from .._pipelines import lookup_vectors
 from ._convert import store_arrays
-from ._store_files import is_store
+from ._store_files import holds_only_a_store
 from ._word_index import pack
 
 Format: TypeAlias = Literal["word2vec-text", "word2vec-binary", "glove", "store"]
@@ -242,8 +242,8 @@ def _check_target(path, fmt, overwrite):
             "another path."
         )
     # A directory is replaced as a whole, so it must contain nothing else.
-    if not (is_store(path) if fmt == "store" else path.is_file()):
-        kind = "word-vector store" if fmt == "store" else "file"
+    if not (holds_only_a_store(path) if fmt == "store" else path.is_file()):
+        kind = "word-vector store without other files" if fmt == "store" else "file"
         raise FileExistsError(
             f"{path} is not a {kind}, so it is not replaced by one. Pass another path."
         )

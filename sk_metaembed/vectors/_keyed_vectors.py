@@ -9,12 +9,39 @@ _CHUNK_BYTES = 1 << 24
 
 def check_keyed_vectors(kv):
     """Return ``kv`` if it has the attributes of KeyedVectors, else raise TypeError."""
-    if hasattr(kv, "index_to_key") and hasattr(kv, "vectors"):
-        return kv
-    raise TypeError(
-        f"from_keyed_vectors: expected gensim KeyedVectors; got {type(kv).__name__}."
-        + (" Pass its attribute wv." if hasattr(kv, "wv") else "")
-    )
+    if not hasattr(kv, "index_to_key") or not hasattr(kv, "vectors"):
+        raise TypeError(
+            f"from_keyed_vectors: expected gensim KeyedVectors; got "
+            f"{type(kv).__name__}."
+            + (" Pass its attribute wv." if hasattr(kv, "wv") else "")
+        )
+    matrices = [kv.vectors, getattr(kv, "vectors_ngrams", None)]
+    kinds = [type(m).__name__ for m in matrices if not _is_array(m)]
+    if kinds:
+        raise TypeError(
+            f"from_keyed_vectors: the matrices of this {type(kv).__name__} are not "
+            f"arrays but {' and '.join(kinds)}, as in compressed models. Compute the "
+            "vectors of your words with it, and pass both to "
+            "WordVectors.from_arrays(words, [kv[word] for word in words])."
+        )
+    return kv
+
+
+def _is_array(matrix):
+    return matrix is None or isinstance(matrix, np.ndarray)
+
+
+def filled_rows(kv):
+    """Return the words and vectors of KeyedVectors, and the number of unused rows.
+
+    gensim allocates rows in advance and leaves the word None where it adds none, for
+    example after a file with repeated words.
+    """
+    unused = [row for row, word in enumerate(kv.index_to_key) if word is None]
+    if not unused:
+        return kv.index_to_key, kv.vectors, 0
+    words = [word for word in kv.index_to_key if word is not None]
+    return words, np.delete(kv.vectors, unused, axis=0), len(unused)
 
 
 def ngram_table(kv):

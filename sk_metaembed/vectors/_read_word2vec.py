@@ -8,6 +8,8 @@ compiling it took as long as converting 150 MB.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from .._core._messages import short_repr
@@ -22,6 +24,10 @@ from ._store_files import StoreWriter
 from ._word_index import PackedWords
 
 _BLOCK = 1 << 23
+_AHEAD = 256  # bytes after a vector that show whether a word follows
+_LONGEST_WITH_SPACES, _MOST_SPACES = 1 << 12, 64
+_SMALLEST, _LARGEST = 1e-7, 1e5  # usual numbers in vectors, except 0
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LONGEST_LINE = 1 << 27
 
 
@@ -29,6 +35,8 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a text source to the writer."""
     check_header(stream, fmt, writer.limit, 2 * fmt.dim)
     n_read, number = 0, fmt.header_lines
+    parse = _parse_tab_line if fmt.has_tabs else _parse_line
+    stated = fmt.n_rows is not None
     for lines in _line_blocks(stream):
         words: list[bytes] = []
         rows: list[np.ndarray] = []
@@ -37,7 +45,8 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
                 break
             number += 1
             if line.strip():
-                word, row = _parse_line(line, fmt.dim, f"{stream.path}, line {number}")
+                where = f"{stream.path}, line {number}"
+                word, row = parse(line, fmt.dim, where, stated)
                 words.append(word)
                 rows.append(row)
             else:
@@ -72,33 +81,54 @@ def _line_blocks(stream):
         yield [tail]
 
 
-def _parse_line(line, dim, where):
+def _parse_line(line, dim, where, stated):
     """Return the word and the vector, float32 (dim,), of a line.
 
-    It is parsed from the right, as a word may contain spaces (GloVe's ". . .").
+    It is parsed from the right, as a word may contain spaces (GloVe's ". . ."). A word
+    may end in a number only if the header has stated `dim`.
     """
     fields = line.rsplit(None, dim)
     if line[:1] in (b" ", b"\t") and len(fields) == dim:
         fields.insert(0, b"")  # the word is the empty string
     word, *numbers = fields
-    extra = word.rsplit(None, 1)[1:]
+    extra = () if stated else word.rsplit(None, 1)[1:]
     if len(numbers) != dim or (extra and _is_number(extra[0])):
-        raise ValueError(
-            f"{where}: expected a word and {dim} numbers; got {len(line.split())} "
-            f"columns in {_decoded(line)}. All lines must have as many columns."
-        )
+        raise _column_error(line, dim, where)
+    return word, _vector(numbers, line[len(word) :], line, where)
+
+
+def _parse_tab_line(line, dim, where, stated):
+    """Return the word and the vector of a line with a tab after the word."""
+    word, _, rest = line.partition(b"\t")
+    numbers = rest.split()
+    if len(numbers) != dim:
+        raise _column_error(line, dim, where)
+    return word, _vector(numbers, rest, line, where)
+
+
+def _column_error(line, dim, where):
+    return ValueError(
+        f"{where}: expected a word and {dim} numbers; got {len(line.split())} columns "
+        f"in {_decoded(line)}. All lines must have as many columns. A word may end in "
+        "a number only if a tab follows it, or if the first line of the file states "
+        "the number of words and the dimension."
+    )
+
+
+def _vector(numbers, text, line, where):
+    """Return numbers, the fields of `text`, as float32."""
     try:
         with np.errstate(over="ignore"):
             vector = np.array(numbers, np.float32)
     except ValueError:
         vector = None
-    if vector is None or b"_" in line[len(word) :]:  # Python reads 1_0 as 10
+    if vector is None or b"_" in text:  # Python reads 1_0 as 10
         column = next(i for i, n in enumerate(numbers, 2) if not _is_number(n))
         raise ValueError(
             f"{where}: {_decoded(numbers[column - 2])} in column {column} is not a "
-            f"number; expected a word and {dim} numbers in {_decoded(line)}."
+            f"number; expected a word and {len(numbers)} numbers in {_decoded(line)}."
         )
-    return word, vector
+    return vector
 
 
 def _is_number(field):
@@ -117,38 +147,176 @@ def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a word2vec binary to the writer."""
     width = 4 * fmt.dim
     check_header(stream, fmt, writer.limit, width + 1)
-    n_read, data = 0, b""
+    records, n_read, data = _Records(stream.path, fmt.dim), 0, b""
     while writer.limit is None or n_read < writer.limit:
         block = stream.read(_BLOCK)
         left = None if writer.limit is None else writer.limit - n_read
-        words, rows, data = _split_records(data + block, fmt.dim, left)
+        words, rows, data = records.split(data + block, left, is_last=not block)
         _append(writer, words, rows)
         n_read += len(rows)
-        if len(data) > width + MAX_WORD:
+        if len(data) > records.reserve + MAX_WORD:
             raise ValueError(
                 f"{stream.path}: word {n_read} before byte {stream.position:,} has "
                 f"over {MAX_WORD:,} bytes; the file is corrupt."
             )
         if not block:
-            _check_rest(stream, data, n_read, width)
+            if n_read != writer.limit:
+                _check_rest(stream, data, n_read, width)
             break
     check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
 
 
-def _split_records(data, dim, limit):
-    """Return the words and vectors of complete records, and the bytes after them."""
-    words, rows, at = [], [], 0
-    while limit is None or len(rows) < limit:
-        start = at
-        while data[start : start + 1] == b"\n":
-            start += 1
-        space = data.find(b" ", start)
-        if space < 0 or space + 1 + 4 * dim > len(data):
-            break
-        words.append(data[start:space])
-        rows.append(np.frombuffer(data, "<f4", dim, space + 1).astype(np.float32))
-        at = space + 1 + 4 * dim
-    return words, rows, data[at:]
+def _are_usual(vectors):
+    """Return whether all numbers of each vector, float32 (..., dim), are as usual.
+
+    Text and shifted bytes read as numbers are mostly much larger or smaller.
+    """
+    size = np.abs(vectors)
+    with np.errstate(invalid="ignore"):
+        usual = ((size >= _SMALLEST) & (size <= _LARGEST)) | (size == 0)
+    return usual.all(axis=-1)
+
+
+def _has_no_control(word):
+    return not _CONTROL.search(word)
+
+
+def _is_text(word):
+    if _CONTROL.search(word):
+        return False
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Records:
+    """Splits the content of a word2vec binary into words and vectors.
+
+    A word ends at its first space, as in word2vec and gensim. gensim also writes words
+    that contain spaces. If the numbers or the word after the first space look like
+    bytes read out of step, the word ends at the first space where they do not.
+    """
+
+    def __init__(self, path, dim):
+        self.path, self.dim = path, dim
+        self.n_read = 0
+        self.has_newlines = None  # after each vector, as word2vec writes
+        self._batch = 1  # words per check, few where words contain spaces
+
+    def split(self, data, limit, is_last):
+        """Return the words and vectors of complete records, and the bytes after them.
+
+        Records at the end of `data` are left over unless `data` is the last.
+        """
+        words, rows, at = [], [], 0
+        width = 4 * self.dim
+        if self.has_newlines is None and (is_last or len(data) >= self.reserve):
+            self.has_newlines = self._first_has_newline(data)
+        while limit is None or len(rows) < limit:
+            left = self._batch if limit is None else limit - len(rows)
+            spans = self._spans(data, at, min(left, self._batch), is_last)
+            if not spans:
+                break
+            suspect = self._first_suspect(data, spans)
+            self._batch = 1 if suspect < len(spans) else min(2 * self._batch, 256)
+            if suspect < len(spans):
+                start, end = spans[suspect]
+                row = self.n_read + len(rows) + suspect
+                spans[suspect:] = [(start, self._resolved_end(data, start, end, row))]
+            words += [data[start:end] for start, end in spans]
+            rows += [self._vector(data, end) for _, end in spans]
+            at = spans[-1][1] + 1 + width
+        self.n_read += len(rows)
+        return words, rows, data[at:]
+
+    @property
+    def reserve(self):
+        """Number of bytes after the start of a record that decide where words end."""
+        return _LONGEST_WITH_SPACES + 4 * self.dim + 2 * _AHEAD
+
+    def _spans(self, data, at, most, is_last):
+        """Return (start, end) of the next words, up to their first spaces."""
+        spans, width = [], 4 * self.dim
+        while len(spans) < most:
+            while data[at : at + 1] == b"\n":
+                at += 1
+            space = data.find(b" ", at)
+            needed = space + 1 + width
+            if not is_last:
+                needed = max(needed + _AHEAD, at + self.reserve)
+            if space < 0 or needed > len(data):
+                break
+            spans.append((at, space))
+            at = space + 1 + width
+        return spans
+
+    def _vector(self, data, end):
+        return np.frombuffer(data, "<f4", self.dim, end + 1).astype(np.float32)
+
+    def _first_suspect(self, data, spans):
+        """Return the index of the first word that may end later, else their number."""
+        after = 1 + 4 * self.dim
+        vectors = np.stack([self._vector(data, end) for _, end in spans])
+        n_usual = int(np.argmin([*_are_usual(vectors), False]))
+        checked = spans[:n_usual]
+        if not self.has_newlines:
+            words = b" ".join([data[start:end] for start, end in checked[1:]])
+            if _is_text(words):  # only what follows the last is left to check
+                checked = checked[-1:]
+        for row, (_, end) in enumerate(checked, n_usual - len(checked)):
+            if not self._continues(data, end + after):
+                return row
+        return n_usual
+
+    def _resolved_end(self, data, start, first, row):
+        """Return where a word ends: at the first space after which all is in step."""
+        ends, after = [], 1 + 4 * self.dim
+        for space in re.finditer(b" ", data[start : start + _LONGEST_WITH_SPACES]):
+            end = start + space.start()
+            if end + after > len(data) or len(ends) == _MOST_SPACES:
+                break
+            if _are_usual(self._vector(data, end)):
+                ends.append(end)
+        for is_word in (_is_text, _has_no_control):
+            for end in ends:
+                if is_word(data[start:end]) and self._continues(
+                    data, end + after, is_word
+                ):
+                    return end
+        vector = self._vector(data, first)
+        if _are_usual(vector) or self._continues(data, first + after):
+            return first
+        word = data[start:first].decode("utf-8", "replace")
+        raise ValueError(
+            f"{self.path}: the numbers after word {row} ({short_repr(word)}) are not "
+            f"a vector (one is {max(vector.tolist(), key=abs):.3g}). The file is "
+            "corrupt, or its words contain spaces in a way that cannot be resolved: "
+            "save the vectors as text or with gensim's save, or pass the KeyedVectors "
+            "to WordVectors.from_keyed_vectors."
+        )
+
+    def _first_has_newline(self, data):
+        """Return whether a newline follows the first vector."""
+        after = 1 + 4 * self.dim
+        for space in re.finditer(b" ", data[:_LONGEST_WITH_SPACES]):
+            end = space.start()
+            if data[end + after : end + after + 1] == b"\n":
+                return _has_no_control(data[:end].lstrip(b"\n"))
+        return False
+
+    def _continues(self, data, at, is_word=_is_text):
+        """Return whether the end of the file or another word follows a vector."""
+        if at >= len(data):
+            return at == len(data)
+        if self.has_newlines:
+            return data[at] == 10
+        text = data[at : at + _AHEAD].lstrip(b"\n")
+        word, space, _ = text.partition(b" ")
+        if space or len(text) < _AHEAD:
+            return is_word(word)
+        return is_word(word.decode("utf-8", "ignore").encode()[: _AHEAD - 4])
 
 
 def _check_rest(stream, data, n_read, width):

@@ -33,6 +33,7 @@ _CHUNK_BYTES = 1 << 24
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
 # The index is left out, because it follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
+_OWN_ARRAYS = ("words.npy", "offsets.npy", "index.npy")  # names no other tool uses
 _HASHED_META = ("version", "count", "dim", "dtype", "subwords")
 
 
@@ -228,15 +229,29 @@ def _fingerprint(directory, meta):
 
 def corrupt_error(path, reason):
     """Return the error to raise for a store whose files are not as written."""
-    return ValueError(
-        f"{path}: {reason}; the store is corrupt. Delete the directory and convert the "
-        "source again."
-    )
+    return ValueError(f"{path}: {reason}; the store is corrupt. {_convert_again(path)}")
+
+
+def _convert_again(path):
+    """Return what to do about a store; it never asks to delete files of others."""
+    if holds_only_a_store(path):
+        return "Delete the directory and convert the source again."
+    return "Convert the source again, into another directory."
 
 
 def is_store(path):
-    """Return whether the path is the directory of a store."""
-    return os.path.isfile(os.path.join(path, META))
+    """Return whether the path is the directory of a store.
+
+    Other tools have a ``meta.json`` too, so at least one array must be next to it.
+    """
+    exists = [os.path.isfile(os.path.join(path, name)) for name in (META, *_OWN_ARRAYS)]
+    return exists[0] and any(exists[1:])
+
+
+def holds_only_a_store(path):
+    """Return whether the path is a store with no other files in its directory."""
+    own = {META, *_HASHED_FILES, *_OWN_ARRAYS}
+    return is_store(path) and own.issuperset(os.listdir(path))
 
 
 def read_meta(path):
@@ -253,8 +268,8 @@ def read_meta(path):
     if version != STORE_VERSION:
         raise ValueError(
             f"{path}: the store has layout version {version}; this release reads "
-            f"version {STORE_VERSION}. Delete the directory and convert the source "
-            "again; a file that bundles the store must be saved again."
+            f"version {STORE_VERSION}. {_convert_again(path)} A file that bundles the "
+            "store must be saved again."
         )
     for name, size in files.items():
         file = os.path.join(path, name)

@@ -211,8 +211,8 @@ def find_respelled(words, lookup, *, case_fallback):
 def _checked(rows):
     if len(rows) and rows.min() < -1:
         raise ValueError(
-            "The index of the store is corrupt. Delete the directory of the store and "
-            "convert the source again."
+            "The index of the store is corrupt. Convert the source again, into another "
+            "directory (cache_dir= or path=)."
         )
     return rows
 

@@ -22,7 +22,12 @@ from .._io._atomic import this_user
 from .._io._handle import Handle, shared
 from ._cache import default_root
 from ._convert import Options, cached_store, convert_to, store_arrays
-from ._keyed_vectors import check_keyed_vectors, ngram_table, to_keyed_vectors
+from ._keyed_vectors import (
+    check_keyed_vectors,
+    filled_rows,
+    ngram_table,
+    to_keyed_vectors,
+)
 from ._store_files import META, check_content, is_store, map_arrays, read_meta
 from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
 
@@ -98,6 +103,9 @@ class WordVectors(Handle, Immutable, keep=16):
         Rows read in excess of the number in the header.
     ``blank_lines``
         Blank lines, skipped.
+    ``rows_without_word``
+        Rows of gensim's KeyedVectors that have no word, and rows of spaCy's vectors
+        whose word is not in its list of strings; skipped.
 
     Everything else is an error that names the line or byte: a wrong number of
     columns, a field that is not a number, a truncated file, or fewer rows than the
@@ -349,12 +357,15 @@ class WordVectors(Handle, Immutable, keep=16):
         Raises
         ------
         TypeError
-            If ``kv`` is another object, or has keys that are not str.
+            If ``kv`` is another object, has keys that are not str, or matrices that are
+            not arrays, as the compressed models of other packages.
         """
         kv = check_keyed_vectors(kv)
+        words, matrix, n_unused = filled_rows(kv)
         options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
         options["buckets"] = ngram_table(kv)
-        return cls._of_directory(store_arrays(kv.index_to_key, kv.vectors, **options))
+        options["repairs"] = {"rows_without_word": n_unused}
+        return cls._of_directory(store_arrays(words, matrix, **options))
 
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of the store in memory.

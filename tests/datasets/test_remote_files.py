@@ -102,7 +102,7 @@ def test_local_archive_is_read(server, cache, tmp_path, monkeypatch):
     (tmp_path / "own").mkdir()
     content = zipped(**{"in/own.txt": text})
     (tmp_path / "own" / "own.zip").write_bytes(content)
-    with pytest.raises(ValueError, match=r"own.zip has SHA-256 .* Delete or"):
+    with pytest.raises(ValueError, match=r"own.zip has SHA-256 .* Move it"):
         data_file(remote)
     path = data_file(remote._replace(sha256=digest(content)))
     assert (path, path.read_text("utf-8")) == (cache / "own" / "own.txt", text)
@@ -113,7 +113,7 @@ def test_local_archive_is_read(server, cache, tmp_path, monkeypatch):
 def test_member_with_wrong_checksum_is_deleted(server, cache):
     server.files["/own.zip"] = zipped(**{"own.txt": "text"})
     remote = RemoteFile("own", (f"{server.url}/own.zip",), None, "own.txt", "0" * 64)
-    with pytest.raises(ValueError, match=r"own.txt in .* has SHA-256 .* Delete"):
+    with pytest.raises(ValueError, match=r"own.txt in .* has SHA-256 .* Move"):
         data_file(remote)
     assert os.listdir(cache / "own") == ["own.zip"]
 

@@ -8,7 +8,7 @@ import pytest
 from gensim.models import FastText, KeyedVectors, Word2Vec
 from gensim.test.utils import common_texts, datapath
 
-from sk_metaembed import WordVectors
+from sk_metaembed import PretrainedEmbedding, WordVectors
 
 PLAIN = "tea 0.5 1 -2\ncoffee 2 -1 3.25\n"
 
@@ -166,3 +166,35 @@ def test_store_opens_directly_and_in_part(tmp_path):
 def test_verbose_shows_progress(write, capsys):
     WordVectors.open(write("x.txt", PLAIN), verbose=1)
     assert "Converting x.txt" in capsys.readouterr().err
+
+
+def test_rows_without_a_word_are_skipped(tmp_path):
+    path = tmp_path / "repeated.txt"
+    path.write_text("4 2\na 1 2\nb 3 4\na 5 6\nc 7 8\n")
+    kv = KeyedVectors.load_word2vec_format(path)
+    assert kv.index_to_key == ["a", "b", "c", None]
+    wv = WordVectors.from_keyed_vectors(kv)
+    assert wv.words.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(wv.vectors, [[1, 2], [3, 4], [7, 8]])
+    assert wv.repairs == {"rows_without_word": 1}
+    allocated = KeyedVectors(2, count=3)
+    allocated.add_vector("tea", [1, 2])
+    source = PretrainedEmbedding(allocated).fit([["tea"]])
+    assert source.vectors_.words.tolist() == ["tea"]
+
+
+class _Compressed:
+    """As the matrices of compressed models of other packages."""
+
+    shape = (2, 3)
+
+
+@pytest.mark.parametrize("name", ["vectors", "vectors_ngrams"])
+def test_compressed_keyed_vectors_are_refused(name):
+    kv = KeyedVectors(2)
+    kv.add_vectors(["a", "b"], np.eye(2))
+    setattr(kv, name, _Compressed())
+    with pytest.raises(TypeError, match=r"not arrays but _Compressed.*from_arrays"):
+        WordVectors.from_keyed_vectors(kv)
+    with pytest.raises(TypeError, match="not arrays but _Compressed"):
+        PretrainedEmbedding(kv).fit([["a"]])

@@ -123,8 +123,8 @@ def contextual_to_static(
         )
     if path is not None and Path(path).exists():  # raised before the long computation
         raise FileExistsError(
-            f"{path} already exists. Open it with WordVectors.open, delete "
-            "it, or pass another path."
+            f"{path} already exists. Open it with WordVectors.open, or pass another "
+            "path."
         )
     means = RunningMeans()
     for rows in _batches(corpus, batch_size):
