@@ -362,10 +362,16 @@ class WordVectors(Handle, Immutable, keep=16):
         """
         kv = check_keyed_vectors(kv)
         words, matrix, n_unused = filled_rows(kv)
-        options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
-        options["buckets"] = ngram_table(kv)
-        options["repairs"] = {"rows_without_word": n_unused}
-        return cls._of_directory(store_arrays(words, matrix, **options))
+        store = store_arrays(
+            words,
+            matrix,
+            buckets=ngram_table(kv),
+            repairs={"rows_without_word": n_unused},
+            path=path,
+            cache_dir=cache_dir,
+            dtype=dtype,
+        )
+        return cls._of_directory(store)
 
     def to_keyed_vectors(self) -> Any:
         """Return gensim KeyedVectors with a copy of the store in memory.
