@@ -186,8 +186,8 @@ def _list_separator(values, sample):
         return ", "
     has_many = len(values.texts) > _FEW
     found = list_separator(sample_values(values, _LIST_SAMPLE)) if has_many else ""
-    if found == "[]":
-        return ", "
+    if found in ("", "[]"):
+        return found and ", "
     has_one = sample.share([found in text for text in sample.texts])
     has_space = sample.share([f"{found} " in text for text in sample.texts])
     return f"{found} " if has_space > has_one / 2 else found

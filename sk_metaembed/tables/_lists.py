@@ -16,9 +16,10 @@ _SAVED = re.compile(
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _INNER = re.compile(r"[\[{](.*)[\]}](?:,\s*dtype=\w+)?", re.DOTALL)  # of "array([...])"
+# An item in quotes, which a comma or a space ends, or an item without, up to a comma.
 _ITEM = re.compile(
-    r"""\s*(?:(?:np\.str_\()?(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)")\)?|"""
-    r"""([^\s,\[\](){}'"][^,\[\](){}"]*))\s*(?:,|(?=['"]|np\.)|$)""",
+    r"""\s*(?:(?:np\.str_\()?(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)")\)?"""
+    r"""\s*(?:,|(?=['"]|np\.)|$)|([^\s,\[\](){}'"][^,\[\]{}]*)?(?:,|$))""",
     re.DOTALL,
 )
 _MISSING = frozenset(["None", "NULL", "null", "NA", "nan", "NaN", "<NA>"])
@@ -37,24 +38,21 @@ def parse_list(text):
         return None
     body = match["items"]
     inner = _INNER.fullmatch(body) if match["open"] == "(" else None
-    body = inner[1] if inner else body
+    body = (inner[1] if inner else body).rstrip()
     items, place = [], 0
-    are_quoted = True
-    while place < len(body.rstrip()):
+    while place < len(body):
         item = _ITEM.match(body, place)
         if item is None:
             return None
         single, double, bare = item.groups()
-        if bare is None:
-            items.append(_unescape(single if double is None else double))
-        else:
-            if match["open"] == "{" and _PAIR.search(bare):
+        quoted = single if double is None else double
+        if quoted is not None:
+            items.append(_unescape(quoted))
+        elif bare is not None and bare.strip() not in _MISSING:
+            if match["open"] == "(" or (match["open"] == "{" and _PAIR.search(bare)):
                 return None
-            are_quoted = False
-            items += [] if bare.strip() in _MISSING else [bare]
+            items.append(bare)
         place = item.end()
-    if match["open"] == "(" and not are_quoted:
-        return None
     return tuple(unicodedata.normalize("NFC", item.strip()) for item in items)
 
 

@@ -47,7 +47,8 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     the decisions. Strings with many distinct values are encoded by their character
     n-grams, the numbers inside them, how often they occur, and the predictions of a
     ridge regression on their words and characters. Missing values stay NaN. Dates with
-    a time zone or an offset are converted to UTC.
+    a time zone or an offset are converted to UTC. A column that is written in another
+    way than in `fit`, such as .849 for "84.9%", is named in a warning.
 
     Parameters
     ----------
