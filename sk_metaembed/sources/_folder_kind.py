@@ -10,6 +10,7 @@ from ._module_list import listed_modules, read_json
 _STATIC_KEYS = ("apply_pca", "apply_zipf")
 # First modules of sentence-transformers that look up vectors in a table.
 STATIC_MODULES = ("StaticEmbedding", "WordEmbeddings", "BoW")
+MANY_LANGUAGES = "char.dic"  # a file of ELMoForManyLangs, which has a config.json
 _ELMO_WEIGHTS = ("weights", "model")  # in the name of a file with a whole model
 
 
@@ -23,15 +24,15 @@ def source_of_folder(folder, task=None):
     modules, config = listed_modules(folder, task), None
     with suppress(ValueError):
         config = read_json(folder / "config.json", dict)
-    if (folder / "char.dic").is_file():  # elmoformanylangs, which has a config.json
-        return "ElmoEmbedding"
+    if (folder / MANY_LANGUAGES).is_file():
+        return "ElmoEmbedding"  # says what to do with it
     if modules:
         static = modules[0][0] in STATIC_MODULES
     elif config is not None:
         older = any(key in config for key in _STATIC_KEYS)
         untyped = "model_type" not in config and (older or _has_static_table(folder))
         static = untyped or config.get("model_type") == "model2vec"
-    elif elmo_pairs(_names(folder)):
+    elif elmo_pairs(_names(folder)) or _has_elmo_options(folder):
         return "ElmoEmbedding"
     elif _has_static_table(folder):
         static = True
@@ -61,6 +62,12 @@ def hint_of_folder(folder, caller, task=None):
 
 def _names(folder):
     return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+
+def _has_elmo_options(folder):
+    with suppress(ValueError):
+        return "lstm" in read_json(folder / "options.json", dict)
+    return False
 
 
 def elmo_pairs(names):

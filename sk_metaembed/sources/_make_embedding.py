@@ -11,17 +11,22 @@ from ._base import BaseEmbedding
 from ._folder_kind import source_of_folder
 from ._hub import download, looks_like_path
 from ._module_list import MODULES, ROUTES
+from .elmo._embedding import ElmoEmbedding
+from .elmo._model_files import is_archive
 from .static_subword._embedding import StaticSubwordEmbedding
 from .transformer._embedding import TransformerEmbedding
 from .words._pretrained import PretrainedEmbedding
 
 _CLASSES = {
+    "ElmoEmbedding": ElmoEmbedding,
     "TransformerEmbedding": TransformerEmbedding,
     "StaticSubwordEmbedding": StaticSubwordEmbedding,
     "PretrainedEmbedding": PretrainedEmbedding,
 }
 # Small files that determine the class of a model on the hub.
 _DECIDING = [MODULES, "config.json", ROUTES, f"*/{ROUTES}"]
+# Files of networks. Those of .bin may be vectors of fastText.
+_WEIGHTS = (".safetensors", ".gguf", ".onnx", ".pt", ".pth", ".ckpt", ".hdf5", ".th")
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
 
@@ -98,7 +103,14 @@ def _class_of_path(path, revision, task):
                 f"Its files are {found}."
             )
         return name
-    if os.path.isfile(path) or looks_like_path(path) or path.startswith(_GENSIM):
+    if os.path.isfile(path):
+        if path.endswith(_WEIGHTS):
+            raise ValueError(
+                f"{path} is a file of weights, not of word vectors. Pass the folder of "
+                "the model, with its configuration and its tokenizer."
+            )
+        return "ElmoEmbedding" if is_archive(path) else "PretrainedEmbedding"
+    if looks_like_path(path) or path.startswith(_GENSIM):
         return "PretrainedEmbedding"  # raises, if it is missing
     # Without a table to read, the type in config.json decides.
     options = {"revision": revision, "allow_patterns": _DECIDING}

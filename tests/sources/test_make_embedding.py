@@ -1,17 +1,27 @@
 """make_embedding chooses the class by a model's files; wrong classes name the right."""
 
+import json
+import pickle
+import shutil
+import sys
+import zipfile
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sk_metaembed import (
+    ElmoEmbedding,
     PretrainedEmbedding,
     StaticSubwordEmbedding,
     TransformerEmbedding,
     WordVectors,
+    load,
     make_embedding,
+    save,
 )
 
-from .. import tiny_bert, tiny_encoder, tiny_static
+from .. import tiny_bert, tiny_elmo, tiny_encoder, tiny_static
 
 TEXTS = ["the film was good", "good king"]
 
@@ -84,3 +94,145 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
     with pytest.raises(FileNotFoundError, match="could not be downloaded .*no network"):
         make_embedding("somebody/missing")
     assert isinstance(make_embedding("glove-wiki-gigaword-50"), PretrainedEmbedding)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("onnx/model.onnx", r"as ONNX only \(onnx/model.onnx\).*backend='onnx'"),
+        ("openvino/openvino_model.xml", "as OpenVINO only.*backend='openvino'"),
+        ("model-Q4_K.gguf", "as GGUF only.*gguf_file=name"),
+        ("tf_model.h5", "as TensorFlow only.*from_tf=True"),
+        ("flax_model.msgpack", "as Flax only.*from_flax=True"),
+        (
+            "weights.th",
+            r"model of AllenNLP.*ElmoEmbedding\(options_file, weight_file\)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("has_modules", [True, False])
+def test_weights_in_other_formats_are_named(tmp_path, file, message, has_modules):
+    folder = tiny_encoder.save(tmp_path, steps=[tiny_encoder.pooling("mean")])
+    (folder / "model.safetensors").unlink()
+    if not has_modules:
+        (folder / "modules.json").unlink()
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_bytes(b"weights")
+    with pytest.raises(ValueError, match=message):
+        make_embedding(folder).fit(TEXTS)
+    if file.endswith((".gguf", ".onnx", ".th")):
+        with pytest.raises(ValueError, match="is a file of weights"):
+            make_embedding(folder / file)
+
+
+def test_a_lone_file_of_gguf_is_named(tmp_path):
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    with pytest.raises(ValueError, match="as GGUF only"):
+        make_embedding(tmp_path).fit(TEXTS)
+
+
+def test_an_adapter_is_never_ignored(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "peft", None)  # not installed
+    folder = tiny_encoder.save(tmp_path, steps=[tiny_encoder.pooling("mean")])
+    adapter = {"peft_type": "LORA", "base_model_name_or_path": "org/base"}
+    (folder / "adapter_config.json").write_text(json.dumps(adapter))
+    message = r"has a LORA adapter of 'org/base', not a whole model.*merge_and_unload"
+    with pytest.raises(ValueError, match=message):  # beside the weights of the base
+        make_embedding(folder).fit(TEXTS)
+    (folder / "modules.json").unlink()
+    (folder / "config.json").unlink()
+    with pytest.raises(ValueError, match=message):
+        make_embedding(folder).fit(TEXTS)
+
+
+class TestElmo:
+    """Folders and zip archives of ELMo, by the names that its writers use."""
+
+    NAMES = (
+        ("options.json", "weights.hdf5"),  # ours, and bilm-tf
+        ("options.json", "model.hdf5"),  # NLPL
+        ("elmo_2x1024_options.json", "elmo_2x1024_weights.hdf5"),  # AllenNLP
+        ("options.json", "lm_weights.hdf5"),
+        ("options.json", "some.hdf5"),
+    )
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        return tiny_elmo.write(tmp_path / "origin")
+
+    @pytest.fixture(autouse=True)
+    def cache(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("SK_METAEMBED_CACHE", str(tmp_path / "cache"))
+
+    @pytest.mark.parametrize("names", NAMES)
+    def test_folders_and_archives(self, tmp_path, files, names):
+        expected = ElmoEmbedding(*files).fit_transform(TEXTS)
+        folder = tmp_path / "model"
+        folder.mkdir()
+        for file, name in zip(files, names, strict=True):
+            shutil.copy(file, folder / name)
+        (folder / "vocab.txt").write_text("the\n")
+        (folder / "elmo_token_embeddings.txt").write_text("")
+        archives = [tmp_path / "206.zip", tmp_path / "nested.zip"]
+        for path, start in zip(archives, ["", "206/"], strict=True):
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                for file in folder.iterdir():
+                    archive.write(file, start + file.name)
+        for place in (folder, *archives):
+            source = make_embedding(place)
+            assert isinstance(source, ElmoEmbedding)
+            assert source.fit_transform(TEXTS) == expected
+            for other in (
+                clone(source).fit(TEXTS),
+                pickle.loads(pickle.dumps(source)),
+                load(save(source, tmp_path / "a.skm", bundle=True)),
+                load(save(source, tmp_path / "a.skm", bundle=False)),
+            ):
+                assert other.transform(TEXTS) == expected
+        assert make_embedding(folder, output="elmo").output == "elmo"
+
+    def test_others_are_named(self, tmp_path, files):
+        def fails(match, error=ValueError, place=files[0].parent):
+            with pytest.raises(error, match=match):
+                make_embedding(place).fit(TEXTS)
+
+        folder = files[0].parent
+        for end in ("options.json", "weights.hdf5"):
+            shutil.copy(folder / end, folder / f"small_{end}")
+        fails(r"several models of ELMo.*Pass the options and the weights of one")
+        for path in folder.glob("*.hdf5"):
+            path.unlink()
+        fails(
+            "no pair of ELMo's options.json and an HDF5.*dump_weights",
+            FileNotFoundError,
+        )
+        other = tmp_path / "many"
+        other.mkdir()
+        for name in ("char.dic", "encoder.pkl", "config.json"):
+            (other / name).write_text("{}")
+        message = "model of ELMoForManyLangs.*stores its weights in pickles"
+        fails(message, place=other)
+        with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:
+            archive.writestr("144/char.dic", "")
+        fails(message, place=tmp_path / "many.zip")
+        with pytest.raises(ValueError, match=r"options.json is not a zip archive"):
+            ElmoEmbedding(folder / "options.json").fit(TEXTS)
+        with pytest.raises(FileNotFoundError, match="no folder or zip archive"):
+            ElmoEmbedding(tmp_path / "missing").fit(TEXTS)
+
+    def test_corrupt_archives(self, tmp_path, files):
+        path = tmp_path / "a.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in files:
+                archive.write(file, file.name)
+        content = bytearray(path.read_bytes())
+        at = content.index(files[1].read_bytes()[:64]) + 200
+        content[at] ^= 255
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"a.zip is corrupt: Bad CRC-32"):
+            make_embedding(path).fit(TEXTS)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+            archive.write(files[0], "options.json")
+            archive.writestr("model.hdf5", bytes(1 << 25))
+        with pytest.raises(ValueError, match="33,554,432 bytes, too many"):
+            make_embedding(path).fit(TEXTS)

@@ -42,10 +42,13 @@ class ElmoEmbedding(ContextualEmbedding):
     Parameters
     ----------
     options : str or path-like
-        Path or URL of options.json.
-    weights : str or path-like
-        Path or URL of the HDF5 file. A URL is downloaded once; append ``#sha256=`` and
-        the checksum to reject any other file.
+        Path or URL of options.json, or of a folder or zip archive that contains both
+        files, such as those of the NLPL repository. An archive is unpacked once into
+        the cache.
+    weights : str or path-like, default=None
+        Path or URL of the HDF5 file, None if `options` is a folder or zip archive. A
+        URL is downloaded once; append ``#sha256=`` and the checksum to reject any other
+        file.
     output : str, default="layers"
         "layers" returns one block per layer, to be combined or mixed by
         `DynamicMetaEmbedding`: "layer0", the words without context, and one per LSTM
@@ -193,7 +196,7 @@ class ElmoEmbedding(ContextualEmbedding):
 
     _parameter_constraints: dict = {
         "options": [str, os.PathLike],
-        "weights": [str, os.PathLike],
+        "weights": [str, os.PathLike, None],
         "output": [str],
         "mix_weights": ["array-like", None],
         "gamma": [Interval(Real, None, None, closed="neither")],
@@ -206,7 +209,7 @@ class ElmoEmbedding(ContextualEmbedding):
     def __init__(
         self,
         options: StrPath,
-        weights: StrPath,
+        weights: StrPath | None = None,
         *,
         output: str = "layers",
         mix_weights: ArrayLike | None = None,
@@ -302,9 +305,10 @@ class ElmoEmbedding(ContextualEmbedding):
                 "with stateful=True the vectors of a sentence depend on the rows "
                 "before it and cannot be cached. Use cache=None."
             )
-        paths = map(os.fspath, (self.options, self.weights))
+        weights = None if self.weights is None else os.fspath(self.weights)
         device = str(resolve_device(self.device))
-        model = self._model = shared(ElmoModel, ElmoSpec(*paths, device, self.dtype))
+        spec = ElmoSpec(os.fspath(self.options), weights, device, self.dtype)
+        model = self._model = shared(ElmoModel, spec)
         options = model.options
         self.n_layers_, self.projection_dim_ = options.n_layers, options.projection_dim
         self.n_truncated_words_ = model.count_truncated(words)

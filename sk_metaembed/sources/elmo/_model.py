@@ -3,22 +3,20 @@
 import os
 from typing import NamedTuple
 
-from ..._io._download import cached_path, local_file
 from ..._io._handle import file_states
 from .._fingerprint import file_digest, fingerprint_of
 from ..contextual._model import NetworkModel
 from ._character_ids import count_truncated
+from ._model_files import NAMES, absolute, find_files
 from ._options import read_options
 from ._weight_files import check_weights, read_weights
 
-_NAMES = ("options.json", "weights.hdf5")
-
 
 class ElmoSpec(NamedTuple):
-    """Identity of a loaded model."""
+    """Identity of a loaded model; without `weights`, `options` contains both files."""
 
     options: str
-    weights: str
+    weights: str | None
     device: str = "cpu"
     dtype: str = "float32"
 
@@ -60,11 +58,8 @@ class ElmoModel(NetworkModel, keep=2):
 
     @classmethod
     def _find(cls, spec, local):
-        for place in spec[:2]:
-            if local and not cached_path(place).is_file():
-                raise FileNotFoundError(f"{place} is not on this machine.")
-        paths = tuple(map(local_file, spec[:2]))
-        options, weights = map(_absolute, spec[:2])
+        paths = find_files(spec.options, spec.weights, local=local)
+        options, weights = map(absolute, spec[:2])
         spec = spec._replace(options=options, weights=weights)
         return spec, file_states(paths), paths
 
@@ -76,16 +71,9 @@ class ElmoModel(NetworkModel, keep=2):
 
     def _files(self):
         """Return the files that a saved file may include, by name."""
-        return dict(zip(_NAMES, self._paths, strict=True))
+        return dict(zip(NAMES, self._paths, strict=True))
 
     @classmethod
     def _unpacked(cls, spec, folder):
-        options, weights = (os.path.join(folder, name) for name in _NAMES)
+        options, weights = (os.path.join(folder, name) for name in NAMES)
         return spec._replace(options=options, weights=weights)
-
-
-def _absolute(path):
-    """Return a path that is valid in any working directory, or a URL as it is."""
-    if "://" in path:
-        return path
-    return os.path.abspath(os.path.expanduser(path))

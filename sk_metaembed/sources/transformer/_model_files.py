@@ -3,10 +3,13 @@
 import random
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 
 from .._folder_kind import hint_of_folder
 from .._hub import find_folder
+from .._module_list import optional_json
+from ..encoder_modules._steps import unknown_module
 from ._sentence_files import tokenizer_options
 
 # Weights in other formats than safetensors are pickles.
@@ -20,6 +23,47 @@ _EXPECTED = (
     "tokenizer_config.json; vocab.txt or similar)"
 )
 _ADAPTER = "adapter_config.json"  # transformers reads it along with config.json
+# Other formats of weights: pattern, name, and what to do instead.
+_FORMATS = (
+    (
+        ("*.onnx", "onnx/*.onnx"),
+        "ONNX",
+        "Use the folder of the original model, or FunctionEmbedding("
+        "SentenceTransformer(folder, backend='onnx').encode, level='sequence', "
+        "as_text=True)",
+    ),
+    (
+        ("openvino*.xml", "openvino/*.xml"),
+        "OpenVINO",
+        "Use the folder of the original model, or FunctionEmbedding("
+        "SentenceTransformer(folder, backend='openvino').encode, level='sequence', "
+        "as_text=True)",
+    ),
+    (
+        ("*.gguf",),
+        "GGUF",
+        "Use the folder of the original model, or convert it: "
+        "AutoModel.from_pretrained(folder, gguf_file=name).save_pretrained(new_folder)",
+    ),
+    (
+        ("tf_model.h5", "*.ckpt.index"),
+        "TensorFlow",
+        "Convert it with transformers 4: "
+        "AutoModel.from_pretrained(folder, from_tf=True).save_pretrained(new_folder)",
+    ),
+    (
+        ("flax_model.msgpack",),
+        "Flax",
+        "Convert it with transformers 4: AutoModel.from_pretrained(folder, "
+        "from_flax=True).save_pretrained(new_folder)",
+    ),
+    (
+        ("weights.th",),
+        "a model of AllenNLP",
+        "The options_file and the weight_file in its config.json are those of ELMo, "
+        "which ElmoEmbedding(options_file, weight_file) reads",
+    ),
+)
 # Usual names of vocabulary files; a class lists its own in `vocab_files_names`.
 _VOCABULARIES = (
     *("tokenizer*.json", "*vocab*", "merges.txt", "*.model", "*.tiktoken"),
@@ -53,11 +97,15 @@ def model_files(root, encoder, spec):
     hint = hint_of_folder(root, "TransformerEmbedding", spec.task)
     if hint:
         raise ValueError(f"{root} has no transformer.{hint}")
+    _refuse_adapter(backbone)
     if not (backbone / "config.json").is_file():
+        _refuse_format(backbone)
         raise FileNotFoundError(
             f"the folder {backbone} has no config.json, so it does not contain a "
             f"transformer. It should contain {_EXPECTED}."
         )
+    if encoder is not None and not _has_model_type(backbone):
+        raise unknown_module(encoder[0][0])
     files = set(_weight_files(backbone, safetensors=not spec.trusted))
     places = [root / place for _, place in encoder or ()]
     folders = {place for place in places if place.is_dir()}
@@ -71,8 +119,9 @@ def model_files(root, encoder, spec):
 
 def _weight_files(folder, *, safetensors=True):
     """Return the files with weights in a folder; raise FileNotFoundError if none."""
-    safe = sorted(Path(folder).glob(_SAFETENSORS))
-    pickles = sorted(Path(folder).glob(_PICKLES))
+    folder = Path(folder)
+    safe = sorted(folder.glob(_SAFETENSORS))
+    pickles = sorted(folder.glob(_PICKLES))
     if safe or (pickles and not safetensors):
         return safe or pickles
     if pickles:
@@ -81,9 +130,41 @@ def _weight_files(folder, *, safetensors=True):
             "any code when they are read. Provide model.safetensors, or if you trust "
             "the file use trusted=True."
         )
+    _refuse_format(folder)
     raise FileNotFoundError(
         f"{folder} has no model.safetensors. It should contain {_EXPECTED}."
     )
+
+
+def _refuse_format(folder):
+    """Raise ValueError if a folder has weights in another format."""
+    for patterns, name, remedy in _FORMATS:
+        files = [path for pattern in patterns for path in folder.glob(pattern)]
+        if files:
+            raise ValueError(
+                f"{folder} has its weights as {name} only "
+                f"({files[0].relative_to(folder).as_posix()}), which is not read here. "
+                f"{remedy}."
+            )
+
+
+def _refuse_adapter(folder):
+    """Raise ValueError if a folder has an adapter that transformers would not read."""
+    path = folder / _ADAPTER
+    if not path.is_file() or ((folder / "config.json").is_file() and find_spec("peft")):
+        return
+    kind = optional_json(path).get("peft_type") or "PEFT"
+    base = optional_json(path).get("base_model_name_or_path")
+    raise ValueError(
+        f"{folder} has a {kind} adapter of {base!r}, not a whole model. Merge "
+        "it into the weights (peft's merge_and_unload), and save the result: "
+        "model.save_pretrained(folder)."
+    )
+
+
+def _has_model_type(folder):
+    """Return whether transformers can tell the class of a model from config.json."""
+    return "model_type" in optional_json(folder / "config.json")
 
 
 def refuse_unsafe(paths, *, trusted=False):
