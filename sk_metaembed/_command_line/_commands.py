@@ -39,7 +39,6 @@ from ._report import report_html
 from ._suspicious import find_suspicious
 
 _PREDICT_ROWS = 5000
-_LARGEST_EXACT = 2**53  # of integers in float64
 _UNREAD = ".* in fit; .* count as missing"
 
 
@@ -53,7 +52,7 @@ def fit(options):
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     if options.folds < 2:
         raise ValueError(f"--folds must be at least 2, got {options.folds}.")
-    options.task, y = read_target(_exact(target, options), options.task)
+    options.task, y = read_target(target, options.task)
     if options.metric:
         _check_metric(options.metric, options.task, y)
     _say(f"{len(X):,} rows, {X.shape[1]} columns; {options.task} of {target.name!r}")
@@ -179,20 +178,10 @@ def _read_rows(path, separator):
 def _read_ids(options, table):
     """Return the columns of --id of a table as they are written in its file."""
     names = [*dict.fromkeys(options.id)]
-    return _read_written(options)[names] if names and len(table) else table[names]
-
-
-def _exact(target, options):
-    """Return a target with all digits of integers, floats if some are missing."""
-    if target.dtype.kind != "f" or target.abs().max() < _LARGEST_EXACT:
-        return target
-    return pd.to_numeric(_read_written(options)[target.name][target.index])
-
-
-def _read_written(options):
-    """Return the table as it is written in its file."""
+    if not names or not len(table):
+        return table[names]
     with warnings.catch_warnings(action="ignore"):  # of rows: issued before
-        return read_table(options.table, options.separator, as_written=True)
+        return read_table(options.table, options.separator, as_written=True)[names]
 
 
 def _output(options, suffix):

@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import json
+import re
 import warnings
 import zlib
 from collections import Counter
@@ -25,6 +26,9 @@ _ONE_COLUMN = "\0"  # a separator that does not occur
 _SHORT = "have fewer fields than the header. Their last columns are missing values"
 _BLANK = 'are skipped. Write "" for an empty value in a table of one column'
 _SAMPLE_ROWS = 200
+_INTEGER = re.compile(r"[+-]?\d{1,300}\s*")
+_LARGEST_EXACT = 2**53  # as a float
+_LONG = 16  # digits of integers that floats merge
 _LONGEST_FIELD = 2**31 - 1  # the largest limit of csv on all systems
 _BYTE_ORDER_MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
@@ -33,9 +37,9 @@ def read_table(path, separator=None, *, texts=None, as_written=False):
     """Return the DataFrame in a file, read as its suffix says.
 
     `separator` of a CSV file, by name or itself; None detects it. `texts` are columns
-    of CSV files to read as str, by default those with codes such as "007". With
-    `as_written`, all fields of CSV files are str, and integers of other files do not
-    become floats beside missing values.
+    of CSV files to read as str, by default those with codes such as "007". Integers are
+    exact, also beside missing values. With `as_written`, all fields of CSV files are
+    str, and cells of JSON files are not converted.
     """
     path = Path(path).expanduser()
     reader = READERS.get(split_suffix(path)[1])
@@ -44,7 +48,7 @@ def read_table(path, separator=None, *, texts=None, as_written=False):
             f"{str(path)!r} is not a table with a known suffix: {', '.join(READERS)}. "
             "Save Excel sheets as CSV UTF-8."
         )
-    options = _AS_WRITTEN.get(reader, {"dtype": object}) if as_written else {}
+    options = {} if reader is _read_parquet else {"as_written": as_written}
     if reader is _read_csv:
         options = {**options, "separator": _character(separator), "texts": texts}
     elif separator is not None:
@@ -83,26 +87,43 @@ def _character(separator):
     return separator
 
 
-def _read_csv(path, separator=None, texts=None, **options):
+def _read_csv(path, separator=None, texts=None, as_written=False):
     if separator is None:
         with _open(path) as file:
             separator = find_separator(list(islice(file, 10 * _SAMPLE_ROWS)))
     with _open(path) as file:
-        codes = _check_rows(csv_rows(file, separator), separator)
+        codes, long = _check_rows(csv_rows(file, separator), separator)
     texts = codes if texts is None else texts
-    options = {"dtype": dict.fromkeys(texts, str)} | options
+    dtypes = dict.fromkeys([*texts, *long], str)
     with _open(path) as file:
-        return pd.read_csv(
+        table = pd.read_csv(
             file,
             sep=separator,
             index_col=False,
             skipinitialspace=True,
             low_memory=False,
-            **options,
+            dtype=str if as_written else dtypes,
+            na_filter=not as_written,
         )
+    for name in long.difference(texts) if not as_written else ():
+        table[name] = _as_integers(table[name])
+    return table
 
 
-def _read_json(path, lines=False, **options):
+def _as_integers(column):
+    """Return strs as integers, as floats if some are no integers, or as they are."""
+    cells = column[column.notna()]
+    if all(map(_INTEGER.fullmatch, cells)):
+        return pd.Series(
+            {row: int(cell) for row, cell in cells.items()}, dtype=object
+        ).reindex(column.index)
+    try:
+        return pd.to_numeric(column)
+    except ValueError:
+        return column
+
+
+def _read_json(path, lines=False, as_written=False):
     # pandas.read_json reads "02134" as a number, and numbers as dates by the name.
     with _open(path) as file:
         text = ",".join(filter(str.strip, file)) if lines else file.read()
@@ -110,19 +131,31 @@ def _read_json(path, lines=False, **options):
     parts = rows.values() if isinstance(rows, dict) else rows  # columns, or records
     if not isinstance(parts, Iterable) or any(map(np.isscalar, parts)):
         raise ValueError("it has no records, such as [{'a': 1}, {'a': 2}]")
-    return pd.DataFrame(rows, **options)
+    table = pd.DataFrame(rows, dtype=object)
+    if as_written:
+        return table
+    return table.apply(
+        lambda column: column if _has_long(column) else column.infer_objects()
+    )
+
+
+def _has_long(column):
+    """Return whether cells of a column of objects are integers that floats merge."""
+    return any(type(cell) is int and abs(cell) > _LARGEST_EXACT for cell in column)
+
+
+def _read_parquet(path):
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_table(path).to_pandas(integer_object_nulls=True)
 
 
 READERS = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
-    ".parquet": pd.read_parquet,
+    ".parquet": _read_parquet,
     ".json": _read_json,
     ".jsonl": partial(_read_json, lines=True),
-}
-_AS_WRITTEN = {  # options of a reader
-    _read_csv: {"dtype": str, "na_filter": False},
-    pd.read_parquet: {"dtype_backend": "numpy_nullable"},
 }
 
 
@@ -169,7 +202,7 @@ def find_separator(lines):
 
 
 def _check_rows(rows, separator):
-    """Return the names of columns that have digits after a leading zero, as "007".
+    """Return the columns with codes such as "007", and those with long integers.
 
     Raises a ValueError for a repeated name, or a row that is longer than the header.
     Warns of rows that are shorter, and of blank lines between rows. pandas takes the
@@ -179,14 +212,13 @@ def _check_rows(rows, separator):
     if header is None:
         raise ValueError("it is empty")
     _check_names([name for name in header if name])  # pandas renames repeated ones
-    short, blank, codes, last = [], [], set(), 0
+    short, blank, codes, long, last = [], [], set(), set(), 0
     for line, fields in rows:
         if not fields:
             blank.append(line)
             continue
         last = line
-        pairs = zip(header, fields, strict=False)
-        codes |= {n for n, f in pairs if f[:1] == "0" and f[1:2].isdecimal() and n}
+        _find_digits(header, fields, codes, long)
         if len(fields) > len(header):
             raise ValueError(
                 f"line {line} has {plural(len(fields), 'field')}, but the header has "
@@ -200,7 +232,16 @@ def _check_rows(rows, separator):
         if lines:
             first = f"{plural(len(lines), what)}, the first in line {lines[0]}"
             warnings.warn(f"{first}, {effect}.", stacklevel=2)
-    return codes
+    return codes, long
+
+
+def _find_digits(names, fields, codes, long):
+    """Add the names of fields such as "007", and of long integers, to two sets."""
+    for name, field in zip(names, fields, strict=False):
+        if name and field[:1] == "0" and field[1:2].isdecimal():
+            codes.add(name)
+        elif name and len(field) >= _LONG and _INTEGER.fullmatch(field):
+            long.add(name)
 
 
 def _check_names(names):

@@ -2,10 +2,14 @@
 
 import csv
 import gzip
+import json
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from sk_metaembed import TableEncoder
 from sk_metaembed._command_line._read_table import find_separator, read_table
 
 from .command import main
@@ -84,3 +88,31 @@ def test_the_separator_is_an_option(tmp_path, monkeypatch, capsys):
     assert "1 rows, 2 columns" in capsys.readouterr().out
     assert main(["describe", "t.csv", "--separator", "pipe"]) == 0
     assert "\na,b " in capsys.readouterr().out
+
+
+IDS = [1234567890123456701, None, 1234567890123456702, -1234567890123456701]
+_FILES = {
+    "t.csv": lambda path: path.write_text(
+        "id,long,mixed\n"
+        + "".join(f"{'' if i is None else i},{i or 2**70},{i}.5\n" for i in IDS)
+    ),
+    "t.jsonl": lambda path: path.write_text(
+        "".join(json.dumps({"id": i, "long": i or 2**70, "x": 0.5}) + "\n" for i in IDS)
+    ),
+    "t.parquet": lambda path: pq.write_table(pa.table({"id": IDS}), path),
+}
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_integers_are_exact_beside_missing_values(name, tmp_path):
+    _FILES[name](tmp_path / name)
+    table = read_table(tmp_path / name)
+    ids = table["id"].tolist()
+    assert [i for i in ids if pd.notna(i)] == [i for i in IDS if i]
+    assert pd.isna(ids[1])
+    if "long" in table:
+        assert table["long"].tolist() == [i or 2**70 for i in IDS]
+    expected = TableEncoder().fit(pa.table({"id": IDS * 5})).columns_[0].kind
+    assert (
+        TableEncoder().fit(pd.concat([table[["id"]]] * 5)).columns_[0].kind == expected
+    )
