@@ -106,8 +106,6 @@ def _arrow_values(column):
     kind = column.type
     if pa.types.is_run_end_encoded(kind):
         return _arrow_values(pyarrow.compute.run_end_decode(column))
-    if pa.types.is_dictionary(kind):
-        return _arrow_values(column.cast(kind.value_type))
     if pa.types.is_time64(kind):  # datetime.time has no nanoseconds
         return column.cast(pa.time64("us"), safe=False).to_pandas()
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):

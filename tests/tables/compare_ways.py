@@ -52,16 +52,23 @@ class Form:
         return f"{len(rows)} rows differ, such as {cells[0]!r} and {cells[1]!r}"
 
 
+def cells_key(container):
+    """Return a key that is equal for tables whose cells are read alike."""
+    return repr([_cells_key(cells) for cells in Table(container).columns()])
+
+
+def _cells_key(cells):
+    return cells.form, cells.values.dtype.str, cells.values.tolist()
+
+
 def find_forms(columns, y):
     """Return the `Form` of each group of ways, a dict of containers of one column."""
     forms = {}
     for way, container in columns.items():
-        (cells,) = Table(container).columns()
-        values = getattr(cells, "values", cells)
-        key = repr(cells) if values is not cells else "", values.dtype.str
-        key = *key, repr(values.tolist())
+        key = cells_key(container)
         if key not in forms:
-            forms[key] = Form(container, values, y)
+            (cells,) = Table(container).columns()
+            forms[key] = Form(container, cells.values, y)
         forms[key].ways.append(way)
     return [*forms.values()]
 

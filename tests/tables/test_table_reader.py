@@ -131,6 +131,7 @@ def _encode(container, column):
         *(pa.string(), pa.large_string(), pa.string_view()),
         *(
             pa.dictionary(pa.int8(), pa.string()),
+            pa.dictionary(pa.int8(), pa.string_view()),
             pa.run_end_encoded(pa.int32(), pa.string()),
         ),
         *(
@@ -147,6 +148,10 @@ def test_arrow_types_of_strings(kind, as_pandas):
     cells = PAIRS if "list" in str(kind) else NAMES
     if pa.types.is_run_end_encoded(kind):
         column = pyarrow.compute.run_end_encode(pa.array(cells))
+    elif pa.types.is_dictionary(kind):
+        codes = pa.array([None if c is None else int(c == "red") for c in cells])
+        values = pa.array(["blue", "red"], kind.value_type)
+        column = pa.DictionaryArray.from_arrays(codes, values)
     else:
         column = pa.array(cells, kind)
     table = pa.table({"a": column})

@@ -1,20 +1,24 @@
 """One table means the same, whatever tool hands it over, in fit and in predict."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 from sk_metaembed import make_table_pipeline
 
 from . import tools
-from .compare_ways import count_pairs, find_forms, select, silent_differences
+from .compare_ways import (
+    cells_key,
+    count_pairs,
+    find_forms,
+    select,
+    silent_differences,
+)
 
 # The kinds of columns of `tools.make_table`, by all readers.
 KINDS = {
     **dict.fromkeys(["small", "count", "count_gap", "unsigned"], {"number"}),
     **dict.fromkeys(["price", "price_gap", "single", "amount"], {"number"}),
-    **dict.fromkeys(["clock", "share", "money"], {"number"}),
+    **dict.fromkeys(["clock", "span", "share", "money"], {"number"}),
     # pandas reads integers beside missing ones as floats, which merge them.
     "id": {"category"},
     "id_gap": {"category", "number"},
@@ -31,6 +35,10 @@ KINDS = {
     "constant": {""},
     "empty": {""},
 }
+OPEN = {"span": "durations as texts of several tools"}  # faults to correct
+# Columns that some tools do not keep. The other ones have equal predictions.
+_LOST = {"id_gap", "code", "zip", "tags", "span"}
+_FITTED = ["csv > csv > pandas", pytest.param("polars", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +59,27 @@ def ways(table, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_columns(name, ways, y):
+def test_columns(name, ways, y, request):
+    if name in OPEN:
+        request.applymarker(pytest.mark.xfail(reason=OPEN[name], strict=False))
     columns = {way: select(container, [name]) for way, container in ways.items()}
     columns = {way: column for way, column in columns.items() if column is not None}
-    assert len(columns) > 20
+    assert len(columns) > 50
     forms = find_forms(columns, y)
+    assert count_pairs(forms) == len(columns) * (len(columns) - 1)
     assert {form.kind for form in forms} == KINDS[name]
     assert not [*silent_differences(forms)]
+
+
+@pytest.mark.parametrize("fitted", _FITTED)
+@pytest.mark.filterwarnings("ignore:.*column 'zoned'")
+def test_predictions(fitted, ways, y):
+    names = [name for name in KINDS if name not in _LOST]
+    parts = {way: select(container, names) for way, container in ways.items()}
+    parts = {way: part for way, part in parts.items() if part is not None}
+    assert len(parts) > 50
+    model = make_table_pipeline("regressor", learners=["linear"], random_state=0)
+    expected = model.fit(parts[fitted], y).predict(parts[fitted])
+    distinct = {cells_key(part): part for part in parts.values()}
+    for part in distinct.values():
+        np.testing.assert_allclose(model.predict(part), expected, rtol=1e-4)

@@ -216,12 +216,24 @@ FILES = {
     ),
 }
 
+_NULLABLE = {
+    pa.int8(): pd.Int8Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+    pa.float32(): pd.Float32Dtype(),
+    pa.float64(): pd.Float64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(),
+}
+
 # Containers in memory, from an Arrow table.
 CONTAINERS = {
     "pyarrow": lambda table: table,
     "pandas": lambda table: table.to_pandas(integer_object_nulls=True),
     "pandas, floats": lambda table: table.to_pandas(),
-    "pandas, nullable": lambda table: CONTAINERS["pandas"](table).convert_dtypes(),
+    # convert_dtypes() would merge long ids next to missing ones.
+    "pandas, nullable": lambda table: table.to_pandas(types_mapper=_NULLABLE.get),
     "pandas, pyarrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "pandas, objects": lambda table: pd.DataFrame(table.to_pydict(), dtype=object),
     "polars": pl.from_arrow,
@@ -239,7 +251,7 @@ def hand_over(table, folder, files, containers):
     for suffix, (writers, readers) in files.items():
         for writer, write in writers.items():
             path = folder / f"{writer}.{suffix}"
-            names = _names_taken(lambda part: write(part, path), table)
+            names = _names_taken(partial(_write, write, path), table)
             write(table.select(names), path)
             for reader, read in readers.items():
                 way = f"{writer} > {suffix} > {reader}"
@@ -247,6 +259,10 @@ def hand_over(table, folder, files, containers):
                     yield way, read(path)
                 except Exception:
                     yield way, _read_columns(table.select(names), path, write, read)
+
+
+def _write(write, path, table):
+    write(table, path)
 
 
 def _read_columns(table, path, write, read):
