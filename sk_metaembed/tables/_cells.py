@@ -18,6 +18,7 @@ import numpy as np
 
 from .._core._messages import short_repr
 from .._core._optional import pandas as pd
+from ._durations import is_duration, seconds_of
 from ._missing import is_missing_anywhere
 
 _REFUSED = (dict, set, frozenset, bytes, bytearray, complex, np.complexfloating)
@@ -28,7 +29,6 @@ _BOOLS = dict.fromkeys(["TRUE", "true"], "True") | dict.fromkeys(
 _LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
 _MASKED = type(np.ma.masked)
 _SHORT_FLOATS = np.float32, np.float16
-_DURATIONS = datetime.timedelta | np.timedelta64
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,9 @@ class Cells:
     values : ndarray
         float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of str, None.
     form : str
-        What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds),
-        "date", "zoned date" (in UTC) or "text" (whose form each text shows).
+        What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds, also
+        since midnight), "zoned time" (the same in UTC), "date", "zoned date" (in UTC)
+        or "text" (whose form each text shows).
     """
 
     values: np.ndarray
@@ -107,6 +108,9 @@ def typed_text(value, form):
         return _date_text(value) + "Z" * (form == "zoned date")
     if form == "bool":
         return str(bool(value))
+    if form == "zoned time":
+        moment = np.datetime64(0, "us") + np.timedelta64(round(1e6 * value), "us")
+        return str(moment)[11:] + "Z"
     return f"{number_text(value)} s" if form == "duration" else number_text(value)
 
 
@@ -127,14 +131,17 @@ def _polars_cells(column):
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return Cells(column.cast(pl.Datetime("us")).to_numpy(), form)
     if dtype == pl.Duration:
-        seconds = column.cast(pl.Duration("us")).to_numpy() / np.timedelta64(1, "s")
-        return Cells(seconds, "duration")
+        return Cells(column.to_numpy() / np.timedelta64(1, "s"), "duration")
+    if dtype == pl.Time:
+        return Cells(column.cast(pl.Int64).to_numpy() / 1e9, "duration")
     return None
 
 
 def _typed_cells(column):
     """Return the cells of a column whose dtype is numeric or a date, else None."""
     dtype = getattr(column, "dtype", None)
+    if isinstance(dtype, pd.PeriodDtype):
+        return Cells(_period_starts(column), "date")
     if getattr(dtype, "kind", "O") == "O" and not hasattr(dtype, "tz"):
         return None
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
@@ -150,6 +157,12 @@ def _typed_cells(column):
             return None
         column, form = pd.Series(column).dt.tz_convert(None), "zoned date"
     return Cells(np.asarray(column).astype("datetime64[us]"), form)
+
+
+def _period_starts(column):
+    """Return the first moments of a column of periods, datetime64[us]."""
+    starts = pd.Series(column).dt.to_timestamp()
+    return starts.to_numpy().astype("datetime64[us]")
 
 
 def _numeric_cells(column):
@@ -195,9 +208,10 @@ def _object_cells(column, name):
     if _MASKED in types:
         missing |= np.array([cell is np.ma.masked for cell in cells])
         types.remove(_MASKED)
-    if types and _are(types, _DURATIONS):
-        seconds = [_seconds(cell) for cell in cells[~missing]]
-        return Cells(_fill(seconds, missing, np.nan, np.float64), "duration")
+    if types and all(map(is_duration, types)):
+        seconds = [*map(seconds_of, cells[~missing])]
+        form = "zoned time" if any(map(_has_zone, cells[~missing])) else "duration"
+        return Cells(_fill(seconds, missing, np.nan, np.float64), form)
     if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
         numbers = _as_numbers(cells, missing, types)
         if numbers is not None:
@@ -205,10 +219,11 @@ def _object_cells(column, name):
             return Cells(numbers, "bool" if is_bool else "number")
     if _are(types, datetime.date):
         present = cells[~missing]
-        dates = [_naive(cell) for cell in present]
-        zoned = any(getattr(cell, "tzinfo", None) is not None for cell in present)
-        dates = _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
-        return Cells(dates, "zoned date" if zoned else "date")
+        zoned = {*map(_has_zone, present)}
+        if len(zoned) < 2:  # else texts show which have a zone
+            dates = [_naive(cell) for cell in present]
+            dates = _fill(dates, missing, np.datetime64("NaT"), "datetime64[us]")
+            return Cells(dates, "zoned date" if True in zoned else "date")
     known = {}
     out = np.full(len(cells), None, dtype=object)
     for row in np.flatnonzero(~missing):
@@ -251,23 +266,24 @@ def _fill(present, missing, value, dtype):
     return out
 
 
+def _has_zone(cell):
+    """Return whether a date or time has an offset from UTC."""
+    return getattr(cell, "tzinfo", None) is not None
+
+
 def _naive(cell):
     """Return a date or datetime as datetime64[us], in UTC if it has a time zone."""
-    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
-        cell = cell.astimezone(datetime.UTC).replace(tzinfo=None)
-    return np.datetime64(cell, "us")
+    offset = cell.utcoffset() if _has_zone(cell) else None
+    if offset is None:
+        return np.datetime64(cell, "us")
+    local = np.datetime64(cell.replace(tzinfo=None), "us")
+    return local - np.timedelta64(offset, "us")
 
 
 def _date_text(date):
     """Return a datetime64 in ISO format, without a time at midnight."""
-    is_day = date == date.astype("datetime64[D]")
-    return str(np.datetime_as_string(date, unit="D" if is_day else "s"))
-
-
-def _seconds(cell):
-    """Return a duration in seconds."""
-    is_numpy = isinstance(cell, np.timedelta64)
-    return cell / np.timedelta64(1, "s") if is_numpy else cell.total_seconds()
+    units = (unit for unit in ("D", "s") if date == date.astype(f"datetime64[{unit}]"))
+    return str(np.datetime_as_string(date, unit=next(units, "us")))
 
 
 def _plain_number(number):
@@ -280,15 +296,15 @@ def _other(cell, row, name):
 
     The text reads as the value that the cell has in a column of its type.
     """
+    if is_duration(type(cell)):
+        form = "zoned time" if _has_zone(cell) else "duration"
+        return typed_text(seconds_of(cell), form)
     if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
         items = [item for item in cell if item is not None]
         if all(isinstance(item, str) for item in items):
             return tuple(map(_normal, items)) or None
     elif isinstance(cell, datetime.date):
-        zone = "Z" if getattr(cell, "tzinfo", None) is not None else ""
-        return _date_text(_naive(cell)) + zone
-    elif isinstance(cell, _DURATIONS):
-        return f"{number_text(_seconds(cell))} s"
+        return typed_text(_naive(cell), "zoned date" if _has_zone(cell) else "date")
     elif isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     elif isinstance(cell, Number):

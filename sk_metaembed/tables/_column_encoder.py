@@ -23,6 +23,7 @@ from ._forms import find_new_form, forms_in_fit
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
 from ._string_kinds import find_codes
+from ._zones import has_database
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
 _STRINGS = ("category", "name", "code", "text", "url", "list")
@@ -131,6 +132,7 @@ class ColumnEncoder(BaseEstimator):
         self.forms_ = forms_in_fit(cells, kind, forms)
         self.zeros_ = {}
         self.zeros_ = self._check_zeros(cells)
+        self._check_zones(forms)
         if is_string:
             self.codes_, self.code_length_ = find_codes(texts)
         self.ambiguous_ = self._check_decimals(cells, known="")
@@ -187,7 +189,7 @@ class ColumnEncoder(BaseEstimator):
         unread = unread_cells(cells, floats, kind)
         if cells.form.endswith("date") and kind.number_format is not None:
             dates = cells.values[~np.isnat(cells.values)]
-            if len(dates):
+            if len(dates) and not np.isfinite(floats).any():
                 raise TypeError(
                     f"column {self.name!r} had numbers in fit, but has dates, such as "
                     f"{dates[0].astype('datetime64[s]')}. Convert them as in fit."
@@ -199,7 +201,7 @@ class ColumnEncoder(BaseEstimator):
         self._check_forms(cells, forms)
         if unread.any():
             values = [*dict.fromkeys(cells.values[unread].tolist())][:_N_EXAMPLES]
-            if cells.form in ("bool", "duration"):
+            if cells.form != "text" and cells.form != "number":
                 values = [typed_text(value, cells.form) for value in values]
             self._warn(
                 f"was {as_noun(kind)} in fit; {np.count_nonzero(unread):,} of "
@@ -314,6 +316,29 @@ class ColumnEncoder(BaseEstimator):
                     "most 17 digits. Read it as str, as in fit."
                 )
                 break
+
+    def _check_zones(self, forms):
+        """Warn of zones without a known offset, and of times without one among others.
+
+        `forms` are those of the training rows.
+        """
+        for form, example in forms.items():
+            zone = form.partition(" in ")[2]
+            if zone:
+                is_lost = "/" in zone and not has_database()
+                self._warn(
+                    f"has {short_repr(example)}, but the offset of {zone!r} from UTC "
+                    f"is not known{' without the package tzdata' * is_lost}: times are "
+                    "read as they are written. Write offsets, such as '+05:30'."
+                )
+        zoned = [form for form in forms if form.startswith("zoned") or " in " in form]
+        others = [form for form in forms if form in ("date", "duration")]
+        if zoned and others and self.kind_.kind != "duplicate":
+            with_zone, without = (short_repr(forms[f[0]]) for f in (zoned, others))
+            self._warn(
+                f"has {with_zone}, with a time zone, and {without}, without one, which "
+                "is read as UTC. Write all of its times in one way."
+            )
 
     def _check_forms(self, cells, forms):
         """Warn of cells that are written in another way than all cells of fit."""

@@ -12,6 +12,7 @@ from .._core._messages import plural, short_repr
 from ._cells import distinct, number_text
 from ._date_order import choose_order, first_ambiguous
 from ._dates import DateFormat, parse_dates, varying_parts
+from ._durations import times_of_day
 from ._levels import find_levels
 from ._missing import is_missing
 from ._numbers import (
@@ -82,7 +83,10 @@ def column_kind(cells, name=""):
         return start
     if len(values) == 1 and not start.n_missing:
         return start._replace(kind="constant")
-    if cells.form.endswith("date"):
+    times = times_of_day(values) if cells.form == "date" else None
+    if times is not None and times.any():
+        kind, odd = _as_floats(start, times, counts, "duration")
+    elif cells.form.endswith("date"):
         dates = DateFormat(parts=varying_parts(values))
         kind, odd = start._replace(kind="date", dates=dates), []
     elif cells.form != "text":
@@ -125,7 +129,8 @@ def _as_floats(start, values, counts, form):
     values, counts = values[finite], counts[finite]
     if not len(values):
         return kind._replace(kind="empty"), odd
-    like_dates = (values > 19000000) & (values < 21000000) & (form == "number")
+    like_dates = np.isin(values // 1e6, (19, 20)) | np.isin(values // 1e12, (19, 20))
+    like_dates &= form == "number"
     texts = [*map(number_text, values)] if like_dates.mean() >= 0.99 else []
     if are_compact_dates(texts):
         dates = parse_dates(texts, "mdy")
@@ -134,7 +139,7 @@ def _as_floats(start, values, counts, form):
         dates = DateFormat(parts=varying_parts(dates))
         return kind._replace(kind="date", dates=dates, n_odd=n_odd), odd
     number_format = NumberFormat(
-        unit="s" if form == "duration" else "",
+        unit="s" if form in ("duration", "zoned time") else "",
         booleans=form == "bool" and len(values) == 2,
     )
     return _number(kind, number_format, values, counts), odd
@@ -226,6 +231,9 @@ def _as_dates(start, values, sample, name):
     if not _mostly(sample, found & ~digits, 0.5) and not are_compact_dates(compact):
         return None, []
     dates = parse_dates(values.texts, order)
+    times = times_of_day(dates)
+    if times is not None and np.nansum(times) > 0:
+        return None, []
     kind, odd = _with_others(start, values, ~np.isnat(dates))
     if not _tolerable(kind.n_odd, values):
         return None, []

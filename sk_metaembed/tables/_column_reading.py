@@ -9,6 +9,7 @@ import numpy as np
 
 from ._cells import Cells, as_texts, distinct, per_distinct, typed_text
 from ._dates import date_parts, dates_and_forms
+from ._durations import times_of_day
 from ._levels import level_names
 from ._lists import as_list_text, is_saved_list
 from ._missing import is_missing
@@ -16,7 +17,8 @@ from ._numbers import convert, numbers_and_forms
 from ._numbers_inside import numbers_inside
 
 _PYTHON = {"number": float, "bool": bool}
-_UNITS = {"number": "", "bool": "", "duration": "s"}  # of typed cells
+# Of typed cells.
+_UNITS = {"number": "", "bool": "", "duration": "s", "zoned time": "s"}
 
 
 class Reading(NamedTuple):
@@ -113,7 +115,10 @@ def _read_numbers(cells, kind):
     """Return the `Reading` of a column of numbers; NaN for what is not finite."""
     number_format = kind.number_format
     if cells.form.endswith("date"):
-        return Reading(np.full((len(cells), 1), np.nan), {})
+        seconds = times_of_day(cells.values) if number_format.is_duration else None
+        if seconds is None:
+            return Reading(np.full((len(cells), 1), np.nan), {})
+        cells = Cells(seconds, "duration")
     if cells.form == "text":
         if kind.kind == "binary":  # 1 may be written as "yes"
             number_format = number_format._replace(booleans=True)

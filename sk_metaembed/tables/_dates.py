@@ -3,11 +3,14 @@
 import datetime
 import re
 import unicodedata
+from calendar import isleap
 from typing import NamedTuple
 
 import numpy as np
 
+from ._durations import HALF, hour_of_half
 from ._missing import is_missing
+from ._zones import is_zone, offset_from_utc, split_offset
 
 # The names of each month in English, German, French, Spanish, Italian, Portuguese and
 # Dutch, without accents.
@@ -41,22 +44,60 @@ def _beginnings(lists):
 
 _MONTHS = _beginnings(_MONTH_NAMES)
 _WEEKDAYS = _beginnings([_WEEKDAY_NAMES])
+_NO_ZONES = frozenset({*_MONTHS, *_WEEKDAYS, *_FILLERS})
 
+# A time has a date in front of it, or is the beginning. A colon is between the two in
+# "13/Aug/2024:17:04" and "13AUG24:17:04".
 _TIME = re.compile(
-    r"(?:^|[T ,]\s*)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
-    r"\s*([ap])?\.?(?:m\.?)?\s*(z|utc|gmt)?\s*([+-]\d\d:?(?:\d\d)?)?"
-    r"(?:\s*\[?[a-z/_]+\]?$)?(?=$|[ ,])",
+    rf"(?:^|(?<=\d)T|[ ,]\s*|(?<=\d{{4}}):|(?<=[a-z]\d\d):)(?:{HALF}\s?)?"
+    r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,:](\d{1,9}))?)?"
+    rf"(?:\s?{HALF})?(?:\s?(?:uhr|hrs?|h)\b)?(?![\d:])",
     re.IGNORECASE,
 )
-_NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})")
-_ZONED = re.compile(r":\S*\s*(?:[+-]\d\d(?::?\d\d)?|z|utc|gmt)$", re.IGNORECASE)
-_LONGEST = 60  # characters of a text that is a date
+_WORD = re.compile(r"[a-z][\w/+-]*", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"\s?[\[(]([^\[\]()]+)[\])]")
+_LINK = re.compile(r"[\s,]+(?:at|um|à|a las|às|alle|kl\.?|klo|ore)$", re.IGNORECASE)
+_ERA = re.compile(r"\s(bce?|ad|ce)$", re.IGNORECASE)
+_MONOTONIC = re.compile(r"\sm=[+-][\d.]+$")  # of Go
+
+
+# Dates and times that are written in another form first.
+_FORMS = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # "20240813T170413Z", "20240813170413"
+        r"(?P<date>\d{8})[t _-]?(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?"
+        r"(?:[.,](?P<fraction>\d{1,9}))?(?P<rest>z|[+-]\d.*)?",
+        # of cameras: "2024:08:13 17:04:13"
+        r"(?P<date>\d{4}:\d\d:\d\d) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+        r"(?:[.,](?P<fraction>\d{1,9}))?(?P<rest>.*)",
+        # "13-AUG-24 05.04.13.000000 PM", "2024-08-13-17.04.13", "13.8.2024 17.04"
+        r"(?P<date>.*(?:\d{4}|[a-z]-\d\d|\d{4}-\d\d-\d\d))[ ,-]+(?P<hour>\d\d?)\."
+        r"(?P<minute>\d\d)(?:\.(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?"
+        r"(?![\d.])(?P<rest>.*)",
+        # "13/08/2024 17h04"
+        r"(?P<date>.*\d{4}.*)[ ,](?P<hour>\d\d?)\s?h\s?(?P<minute>\d\d)"
+        r"(?:m(?:in)?\s?(?P<second>\d\d)s?)?(?P<rest>)",
+        # "2024-08-13Z"
+        r"(?P<date>\d{4}-\d\d-\d\d)(?P<rest>z|[+-]\d\d:\d\d)",
+    )
+]
+_MAY_HAVE_FORM = re.compile(r"\d{4}|[a-z]-\d\d", re.IGNORECASE)
+_NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})\.?")
+_LONGEST = 90  # characters of a text that is a date
 _YEAR = re.compile(r"[12]\d{3}")
 _YEAR_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
 _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_FAR_YEAR = re.compile(r"([+-]\d{4,6})-(\d\d)-(\d\d)")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
-_JAPANESE = str.maketrans("年月", "--", "日")
+_HALF_YEAR = re.compile(r"(\d{4})[- ]?H([12])", re.IGNORECASE)
+_MONTH_OF_YEAR = re.compile(r"(\d{4})[- ]?M(\d\d?)", re.IGNORECASE)  # of Stata
+_WEEK = re.compile(r"(\d{4})-?W(\d\d)(?:-?([1-7]))?", re.IGNORECASE)
+_DAY_OF_YEAR = re.compile(r"(\d{4})-(\d{3})")
+_CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
+_CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
+_MOST_CYCLES = 500  # of 400 years; microseconds reach further
 PARTS = ("days", "year", "month", "day", "weekday", "hour")
 
 
@@ -79,30 +120,23 @@ def split_numbers(text):
 
 
 def parse_dates(texts, order):
-    """Return texts as datetime64[us], in UTC if they have an offset, NaT if no date."""
+    """Return texts as datetime64[us], in UTC if their zone is known, NaT if no date."""
     return dates_and_forms(texts, order)[0]
 
 
 def dates_and_forms(texts, order):
     """Return the date that each text is, as `parse_dates`, and how it is written.
 
-    A form is "date", "zoned date" (with an offset) or "year"; "" if there is no date.
+    A form is "date", "zoned date" (with a zone), "date in IST" (with a zone whose
+    offset is not known), or "year"; "" if there is no date.
     """
     out = np.full(len(texts), np.datetime64("NaT"), "datetime64[us]")
     forms = [""] * len(texts)
     for i, text in enumerate(texts):
-        date = None if is_missing(text) else _parse(text.strip(), order)
-        if date is not None:
-            out[i] = date
-            forms[i] = _form(text.strip())
+        found = None if is_missing(text) else _parse(text.strip(), order)
+        if found is not None:
+            out[i], forms[i] = found
     return out, forms
-
-
-def _form(text):
-    """Return the form of a text that is a date."""
-    if text.isdecimal() and len(text) < 8:
-        return "year"
-    return "zoned date" if _ZONED.search(text) else "date"
 
 
 def varying_parts(dates):
@@ -136,70 +170,155 @@ def date_parts(dates, parts):
 
 
 def _parse(text, order):
-    """Return the datetime of a text, or None if it is not a date."""
+    """Return the date of a text and its form, or None if it is not a date."""
     if len(text) > _LONGEST or not any(map(str.isdecimal, text)):
         return None
     if text[4:5] == text[7:8] == "-":
-        date = _iso(text)
-        if date is not None:
-            return date
-    date, time = _split_time(text)
-    numbers = _year_month_day(date, order)
-    if numbers is None:
-        return None
-    try:
-        date = datetime.datetime(*numbers)
-        return date + _time_of_day(time) if time else date
-    except (ValueError, OverflowError):
-        return None
-
-
-def _split_time(text):
-    """Return a text without its time, and the match of the time or None."""
-    time = _TIME.search(text) if ":" in text else None
-    date = f"{text[: time.start()]} {text[time.end() :]}" if time else text
-    return date.strip(" ,"), time
+        found = _iso(text)
+        if found is not None:
+            return found
+    found = _any_form(text, order)
+    if found is None and _MAY_HAVE_FORM.search(text):
+        form = _usual_form(text)
+        found = _any_form(form, order) if form else None
+    return found
 
 
 def _iso(text):
-    """Return the datetime of a text in ISO format, in UTC if it has an offset."""
+    """Return the date of a text in ISO format and its form, or None."""
     try:
         date = datetime.datetime.fromisoformat(text)
-        return date.replace(tzinfo=None) - (date.utcoffset() or datetime.timedelta())
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    offset = date.utcoffset()
+    if offset is None:
+        return date, "date"
+    return _add(date.replace(tzinfo=None), -offset), "zoned date"
+
+
+def _any_form(text, order):
+    """Return the date of a text and its form, or None."""
+    date, time, zone = _split_time(text)
+    era = _ERA.search(date) if date[-1:] in "cCeEdD" else None
+    numbers = _year_month_day(date[: era.start()] if era else date, order)
+    since_midnight = _time_of_day(time) if time else datetime.timedelta()
+    if numbers is None or since_midnight is None:
+        return None
+    year, month, day = numbers
+    year = 1 - year if era and era[1][0] in "bB" else year
+    # All cycles of 400 years are alike.
+    n_cycles = 0 if 1 <= year <= 9999 else year // 400 - 5
+    if abs(n_cycles) > _MOST_CYCLES:
+        return None
+    try:
+        date = datetime.datetime(year - 400 * n_cycles, month, day)
+    except ValueError:
+        return None
+    form = "year" if text.isdecimal() and len(text) < 8 else "date"
+    if zone:
+        local = _add(date, since_midnight)
+        is_usual = isinstance(local, datetime.datetime)
+        offset = offset_from_utc(zone, local if is_usual else date)
+        form = f"date in {zone}" if offset is None else "zoned date"
+        since_midnight -= offset or datetime.timedelta()
+    if n_cycles:
+        date = np.datetime64(date, "us") + np.timedelta64(146_097 * n_cycles, "D")
+    return _add(date, since_midnight), form
+
+
+def _add(date, duration):
+    """Return a later or earlier date, also beyond the years of Python's datetime."""
+    if isinstance(date, datetime.datetime):
+        try:
+            return date + duration
+        except OverflowError:
+            pass
+    return np.datetime64(date, "us") + np.timedelta64(duration, "us")
+
+
+def _split_time(text):
+    """Return a text without its time, the match of the time or None, and the zone."""
+    if "年" in text or "년" in text:
+        text = _CHINESE_MARKS.sub(r"\1", text.translate(_CHINESE)).rstrip("-:")
+    if ":" not in text:
+        return text.strip(" ,"), None, ""
+    text, named = _MONOTONIC.sub("", text), ""
+    bracket = _IN_BRACKETS.search(text)
+    if bracket:
+        outside = text[: bracket.start()] + text[bracket.end() :]
+        text, named = (outside, bracket[1]) if outside else (bracket[1], "")
+    time = _TIME.search(text)
+    if time is None:
+        return text.strip(" ,"), None, ""
+    before = _LINK.sub("", text[: time.start()].strip(" ,"))
+    zone, after = _split_zone(text[time.end() :].strip(" ,"))
+    if not zone and _is_zone(named):
+        zone = named
+    return f"{before} {after}".strip(" ,"), time, zone
+
+
+def _split_zone(text):
+    """Split the zone off the text behind a time; it is the first word or the last."""
+    zone, rest = split_offset(text)
+    if not zone:
+        word = _WORD.match(text)
+        if word and _is_zone(word[0]):
+            zone, rest = split_offset(text[word.end() :].strip())
+            zone = zone or word[0]
+        elif " " in text:
+            rest, _, last = text.rpartition(" ")
+            is_last = split_offset(last) == (last, "") or _is_zone(last)
+            return (last, rest) if is_last else ("", text)
+    else:
+        word = _WORD.fullmatch(rest.strip())
+        rest = "" if word and _is_zone(word[0]) else rest
+    return zone, rest.strip(" ,")
+
+
+def _is_zone(word):
+    """Return whether a word next to a time is a zone."""
+    is_name = _without_accents(word.casefold()) in _NO_ZONES
+    return _WORD.fullmatch(word) is not None and not is_name and is_zone(word)
+
+
+def _usual_form(text):
+    """Return a text in another form of the same date and time, "" if there is none."""
+    for pattern in _FORMS:
+        match = pattern.fullmatch(text)
+        if match:
+            parts = match.groupdict("")
+            date, rest = parts["date"].replace(":", "-"), parts["rest"].strip()
+            time = [parts.get(p) or "00" for p in ("hour", "minute", "second")]
+            fraction = parts.get("fraction") or "0"
+            return f"{date} {':'.join(time)}.{fraction} {rest}".strip()
+    return ""
 
 
 def _time_of_day(match):
-    """Return the time since midnight of a matched time, in UTC if it has an offset."""
-    hour, minute, second, fraction, half, _, offset = match.groups()
+    """Return the time since midnight of a matched time, or None."""
+    before, hour, minute, second, fraction, after = match.groups()
     hour, minute, second = int(hour), int(minute), int(second or 0)
-    if half:
-        hour = hour % 12 + (12 if half in "pP" else 0)
-    if hour > 24 or minute > 59 or second > 60:
-        raise ValueError
+    half = before or after
+    hour = hour_of_half(hour, half) if half else hour
+    if hour is None or minute > 59 or second > 60 or hour > 24:
+        return None
+    if (before and after) or (hour == 24 and minute + second > 0):
+        return None
     microseconds = int((fraction or "0").ljust(6, "0")[:6])
-    time = datetime.timedelta(0, 3600 * hour + 60 * minute + second, microseconds)
-    if offset:
-        digits = offset[1:].replace(":", "").ljust(4, "0")
-        shift = datetime.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-        time -= shift if offset[0] == "+" else -shift
-    return time
+    return datetime.timedelta(0, 3600 * hour + 60 * minute + second, microseconds)
 
 
 def _year_month_day(text, order):
     """Return year, month and day of a text without its time, or None."""
-    if "年" in text:
-        text = text.translate(_JAPANESE).rstrip("-")
     match = _NUMERIC.fullmatch(text)
     if match:
         return _numeric(*match.groups(), order)
-    match = _COMPACT.fullmatch(text)
+    match = _COMPACT.fullmatch(text) or _FAR_YEAR.fullmatch(text)
     if match:
         return tuple(map(int, match.groups()))
     if _YEAR.fullmatch(text):
         return int(text), 1, 1
-    match = _YEAR_MONTH.fullmatch(text)
+    match = _YEAR_MONTH.fullmatch(text) or _MONTH_OF_YEAR.fullmatch(text)
     if match:
         return int(match[1]), int(match[2]), 1
     match = _MONTH_YEAR.fullmatch(text)
@@ -208,7 +327,31 @@ def _year_month_day(text, order):
     match = _QUARTER.fullmatch(text)
     if match:
         return int(match[1] or match[4]), 3 * int(match[2] or match[3]) - 2, 1
-    return _named(text)
+    match = _HALF_YEAR.fullmatch(text)
+    if match:
+        return int(match[1]), 6 * int(match[2]) - 5, 1
+    match = _DAY_OF_YEAR.fullmatch(text)
+    if match:
+        return _of_day_of_year(int(match[1]), int(match[2]))
+    match = _WEEK.fullmatch(text)
+    return _of_week(*match.groups()) if match else _named(text)
+
+
+def _of_day_of_year(year, day):
+    """Return year, month and day of the n-th day of a year, or None."""
+    if not 1 <= day <= 365 + isleap(year) or not 1 <= year <= 9999:
+        return None
+    date = datetime.date(year, 1, 1) + datetime.timedelta(day - 1)
+    return date.year, date.month, date.day
+
+
+def _of_week(year, week, weekday):
+    """Return year, month and day of an ISO week and its weekday, or None."""
+    try:
+        date = datetime.date.fromisocalendar(int(year), int(week), int(weekday or 1))
+    except ValueError:
+        return None
+    return date.year, date.month, date.day
 
 
 def _numeric(first, mark, second, third, order):

@@ -38,6 +38,8 @@ _ALSO = frozenset(
     ["na", "n.a.", "nat", "nil", "none", "undefined", "#n/a", "-nan", "\\n"]
     + ["-", "--", "---", ".", "...", "?", "–", "—", "._"]
     + [f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    # of MySQL, and day 0 of Excel
+    + ["0000-00-00", "0000-00-00 00:00:00", "00/00/0000", "1900-01-00", "1/0/1900"]
 )
 _LOWER = _ALSO | {text.casefold() for text in _MISSING}
 

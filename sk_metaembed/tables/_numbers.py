@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._durations import choose_clock, duration_form, read_duration
 from ._missing import is_missing
 
 _TRUE = frozenset(["true", "yes", "y", "t"])
@@ -36,8 +37,9 @@ _SCALES = {
 }  # fmt: skip
 _FAMILIES: dict[str, dict[str, float]] = {
     "duration": {
-        "ms": 1e-3, "s sec second": 1, "min minute": 60, "h hr hour": 3600,
-        "d day": 86400, "wk week": 604800, "mo month": 2629800, "y yr year": 31557600,
+        "ns nanosecond": 1e-9, "us μs microsecond": 1e-6, "ms millisecond": 1e-3,
+        "s sec second": 1, "min minute": 60, "h hr hour": 3600, "d day": 86400,
+        "wk week": 604800, "mo mon month": 2629800, "y yr year": 31557600,
     },
     "mass": {
         "mg": 1e-3, "g gm gram": 1, "kg kilo kilogram": 1e3,
@@ -66,22 +68,19 @@ BODY = rf"\d+(?:[.,]\d+)*{_EXPONENT}|(?<!\w)[.,]\d+{_EXPONENT}"
 _WHOLE = re.compile(rf"\d{{1,3}}(?:[ ']\d{{3}})+(?!\d)(?:[.,]\d+)?|{BODY}")
 _SINGLE = re.compile(rf"(\D*?)({_WHOLE.pattern})(\D*)")
 _FRACTION = re.compile(r"(\d+) (\d+)/0*([1-9]\d*)(\D*)")
-_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
-_HOURS = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d))? ?([ap])\.?m\.?", re.I)
-_ISO_TIME = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
-_SECONDS = 86400, 3600, 60, 1  # of the parts of a duration
 # Texts that need no further checks if the decimal separator is a point.
 _USUAL = re.compile(r"\d+(?:\.\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
-_LONGEST = 50  # characters of a text that is a number
+_LONGEST = 64  # characters of a text that is a number
 
 
 class NumberFormat(NamedTuple):
     """How the numbers of a column are written.
 
     `decimal` is the decimal separator of ambiguous cells, `unit` the unit in which
-    numbers are returned (units of the same family are converted), `m` the meaning of
-    the unit "m", `booleans` whether the cells are yes and no, and `plain` the size of
-    numbers without a unit, in `unit`.
+    numbers are returned (units of the same family are converted, durations to seconds),
+    `m` the meaning of the unit "m", `booleans` whether the cells are yes and no,
+    `plain` the size of numbers without a unit, in `unit`, and `clock` whether "15:00"
+    is hours and minutes ("h"), or minutes and seconds ("m").
     """
 
     decimal: str = "."
@@ -89,6 +88,12 @@ class NumberFormat(NamedTuple):
     m: str = "m"
     booleans: bool = False
     plain: float = 1.0
+    clock: str = "h"
+
+    @property
+    def is_duration(self):
+        """Whether the numbers are durations or times of day."""
+        return self.unit in UNITS and UNITS[self.unit][0] == "duration"
 
 
 def are_bounds(texts, numbers):
@@ -112,17 +117,25 @@ def choose_format(texts, counts=None):
     both = len(words & _TRUE) == len(words & _FALSE) == 1
     if both and words <= _TRUE | _FALSE:
         return NumberFormat(booleans=True)
-    rows = [(text, n, list(_WHOLE.finditer(text))) for text, n in rows]
+    clock = choose_clock(*zip(*rows, strict=True)) if rows else "h"
+    rows = [
+        (text, n, [] if read_duration(text) else list(_WHOLE.finditer(text)))
+        for text, n in rows
+    ]
     decimal = choose_decimal((m[0], n) for _, n, found in rows for m in found)
     meaning = choose_m(_suffix(t, m) for t, _, found in rows for m in found)
+    number_format = NumberFormat(decimal, m=meaning, clock=clock)
     units, values = Counter(), {}
     for text, n, _ in rows:
-        quantity = _quantity(text, decimal, meaning)
+        quantity = _quantity(text, number_format)
         if quantity:
             units[quantity[0]] += n if quantity[0] else 0
             values.setdefault(quantity[0], []).append(quantity[1])
     unit = max(units, key=lambda unit: (units[unit], unit), default="")
-    return NumberFormat(decimal, unit, meaning, plain=_plain_size(values, unit))
+    if UNITS.get(unit, ("",))[0] == "duration":  # the most frequent one in seconds
+        m = "min" if meaning == "m" else meaning
+        return number_format._replace(unit="s", m=m, plain=UNITS[unit][2])
+    return number_format._replace(unit=unit, plain=_plain_size(values, unit))
 
 
 def _plain_size(values, unit):
@@ -192,18 +205,24 @@ def _parse(text, number_format, point):
             pass
     if len(text) > _LONGEST or is_missing(text):
         return np.nan, ""
-    quantity = _quantity(plain_text(text), number_format.decimal, number_format.m)
+    plain = plain_text(text)
+    quantity = _quantity(plain, number_format)
     if quantity is None:
         truth = _TRUTH.get(text.strip().casefold())
         return (np.nan, "") if truth is None else (truth, "bool")
     unit, value = quantity
     form = UNITS[unit][0] if unit in UNITS else unit or "number"
+    form = duration_form(plain) if form == "duration" else form
     value = convert(value, unit, number_format)
     return value, form if np.isfinite(value) else ""
 
 
-def _quantity(text, decimal, meaning):
+def _quantity(text, number_format):
     """Return the unit and value of a plain text that is a number, or None."""
+    seconds = read_duration(text, number_format.clock)
+    if seconds is not None:
+        return "s", seconds
+    decimal, meaning = number_format.decimal, number_format.m
     single = _SINGLE.fullmatch(text)
     if single is None:
         return _compound(text, decimal, meaning)
@@ -249,10 +268,7 @@ def _is_currency(character):
 
 
 def _compound(text, decimal, meaning):
-    """Return unit and value of "1:30:00", "1 h 30 min" and "5 1/2 in", or None."""
-    seconds = _clock(text)
-    if seconds is not None:
-        return "s", seconds
+    """Return unit and value of "1 h 30 min" and "5 1/2 in", or None."""
     fraction = _FRACTION.fullmatch(text)
     if fraction:
         whole, top, bottom, after = fraction.groups()
@@ -260,7 +276,7 @@ def _compound(text, decimal, meaning):
         value = int(whole) + int(top) / int(bottom)
         return affixes and (affixes[0], affixes[1] * value)
     found = list(_WHOLE.finditer(text))
-    if not 2 <= len(found) <= 4 or found[0].start() > 0:
+    if not 2 <= len(found) <= 7 or found[0].start() > 0:
         return None
     parts = [read_value(match[0], decimal) for match in found]
     units = [UNITS.get(unit_name(_suffix(text, match), meaning)) for match in found]
@@ -271,21 +287,6 @@ def _compound(text, decimal, meaning):
         return None
     total = sum(part * size for part, size in zip(parts, sizes, strict=True))
     return units[0][1], total / sizes[0]
-
-
-def _clock(text):
-    """Return the seconds of "1:30:00", "2:30" (minutes), "2:30 PM" and "PT2H"."""
-    for pattern, sizes in ((_CLOCK, _SECONDS[1:]), (_ISO_TIME, _SECONDS)):
-        match = pattern.fullmatch(text)
-        if match:
-            parts = zip(match.groups(), sizes, strict=True)
-            return sum(float(part or 0) * size for part, size in parts)
-    match = _HOURS.fullmatch(text)
-    if match:
-        hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
-        half = 12 * (match[4] in "pP")
-        return 3600 * (hours % 12 + half) + 60 * minutes + seconds
-    return None
 
 
 def _suffix(text, match):
@@ -393,7 +394,10 @@ def first_with_decimal(texts, decimal):
     "?" returns one that can have either.
     """
     for text in texts:
-        bodies = [_digits(match[0]) for match in _WHOLE.finditer(plain_text(text))]
+        plain = plain_text(text)
+        if ":" in plain and read_duration(plain) is not None:
+            continue
+        bodies = [_digits(match[0]) for match in _WHOLE.finditer(plain)]
         if decimal in [_separator_role(b) for b in bodies if not b.isdecimal()]:
             return text
     return ""

@@ -13,6 +13,7 @@ from ._missing import is_missing
 _URL = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _HASH = re.compile(r"(?=.*\d)[0-9a-f-]{16,}", re.IGNORECASE)
 _COUNTER = re.compile(r"(\D{0,12})0*(\d{1,15})")
+_COMPACT = re.compile(r"(19|20)\d{6}(?:\d{6})?")
 _BRACKETS = re.compile(r"[\[({].*[\])}]", re.DOTALL)
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\[\](){}'"]+)""")
 _SEPARATORS = (";", "|", ",", " / ", "\n")
@@ -85,8 +86,8 @@ def are_merged(texts):
 
 
 def are_compact_dates(texts):
-    """Return whether nearly all texts are dates such as "20190305"."""
-    shaped = [text for text in texts if re.fullmatch(r"(19|20)\d{6}", text)]
+    """Return whether nearly all are dates such as "20190305" or "20190305170413"."""
+    shaped = [text for text in texts if _COMPACT.fullmatch(text)]
     if len(shaped) < max(10, 0.99 * len(texts)):
         return False
     return (~np.isnat(parse_dates(shaped, "mdy"))).sum() >= 0.99 * len(texts)

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from sk_metaembed.tables._date_order import choose_order
-from sk_metaembed.tables._dates import PARTS, date_parts, parse_dates, varying_parts
+from sk_metaembed.tables._dates import (
+    PARTS,
+    date_parts,
+    dates_and_forms,
+    parse_dates,
+    varying_parts,
+)
 
 # Each text, and the date in ISO format or None.
 DATES = [
@@ -49,7 +55,13 @@ DATES = [
     ("2019-02-29", None),
     ("13/05/2019", None),
     ("2019-03-05 25:99", None),
-    ("0001-01-01T00:00:00+02:00", None),
+    ("0001-01-01T00:00:00+02:00", "0000-12-31T22:00"),
+    ("9999-12-31T23:59:59-05:00", "+10000-01-01T04:59:59"),
+    ("9999-12-31 24:00", "+10000-01-01T00:00"),
+    ("0044-03-15 BC", "-0043-03-15"),
+    ("-0043-03-15", "-0043-03-15"),
+    ("0000-00-00 00:00:00", None),
+    ("1900-01-00", None),
     ("March 5", None),
     ("Summer 2019", None),
     ("Marketing 2019", None),
@@ -59,6 +71,138 @@ DATES = [
     ("", None),
     ("N/A", None),
 ]
+
+# Forms of one moment, as tools write it.
+MOMENT = np.datetime64("2024-08-13T15:04:13", "us")
+FORMS = [
+    "2024-08-13T17:04:13+02:00",
+    "2024-08-13 17:04:13.000000000 +02:00",
+    "2024-08-13 15:04:13Z",
+    "2024-08-13 17:04:13+02",  # PostgreSQL
+    "2024-08-13T17:04:13+02:00[Europe/Paris]",  # Java, Temporal
+    "2024-08-13T17:04:13[Europe/Paris]",
+    "2024-08-13 17:04:13 Europe/Paris",
+    "2024-08-13 17:04:13 EUROPE/PARIS",
+    "2024-08-13 17:04:13 CEST",
+    "2024-08-13 08:04:13 PDT",
+    "2024-08-13 08:04:13 PT",
+    "2024-08-13 08:04:13 PST8PDT",
+    "2024-08-13 10:04:13 Etc/GMT+5",
+    "2024-08-13 07:04:13 AKDT",
+    "2024-08-14 01:04:13 AEST",
+    "2024-08-14 00:04:13 Asia/Tokyo",
+    "2024-08-13 11:04:13 America/New_York",
+    "2024-08-13 11:04:13 AM America/New_York",
+    "2024-08-13 17:04:13 UTC+2",
+    "2024-08-13 15:04:13 (UTC)",
+    "2024-08-13 17:04:13 +0200 CEST m=+0.000012",  # Go
+    "Tue Aug 13 2024 17:04:13 GMT+0200 (Central European Summer Time)",  # JavaScript
+    "Tue Aug 13 17:04:13 2024 +0200",  # git
+    "Tue Aug 13 17:04:13 CEST 2024",
+    "Aug 13 15:04:13 2024 GMT",  # OpenSSL
+    "Tue, 13 Aug 2024 17:04:13 +0200 (CEST)",
+    "Tuesday, 13-Aug-24 15:04:13 GMT",
+    "13/Aug/2024:17:04:13 +0200",  # Apache
+    "[13/Aug/2024:17:04:13 +0200]",
+    "20240813T150413Z",
+    "20240813T170413+0200",
+    "20240813T170413.000+02:00",
+    "13AUG2024:15:04:13",  # SAS
+    "13AUG24:15:04:13",
+    "13-AUG-24 05.04.13.000000 PM +02:00",  # Oracle
+    "13-AUG-24 05.04.13.000000000 PM EUROPE/PARIS",
+    "13-AUG-24 03.04.13.000000 PM",
+    "2024-08-13-15.04.13.000000",  # Db2
+    "13.8.2024 15.04.13",
+    "13. August 2024 um 15:04:13 Uhr",
+    "13 août 2024 à 15h04m13s",
+    "2024:08:13 15:04:13",  # EXIF
+    "20240813150413",
+    "20240813_150413",
+    "Tue Aug 13 15:04:13 2024",
+    "2024-226 15:04:13",
+    "2024-W33-2 15:04:13",
+    "8/13/2024, 3:04:13\u202fPM",  # browsers
+    "13/8/2024, 3:04:13 p.\xa0m.",
+    "2024/8/13 下午3:04:13",
+    "2024年8月13日 15時04分13秒",
+    "2024. 8. 13. 오후 3:04:13",
+    "Aug 13 2024 03:04:13:000PM",  # SQL Server
+    "August 13, 2024 at 3:04:13 PM",
+]
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_a_moment_in_the_forms_of_tools(text):
+    order = "dmy" if text.startswith("13/8") else "mdy"
+    assert parse_dates([text], order)[0] == MOMENT
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "PST", "PT", "AEST", "AKST", "IST"])
+def test_names_of_zones_are_not_the_half_of_a_day(zone):
+    early, late = parse_dates([f"2024-08-13 0{h}:15 {zone}" for h in (6, 7)], "mdy")
+    assert late - early == np.timedelta64(1, "h")
+    evening = parse_dates([f"2024-08-13 19:15 {zone}"], "mdy")[0]
+    assert evening - late == np.timedelta64(12, "h")
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("12:00 AM", 0), ("12:30 a.m.", 0.5), ("12:00 PM", 12), ("1:00 P", 13),
+        ("AM 9:00", 9), ("11:00 p. m.", 23), ("13:00 PM", 13), ("24:00", 24),
+    ],
+)  # fmt: skip
+def test_half_of_the_day(text, hour):
+    (date,) = parse_dates([f"2024-08-13 {text}"], "mdy")
+    assert date - np.datetime64("2024-08-13") == np.timedelta64(int(60 * hour), "m")
+
+
+@pytest.mark.parametrize("text", ["13:00 AM", "24:01", "25:00", "10:61", "AM 1:00 PM"])
+def test_times_that_do_not_exist(text):
+    assert np.isnat(parse_dates([f"2024-08-13 {text}"], "mdy")[0])
+
+
+def test_when_summer_time_begins_and_ends():
+    texts = [f"2024-{day} 02:30 Europe/Paris" for day in ("03-31", "10-27")]
+    found = parse_dates(texts, "mdy").astype("datetime64[m]").astype(str).tolist()
+    # Clocks skip the first, which is read by winter time; the second occurs twice.
+    assert found == ["2024-03-31T01:30", "2024-10-27T00:30"]
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("2024-08-13 17:04", "date"),
+        ("2024-08-13", "date"),
+        ("2024", "year"),
+        ("2024-08-13T17:04:13-05:00", "zoned date"),
+        ("20240813T170413Z", "zoned date"),
+        ("2024-08-13 17:04 IST", "date in IST"),
+        ("2024-08-13 17:04 Mars/Olympus", "date in Mars/Olympus"),
+        ("Tue Aug 13 17:04:13 CEST 2024", "zoned date"),
+        ("17:04 AUG 13 2024", "date"),
+        ("5 Mar 2019 10:30 PM", "date"),
+        ("soon", ""),
+    ],
+)
+def test_form_of_a_date(text, form):
+    assert dates_and_forms([text], "mdy")[1] == [form]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-226", "2024-08-13"), ("2024-366", "2024-12-31"), ("2023-366", None),
+        ("2024-W33-2", "2024-08-13"), ("2024W33", "2024-08-12"), ("2024-W54", None),
+        ("2024q3", "2024-07-01"), ("2024m8", "2024-08-01"), ("2024h2", "2024-07-01"),
+        ("2024M13", None), ("AUG2024", "2024-08-01"), ("13AUG2024", "2024-08-13"),
+        ("2024. 08. 13.", "2024-08-13"), ("2024-08-13Z", "2024-08-13"),
+    ],
+)  # fmt: skip
+def test_parts_of_years(text, expected):
+    date = parse_dates([text], "mdy").astype("datetime64[D]")[0]
+    assert str(date) == (expected or "NaT")
 
 
 def test_formats():

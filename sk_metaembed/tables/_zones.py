@@ -1,0 +1,106 @@
+"""Offsets of time zones from UTC, by the names that tools write."""
+
+import datetime
+import re
+from functools import cache, lru_cache
+
+# Hours from UTC of abbreviations that have one usual meaning: those of RFC 2822, and
+# others that only one part of the world uses. BST, IST and AST have several.
+_HOURS = {
+    0: "z ut utc gmt wet zulu", 1: "cet mez west wat", 2: "cest mesz eet sast cat",
+    3: "eest msk eat trt", 4: "samt", 5: "pkt uzt", 8: "awst hkt sgt pht", 9: "jst kst",
+    9.5: "acst", 10: "aest", 10.5: "acdt", 11: "aedt", 12: "nzst", 13: "nzdt",
+    -2.5: "ndt", -3: "brt art", -3.5: "nst", -4: "edt", -5: "est cdt", -6: "cst mdt",
+    -7: "mst pdt", -8: "pst akdt", -9: "akst hdt", -10: "hst",
+}  # fmt: skip
+_OFFSETS = {name: hours for hours, names in _HOURS.items() for name in names.split()}
+# Names of zones that have summer time.
+_IN_AMERICA = {
+    "pt": "America/Los_Angeles", "mt": "America/Denver", "ct": "America/Chicago",
+    "et": "America/New_York",
+}  # fmt: skip
+_OFFSET = re.compile(
+    r"(?:utc|gmt|z)?\s?([+-])(\d\d?)(?::?([0-5]\d)(?::?([0-5]\d))?)?(?![\d:/.])",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[a-z][\w+-]*(?:/[a-z][\w+-]*){0,2}", re.IGNORECASE | re.ASCII)
+_SHORT = re.compile("(?!AM$|PM$)[A-Z]{2,5}")
+_WINTER, _SUMMER = datetime.datetime(2024, 1, 1), datetime.datetime(2024, 7, 1)
+_LOCAL = ("localtime", "Factory", "posixrules")  # differ by system
+
+
+def offset_from_utc(name, date):
+    """Return the offset of a zone at a local time, None if it is not known.
+
+    `name` is an offset, an abbreviation or a name of the IANA database, in any case. Of
+    an hour that occurs twice when summer time ends, it is the first. Without a date
+    (None), the offset of zones that have summer time is not known.
+    """
+    match = _OFFSET.fullmatch(name)
+    if match:
+        sign, *parts = match.groups()
+        hours, minutes, seconds = (int(part or 0) for part in parts)
+        if hours > 24:
+            return None
+        offset = datetime.timedelta(0, seconds, 0, 0, minutes, hours)
+        return -offset if sign == "-" else offset
+    key = name.casefold()
+    if key in _OFFSETS:
+        return datetime.timedelta(hours=_OFFSETS[key])
+    zone = _zone(_IN_AMERICA.get(key, name))
+    if zone is None:
+        return None
+    if date is None:
+        winter, summer = zone.utcoffset(_WINTER), zone.utcoffset(_SUMMER)
+        return winter if winter == summer else None
+    try:
+        return zone.utcoffset(date)
+    except OverflowError:  # the first or last day of Python's years
+        return zone.utcoffset(_WINTER)
+
+
+@lru_cache(1024)
+def is_zone(name):
+    """Return whether a word behind a time is the name of a zone, or looks like one."""
+    is_short = _SHORT.fullmatch(name) is not None
+    return is_short or "/" in name or offset_from_utc(name, _SUMMER) is not None
+
+
+def split_offset(text):
+    """Split an offset off the beginning of a text; it is "" if there is none."""
+    match = _OFFSET.match(text)
+    return (match[0], text[match.end() :]) if match else ("", text)
+
+
+def has_database():
+    """Return whether the names of the IANA database are known on this system."""
+    return _read_zone("Europe/Paris") is not None
+
+
+@lru_cache(256)
+def _zone(name):
+    """Return the `ZoneInfo` of a name in any case, or None."""
+    if "/" not in name:
+        found = map(_read_zone, (name, name.upper(), name.title()))
+        return next(filter(None, found), None)
+    return _read_zone(name) or _read_zone(_full_names().get(name.casefold(), name))
+
+
+def _read_zone(name):
+    """Return the `ZoneInfo` of a name, or None."""
+    import zoneinfo
+
+    if not _NAME.fullmatch(name) or name in _LOCAL:
+        return None
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, OSError, ValueError):  # also for folders
+        return None
+
+
+@cache
+def _full_names():
+    """Return the names of the IANA database by their forms in lower case."""
+    import zoneinfo
+
+    return {name.casefold(): name for name in zoneinfo.available_timezones()}
