@@ -1,6 +1,7 @@
 """Products of weights; weights and groups for estimators, without routing."""
 
 import numpy as np
+from sklearn import config_context
 from sklearn.utils.validation import has_fit_parameter
 
 
@@ -20,6 +21,17 @@ def relative_weights(factors):
         exponents = exponents + own + carried
     largest = np.max(exponents, where=product > 0, initial=-(2**30))
     return np.ldexp(product, exponents - largest)
+
+
+def fit_model(model, X, y, sample_weight=None, groups=None):
+    """Fit a model, and return it; its steps receive what they take of the rest.
+
+    Raises ValueError if its last step does not take weights. Weights and groups reach
+    the steps whether or not the caller uses metadata routing.
+    """
+    params = weight_params(model, sample_weight) | fit_params(model, "groups", groups)
+    with config_context(enable_metadata_routing=False):
+        return model.fit(X, y, **params)
 
 
 def weight_params(model, sample_weight):

@@ -6,11 +6,17 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
-from .._core._sample_weights import weight_params
+from .._core._predictor_outputs import (
+    check_predictor,
+    class_probabilities,
+    errors_of_model,
+    predicted_classes,
+)
+from .._core._sample_weights import fit_model
 from .._core._sklearn import NATURAL, HasMethods, StrOptions, check_sample_weight
 from .._core._typing import Tags
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TaggerMixin, convert_tags
@@ -147,17 +153,16 @@ class TokenClassifier(
             The fitted tagger.
         """
         check_embedded(X)
-        if not is_classifier(self.estimator):
-            raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
+        check_predictor(self.estimator, "classifier", "estimator")
         tags = read_tags(y, X.tokens)
         if self.scheme is not None:
             check_scheme(tags, self.scheme)
-        positions, fit_params = np.arange(tags.n_tokens), {}
+        positions, weights = np.arange(tags.n_tokens), None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, X)
             weights = np.repeat(weights, X.tokens.lengths)
             positions = np.flatnonzero(weights)
-            fit_params = weight_params(self.estimator, weights[positions])
+            weights = weights[positions]
         if not len(positions):
             raise ValueError(
                 f"there is nothing to learn from: {len(X)} sentences have no tokens "
@@ -168,8 +173,10 @@ class TokenClassifier(
         self._fitted_scheme = self.scheme
         features = token_features(X, self.window, positions)
         labels = tags.types[tags.codes[positions]]
-        self.estimator_ = clone(self.estimator).fit(features, labels, **fit_params)
-        self.classes_: NDArray[Any] = self.estimator_.classes_
+        with errors_of_model("estimator", self.estimator):
+            model = fit_model(clone(self.estimator), features, labels, weights)
+        self.estimator_ = model
+        self.classes_: NDArray[Any] = np.unique(getattr(model, "classes_", labels))
         return self
 
     def predict(self, X: EmbeddedSequences) -> NDArray[np.object_]:
@@ -185,7 +192,7 @@ class TokenClassifier(
         ndarray of object, shape (n_sequences,)
             A list of str per sentence.
         """
-        labels, places = self._apply(X, "predict")
+        labels, places = self._apply(X, predicted_classes)
         tags = decode_tags(places, labels, X.tokens.offsets)
         scheme = self._fitted_scheme
         return tags if scheme is None else convert_tags(tags, to=scheme)
@@ -204,23 +211,25 @@ class TokenClassifier(
         list of ndarray, shape (n_tokens_i, n_classes)
             One array per sentence; columns are `classes_`.
         """
-        values, places = self._apply(X, "predict_proba")
+        values, places = self._apply(X, class_probabilities)
         return np.split(values[places], X.tokens.offsets[1:-1]) if len(X) else []
 
-    def _apply(self, X, method):
+    def _apply(self, X, read):
         """Return the classifier's output for distinct tokens, and each token's row."""
         check_is_fitted(self)
         check_embedded(X, self.dims_in_)
         window = self._fitted_window
         positions, places = distinct_positions(X, window)
-        if not len(positions):
-            # Classifiers raise an error for no rows; a row of zeros gives the shape.
-            zeros = np.zeros((1, self._n_features()), dtype=np.float32)
-            return getattr(self.estimator_, method)(zeros)[:0], places
-        parts = [
-            getattr(self.estimator_, method)(token_features(X, window, part))
-            for part in batches(positions, self._n_features())
-        ]
+        model = self.estimator_
+        with errors_of_model("estimator", model):
+            if not len(positions):
+                # Classifiers raise an error for no rows; a row of zeros has the shape.
+                zeros = np.zeros((1, self._n_features()), dtype=np.float32)
+                return read(model, zeros, self.classes_)[:0], places
+            parts = [
+                read(model, token_features(X, window, part), self.classes_)
+                for part in batches(positions, self._n_features())
+            ]
         return np.concatenate(parts), places
 
     def _n_features(self):

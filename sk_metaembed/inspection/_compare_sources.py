@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -18,7 +17,12 @@ from .._core._arrays import normalize_rows
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._optional import progress_bar
-from .._core._sample_weights import fit_params
+from .._core._predictor_outputs import (
+    class_probabilities,
+    for_scorers,
+    predicted_numbers,
+)
+from .._core._sample_weights import fit_model
 from .._core._sklearn import safe_indexing
 from .._core._targets import (
     check_groups,
@@ -243,12 +247,11 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
                 scores[i, k] = scorer(model, held_out, y[test])
                 bar.update()
             # The last candidate uses all sources.
-            predictions[test] = model.predict(held_out)
+            predictions[test] = _predict(model, held_out)
             errors[test] = _errors(model, held_out, y[test])
             has_probabilities = is_classifier(model) and hasattr(model, "predict_proba")
             if has_probabilities:
-                places = np.searchsorted(classes, model.classes_)
-                probabilities[np.ix_(test, places)] = model.predict_proba(held_out)
+                probabilities[test] = class_probabilities(model, held_out, classes)
             if isinstance(candidates, TableCandidates):
                 drops.append(_drops(model, held_out, y[test], scorer, seed))
     alone = np.setdiff1d(np.arange(len(y)), np.concatenate([test for _, test in folds]))
@@ -275,8 +278,14 @@ def _evaluate(candidates, y, groups, folds, scoring, random_state, verbose):
 def _fit(model, X, y, groups, rows):
     """Return a clone fitted on X, some of all rows, with its own folds by group."""
     groups = None if groups is None else groups[rows]
-    with config_context(enable_metadata_routing=False):
-        return clone(model).fit(X, y[rows], **fit_params(model, "groups", groups))
+    return for_scorers(fit_model(clone(model), X, y[rows], groups=groups), X)
+
+
+def _predict(model, X):
+    """Return predicted classes or numbers, (n_rows,)."""
+    return (
+        model.predict(X) if is_classifier(model) else predicted_numbers(model, X)[:, 0]
+    )
 
 
 def _predict_alone(candidates, rows, y, groups):
@@ -288,7 +297,7 @@ def _predict_alone(candidates, rows, y, groups):
     if (y[train] == y[train[0]]).all():
         return y[train[0]]
     *_, (model, training_rows, held_out, _) = candidates.parts(train, rows, y)
-    return _fit(model, training_rows, y, groups, train).predict(held_out)
+    return _predict(_fit(model, training_rows, y, groups, train), held_out)
 
 
 def _name(scoring):
@@ -316,7 +325,7 @@ def _drops(model, X, y, scorer, seed):
 def _errors(model, X, y):
     """Return absolute errors, or 1 - probability of the class, (n_rows,)."""
     if not is_classifier(model):
-        return np.abs(model.predict(X) - y)
+        return np.abs(_predict(model, X) - y)
     if not hasattr(model, "predict_proba"):
         return (model.predict(X) != y).astype(np.float64)
     places = np.searchsorted(model.classes_, y)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from .._core._predictor_outputs import refuse_pairs_of_classes
 from .._pipelines import apply_steps, flat_steps
 from ..meta import ConcatMetaEmbedding
-from ..meta._api import refuse_pairs_of_classes
 from ..sequences import EmbeddedSequences
 
 # Maximum difference between an affine model and its linearization, relative to the

@@ -15,7 +15,7 @@ from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
 from ._source_selector import SourceSelector
 from ._stacked import StackedMetaClassifier, StackedMetaRegressor
-from ._stacked_decisions import PerLabel
+from ._stacked_decisions import PerColumn, PerLabel
 from ._stacked_targets import Target
 from ._svd import SVDMetaEmbedding
 
@@ -39,6 +39,7 @@ set_public_module(
     globals(),
     CharacterFeatures,
     Layer,
+    PerColumn,
     PerLabel,
     SharedRows,
     SourceMap,

@@ -16,7 +16,6 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
     is_classifier,
-    is_regressor,
 )
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +24,7 @@ from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
+from .._core._predictor_outputs import check_predictor, errors_of_model
 from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._core._typing import Names
@@ -262,7 +262,8 @@ class _BaseStacked(
         held_out_weights = folds.held_out * row_weights(target, sample_weight)
         names = [member.name for member in members]
         defaults = self._default_weights(names)
-        weights = fit_weights(decisions, target, held_out_weights, defaults)
+        are_given = [member.estimator is not None for member in members]
+        weights = fit_weights(decisions, target, held_out_weights, defaults, are_given)
         by_name = dict(zip(names, fitted, strict=True))
         self.estimators_ = {name: result.model for name, result in by_name.items()}
         self._forms = {name: result.form for name, result in by_name.items()}
@@ -303,9 +304,7 @@ class _BaseStacked(
 
     def _check_models(self):
         """Raise an error unless all models predict what the stack does."""
-        is_kind, kind = is_regressor, "regressors"
-        if is_classifier(self):
-            is_kind, kind = is_classifier, "classifiers"
+        kind = "classifier" if is_classifier(self) else "regressor"
         if isinstance(self.estimator, list | tuple):
             raise ValueError(
                 f"estimator is one model, which is fitted for each source; got "
@@ -320,12 +319,10 @@ class _BaseStacked(
                     f"{short_repr(pair)} in it."
                 )
         self._validate_names([name for name, _ in self.models or ()])
-        models = [model for _, model in self.models or ()]
         if self.estimator is not None:
-            models.append(self.estimator)
-        for model in models:
-            if not hasattr(model, "fit") or not is_kind(model):
-                raise ValueError(f"estimator and models must be {kind}, got {model!r}.")
+            check_predictor(self.estimator, kind, "estimator")
+        for name, model in self.models or ():
+            check_predictor(model, kind, f"model {name!r}")
 
     def _default_weights(self, names):
         """Return the default weights, to which few rows shrink the learned ones.
@@ -359,10 +356,13 @@ class _BaseStacked(
 
         ``read(name, form)`` returns the input of a model, as `StackRows.read`.
         """
-        return [
-            decision_values(model, read(name, self._forms[name])) - self._target.center
-            for name, model in self.estimators_.items()
-        ]
+        decisions = []
+        for name, model in self.estimators_.items():
+            rows = read(name, self._forms[name])
+            with errors_of_model(f"model {name!r}", model):
+                values = decision_values(model, rows, self._target)
+            decisions.append(values - self._target.center)
+        return decisions
 
     def _sum(self, decisions):
         """Return the weighted sum of decision values, (n_rows, n_columns)."""
@@ -560,7 +560,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     predictions of few rows are negatively correlated with y: a held-out row is missing
     from its class. A model with free signs would learn this correlation. For a
     classifier without `decision_function`, :math:`f_s` is the logarithm of the
-    probability, at least 1e-6, or the log odds of the second of two classes.
+    probability, at least 1e-6, or the log odds of the second of two classes. Decision
+    values of `estimator` and `models` need not be log odds: before, they are multiplied
+    by the factor c of at most 1 that minimizes their own log loss plus
+    :math:`\frac{3}{2} (c - 1)^2`, which is part of the weight.
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ
@@ -782,10 +785,13 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     is negligible. Weights are nonnegative and no further model is fitted on the sum,
     because out-of-fold predictions of few rows are negatively correlated with y: the
     mean of the other rows lies on the opposite side of the overall mean. A model with
-    free signs would learn this correlation. The squared error of each column of y is
-    divided by twice the mean squared error of :math:`w^0` in this column; in the choice
-    of penalties and scales, by the variance of the column. The units of columns
-    therefore do not matter.
+    free signs would learn this correlation. Predictions of `estimator` and `models`,
+    less :math:`\bar y`, are first multiplied by the factor c of at most 1 that
+    minimizes their own squared error, in the same units, plus :math:`\frac{3}{2} (c -
+    1)^2`; it is part of the weight. The squared error of each column of y is divided by
+    twice the mean squared error of :math:`w^0` in this column; in the choice of
+    penalties and scales, by the variance of the column. The units of columns therefore
+    do not matter.
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -20,11 +20,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._core._arrays import vary_by_rounding
-from .._core._sample_weights import fit_params, weight_params
+from .._core._predictor_outputs import errors_of_model
+from .._core._sample_weights import fit_model
 from .._pipelines import flat_steps
 from .._training._one_blas_thread import one_blas_thread
 from ..sequences._api import explained_token_errors
-from ._stacked_decisions import PerLabel, decides_labels, decision_values
+from ._stacked_decisions import PerLabel, decision_values, per_column
 from ._stacked_folds import MANY_ROWS
 from ._stacked_rows import FORMS
 from ._stacked_targets import expected, losses, predicted
@@ -36,6 +37,7 @@ _FEW_ROWS = 100  # with fewer, folds cannot distinguish penalties
 # Penalty of half the squared distance of the weights from the plain concatenation.
 _PULL = 3.0
 _LEAST_WEIGHT = 0.1  # share of the default one, so that no sum vanishes
+_LEAST_LENGTH = 1e-3  # root mean square of decision values, for the same reason
 
 
 class Fitted(NamedTuple):
@@ -76,11 +78,22 @@ def fit_members(members, rows, target, folds, sample_weight, n_jobs):
     common = target, folds, sample_weight
     with one_blas_thread():
         return Parallel(n_jobs=n_jobs)(
-            delayed(fit_member)(
-                estimator, {form: rows.read(name, form) for form in forms}, *common
+            delayed(_fit_named)(
+                name,
+                estimator,
+                {form: rows.read(name, form) for form in forms},
+                *common,
             )
             for name, estimator, forms in members
         )
+
+
+def _fit_named(name, estimator, *args):
+    """Return the result of `fit_member`; errors of a user's estimator are named."""
+    if estimator is None:
+        return fit_member(estimator, *args)
+    with errors_of_model(f"model {name!r}", estimator):
+        return fit_member(estimator, *args)
 
 
 def fit_member(estimator, inputs, target, folds, sample_weight):
@@ -97,10 +110,8 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
     folds : Folds
     sample_weight : ndarray of shape (n_rows,) or None
     """
-    # Weights reach the models whether or not the caller uses routing.
     with (
         config_context(
-            enable_metadata_routing=False,
             assume_finite=True,  # checks take half the time of a fit on few rows
             skip_parameter_validation=True,
         ),
@@ -171,18 +182,17 @@ def fit_on_folds(estimator, X, target, folds, sample_weight, change_rows=None):
         Relative to the center of the target, of models that have not seen the row; the
         mean of all models where the row was not held out.
     """
-    if target.kind == "labels" and not decides_labels(estimator):
-        estimator = PerLabel(estimator)
+    estimator = per_column(estimator, target)
     models, decisions = [], np.zeros(target.columns.shape)
     for train, test in folds.pairs or [(np.arange(len(X)), np.arange(0))]:
         rows = X[train] if change_rows is None else change_rows(X[train])
         model = _fit(clone(estimator), rows, target, folds, sample_weight, train)
         models.append(model)
         if len(test):
-            decisions[test] = decision_values(model, X[test]) - target.center
+            decisions[test] = decision_values(model, X[test], target) - target.center
     seen = np.flatnonzero(~folds.held_out)
     if len(seen):
-        decisions[seen] = decision_values(models, X[seen]) - target.center
+        decisions[seen] = decision_values(models, X[seen], target) - target.center
     return models, decisions
 
 
@@ -190,8 +200,7 @@ def _fit(model, X, target, folds, sample_weight, rows):
     """Return a model fitted on X, which are some rows of the training data."""
     weights = None if sample_weight is None else sample_weight[rows]
     groups = None if folds.groups is None else folds.groups[rows]
-    params = weight_params(model, weights) | fit_params(model, "groups", groups)
-    return model.fit(X, target.y[rows], **params)
+    return fit_model(model, X, target.y[rows], weights, groups)
 
 
 def held_out_score(target, is_held_out, sample_weight, decisions):
@@ -226,7 +235,7 @@ def _grid_of(estimator, X, form, target):
         # is halved.
         strengths = tuple(strength / 2 for strength in strengths)
     if estimator is not None:
-        grid = _Grid(clone(estimator), None, (None,), features)
+        grid = _Grid(per_column(clone(estimator), target), None, (None,), features)
     elif target.kind == "numbers":
         values = tuple(dim / value for value in strengths)
         grid = _Grid(Ridge(), "alpha", values, features)
@@ -235,8 +244,8 @@ def _grid_of(estimator, X, form, target):
         model = LogisticRegression(solver="newton-cg", max_iter=1000)
         values = tuple(value / dim for value in strengths)
         grid = _Grid(model, "C", values, features)
-    if target.kind == "labels":
-        parameter = grid.parameter and f"estimator__{grid.parameter}"
+    if target.kind == "labels" and estimator is None:
+        parameter = f"estimator__{grid.parameter}"
         grid = grid._replace(model=PerLabel(grid.model), parameter=parameter)
     return grid
 
@@ -338,7 +347,7 @@ class _Fitter:
     def _fit_and_decide(self, model, X, train, test):
         """Fit a model on training rows, and return its decision values of test rows."""
         _fit(model, X[train], self.target, self.folds, self.sample_weight, train)
-        return decision_values(model, X[test]) - self.target.center
+        return decision_values(model, X[test], self.target) - self.target.center
 
     def fit(self, form, choice):
         """Return the `Fitted` model of a choice."""
@@ -439,7 +448,42 @@ def without_noise(X):
     return X
 
 
-def fit_weights(decisions, target, held_out_weights, defaults):
+def shrinkage(decisions, target, held_out_weights):
+    """Return a factor of at most 1 for the decision values of a model.
+
+    It makes the loss of held-out rows least, so that a model that misleads counts
+    little, and decision values that are not log odds are in their units. With few rows
+    it is close to 1.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n_rows, n_columns)
+        Decision values out of fold.
+    target : Target
+    held_out_weights : ndarray of shape (n_rows,)
+        As for `fit_weights`.
+    """
+    decisions = decisions / target.scale
+    largest = np.abs(decisions).max(initial=_LEAST_LENGTH)
+    length = largest * np.sqrt(np.mean(np.square(decisions / largest)))
+    if length <= _LEAST_LENGTH:
+        return 1.0
+    unit = decisions / length
+    columns = target.columns / target.scale
+
+    def slope(scale):
+        """Return the derivative of the loss by the length, which increases."""
+        errors = held_out_weights[:, None] * (expected(target, scale * unit) - columns)
+        return np.vdot(errors, unit) + _PULL * (scale / length - 1) / length
+
+    if slope(length) <= 0:
+        return 1.0
+    if slope(_LEAST_LENGTH) >= 0:
+        return _LEAST_LENGTH / length
+    return brentq(slope, _LEAST_LENGTH, length, rtol=1e-2) / length
+
+
+def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
     """Return nonnegative weights of models, (n_models,).
 
     Parameters
@@ -452,6 +496,9 @@ def fit_weights(decisions, target, held_out_weights, defaults):
     defaults : ndarray of shape (n_models,)
         The default weights. With few rows, the result is close to them; it is at least
         a tenth of each.
+    are_shrunk : sequence of bool
+        Whether the decision values of each model are multiplied by their `shrinkage`
+        before, as those of models that users pass. The factor is part of the weight.
     """
     if 0 < held_out_weights.max() < 0.1:
         warnings.warn(
@@ -460,6 +507,11 @@ def fit_weights(decisions, target, held_out_weights, defaults):
             "sample_weight by its mean.",
             stacklevel=2,
         )
+    factors = np.ones(len(decisions))
+    for i in np.flatnonzero(are_shrunk):
+        factors[i] = shrinkage(decisions[i], target, held_out_weights)
+    if np.any(factors != 1):
+        decisions = decisions * factors[:, None, None]
     if target.kind == "numbers" and held_out_weights.any():
         # In units of the error of the default weights, for each column.
         errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale
@@ -477,4 +529,5 @@ def fit_weights(decisions, target, held_out_weights, defaults):
         return loss + _PULL / 2 * away @ away, gradient + _PULL * away
 
     bounds = [(weight * _LEAST_WEIGHT, None) for weight in defaults]
-    return minimize(objective, defaults, jac=True, method="L-BFGS-B", bounds=bounds).x
+    result = minimize(objective, defaults, jac=True, method="L-BFGS-B", bounds=bounds)
+    return factors * result.x

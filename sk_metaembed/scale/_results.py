@@ -72,6 +72,8 @@ class Task(NamedTuple):
                 f"{values.shape} for {len(rows)} rows. It must return one row for each "
                 "of them."
             )
+        if self.method == "predict" and values.shape[1:] == (1,):
+            values = values[:, 0]  # as CatBoost returns labels
         is_float = values.dtype.kind == "f" and self.method != "predict"
         if self.dtype is not None and is_float:
             values = _converted(values, self.dtype)

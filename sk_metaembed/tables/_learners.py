@@ -4,9 +4,11 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import get_tags
 
-from ..meta._api import decision_values
+from .._core._predictor_outputs import refuse_pairs_of_classes
+from ..meta._api import PerColumn, decision_values
 from ._boosted_rows import boosted_decisions, is_fast
 from ._numbers_input import NumbersInputMixin
 
@@ -191,14 +193,40 @@ def fit_trees(X, target, sample_weight, random_state):
     return Learned([trees], decisions - target.center, is_held_out)
 
 
+def accepts_missing(estimator):
+    """Return whether an estimator accepts NaN.
+
+    A pipeline does if each of its steps does, up to one that imputes.
+    """
+    if hasattr(estimator, "estimator") and hasattr(estimator, "refit"):  # a search
+        return accepts_missing(estimator.estimator)
+    if not hasattr(estimator, "steps"):
+        return get_tags(estimator).input_tags.allow_nan
+    for _, step in estimator.steps:
+        if "Imputer" in type(step).__name__:
+            return True
+        if hasattr(step, "fit") and not accepts_missing(step):
+            return False
+    return True
+
+
 def fit_on_folds(estimator, X, target, folds, sample_weight):
-    """Return a `Learned` estimator: one model per fold, without its rows."""
+    """Return a `Learned` estimator: one model per fold, without its rows.
+
+    An estimator that does not accept missing values receives scaled columns.
+    """
+    from sklearn.pipeline import Pipeline
+
     from ..meta import _stacked_models
 
+    if target.kind == "classes":
+        refuse_pairs_of_classes(estimator)  # by the name that its user knows
+    if not accepts_missing(estimator) and clone(estimator) is not estimator:
+        # A frozen one was fitted on the columns as they are.
+        estimator = Pipeline([("scaler", DenseScaler()), ("model", estimator)])
     if target.kind == "numbers" and target.y.ndim == 2:
-        from sklearn.multioutput import MultiOutputRegressor
-
-        estimator = MultiOutputRegressor(estimator)
+        # Also an estimator of several columns, which may depend on their units.
+        estimator = PerColumn(estimator)
     models, decisions = _stacked_models.fit_on_folds(
         estimator, X, target, folds, sample_weight, change_rows=_without_empty_columns
     )
@@ -211,9 +239,10 @@ def _without_empty_columns(part):
     return part
 
 
-def decide(model, X):
+def decide(model, X, target):
     """Return the decision values of a model of a learner, (n_rows, n_columns)."""
     if isinstance(model, Trees):
         return model.decide(X)
-    read = boosted_decisions if is_fast(model, len(X)) else decision_values
-    return read(model, X)
+    if is_fast(model, len(X)):
+        return boosted_decisions(model, X)
+    return decision_values(model, X, target)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.base import is_regressor
-from sklearn.utils import get_tags
 
 from .._core._named_errors import names_errors
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import Tokenizer
 from ..sources import EmbeddingUnion
-from ._learners import DenseScaler
+from ._learners import DenseScaler, accepts_missing
 from ._named_sources import named_sources
 from ._table_encoder import TableEncoder
 from ._table_model import TableClassifier, TableRegressor
@@ -207,7 +206,7 @@ def make_table_pipeline(
             f"estimator={estimator!r} too. Add it to the learners as a pair of a name "
             "and the estimator."
         )
-    if not get_tags(estimator).input_tags.allow_nan:
+    if not accepts_missing(estimator):
         steps.append(("scaler", DenseScaler()))
     return Pipeline([*steps, ("model", estimator)])
 

@@ -16,7 +16,6 @@ from sklearn.base import (
     ClassifierMixin,
     RegressorMixin,
     is_classifier,
-    is_regressor,
 )
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
@@ -28,6 +27,7 @@ from .._core._checked_parameters import CheckedParametersMixin
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
 from .._core._optional import progress_bar
+from .._core._predictor_outputs import check_predictor, errors_of_model
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._training._one_blas_thread import one_blas_thread
@@ -140,7 +140,8 @@ class _TableModel(
         decisions = np.stack([each.decisions for each in learned.values()])
         defaults = np.full(len(learned), 1 / len(learned))
         held_out_weights = held_out * row_weights(target, sample_weight)
-        weights = fit_weights(decisions, target, held_out_weights, defaults)
+        are_given = [name not in _LEARNERS for name in learned]
+        weights = fit_weights(decisions, target, held_out_weights, defaults, are_given)
         self.weights_ = dict(zip(learned, weights.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
         score = partial(held_out_score, target, held_out, scored)
@@ -167,7 +168,7 @@ class _TableModel(
             else:
                 if estimator is None:
                     estimator = _learners.boosting(target, seed)
-                task = partial(_learners.fit_on_folds, estimator, *on_folds)
+                task = partial(_fit_named, name, estimator, on_folds)
             tasks[name] = task
         if not tasks:
             raise ValueError("learners is empty: at least one is needed.")
@@ -187,10 +188,8 @@ class _TableModel(
                 f"learners must be names or pairs of a name and an estimator; got "
                 f"{learner!r}."
             )
-        is_kind = is_classifier if is_classifier(self) else is_regressor
-        if not is_kind(learner[1]):
-            kind = "classifier" if is_classifier(self) else "regressor"
-            raise ValueError(f"learner {learner[0]!r} is not a {kind}: {learner[1]!r}.")
+        kind = "classifier" if is_classifier(self) else "regressor"
+        check_predictor(learner[1], kind, f"learner {learner[0]!r}")
         return learner
 
     def _run(self, tasks, X):
@@ -213,9 +212,10 @@ class _TableModel(
             return total
         with _threads(is_single=X.size < _FEWEST_CELLS):
             for name, models in self.estimators_.items():
-                for model in models:
-                    own = decide(model, X) - self._target.center
-                    total += self.weights_[name] / len(models) * own
+                with errors_of_model(f"learner {name!r}", models[0]):
+                    for model in models:
+                        own = decide(model, X, self._target) - self._target.center
+                        total += self.weights_[name] / len(models) * own
         return total
 
 
@@ -232,7 +232,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
     learners : list, default=("boosting", "trees", "linear")
         Names, or pairs of a name of its own and any classifier. "boosting" is a
         `HistGradientBoostingClassifier`, "trees" an `ExtraTreesRegressor` of indicators
-        of the classes, "linear" a `LogisticRegression`.
+        of the classes, "linear" a `LogisticRegression`. Classifiers that do not accept
+        missing values receive imputed and scaled columns.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as for scikit-learn's classifiers.
     n_jobs : int, default=None
@@ -286,6 +287,11 @@ class TableClassifier(ClassifierMixin, _TableModel):
     for 1,500 rows or more), and their mean predicts; a tree predicts the rows that it
     has not drawn; the linear model is fitted once more on all rows. The columns are
     float32: the median is subtracted from numbers that it could not tell apart.
+
+    The decision values of further classifiers need not be log odds. They are first
+    multiplied by the factor c of at most 1 that minimizes their own log loss plus
+    :math:`\frac{3}{2} (c - 1)^2`, so that a learner that misleads counts little. The
+    factor is part of the weight.
 
     Examples
     --------
@@ -392,7 +398,8 @@ class TableRegressor(RegressorMixin, _TableModel):
     learners : list, default=("boosting", "trees", "linear")
         Names, or pairs of a name of its own and any regressor. "boosting" is a
         `HistGradientBoostingRegressor`, "trees" an `ExtraTreesRegressor`, "linear" a
-        `Ridge`.
+        `Ridge`. Regressors that do not accept missing values receive imputed and scaled
+        columns.
     n_jobs : int, default=None
         Number of learners that are fitted in parallel, each by one thread. None fits
         one after the other; from a million numbers on, with all cores where a learner
@@ -480,6 +487,14 @@ class TableRegressor(RegressorMixin, _TableModel):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _fit_named(name, estimator, on_folds):
+    """Return the result of `fit_on_folds`; its errors begin with the learner's name."""
+    from ._learners import fit_on_folds
+
+    with errors_of_model(f"learner {name!r}", estimator):
+        return fit_on_folds(estimator, *on_folds)
 
 
 def _call(task, is_single):

@@ -611,10 +611,14 @@ class OnlyPredicts(ClassifierMixin, BaseEstimator):
     [
         ({"y": np.ones(60)}, {}, "at least 2 classes in y, got 1 class"),
         ({"y": np.full((60, 2), 3)}, {}, "must have one column of classes, or be an"),
-        ({}, {"estimator": StandardScaler()}, "must be classifiers, got StandardScal"),
-        ({}, {"models": [("r", Ridge())]}, "must be classifiers, got Ridge"),
+        ({}, {"estimator": StandardScaler()}, "must be a classifier, got StandardScal"),
+        ({}, {"models": [("r", Ridge())]}, "must be a classifier, got Ridge"),
         ({}, {"estimator": [("a", Ridge())]}, "Put sources into an EmbeddingUnion"),
-        ({}, {"estimator": OnlyPredicts()}, "decision_function or predict_proba"),
+        (
+            {},
+            {"estimator": OnlyPredicts()},
+            "neither decision_function nor predict_proba",
+        ),
         ({}, {"cv": ShuffleSplit(2, random_state=0)}, "must hold out every row once"),
         ({"names": ["a", "concat"]}, {}, "two models are named 'concat'.*concat=False"),
         ({"names": ["a", "chars"]}, {}, "two models are named 'chars'.*tfidf=False"),

@@ -60,9 +60,10 @@ def y_of(model, value):
 
 def test_the_prediction_is_the_weighted_sum_of_the_learners(fitted):
     X, _, value, classifier, regressor = fitted
-    total = value.mean()
+    total, target = value.mean(), regressor._target
     for name, models in regressor.estimators_.items():
-        mean = np.mean([decide(model, X)[:, 0] for model in models], axis=0)
+        own = [decide(model, X, target)[:, 0] for model in models]
+        mean = np.mean(own, axis=0)
         total = total + regressor.weights_[name] * (mean - value.mean())
     np.testing.assert_allclose(regressor.predict(X), total, rtol=1e-6)
     odds = classifier.decision_function(X)
@@ -157,7 +158,7 @@ def test_learners_are_named_or_replaced(fitted):
         (["forest"], "learners has 'forest', which is not a learner"),
         (["linear", "linear"], "two learners named 'linear'"),
         ([("sum", LogisticRegression())], "named 'sum'; 'sum' is that of all"),
-        ([("own", Ridge())], "learner 'own' is not a classifier"),
+        ([("own", Ridge())], "learner 'own' must be a classifier"),
         ([LogisticRegression()], "must be names or pairs"),
     ],
 )
@@ -283,4 +284,4 @@ def test_small_tables_are_fitted_by_one_thread(fitted):
     with threadpool_limits(2):
         model = TableClassifier([("count", CountThreads())]).fit(X, y)
         assert max(each["num_threads"] for each in threadpool_info()) == 2
-    assert [each.n_threads_ for each in model.estimators_["count"]] == [1] * 5
+    assert [each[-1].n_threads_ for each in model.estimators_["count"]] == [1] * 5

@@ -1,0 +1,342 @@
+"""What classifiers and regressors return, in one shape, order and type.
+
+The only place that reads the predictions of estimators that users pass. scikit-learn
+sorts `classes_`, others do not: CatBoost orders "2" before "10". Some return a column
+where scikit-learn returns one dimension, or frames, or scores instead of probabilities.
+"""
+
+import re
+from contextlib import contextmanager, suppress
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
+from sklearn.utils.metaestimators import available_if
+
+from ._messages import short_repr
+from ._sklearn import parameter_of_pairs
+
+_LEAST_PROBABILITY = 1e-6
+_LARGEST = float(np.finfo(np.float32).max)
+_ROUNDING = 1e-3  # of probabilities in float16
+
+
+def check_predictor(estimator, kind, name):
+    """Raise a ValueError unless an estimator is of a kind.
+
+    Parameters
+    ----------
+    estimator : object
+    kind : {"classifier", "regressor"}
+    name : str
+        Of the estimator, for the message.
+    """
+    is_kind = is_classifier if kind == "classifier" else is_regressor
+    remedy = (
+        f"A class of your own is one if it derives from {kind.capitalize()}Mixin and "
+        "BaseEstimator of sklearn.base, in this order."
+    )
+    is_right = False
+    if isinstance(estimator, type):
+        remedy = "Pass an instance instead of the class."
+    elif hasattr(estimator, "fit"):
+        with suppress(AttributeError):  # of estimators without tags
+            is_right = is_kind(estimator)
+    if not is_right:
+        raise ValueError(
+            f"{name} must be a {kind}, got {short_repr(estimator)}. {remedy}"
+        )
+
+
+@contextmanager
+def errors_of_model(name, model):
+    """Begin the errors that are raised inside with the name and class of a model."""
+    try:
+        yield
+    except Exception as error:
+        where = f"{name} ({type(model).__name__})"
+        message = error.args[0] if len(error.args) == 1 else None
+        if not isinstance(message, str):
+            error.add_note(f"In {where}.")
+            raise
+        remedy = ""
+        if re.search("float64|double", message):
+            remedy = (
+                " The rows are float32: if the model needs float64, put "
+                "FunctionTransformer(numpy.float64) before it."
+            )
+        error.args = (f"{where}: {message}{remedy}",)
+        raise
+
+
+def for_scorers(model, X):
+    """Return a fitted predictor as scikit-learn's scorers expect it, given some rows.
+
+    If the classes of a classifier are not sorted, they would take the wrong one of two
+    for the positive one.
+    """
+    if not is_classifier(model):
+        return model
+    is_sorted = list(model.classes_) == np.unique(model.classes_).tolist()
+    is_usual = is_sorted and np.ndim(model.predict(X[:1])) == 1
+    return model if is_usual else SortedClassifier(model)
+
+
+class SortedClassifier(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose classes are sorted, and its predictions (n_rows,).
+
+    Parameters
+    ----------
+    model : fitted classifier
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def classes_(self):
+        """The classes of the model, sorted."""
+        return np.unique(self.model.classes_)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        """Return the predicted classes, (n_rows,)."""
+        return predicted_classes(self.model, X, self.classes_)
+
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))
+    def predict_proba(self, X):
+        """Return the probabilities of the classes, (n_rows, n_classes)."""
+        return class_probabilities(self.model, X, self.classes_)
+
+    @available_if(lambda self: hasattr(self.model, "decision_function"))
+    def decision_function(self, X):
+        """Return the decision values, (n_rows,) or (n_rows, n_classes)."""
+        values = class_decisions(self.model, X, self.classes_)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+
+def class_decisions(model, X, classes):
+    """Return the log odds or other decision values of a fitted classifier, float64.
+
+    Those of `decision_function`, or else logarithms of probabilities.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X : rows
+    classes : ndarray of shape (n_classes,)
+        The order of the columns. A class that the model does not know has a
+        probability of 1e-6.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 1) or (n_rows, n_classes)
+        One column for two classes: of the second, relative to the first.
+    """
+    method = _decision_method(model)
+    places = _class_places(model, classes)
+    values = _rows_of(getattr(model, method)(X), method, X)
+    n_known = len(model.classes_)
+    if method == "predict_proba":
+        _check_probabilities(values, n_known)
+        values = np.log(np.maximum(values, _LEAST_PROBABILITY))
+    else:
+        if values.shape[1:] in ((), (1,)) and n_known == 2:
+            values = values.reshape(-1, 1)
+            if places is None:
+                return values
+            values = np.hstack([np.zeros_like(values), values])
+        _check_shape(values, method, n_known)
+    values = _reordered(values, places)
+    return values[:, 1:] - values[:, :1] if len(classes) == 2 else values
+
+
+def label_decisions(model, X, n_labels):
+    """Return the decision values of several labels, float64 (n_rows, n_labels)."""
+    values = _rows_of(model.decision_function(X), "decision_function", X)
+    _check_shape(values, "decision_function", n_labels, "label")
+    return values
+
+
+def class_probabilities(model, X, classes):
+    """Return the probabilities of classes, float64 (n_rows, n_classes), in their order.
+
+    A class that the model does not know has a probability of 0.
+    """
+    places = _class_places(model, classes)
+    values = _rows_of(model.predict_proba(X), "predict_proba", X)
+    _check_probabilities(values, len(model.classes_))
+    if places is None:
+        return values
+    return np.where(places < 0, 0.0, values[:, places])
+
+
+def predicted_classes(model, X, classes):
+    """Return the predicted classes, (n_rows,), in the dtype of `classes`."""
+    values = np.asarray(model.predict(X))
+    if values.ndim == 1 and values.dtype == classes.dtype:
+        return values
+    if values.shape != (_n_rows(X),) and values.shape != (_n_rows(X), 1):
+        raise ValueError(
+            f"predict returned shape {values.shape} for {_n_rows(X)} rows. A "
+            "classifier must predict one class per row."
+        )
+    found, inverse = np.unique(values.ravel(), return_inverse=True)
+    places = _places(found, classes)
+    if (places < 0).any():
+        unknown = found[places < 0][0]
+        raise ValueError(
+            f"predict returned {short_repr(unknown)}, which is not one of the classes "
+            f"{_shown(classes)}."
+        )
+    return classes[places[inverse]]
+
+
+def predicted_numbers(model, X, n_columns=1):
+    """Return the predictions of a regressor, float64 (n_rows, n_columns)."""
+    values = _rows_of(model.predict(X), "predict", X)
+    values = values[:, None] if values.ndim == 1 else values
+    _check_shape(values, "predict", n_columns, "column")
+    return values
+
+
+def refuse_pairs_of_classes(model):
+    """Raise a ValueError if decision values have a column per pair of classes."""
+    if key := parameter_of_pairs(model):
+        raise ValueError(
+            "decision values must have one column per class, but "
+            f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
+        )
+
+
+def _decision_method(model):
+    """Return the name of the method whose output are decision values."""
+    names = ("decision_function", "predict_proba")
+    name = next((name for name in names if hasattr(model, name)), None)
+    if name is None:
+        raise ValueError(
+            "the classifier has neither decision_function nor predict_proba, so there "
+            "is nothing to sum. Use one that has: a VotingClassifier with "
+            "voting='soft', for example."
+        )
+    refuse_pairs_of_classes(model)
+    return name
+
+
+def _class_places(model, classes):
+    """Return the column of each class in the outputs of a model, -1 for none.
+
+    None if they are in the same order.
+    """
+    if not hasattr(model, "classes_"):
+        raise ValueError(
+            "the classifier has no classes_ after fit, so the order of its columns is "
+            "unknown. Set it in fit, for example to numpy.unique(y)."
+        )
+    known = np.asarray(model.classes_)
+    if known.ndim == 1 and known.tolist() == classes.tolist():
+        return None
+    places = _places(classes, known.ravel())
+    if (places < 0).all():
+        raise ValueError(
+            f"the classifier has the classes {_shown(known)}, but y has "
+            f"{_shown(classes)}. Fit it on these labels."
+        )
+    return places
+
+
+def _places(labels, among):
+    """Return the place of each label among others, -1 if missing.
+
+    Labels of another type are found by their texts, if all are: some packages turn
+    labels into str.
+    """
+    for convert in (lambda label: label, str):
+        by_label = {convert(label): i for i, label in enumerate(among.tolist())}
+        places = [by_label.get(convert(label), -1) for label in labels.tolist()]
+        if -1 not in places or (convert is not str and max(places) >= 0):
+            return np.array(places)
+    return np.full(len(labels), -1)
+
+
+def _reordered(values, places):
+    """Return columns in the order of places; those missing are 1e-6 of the others."""
+    if places is None:
+        return values
+    total = np.logaddexp.reduce(values, axis=1, keepdims=True)
+    least = total + np.log(_LEAST_PROBABILITY)
+    return np.where(places < 0, least, values[:, places])
+
+
+def _rows_of(output, method, X):
+    """Return an output as float64 without NaN, its first dimension that of X."""
+    if hasattr(output, "toarray"):
+        output = output.toarray()
+    try:
+        values = np.asarray(output, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{method} must return an array of numbers, got {short_repr(output)}."
+        ) from None
+    if values.ndim not in (1, 2) or len(values) != _n_rows(X):
+        raise ValueError(
+            f"{method} returned shape {values.shape} for {_n_rows(X)} rows. It must "
+            "return a number or several for each row."
+        )
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        if method == "decision_function":  # infinite ones are certain
+            values = np.clip(values, -_LARGEST, _LARGEST)
+            is_finite = np.isfinite(values)
+        bad = np.argwhere(~is_finite)
+        if len(bad):
+            raise ValueError(
+                f"{method} returned {values[tuple(bad[0])]} for row {bad[0, 0]}, "
+                f"{len(np.unique(bad[:, 0]))} rows in all. Check the scale of the "
+                "columns, or leave out the estimator."
+            )
+    return values
+
+
+def _check_shape(values, method, n_columns, noun="class"):
+    """Raise a ValueError unless an output has a number of columns."""
+    if values.shape[1:] == (n_columns,):
+        return
+    nouns = {"class": "classes", "label": "labels", "column": "columns of y"}
+    counted = f"{n_columns} {nouns[noun]}" if n_columns > 1 else "one column of y"
+    reason = f"{method} returned shape {values.shape} for {counted}. "
+    if method != "predict_proba":
+        reason += "Pass an estimator that returns one value per row and " + (
+            f"{noun}." if noun != "column" else "column of y."
+        )
+    else:
+        reason += _NO_PROBABILITIES
+    raise ValueError(reason)
+
+
+_NO_PROBABILITIES = (
+    "A classifier must return a probability per class. LightGBM before 4.7 returns raw "
+    "scores for an objective of one's own: derive a class that converts them in "
+    "predict_proba, or returns them in decision_function."
+)
+
+
+def _check_probabilities(values, n_classes):
+    """Raise a ValueError unless values are probabilities of classes."""
+    _check_shape(values, "predict_proba", n_classes)
+    is_off = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
+    if is_off.any():
+        row, column = np.argwhere(is_off)[0]
+        raise ValueError(
+            f"predict_proba returned {values[row, column]:.6g} for row {row}, which is "
+            f"not a probability. {_NO_PROBABILITIES}"
+        )
+
+
+def _n_rows(X):
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _shown(classes):
+    return short_repr(np.asarray(classes).tolist())
