@@ -38,7 +38,7 @@ _WHOLE = "?"  # in place of a number that can be read in two ways
 
 def _is_rounded(text):
     """Return whether a text is a number without its last digits, as 1.5e+18."""
-    return _ROUNDED.fullmatch(text) is not None
+    return "+" in text and _ROUNDED.fullmatch(text) is not None
 
 
 def _texts(cells):
@@ -165,7 +165,7 @@ class ColumnEncoder(BaseEstimator):
     def _read_texts(self, cells):
         """Return texts of cells; numbers as the codes whose digits they lost."""
         texts = read_texts(cells, self.kind_)
-        is_long = self.kind_.kind in _STRINGS and any(map(_is_rounded, {*texts}))
+        is_long = self.kind_.kind in _STRINGS and any(map(_is_rounded, texts))
         long_codes = self._long_codes() if is_long else {}
         if self.code_length_ or long_codes:
             codes = {t: self._as_code(t, long_codes) for t in dict.fromkeys(texts)}

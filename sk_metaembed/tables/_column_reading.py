@@ -88,12 +88,9 @@ def read_texts(cells, kind):
     """
     if kind.number_format is not None or kind.dates is not None:
         return _read_strays(cells, kind)
-    known = {None: ""}
-    texts = as_texts(cells)
-    for text in texts:
-        if text not in known:
-            known[text] = _string(text, kind)
-    return np.array([*(known[text] for text in texts), None], dtype=object)[:-1]
+    values, codes = distinct(as_texts(cells))
+    texts = [_string(value, kind) for value in values]
+    return np.array([*texts, ""], dtype=object)[codes]
 
 
 def unread_cells(cells, floats, kind):

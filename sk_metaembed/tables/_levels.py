@@ -4,6 +4,8 @@ A value is the same number whatever tool hands it over: as float32, or as a sum 
 rounded in the 17th digit.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from ._cells import number_text
@@ -28,15 +30,21 @@ def level_names(numbers, levels):
     Numbers are equal if they are as float32; if levels are not told apart by float32,
     at 15 digits.
     """
+    keys, names, round_ = _keys(levels)
+    numbers = round_(numbers)
+    places = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return names[np.where(keys[places] == numbers, places, -1)]
+
+
+@lru_cache(1024)
+def _keys(levels):
+    """Return the rounded levels, their names and "", and the function that rounds."""
     levels = np.array(levels)
     is_single = len(np.unique(_as_single(levels))) == len(levels)
     round_ = _as_single if is_single else _at_15_digits
-    keys, numbers = round_(levels), round_(numbers)
-    pairs = zip(levels, keys, strict=True)
-    texts = [str(key) if level % 1 else number_text(level) for level, key in pairs]
-    names = np.array([*texts, ""], dtype=object)
-    places = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
-    return names[np.where(keys[places] == numbers, places, -1)]
+    pairs = zip(levels, keys := round_(levels), strict=True)
+    names = [str(key) if level % 1 else number_text(level) for level, key in pairs]
+    return keys, np.array([*names, ""], dtype=object), round_
 
 
 def _as_single(numbers):

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -161,10 +162,20 @@ def numbers_and_forms(texts, number_format):
     A form is "number", "bool", the family of the unit, such as "share" and "duration",
     or the unit itself if it has no family; "" if the text is not a number.
     """
+    numbers, forms = np.empty(len(texts)), ["number"] * len(texts)
+    plain, has_words = number_format.plain, number_format.booleans
     point = number_format.decimal == "."
-    pairs = [_parse(text, number_format, point) for text in texts]
-    numbers = np.fromiter((number for number, _ in pairs), float, len(pairs))
-    return numbers, [form for _, form in pairs]
+    for i, text in enumerate(texts):
+        # float() reads most cells, twenty times as fast as `_parse`.
+        is_usual = (point or "." not in text) and "_" not in text and not has_words
+        if is_usual and text[-1:].isdecimal():
+            try:
+                numbers[i] = float(text) * plain
+                continue
+            except ValueError:
+                pass
+        numbers[i], forms[i] = _parse(text, number_format)
+    return numbers, forms
 
 
 def convert(value, unit, number_format):
@@ -191,18 +202,12 @@ def plain_text(text):
 _CHARACTERS = str.maketrans("−–—⁄’٬٫‘", "---/''.'")
 
 
-def _parse(text, number_format, point):
+def _parse(text, number_format):
     """Return the number of a text, or NaN, and its form."""
     if number_format.booleans:
         word = text.strip().casefold()
         if word in _TRUE or word in _FALSE:
             return float(word in _TRUE), "bool"
-    # float() reads most cells, twenty times as fast as the rest of this function.
-    if (point or "." not in text) and "_" not in text and text[-1:].isdecimal():
-        try:
-            return float(text) * number_format.plain, "number"
-        except ValueError:
-            pass
     if len(text) > _LONGEST or is_missing(text):
         return np.nan, ""
     plain = plain_text(text)
@@ -214,7 +219,7 @@ def _parse(text, number_format, point):
     form = UNITS[unit][0] if unit in UNITS else unit or "number"
     form = duration_form(plain) if form == "duration" else form
     value = convert(value, unit, number_format)
-    return value, form if np.isfinite(value) else ""
+    return value, form if isfinite(value) else ""
 
 
 def _quantity(text, number_format):
