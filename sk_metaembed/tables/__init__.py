@@ -3,7 +3,7 @@
 from .._core._public_module import set_public_module
 from ._column_encoder import Column, ColumnEncoder
 from ._column_kinds import ColumnKind
-from ._dates import DateFormat
+from ._date_parts import DateFormat
 from ._learners import DenseScaler, Trees
 from ._numbers import NumberFormat
 from ._numbers_inside import NumberPlan

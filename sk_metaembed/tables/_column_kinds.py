@@ -11,7 +11,8 @@ import numpy as np
 from .._core._messages import plural, short_repr
 from ._cells import distinct, number_text
 from ._date_order import choose_order, first_ambiguous
-from ._dates import DateFormat, parse_dates, varying_parts
+from ._date_parts import DateFormat, date_format
+from ._dates import parse_dates
 from ._durations import times_of_day
 from ._levels import find_levels
 from ._missing import is_missing
@@ -54,7 +55,8 @@ class ColumnKind(NamedTuple):
     number_format: NumberFormat | None = None
     numbers: NumberPlan | None = None  # numbers inside strings
     dates: DateFormat | None = None
-    strays: tuple[str, ...] = ()  # words that repeat among numbers or dates
+    # Words, or dates far from others, that repeat among numbers or dates.
+    strays: tuple[str, ...] = ()
     categorical: bool = False  # few enough distinct values to encode each of them
     levels: tuple[float, ...] = ()  # these values, if they are numbers
     separator: str = ", "  # between the items of lists
@@ -87,8 +89,8 @@ def column_kind(cells, name=""):
     if times is not None and times.any():
         kind, odd = _as_floats(start, times, counts, "duration")
     elif cells.form.endswith("date"):
-        dates = DateFormat(parts=varying_parts(values))
-        kind, odd = start._replace(kind="date", dates=dates), []
+        dates = date_format("", values, counts)
+        kind, odd = _as_date(start, dates), []
     elif cells.form != "text":
         kind, odd = _as_floats(start, values, counts, cells.form)
     elif counts[[isinstance(value, tuple) for value in values]].sum() > n_rows / 2:
@@ -136,8 +138,8 @@ def _as_floats(start, values, counts, form):
         dates = parse_dates(texts, "mdy")
         odd += values[np.isnat(dates)].tolist()
         n_odd = kind.n_odd + int(counts[np.isnat(dates)].sum())
-        dates = DateFormat(parts=varying_parts(dates))
-        return kind._replace(kind="date", dates=dates, n_odd=n_odd), odd
+        dates = date_format("", dates, counts)
+        return _as_date(kind._replace(n_odd=n_odd), dates), odd
     number_format = NumberFormat(
         unit="s" if form in ("duration", "zoned time") else "",
         booleans=form == "bool" and len(values) == 2,
@@ -249,8 +251,14 @@ def _as_dates(start, values, sample, name):
             UserWarning,
             stacklevel=3,
         )
-    dates = DateFormat(order, varying_parts(dates))
-    return kind._replace(kind="date", dates=dates), odd
+    dates = date_format(order, dates, values.counts)
+    return _as_date(kind, dates), odd
+
+
+def _as_date(kind, dates):
+    """Return the kind of dates of a `DateFormat`."""
+    strays = (*kind.strays, *dates.placeholders)
+    return kind._replace(kind="date", dates=dates, strays=strays)
 
 
 def _mostly(values, found, share):

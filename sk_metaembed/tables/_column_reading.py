@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._cells import Cells, as_texts, distinct, per_distinct, typed_text
-from ._dates import date_parts, dates_and_forms
+from ._date_parts import date_numbers, placeholder_names
+from ._dates import dates_and_forms
 from ._durations import times_of_day
 from ._levels import level_names
 from ._lists import as_list_text, is_saved_list
@@ -101,6 +102,8 @@ def unread_cells(cells, floats, kind):
     if cells.form.endswith("date") or not float_names(kind) or kind.numbers is not None:
         return np.zeros(len(cells), dtype=bool)
     is_read = np.isfinite(floats).any(axis=1)
+    if kind.dates is not None and kind.dates.placeholders:
+        is_read |= read_texts(cells, kind) != ""
     if cells.form != "text":
         return ~is_read & ~np.isnan(cells.values)
     known = {None, "", *kind.strays}
@@ -135,15 +138,19 @@ def _read_numbers(cells, kind):
 
 def _read_dates(cells, kind):
     """Return the `Reading` of a column of dates."""
+    dates, forms = _dates_and_forms(cells, kind.dates.order)
+    return Reading(date_numbers(dates, kind.dates), forms)
+
+
+def _dates_and_forms(cells, order):
+    """Return cells as datetime64[us], and the first cell of each form."""
     if cells.form.endswith("date"):
-        dates, forms = cells.values, _typed_form(cells, ~np.isnat(cells.values))
-    else:
+        return cells.values, _typed_form(cells, ~np.isnat(cells.values))
 
-        def read(texts):
-            return dates_and_forms(texts, kind.dates.order)
+    def read(texts):
+        return dates_and_forms(texts, order)
 
-        dates, forms = _by_form(read, _joined(cells), np.datetime64("NaT"))
-    return Reading(date_parts(dates, kind.dates.parts), forms)
+    return _by_form(read, _joined(cells), np.datetime64("NaT"))
 
 
 def _by_form(function, texts, empty):
@@ -209,6 +216,10 @@ def _read_strays(cells, kind):
         texts, strays = _joined(cells), {*kind.strays}
         stray = np.array([text in strays for text in texts], dtype=bool)
         out[stray] = texts[stray]
+    if kind.dates is not None and kind.dates.placeholders:
+        dates, _ = _dates_and_forms(cells, kind.dates.order)
+        names = placeholder_names(dates, kind.dates)
+        out = np.where(names != "", names, out)
     return out
 
 

@@ -4,7 +4,6 @@ import datetime
 import re
 import unicodedata
 from calendar import isleap
-from typing import NamedTuple
 
 import numpy as np
 
@@ -98,18 +97,6 @@ _DAY_OF_YEAR = re.compile(r"(\d{4})-(\d{3})")
 _CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
 _CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
 _MOST_CYCLES = 500  # of 400 years; microseconds reach further
-PARTS = ("days", "year", "month", "day", "weekday", "hour")
-
-
-class DateFormat(NamedTuple):
-    """How the dates of a column are written, and which of their parts vary.
-
-    `order` is for ambiguous cells such as "05/03/19": "dmy", "mdy" or "ymd"; "" is
-    "mdy" for those with slashes and "dmy" for others. "05.03.2019" has the day first.
-    """
-
-    order: str = ""
-    parts: tuple[str, ...] = ("days",)
 
 
 def split_numbers(text):
@@ -137,36 +124,6 @@ def dates_and_forms(texts, order):
         if found is not None:
             out[i], forms[i] = found
     return out, forms
-
-
-def varying_parts(dates):
-    """Return the names of the parts in which dates differ; "days" is always one."""
-    values = date_parts(dates[~np.isnat(dates)], PARTS)
-    varies = [bool(len(column) and np.ptp(column) > 0) for column in values.T]
-    return tuple(
-        part for part, v in zip(PARTS, varies, strict=True) if v or part == "days"
-    )
-
-
-def date_parts(dates, parts):
-    """Return parts of datetime64 values as float64 of shape (n, n_parts), or NaN.
-
-    "days" counts days since 1970, with fractions; "hour" has fractions too.
-    """
-    days = dates.astype("datetime64[D]")
-    months = dates.astype("datetime64[M]")
-    year = dates.astype("datetime64[Y]")
-    hour = (dates - days) / np.timedelta64(1, "h")
-    day_number = (days - np.datetime64(0, "D")) / np.timedelta64(1, "D")
-    values = {
-        "days": day_number + hour / 24,
-        "year": (year - np.datetime64(0, "Y")) / np.timedelta64(1, "Y") + 1970,
-        "month": (months - year.astype("datetime64[M]")) / np.timedelta64(1, "M") + 1,
-        "day": (days - months.astype("datetime64[D]")) / np.timedelta64(1, "D") + 1,
-        "weekday": (day_number + 3) % 7,
-        "hour": hour,
-    }
-    return np.column_stack([values[part] for part in parts])
 
 
 def _parse(text, order):

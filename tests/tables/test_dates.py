@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from sk_metaembed.tables._date_order import choose_order
-from sk_metaembed.tables._dates import (
-    PARTS,
-    date_parts,
-    dates_and_forms,
-    parse_dates,
-    varying_parts,
-)
+from sk_metaembed.tables._date_parts import PARTS, date_parts, varying_parts
+from sk_metaembed.tables._dates import dates_and_forms, parse_dates
 
 # Each text, and the date in ISO format or None.
 DATES = [
