@@ -93,6 +93,7 @@ def _copies(X, y):
     if n_equal < n_copied:
         text += f", {n_copied - n_equal:,} of them with other targets only"
     return [
-        f"{text}. If they are copies, remove them: scores are too good when one copy "
-        "is used for fitting and another for scoring."
+        f"{text}. If they are copies, remove them: each counts as a row. Rows with "
+        "equal targets are held out together, unless the columns have so few values "
+        "that rows are equal by chance."
     ]

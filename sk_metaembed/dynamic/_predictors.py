@@ -171,7 +171,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
           gradient.
         - ``label_smoothing`` : float, default=0.01. Share of the target that is spread
           evenly over the labels, so that probabilities of nets with few rows are less
-          extreme [2]_.
+          extreme [2]_. For label sets, half of it is added to each label: the targets
+          are 0.005 and 0.995.
         - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes
           matrix products in mixed precision; weights stay float32.
     class_weight : dict, list of dict, "balanced" or None, default=None
@@ -243,10 +244,11 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     scaled to unit length, and on the TF-IDF of the 20,000 most frequent words, on
     100,000 sequences at most, which are drawn at random, with the weights of the loss
     (document frequencies count all sequences alike). Its penalty and the share of the
-    words have the largest leave-one-out :math:`R^2` on 1,000 of them, in which copies
-    of a sequence are one sequence; a factor calibrates its probabilities. With
-    :math:`R_v^2` of the vectors alone, :math:`R_c^2` of these if copies are left out
-    one by one, all 0 if they are negative, the noise
+    words have the largest leave-one-out :math:`R^2` on 1,000 of them, relative to the
+    mean of the other sequences, in which copies of a sequence are one sequence; a
+    factor calibrates its probabilities. With :math:`R_v^2` of the vectors alone,
+    :math:`R_c^2` of these if copies are left out one by one, all 0 if they are
+    negative, the noise
     :math:`e = 1 - \min(\max(R^2, R_c^2) / 0.7, 1)` and :math:`k` classes, labels or
     columns, the option ``linear_share="auto"`` is
 

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 
 from .._core._arrays import normalize_rows
+from .._core._copies import find_copies
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._optional import progress_bar
@@ -96,8 +97,8 @@ def compare_sources(
         Classes or numbers.
     cv : int, cross-validation generator or an iterable, default=5
         Folds that hold out each row once. An int is a number of folds, stratified by
-        class. Equal texts are held out together, unless `groups` are passed; equal rows
-        of a table are not. A row that is the only one of its class is in all training
+        class. Equal texts, or copies of rows of a table, are held out together, unless
+        `groups` are passed. A row that is the only one of its class is in all training
         parts and not scored; it is predicted by a model of all other classes.
     scoring : str or callable, default=None
         As in scikit-learn, greater is better. None is "roc_auc" for two classes,
@@ -186,6 +187,8 @@ def compare_sources(
             "for each column separately."
         )
     groups = check_groups(groups, n_rows)
+    if isinstance(candidates, TableCandidates):
+        copies = find_copies([*candidates.features.T], target.columns)
     folds = make_folds(cv, target, groups, copies, random_state).pairs
     if len(folds) < 2:
         raise ValueError(

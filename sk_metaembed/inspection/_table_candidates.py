@@ -1,5 +1,6 @@
 """Candidates of `compare_sources` for a pipeline of tables."""
 
+import numpy as np
 from sklearn.base import clone
 
 from .._core._sklearn import safe_indexing
@@ -14,6 +15,11 @@ class TableCandidates:
     pipeline : Pipeline
         The result of `make_table_pipeline`.
     X : DataFrame of pandas or polars, shape (n_rows, n_columns)
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_rows, n_features)
+        By which copies of rows are found.
     """
 
     def __init__(self, pipeline, X):
@@ -24,7 +30,8 @@ class TableCandidates:
         names = [names] if isinstance(names, str) else [*names]
         # N-grams encode all strings that some source encodes.
         kinds = clone(encoder).set_params(active="ngrams", n_components=1)
-        columns = [each for each in kinds.fit(X).columns_ if each.n_features]
+        self.features = np.asarray(kinds.fit_transform(X))
+        columns = [each for each in kinds.columns_ if each.n_features]
         embedded = [column.is_embedded for column in columns]
         models = {}
         if names and any(embedded) and not all(embedded):

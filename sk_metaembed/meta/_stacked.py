@@ -122,7 +122,7 @@ class _BaseStacked(
             treated as absent, except that a splitter passed as `cv` divides all rows.
         groups : array-like of shape (n_sequences,), default=None
             Rows of one group are in one fold, also in the folds of models whose `fit`
-            takes groups. None groups equal sequences.
+            takes groups. None groups equal sequences, and pairs that share a text.
 
         Returns
         -------
@@ -252,7 +252,8 @@ class _BaseStacked(
             rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
         target = self._read_target(y, len(X), sample_weight)
-        copies = equal_rows(X)
+        has_own_folds = groups is None and isinstance(cv, Integral | None)
+        copies = equal_rows(X) if has_own_folds else None
         folds = make_folds(cv, target, groups, copies, self.random_state)
         if not folds.pairs:
             warn_of_no_folds(target, groups, copies)
@@ -505,8 +506,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
         1,500 rows or more. An int is a number of folds, stratified; there are fewer if
-        no class has so many rows. Equal sequences, or `groups` if they are passed to
-        `fit`, are in one fold.
+        no class has so many rows. Equal sequences and pairs that share a text, or
+        `groups` if they are passed to `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
@@ -578,18 +579,22 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     divided by d. Standard errors are of the difference of two losses by row.
 
     A class with at most 10 rows, and at most a tenth of the rows of the largest class,
-    is rare if two other classes are not. Models are fitted on its rows too, but these
-    rows do not count in the choice of scales, penalties and weights, which they would
-    dominate: a mistyped label hardly changes the predictions of other rows. A warning
-    names rare classes. A row that is the only one of its class is in every training
-    part. With two classes next to rare ones, C is halved, which has the same effect on
-    these two as without rare ones.
+    is rare if two other classes are not. Models are fitted on its rows too, but neither
+    these rows nor the probability of their class count in the choice of scales,
+    penalties and weights, which they would dominate: a mistyped label hardly changes
+    the predictions of other rows. A warning names rare classes. A row that is the only
+    one of its class is in every training part, and its class does not count either.
+    With two classes next to rare ones, C is halved, which has the same effect on these
+    two as without rare ones.
 
     Vectors of words are averaged, as by `Pooling`; to pool otherwise, let the source
     return vectors of sequences. For `SequencePairs`, each model receives [u; v;
     abs(u-v); u*v; cos(u, v)], with products scaled by the root of the dimension for
     vectors of unit length; products of words and characters are not scaled. A sequence
-    that a source does not know is a zero vector.
+    that a source does not know is a zero vector. Pairs that share a text, on whichever
+    sides, are in one fold; texts link pairs, the rarest first, as long as at most a
+    tenth of all pairs are linked to each other. A warning names the pairs that still
+    share a text with other folds.
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
@@ -736,8 +741,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
         1,500 rows or more. An int is a number of folds; there are fewer if there are
-        fewer rows or groups. Equal sequences, or `groups` if they are passed to
-        `fit`, are in one fold.
+        fewer rows or groups. Equal sequences and pairs that share a text, or `groups`
+        if they are passed to `fit`, are in one fold.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None

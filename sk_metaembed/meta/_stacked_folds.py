@@ -34,11 +34,14 @@ class Folds(NamedTuple):
         training part.
     groups : ndarray of shape (n_rows,) or None
         Those passed by the user, for models with folds of their own.
+    units : ndarray of shape (n_rows,)
+        Rows of one unit stay together: those of one group, or equal rows.
     """
 
     pairs: list
     held_out: np.ndarray
     groups: np.ndarray | None
+    units: np.ndarray
 
     @property
     def large(self):
@@ -53,13 +56,15 @@ def make_folds(cv, target, groups, copies, random_state):
     `copies` has the same number for equal rows, which are in one fold unless there are
     `groups`; it is None if there are none.
     """
+    units = copies if groups is None else groups
+    units = np.arange(len(target.y)) if units is None else units
     labels = target.y if target.kind == "classes" else None
     if cv is None or isinstance(cv, Integral):
         if cv is None:
             has_many = np.count_nonzero(target.counted) >= MANY_ROWS
             cv = _FEW_FOLDS if has_many else _FOLDS
         rng = check_random_state(random_state)
-        pairs = _divide(cv, labels, target.counted, groups, copies, rng)
+        pairs = _divide(cv, labels, target.counted, units, groups, rng)
     else:
         pairs = given_pairs(cv, target.y, groups)
     if labels is not None:
@@ -69,7 +74,7 @@ def make_folds(cv, target, groups, copies, random_state):
     held_out = np.zeros(len(target.y), dtype=bool)
     for _, test in pairs:
         held_out[test] = True
-    return Folds(pairs, held_out, groups)
+    return Folds(pairs, held_out, groups, units)
 
 
 def given_pairs(cv, y, groups):
@@ -124,17 +129,14 @@ def warn_of_no_folds(target, groups, copies=None):
     )
 
 
-def _divide(n_folds, labels, counted, groups, copies, rng):
+def _divide(n_folds, labels, counted, units, groups, rng):
     """Return (train, test) pairs; none if no row can be held out.
 
     Rows that must stay together (a group, or equal rows) are one unit. Units with a
     counted row are divided first, stratified; the others are then spread evenly, so
     that they cannot change the first division.
     """
-    together = copies if groups is None else groups
-    if together is None:
-        together = np.arange(len(counted))
-    _, first, units = np.unique(together, return_index=True, return_inverse=True)
+    _, first, units = np.unique(units, return_index=True, return_inverse=True)
     rows = np.flatnonzero(counted)
     if groups is None:  # equal rows count once
         rows = rows[np.unique(units[rows], return_index=True)[1]]

@@ -281,6 +281,7 @@ class _Fitter:
         self.target, self.folds = target, folds
         self.sample_weight = sample_weight
         self.row_weights = row_weights(target, sample_weight)
+        self._compared_weights = self.row_weights * folds.held_out
 
     def choose(self, grid, X):
         """Return the `_Choice` of a grid."""
@@ -331,7 +332,8 @@ class _Fitter:
 
     def _losses(self, decisions, test):
         """Return the weighted loss of some rows, (..., n_rows)."""
-        row_losses = losses(self.target, decisions, self.target.columns[test])
+        target, decisions = self.target.compared(decisions, self._compared_weights)
+        row_losses = losses(target, decisions, target.columns[test])
         return row_losses * self.row_weights[test]
 
     def _decisions_on_grid(self, grid, X, train, test):
@@ -507,6 +509,7 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
             "sample_weight by its mean.",
             stacklevel=2,
         )
+    target, decisions = target.compared(decisions, held_out_weights)
     factors = np.ones(len(decisions))
     for i in np.flatnonzero(are_shrunk):
         factors[i] = shrinkage(decisions[i], target, held_out_weights)

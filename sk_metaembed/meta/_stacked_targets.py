@@ -67,6 +67,21 @@ class Target:
         """The number of classes with a counted row, if each class has a column."""
         return np.count_nonzero(self.columns[self.counted].any(axis=0))
 
+    def compared(self, decisions, weights):
+        """Return the target and decision values without classes that no row is of.
+
+        `weights` of rows, (n_rows,), are 0 for rows that are not held out or counted. A
+        class without others would act by its column alone: the larger the weights, the
+        less probable it is, and the smaller the loss.
+        """
+        if not self.has_column_per_class:
+            return self, decisions
+        has_rows = self.columns[weights > 0].any(axis=0)
+        if has_rows.all() or np.count_nonzero(has_rows) < 2:
+            return self, decisions
+        target = replace(self, columns=self.columns[:, has_rows])
+        return target, decisions[..., has_rows]
+
     def for_predictions(self):
         """Return the target without its rows, except one.
 

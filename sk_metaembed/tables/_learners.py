@@ -1,9 +1,10 @@
 """The learners of a table's model, each with predictions of rows it has not seen."""
 
-import warnings
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 
@@ -14,6 +15,7 @@ from ._numbers_input import NumbersInputMixin
 
 _ROUNDS = 100
 _TREES = 100
+_PARTS = 3  # of the rows, of which a tree leaves out one
 _MOST_ROWS = 20_000  # of a tree of `trees`
 _SQUASH = 3.0  # standard deviations, above which numbers are compressed
 _LEAST_SPREAD = 1e-6  # relative; smaller ones are noise of float32
@@ -114,61 +116,77 @@ class Trees(BaseEstimator):
     def __init__(self, random_state):
         self.random_state = random_state
 
-    def fit(self, X, target, sample_weight=None):
-        """Fit the trees, and predict each row by those that have not drawn it."""
-        from sklearn.ensemble import ExtraTreesRegressor
+    def fit(self, X, target, units=None, sample_weight=None):
+        """Fit the trees, and predict each row by those that have not seen its unit.
+
+        Three trees at a time divide the units, (n_rows,), into three parts, and each
+        leaves out one. Bootstrap samples would depend on the weights: scikit-learn
+        draws heavy rows for every tree. Without units, all trees see all rows.
+        """
+        from sklearn.tree import ExtraTreeRegressor
 
         self.kind_, self.is_exclusive_ = target.kind, target.has_column_per_class
-        self.forest_ = ExtraTreesRegressor(
-            _TREES,
-            min_samples_leaf=2,  # as accurate as 1, and half as large
-            bootstrap=True,
-            oob_score=_no_score,
-            max_samples=min(len(X), _MOST_ROWS),
-            max_features=0.5 if self.kind_ == "numbers" else "sqrt",
-            random_state=self.random_state,
-        )
         # Splits should not depend on the units of several columns.
         self.center_, self.scale_ = target.center, target.scale
         columns = target.columns / target.scale
         columns = columns[:, 0] if columns.shape[1] == 1 else columns
-        with warnings.catch_warnings():
-            # Rows that all trees have drawn are not held out.
-            warnings.filterwarnings("ignore", "Some inputs do not have OOB")
-            self.forest_.fit(X, columns, sample_weight)
-        held_out = self.forest_.oob_prediction_.reshape(len(X), -1)
-        if not held_out.any(axis=1).all():  # 0 is the mean, or that there are none
-            samples = self.forest_.estimators_samples_
-            is_drawn = [np.bincount(rows, minlength=len(X)) > 0 for rows in samples]
-            held_out[np.all(is_drawn, axis=0)] = np.nan
-        # Files need neither the predictions of the rows nor a function.
-        del self.forest_.oob_prediction_
-        self.forest_.oob_score = False
-        return self._as_decisions(held_out)
+        labels = target.y if target.kind == "classes" else None
+        rng = np.random.RandomState(self.random_state)
+        parts = _parts_left_out(units, labels, len(X), rng)
+        self.trees_, total, count = [], np.zeros(target.columns.shape), np.zeros(len(X))
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            for _, is_out in zip(range(_TREES), parts, strict=False):
+                rows, out = np.flatnonzero(~is_out), np.flatnonzero(is_out)
+                if len(rows) > _MOST_ROWS:
+                    rows = rng.permutation(rows)[:_MOST_ROWS]
+                tree = ExtraTreeRegressor(
+                    min_samples_leaf=2,  # as accurate as 1, and half as large
+                    max_features=0.5 if self.kind_ == "numbers" else "sqrt",
+                    random_state=rng.randint(2**31 - 1),
+                )
+                weights = None if sample_weight is None else sample_weight[rows]
+                self.trees_.append(tree.fit(X[rows], columns[rows], weights))
+                if len(out):
+                    total[out] += tree.tree_.predict(X[out]).reshape(len(out), -1)
+                    count[out] += 1
+        return self._as_decisions(total / np.maximum(count, 1)[:, None])
 
     def decide(self, X):
         """Return predictions or log odds, (n_rows, n_columns)."""
         X = np.ascontiguousarray(X, dtype=np.float32)
-        trees = self.forest_.estimators_
-        # ExtraTreesRegressor.predict takes ten times as long for one row.
-        total = np.zeros((len(X), trees[0].n_outputs_))
-        for tree in trees:
+        total = np.zeros((len(X), self.trees_[0].n_outputs_))
+        for tree in self.trees_:
+            # `predict` of the estimator takes ten times as long for one row.
             total += tree.tree_.predict(X).reshape(total.shape)
-        return self._as_decisions(total / len(trees))
+        return self._as_decisions(total / len(self.trees_))
 
     def _as_decisions(self, values):
         if self.kind_ == "numbers":
             return values * self.scale_ + self.center_
         # Add half a tree per class, so that no probability is 0.
-        rare = 0.5 / self.forest_.n_estimators
+        rare = 0.5 / _TREES
         if self.is_exclusive_:
             return np.log(values + rare)
         return np.log((values + rare) / (1 - values + rare))
 
 
-def _no_score(y, predicted):
-    """Return 0; the scores of all learners are computed in one place."""
-    return 0.0
+def _parts_left_out(units, labels, n_rows, rng):
+    """Yield which rows each of any number of trees leaves out, (n_rows,).
+
+    Each part has a third of the units, and of those of each class of `labels`.
+    """
+    if units is None:
+        yield from repeat(np.zeros(n_rows, dtype=bool))
+    _, first, units = np.unique(units, return_index=True, return_inverse=True)
+    if labels is not None:
+        labels = np.unique(labels[first], return_inverse=True)[1]
+    while True:
+        order = rng.permutation(len(first))
+        if labels is not None:
+            order = order[np.argsort(labels[order], kind="stable")]
+        part = np.empty(len(order), dtype=np.int64)
+        part[order] = np.arange(len(order)) % _PARTS
+        yield from (part[units] == i for i in range(_PARTS))
 
 
 def fit_linear(X, target, folds, sample_weight):
@@ -184,13 +202,12 @@ def fit_linear(X, target, folds, sample_weight):
     return Learned([model], linear.decisions, folds.held_out)
 
 
-def fit_trees(X, target, sample_weight, random_state):
+def fit_trees(X, target, folds, sample_weight, random_state):
     """Return `Learned` trees."""
     trees = Trees(random_state)
-    decisions = trees.fit(X, target, sample_weight)
-    is_held_out = np.isfinite(decisions).all(axis=1)
-    decisions = np.where(is_held_out[:, None], decisions, 0.0)
-    return Learned([trees], decisions - target.center, is_held_out)
+    units = folds.units if folds.pairs else None
+    decisions = trees.fit(X, target, units, sample_weight)
+    return Learned([trees], decisions - target.center, folds.held_out)
 
 
 def accepts_missing(estimator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache, partial
@@ -24,8 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from .._core._checked_parameters import CheckedParametersMixin
+from .._core._copies import find_copies
 from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
+from .._core._messages import plural
 from .._core._optional import progress_bar
 from .._core._predictor_outputs import check_predictor, errors_of_model
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
@@ -38,6 +41,7 @@ _LEARNERS = ("boosting", "trees", "linear")
 # Boosting waits for all threads after each of thousands of short loops: on a machine
 # that does other work, two threads take 30 times as long as one for a small table.
 _FEWEST_CELLS = 1_000_000  # for several threads
+_MANY_COPIES = 0.1  # share of the rows, from which a warning names them
 
 
 class _TableModel(
@@ -77,7 +81,7 @@ class _TableModel(
             Weight of each row in the learners, weights and scores. Rows of weight 0
             are treated as absent.
         groups : array-like of shape (n_rows,), default=None
-            Rows of one group are in one fold.
+            Rows of one group are in one fold. None groups copies of rows.
 
         Returns
         -------
@@ -98,9 +102,14 @@ class _TableModel(
         target = self._read_target(y, len(table), weights)
         scored, weights = weights, self._with_class_weights(target, weights)
         rng = check_random_state(self.random_state)
-        folds = make_folds(None, target, group_of, None, rng)
+        copies = None
+        if group_of is None:
+            copies = find_copies([*table.T], target.columns)
+        folds = make_folds(None, target, group_of, copies, rng)
         if not folds.pairs:
-            warn_of_no_folds(target, group_of)
+            warn_of_no_folds(target, group_of, copies)
+        elif copies is not None:
+            _warn_of_copies(copies)
         tasks = self._tasks(table, target, folds, weights, rng)
         with fit_task(self, table, y, len(tasks)) as context:
             results = part_tasks(self, context, tasks, self._run(tasks, table))
@@ -162,7 +171,7 @@ class _TableModel(
                     f"learners has two learners named {name!r}; 'sum' is that of all."
                 )
             if estimator is None and name == "trees":
-                task = partial(_learners.fit_trees, X, target, sample_weight, seed)
+                task = partial(_learners.fit_trees, *on_folds, seed)
             elif estimator is None and name == "linear":
                 task = partial(_learners.fit_linear, *on_folds)
             else:
@@ -270,7 +279,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
     Warns
     -----
     UserWarning
-        If y has classes of very few rows.
+        If y has classes of very few rows, or a tenth of the rows are copies of others.
 
     See Also
     --------
@@ -284,9 +293,21 @@ class TableClassifier(ClassifierMixin, _TableModel):
     that the learners have not seen plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2`,
     where :math:`w^0` are equal weights, of which each keeps a tenth. Boosting and
     further classifiers are fitted on the training part of each of five folds (three
-    for 1,500 rows or more), and their mean predicts; a tree predicts the rows that it
-    has not drawn; the linear model is fitted once more on all rows. The columns are
-    float32: the median is subtracted from numbers that it could not tell apart.
+    for 1,500 rows or more), and their mean predicts; the linear model is fitted once
+    more on all rows. Each three trees divide the rows anew into three parts, and each
+    is fitted without one of them, on 20,000 rows at most, so that a third of the trees
+    have not seen a row, whatever its weight. Rows of one group are in one fold and one
+    part. The columns are float32: the median is subtracted from numbers that it could
+    not tell apart.
+
+    Without `groups`, copies are groups: rows that are equal in all columns, with
+    targets that differ by at most a tenth of their variance on average. They are not
+    if columns that are independent of each other would have a tenth as many pairs of
+    equal rows, as in tables of few columns with few values: new rows are equal to
+    those of fit there.
+
+    A rare class, as of `StackedMetaClassifier`, counts neither by its rows nor by its
+    column in the choice of weights.
 
     The decision values of further classifiers need not be log odds. They are first
     multiplied by the factor c of at most 1 that minimizes their own log loss plus
@@ -429,6 +450,11 @@ class TableRegressor(RegressorMixin, _TableModel):
     ValueError
         If y is missing or is not numeric, or if a learner is unknown.
 
+    Warns
+    -----
+    UserWarning
+        If a tenth of the rows are copies of others.
+
     See Also
     --------
     TableClassifier : The same for classes; its Notes say what is computed.
@@ -495,6 +521,21 @@ def _fit_named(name, estimator, on_folds):
 
     with errors_of_model(f"learner {name!r}", estimator):
         return fit_on_folds(estimator, *on_folds)
+
+
+def _warn_of_copies(copies):
+    """Warn if a tenth of the rows or more are copies of others."""
+    counts = np.bincount(copies, minlength=len(copies))
+    n_copied = int(counts[counts > 1].sum())
+    if n_copied >= _MANY_COPIES * len(copies):
+        warnings.warn(
+            f"{n_copied:,} of {plural(len(copies), 'row')} equal another row in all "
+            "columns, with equal targets. Equal rows are kept in one fold, because "
+            "a learner that has seen a copy of a row knows its target. If they are "
+            "independent observations, pass groups=numpy.arange(len(X)) to fit.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _call(task, is_single):

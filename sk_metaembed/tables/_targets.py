@@ -41,14 +41,14 @@ def fold_numbers(targets, groups, n_rows, rng):
     """Return the number of the fold that holds out each row.
 
     Rows are dealt in the order of their targets, so that each fold has rows of all
-    classes and sizes. Rows of one group are in one fold.
+    classes and sizes. Rows of one group are in one fold, as the first of them is.
     """
-    units = np.arange(n_rows)
+    units = first = np.arange(n_rows)
     if groups is not None:
-        units = np.unique(groups, return_inverse=True)[1]
-    order = rng.permutation(units.max() + 1)
-    if groups is None and targets is not None:
-        for column in targets.T[:1] if targets.shape[1] == 1 else targets.T:
+        _, first, units = np.unique(groups, return_index=True, return_inverse=True)
+    order = rng.permutation(len(first))
+    if targets is not None:
+        for column in targets[first].T:
             order = order[np.argsort(column[order], kind="stable")]
     fold_of = np.empty(len(order), dtype=np.int64)
     fold_of[order] = np.arange(len(order)) % min(_FOLDS, len(order))

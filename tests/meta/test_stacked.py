@@ -1,5 +1,8 @@
 """StackedMetaClassifier and StackedMetaRegressor: models per source, weighted."""
 
+import warnings
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +38,7 @@ from sk_metaembed import (
 )
 from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._stacked_folds import make_folds
+from sk_metaembed.meta._stacked_rows import linked_pairs
 from sk_metaembed.meta._stacked_targets import read_classes
 
 from .sources import sequences
@@ -323,6 +327,21 @@ def test_a_mistyped_label_hardly_changes_other_rows(n_rows, n_rare, n_classes, s
     assert change.max() < 0.25
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_mistyped_label_does_not_change_the_spread_of_decisions(n_classes):
+    """Larger weights make its class less probable, but no held-out row shows that."""
+    X, y, is_rare = with_rare_class(120, 1, n_classes, seed=1)
+    before = classifier(tfidf=False).fit(X[~is_rare], y[~is_rare])
+    with no_warning_of_rare_classes():
+        after = classifier(tfidf=False).fit(X, np.where(is_rare, "mistyped", y))
+    for name, weight in before.weights_.items():
+        assert after.weights_[name] == pytest.approx(weight, abs=0.06)
+    odds = np.log(before.predict_proba(X)), np.log(after.predict_proba(X))
+    old, new = odds[0], odds[1][:, np.isin(after.classes_, before.classes_)]
+    spreads = [np.std(each - each.mean(axis=1, keepdims=True)) for each in (old, new)]
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.04)
+
+
 def copies_of(n=60):
     rng = np.random.default_rng(0)
     distinct, y = rng.normal(size=(n, 5)), rng.integers(2, size=n)
@@ -542,6 +561,60 @@ def pairs_of(n_pairs=120, seed=0):
     u[0] = 0
     noise = rng.normal(size=(2 * n_pairs, 4))
     return SequencePairs(sequences(alike=np.r_[u, v], noise=noise)), y
+
+
+def random_texts(n_texts, seed=0):
+    return np.random.default_rng(seed).choice([*"abcdefghijklmnopqrst"], (n_texts, 8))
+
+
+def pairs_with(kind):
+    """Return pairs with random labels that a model knows from other pairs."""
+    rng = np.random.default_rng(0)
+    texts, labels = random_texts(400).tolist(), rng.integers(2, size=60)
+    if kind == "mirrored":
+        pairs = list(zip(texts[:60], texts[60:120], strict=True))
+        pairs += [pair[::-1] for pair in pairs]
+        y = np.tile(labels, 2)
+    else:
+        question = np.repeat(np.arange(60), 5)
+        pairs = [(texts[i], texts[60 + j]) for j, i in enumerate(question)]
+        if kind == "sides":
+            pairs[::2] = [pair[::-1] for pair in pairs[::2]]
+        y = labels[question]
+    return SequencePairs.from_lists(pairs), y
+
+
+@pytest.mark.parametrize("kind", ["mirrored", "questions", "sides"])
+def test_pairs_that_share_texts_are_held_out_together(kind):
+    X, y = pairs_with(kind)
+    with warnings.catch_warnings(action="error"):
+        model = classifier().fit(X, y)
+        apart = classifier().fit(X, y, groups=np.arange(len(y)))
+    assert max(model.scores_.values()) < 0.65
+    assert max(apart.scores_.values()) > 0.65 or kind == "mirrored"
+
+
+def test_texts_that_most_pairs_share_do_not_link_them():
+    question = np.repeat(np.arange(40), 4)
+    groups = linked_pairs(question, 40 + np.arange(160) % 3)
+    np.testing.assert_array_equal(np.unique(groups, return_inverse=True)[1], question)
+    every = np.array(list(combinations(range(20), 2))).T
+    assert np.bincount(linked_pairs(*every)).max() <= 19
+    assert len(linked_pairs(*np.zeros((2, 0), dtype=int))) == 0
+
+
+def test_pairs_of_few_texts_issue_a_warning():
+    texts = random_texts(30).tolist()
+    X = SequencePairs.from_lists([list(p) for p in combinations(texts, 2)])
+    y = np.arange(len(X)) % 2
+    with pytest.warns(UserWarning, match="435 of 435 pairs share a text .* first text"):
+        classifier().fit(X, y)
+    with warnings.catch_warnings(action="error"):
+        classifier().fit(X, y, groups=[i for i, _ in combinations(range(30), 2)])
+    names = [["sports"], ["music"], ["film"]]
+    known = SequencePairs.from_lists([(t, n) for t in texts for n in names])
+    with warnings.catch_warnings(action="error"):
+        classifier().fit(known, np.arange(90) % 2)
 
 
 def test_models_of_pairs_read_features_of_both_sides():

@@ -438,6 +438,9 @@ def test_groups_keep_copies_in_one_fold():
         table, y, groups=np.tile(np.arange(100), 2)
     )
     assert plain.columns_[0].r2 > 0.5 > 0.1 > grouped.columns_[0].r2
+    table["number"] = np.tile(rng.normal(size=100), 2)
+    copied = TableEncoder(random_state=0).fit(table, y)
+    assert copied.columns_[0].r2 < 0.1
 
 
 def test_predictions_that_explain_nothing_are_not_listed():

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from contextlib import nullcontext
 from types import ModuleType
 
 import numpy as np
@@ -10,13 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from sk_metaembed import TableClassifier, TableEncoder, TableRegressor
+from sk_metaembed._core._copies import find_copies
+from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._api import read_numbers
+from sk_metaembed.meta._stacked_folds import make_folds
 from sk_metaembed.tables import _table_model
-from sk_metaembed.tables._learners import decide, fit_trees
+from sk_metaembed.tables._learners import _parts_left_out, decide, fit_trees
 
 LEARNERS = ["boosting", "trees", "linear"]
 
@@ -103,6 +108,18 @@ def test_a_mistyped_label_changes_little_and_is_named():
     both = np.isin(after.classes_, ["in", "out"])
     change = after.predict_proba(new)[:, both] - before.predict_proba(new)
     assert np.abs(change).mean() < 0.08
+
+
+def test_the_column_of_a_rare_class_does_not_act_in_the_choice_of_weights():
+    X, value = rows(200)
+    y = np.where(value > 0, "in", "out").astype(object)
+    before = TableClassifier(["linear"], random_state=0).fit(X[1:], y[1:])
+    y[0] = "In"
+    with no_warning_of_rare_classes():
+        after = TableClassifier(["linear"], random_state=0).fit(X, y)
+    assert after.weights_["linear"] == pytest.approx(
+        before.weights_["linear"], abs=0.04
+    )
 
 
 @settings(max_examples=3)
@@ -196,14 +213,146 @@ def test_weights_of_classes_that_are_not_taken(weight, message, fitted):
         model.fit(X, y, np.full(len(y), 1e30))
 
 
-def test_a_row_that_all_trees_have_drawn_is_not_held_out():
-    """scikit-learn predicts it as 0, and draws rows by their weights from 1.8 on."""
+def rare(n_rows, seed):
+    """Return a signal in two of six columns, and 6 % of rare rows."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_rows) < 0.06).astype(int)
+    X = rng.normal(size=(n_rows, 6))
+    X[:, :2] += y[:, None]
+    return X, y
+
+
+FAST = ["trees", "linear"]  # boosting takes most of the time, on folds of its own
+
+
+@pytest.mark.parametrize("kind", ["balanced", "integers", "fractions", "copies"])
+def test_weighted_rare_rows_are_held_out_of_trees(kind):
+    """Forests of scikit-learn draw them for every tree, and then predict them well."""
+    X, y = rare(700, 0)
+    new, expected = rare(3000, 1)
+    weight, rows = None, np.arange(len(y))
+    if kind in ("integers", "fractions"):
+        weight = np.where(y, 16, 1) / (1 if kind == "integers" else 3)
+    elif kind == "copies":
+        rows = np.concatenate([rows, np.tile(np.flatnonzero(y), 15)])
+    model = TableClassifier(
+        FAST, class_weight="balanced" if kind == "balanced" else None, random_state=0
+    )
+    with warnings.catch_warnings(action="ignore"):  # of copies
+        model.fit(X[rows], y[rows], weight)
+    linear = LogisticRegression(class_weight="balanced").fit(X, y)
+    best = balanced_accuracy_score(expected, linear.predict(new))
+    found = balanced_accuracy_score(expected, model.predict(new))
+    assert found > best - 0.03
+    shown = 15 * expected + 1 if kind != "balanced" else None
+    assert model.scores_["sum"] == pytest.approx(
+        model.score(new, expected, shown), abs=0.06
+    )
+
+
+def test_scores_of_a_weighted_regressor_are_those_of_new_rows():
+    X, value = np.random.default_rng(0).normal(size=(2, 4000, 6))
+    value = X[:, :2].sum(axis=1) + value[:, 0]
+    weight = np.where(np.arange(4000) % 16, 1.0, 16.0)
+    model = TableRegressor(FAST, random_state=0)
+    model.fit(X[:1500], value[:1500], weight[:1500])
+    score = model.score(X[1500:], value[1500:], weight[1500:])
+    assert model.scores_["sum"] == pytest.approx(score, abs=0.06)
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e-6, 0.0])
+def test_a_row_of_another_weight_is_held_out(weight):
+    """scikit-learn draws rows by their weights from 1.8 on, and predicts 0 for some."""
     X, value = rows(60)
-    weights = np.where(np.arange(60), 1.0, 1e4)
-    target = read_numbers(np.abs(value) + 5, 60, weights)
-    found = fit_trees(X, target, weights, 0)
-    assert found.is_held_out[1:].all()
-    assert not found.is_held_out[0] or found.decisions[0, 0] != 0
+    weights = np.where(np.arange(60), 1.0, weight)
+    model = TableRegressor(["trees"], random_state=0).fit(X, value + 100, weights)
+    assert np.isfinite(model.scores_["trees"])
+    target = read_numbers(value, 60, weights)
+    parts = fit_trees(X, target, folds_of(target), weights, 0)
+    assert parts.is_held_out.all()
+    target.columns[0] += 9
+    other = fit_trees(X, target, folds_of(target), weights, 0)
+    np.testing.assert_array_equal(other.decisions[0], parts.decisions[0])
+
+
+def folds_of(target, groups=None):
+    return make_folds(None, target, groups, None, 0)
+
+
+@pytest.mark.parametrize("labels", [None, np.arange(40) // 5 == 0])
+def test_each_three_trees_leave_out_each_unit_once(labels):
+    units = np.arange(40) // 4
+    parts = _parts_left_out(units, labels, 40, np.random.RandomState(0))
+    for _ in range(5):
+        three = np.array([next(parts) for _ in range(3)])
+        np.testing.assert_array_equal(three.sum(axis=0), 1)
+        assert (three == three[:, units * 4]).all()
+        assert (three.sum(axis=1) > 8).all()
+
+
+@pytest.mark.parametrize("kind", ["groups", "copies"])
+def test_rows_that_belong_together_are_held_out_together(kind):
+    """Random targets of 60 groups of 4 rows, which trees know from one of them."""
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(60), 4)
+    X, value = rng.normal(size=(60, 5))[group], rng.normal(size=60)[group]
+    fit = {}
+    if kind == "groups":
+        X, fit = X + 0.1 * rng.normal(size=X.shape), {"groups": group}
+    order = rng.permutation(240)
+    X, value = X[order], value[order]
+    fit = {name: each[order] for name, each in fit.items()}
+    message = "240 of 240 rows equal .*, pass groups=numpy.arange"
+    with nullcontext() if fit else pytest.warns(UserWarning, match=message):
+        model = TableRegressor(FAST, random_state=0).fit(X, value, **fit)
+    assert max(model.scores_.values()) < 0.25
+    with nullcontext() if fit else pytest.warns(UserWarning, match=message):
+        y = np.where(value > np.median(value), "up", "down")
+        model = TableClassifier(FAST, random_state=0).fit(X, y, **fit)
+    assert max(model.scores_.values()) < 0.65
+
+
+def test_copies_count_as_independent_if_the_user_says_so():
+    X, _ = rows(60)
+    X, value = np.nan_to_num(X), np.random.default_rng(0).normal(size=60)
+    X, value = np.concatenate([X, X]), np.concatenate([value, value])
+    near = TableRegressor([("near", KNeighborsRegressor(1))], random_state=0)
+    with warnings.catch_warnings(action="error"):
+        near.fit(X, value, groups=np.arange(120))
+    assert near.scores_["near"] > 0.5
+
+
+@pytest.mark.parametrize("kind", ["exclusive or", "categories", "noise"])
+def test_rows_that_are_equal_by_chance_are_not_copies(kind):
+    """New rows of a table of few values repeat those of fit, too."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(300, 3)).astype(float)
+    y = X.sum(axis=1) % 2
+    if kind == "categories":
+        code = rng.integers(0, 30, size=300)
+        X, y = np.eye(30)[code], code % 2
+    if kind == "noise":
+        X = rng.normal(size=(30, 5))[rng.integers(0, 30, size=300)]
+        y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    assert find_copies([*X], np.zeros((3, 1))) is None
+    with warnings.catch_warnings(action="error"):
+        model = TableClassifier(["trees"], random_state=0).fit(X, y)
+    assert model.scores_["trees"] > (0.6 if kind == "noise" else 0.95)
+
+
+def test_copies_are_equal_in_all_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4)).astype(np.float32)
+    X[::5, 1], X[1::5, 2] = np.nan, 0.0
+    y = rng.normal(size=(50, 1))
+    assert find_copies([*X.T], y) is None
+    X = np.concatenate([X, X])
+    X[51::5, 2] = -0.0
+    X[50::5, 1] = np.negative(np.float32(np.nan))
+    first = find_copies([*X.T], np.concatenate([y, y]))
+    np.testing.assert_array_equal(first, np.tile(np.arange(50), 2))
+    X[99, 3] += 1
+    assert find_copies([*X.T], np.concatenate([y, y]))[99] == 99
 
 
 @pytest.mark.parametrize("first", [1.7e9, 0.0, np.nan])
@@ -223,20 +372,11 @@ def test_weights_that_sum_to_1_are_named():
         TableRegressor(["linear"]).fit(X, value, np.full(40, 1 / 40))
 
 
-def test_groups_are_in_one_fold():
-    """Copies of rows in other folds would make nearest neighbors look perfect."""
-    X, _ = rows(60)
-    X, value = np.nan_to_num(X), np.random.default_rng(0).normal(size=60)
-    X, value, groups = (
-        np.concatenate([each, each]) for each in (X, value, np.arange(60))
-    )
-    learners = [("near", KNeighborsRegressor(1))]
-    fit = TableRegressor(learners, random_state=0).fit
-    assert fit(X, value).scores_["near"] > 0.5
-    assert fit(X, value, groups=groups).scores_["near"] < 0
-    for estimator in (TableRegressor(learners), TableEncoder()):
-        with pytest.raises(ValueError, match="groups is missing .* at row 0"):
-            estimator.fit(X, value, groups=np.where(groups, groups, np.nan))
+@pytest.mark.parametrize("estimator", [TableRegressor(["linear"]), TableEncoder()])
+def test_missing_groups(estimator):
+    X, value = rows(20)
+    with pytest.raises(ValueError, match="groups is missing .* at row 0"):
+        estimator.fit(X, value, groups=np.append(np.nan, np.arange(19)))
 
 
 def test_a_table_of_one_group_issues_a_warning():
