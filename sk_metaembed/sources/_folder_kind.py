@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..vectors._api import is_store
+from ..vectors._api import holds_vectors
 from ._module_list import listed_modules, read_json
 
 # Keys of config.json in older versions of model2vec, which has no model type.
@@ -39,7 +39,7 @@ def source_of_folder(folder, task=None):
     elif (folder / "adapter_config.json").is_file() or any(folder.glob("*.gguf")):
         return "TransformerEmbedding"  # says what to do with them
     else:
-        return "PretrainedEmbedding" if is_store(folder) else None
+        return "PretrainedEmbedding" if holds_vectors(folder) else None
     return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
 
 

@@ -16,6 +16,8 @@ from ._cache import cache_root, digest_file
 from ._detect_format import SourceStream, detect
 from ._keyed_vectors import append_arrays
 from ._read_fasttext import read_fasttext
+from ._read_floret import read_floret
+from ._read_spacy import read_spacy
 from ._read_word2vec import read_binary, read_text
 from ._store_files import STORE_VERSION, StoreWriter, map_arrays, read_meta
 from ._word_index import pack
@@ -70,7 +72,11 @@ def cached_store(path, options, cache_dir=None):
         if options.limit is None and options.dtype == meta["dtype"]:
             return path
     root = cache_root(cache_dir)
-    content = meta["fingerprint"] if fmt.kind == "store" else digest_file(path, root)
+    if fmt.kind == "store":
+        content = meta["fingerprint"]
+    else:
+        files = fmt.files or (path,)
+        content = "-".join(digest_file(file, root) for file in files)
     stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
     target = root / f"{stem[:60]}-{options.key(content)}"
     if not target.exists():
@@ -125,7 +131,7 @@ def store_arrays(
     matrix,
     *,
     dtype="float32",
-    buckets=None,
+    subwords=None,
     repairs=None,
     path=None,
     cache_dir=None,
@@ -138,13 +144,13 @@ def store_arrays(
     def write(folder):
         name = options.dtype or "float32"
         with StoreWriter(folder, "The given arrays", name) as writer:
-            append_arrays(writer, packed, matrix, buckets)
+            append_arrays(writer, packed, matrix, subwords)
             writer.repairs.update(repairs or {})
             writer.finish(None)
 
     if path is not None:
         return _publish_at(path, write, overwrite=overwrite)
-    key = options.key(joblib.hash([*packed, matrix, buckets], coerce_mmap=True))
+    key = options.key(joblib.hash([*packed, matrix, subwords], coerce_mmap=True))
     target = cache_root(cache_dir) / f"arrays-{key}"
     if not target.exists():
         publish(target, write)
@@ -153,21 +159,27 @@ def store_arrays(
 
 def write_store(source, fmt, options, folder):
     """Fill a directory with the store of a source that must not change meanwhile."""
-    before = os.stat(source)
+    files = fmt.files or (source,)
+    before = [os.stat(file) for file in files]
     with StoreWriter(folder, str(source), options.dtype, limit=options.limit) as writer:
         _read(source, fmt, writer, options.verbose)
-        _check_unchanged(source, before)
+        _check_unchanged(source, before, [os.stat(file) for file in files])
         writer.finish({"path": os.path.abspath(source), "format": fmt.kind})
 
 
 def _read(source, fmt, writer, verbose):
     if fmt.kind == "store":
         arrays = map_arrays(source, read_meta(source))
-        append_arrays(writer, arrays.words, arrays.vectors, arrays.buckets)
+        append_arrays(writer, arrays.words, arrays.vectors, arrays.subwords)
+        return
+    if fmt.kind == "spacy":
+        read_spacy(Path(fmt.files[0]).parent, writer)
         return
     with SourceStream(source, verbose) as stream:
         if fmt.kind == "fasttext":
             read_fasttext(stream, writer)
+        elif fmt.kind == "floret":
+            read_floret(stream, fmt, writer)
         elif fmt.kind == "binary":
             read_binary(stream, fmt, writer)
         else:
@@ -184,9 +196,12 @@ def _checked_path(path):
     )
 
 
-def _check_unchanged(source, before):
-    after = os.stat(source)
-    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+def _check_unchanged(source, before, after):
+    kept = [
+        [(stat.st_size, stat.st_mtime_ns) for stat in stats]
+        for stats in (before, after)
+    ]
+    if kept[0] != kept[1]:
         raise ValueError(
             f"{source} was modified during the conversion; nothing was saved. Open "
             f"it again when it is complete."

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from .._core._optional import progress_bar
 from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
+from ._read_spacy import FILES as SPACY_FILES
+from ._read_spacy import is_pipeline, no_vectors, spacy_folder
 from ._store_files import is_store
 
 FASTTEXT_MAGIC = 793712314
@@ -18,11 +20,13 @@ MAX_WORD = 1 << 20  # bytes
 _SAMPLE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
+_FLORET = re.compile(rb"\d{1,9} (\d{1,9}) \d{1,9} \d{1,9} [1-4] \d{1,10} \S+ \S+[ \r]*")
 _INTEGER = re.compile(rb"[+-]?\d+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _SUPPORTED = (
-    "Supported formats: word2vec text and binary, GloVe text, fastText .vec and .bin "
-    "(each also compressed by gzip, bzip2 or xz), and store directories"
+    "Supported formats: word2vec text and binary, GloVe text, fastText .vec and .bin, "
+    "floret (each also compressed by gzip, bzip2 or xz), and directories of stores and "
+    "of spaCy"
 )
 _HINTS = {
     b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
@@ -136,10 +140,10 @@ def _progress_bar(path, total):
 class Format(NamedTuple):
     """Format of a source, and what its first lines state.
 
-    ``kind`` is "store", "fasttext", "binary" or "text"; ``n_rows`` is the
-    number of rows in the header, if there is one; ``start`` is the position of the
-    first row, after ``header_lines`` lines; ``has_tabs`` means that a tab ends each
-    word.
+    ``kind`` is "store", "spacy", "fasttext", "floret", "binary" or "text"; ``n_rows``
+    is the number of rows in the header, if there is one; ``start`` is the position of
+    the first row, after ``header_lines`` lines; ``has_tabs`` means that a tab ends each
+    word; ``files`` are those of a format of several files.
     """
 
     kind: str
@@ -148,6 +152,7 @@ class Format(NamedTuple):
     start: int = 0
     header_lines: int = 0
     has_tabs: bool = False
+    files: tuple[str, ...] = ()
 
 
 def detect(path):
@@ -157,16 +162,31 @@ def detect(path):
             f"No word-vector file or store at {path} (working directory "
             f"{os.getcwd()!r})."
         )
+    if is_store(path):
+        return Format("store")
+    folder = spacy_folder(path)
+    if folder is not None:
+        names = [name for name in SPACY_FILES if (folder / name).is_file()]
+        return Format("spacy", files=tuple(str(folder / name) for name in names))
     if os.path.isdir(path):
-        if is_store(path):
-            return Format("store")
-        raise ValueError(
-            f"{path} is a directory but not a word-vector store (it has no meta.json). "
-            f"{_SUPPORTED}."
-        )
+        raise _unknown_directory(path)
     with SourceStream(path) as stream:
         sample = stream.read(_SAMPLE)
     return _detect_sample(path, sample, is_whole=len(sample) < _SAMPLE)
+
+
+def holds_vectors(folder):
+    """Return whether a folder is for `detect`: a store, or one of spaCy."""
+    return is_store(folder) or is_pipeline(folder) or spacy_folder(folder) is not None
+
+
+def _unknown_directory(path):
+    if is_pipeline(path):
+        return no_vectors(path)
+    return ValueError(
+        f"{path} is a directory but not a word-vector store, nor one of spaCy's "
+        f"vectors. {_SUPPORTED}."
+    )
 
 
 def _detect_sample(path, sample, is_whole):
@@ -176,6 +196,10 @@ def _detect_sample(path, sample, is_whole):
         return Format("fasttext")
     skip = len(_BOM) if sample.startswith(_BOM) else 0
     first, newline, rest = sample[skip:].partition(b"\n")
+    floret = _FLORET.fullmatch(first)
+    if floret:
+        _check_dim(path, int(floret[1]))
+        return Format("floret", int(floret[1]), None, len(first) + len(newline))
     header = _HEADER.fullmatch(first)
     if header:
         start = skip + len(first) + len(newline)

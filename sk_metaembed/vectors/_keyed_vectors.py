@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._gensim import import_gensim
+from ._subwords import Subwords
 
 _CHUNK_BYTES = 1 << 24
 
@@ -45,11 +46,11 @@ def filled_rows(kv):
 
 
 def ngram_table(kv):
-    """Return the n-gram matrix, min_n and max_n of FastTextKeyedVectors, or None."""
+    """Return the `Subwords` of FastTextKeyedVectors, None without n-grams."""
     table = getattr(kv, "vectors_ngrams", None)
     if table is None or not len(table) or kv.max_n < max(1, kv.min_n):
         return None
-    return table, kv.min_n, kv.max_n
+    return Subwords(table, int(kv.min_n), int(kv.max_n))
 
 
 def row_chunks(matrix):
@@ -60,26 +61,32 @@ def row_chunks(matrix):
             yield start, np.asarray(matrix[start : start + step], np.float32)
 
 
-def append_arrays(writer, packed, matrix, buckets=None):
+def append_arrays(writer, packed, matrix, subwords=None):
     """Append packed words with their matrix, and n-gram vectors if there are any."""
     count = packed.n_words if writer.limit is None else writer.limit
     for start, rows in row_chunks(matrix[:count]):
         words = packed.take(np.arange(start, start + len(rows)))
         writer.append(words, rows)
-    if buckets is not None:
-        table, min_n, max_n = buckets
-        writer.write_buckets((rows for _, rows in row_chunks(table)), min_n, max_n)
+    if subwords is not None:
+        table, *settings = subwords
+        writer.write_buckets((rows for _, rows in row_chunks(table)), *settings)
 
 
-def to_keyed_vectors(words, vectors, buckets=None):
+def to_keyed_vectors(words, vectors, subwords=None):
     """Return KeyedVectors in memory; FastTextKeyedVectors if there are n-grams."""
+    if subwords is not None and subwords.floret is not None:
+        raise ValueError(
+            "gensim has no class for floret's vectors, which compose all words of "
+            "n-grams. Pass the vectors of your words to it: kv.add_vectors(words, "
+            "store.vectors_for(words)[0])."
+        )
     models = import_gensim("to_keyed_vectors").models
     vectors = np.array(vectors, np.float32)
-    if buckets is None:
+    if subwords is None:
         kv = models.KeyedVectors(vectors.shape[1])
         kv.add_vectors(words, vectors)
         return kv
-    table, min_n, max_n = buckets
+    table, min_n, max_n, _ = subwords
     kv = models.fasttext.FastTextKeyedVectors(
         vectors.shape[1], min_n, max_n, len(table)
     )

@@ -9,11 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ._detect_format import FASTTEXT_MAGIC, MAX_DIM, MAX_WORD, SourceStream
+from ._read_floret import SEED
 from ._store_files import StoreWriter
-from ._word_index import MAX_NGRAM, mean_ngrams, pack_spans
+from ._subwords import Floret, floret_rows
+from ._word_index import MAX_NGRAM, mean_ngrams, pack, pack_spans
 
 _CHUNK_BYTES = 1 << 23
 _EOS = "</s>"
+_FASTTEXT_MODE = 1  # of floret, whose files are then fastText's
 
 
 class _Header(NamedTuple):
@@ -22,6 +25,7 @@ class _Header(NamedTuple):
     min_n: int
     max_n: int
     versioned: bool
+    floret: Floret | None = None
 
 
 def read_fasttext(stream: SourceStream, writer: StoreWriter) -> None:
@@ -30,6 +34,14 @@ def read_fasttext(stream: SourceStream, writer: StoreWriter) -> None:
     n_words, packed = _read_dictionary(stream, header.versioned)
     n_buckets = _check_matrix(stream, header, n_words)
     keep = n_words if writer.limit is None else min(n_words, writer.limit)
+    if header.floret is not None and n_words:
+        own = next(_rows(stream, 1, header.dim, "word vectors"))
+        for _ in _rows(stream, n_words - 1, header.dim, "word vectors"):
+            pass  # floret has them, but uses the first alone
+        chunks = _rows(stream, n_buckets, header.dim, "n-gram vectors")
+        writer.write_buckets(chunks, header.min_n, header.max_n, header.floret)
+        _append_floret_words(writer, packed, own, header)
+        return
     own_path = writer.directory / "own.raw"
     with open(own_path, "wb") as file:
         for chunk in _rows(stream, n_words, header.dim, "word vectors"):
@@ -66,7 +78,32 @@ def _read_header(stream):
             f"{stream.path}: the fastText header is corrupt: dim={dim}, "
             f"bucket={bucket}, minn={min_n}, maxn={max_n}."
         )
-    return _Header(dim, bucket, min_n, max_n, versioned)
+    floret = _floret_settings(stream, fields) if versioned else None
+    return _Header(dim, bucket, min_n, max_n, versioned, floret)
+
+
+def _floret_settings(stream, fields):
+    """Return the settings of a floret model, None for fastText's; skip its fields.
+
+    floret has fastText's magic number and version, but writes its mode and number of
+    hashes before the last two fields, so that the sizes of the dictionary, which must
+    add up, follow 8 bytes later.
+    """
+    data = stream.read_exactly(20, "the header")
+    stream.push_back(data)
+    if _adds_up(*struct.unpack("<3i", data[:12])):
+        return None
+    if not _adds_up(*struct.unpack("<3i", data[8:])):
+        return None
+    stream.read(8)
+    mode, hash_count = fields[9], struct.unpack("<i", struct.pack("<d", fields[10])[:4])
+    if mode == _FASTTEXT_MODE:
+        return None
+    return Floret(hash_count[0], SEED, "<", ">", spacy=False, lowercase=False)
+
+
+def _adds_up(size, n_words, n_labels):
+    return size > 0 and min(n_words, n_labels) >= 0 and size == n_words + n_labels
 
 
 def _read_dictionary(stream, versioned):
@@ -144,6 +181,24 @@ def _rows(stream, n_rows, dim, what):
         size = min(step, n_rows - start)
         data = stream.read_exactly(4 * dim * size, f"{what} {start} to {start + size}")
         yield np.frombuffer(data, "<f4").reshape(size, dim).astype(np.float32)
+
+
+def _append_floret_words(writer, packed, own, header):
+    """Append the words that floret does not compose as others.
+
+    The first word has its own row in addition to its n-grams, and the end-of-sentence
+    mark no n-grams.
+    """
+    table = np.load(writer.directory / "buckets.npy", mmap_mode="r")
+    sizes = header.min_n, header.max_n
+    first = packed.take([0])
+    total = own[0].astype(np.float32)
+    if packed.word(0) != _EOS:
+        _, rows = floret_rows(first, header.floret, *sizes, len(table))
+        total = (total + table[rows].astype(np.float32).sum(axis=0)) / (1 + len(rows))
+    writer.append(first, total[None])
+    if packed.word(0) != _EOS and _EOS in packed.to_list("replace"):
+        writer.append(pack([_EOS]), np.zeros((1, header.dim), np.float32))
 
 
 def _compose(writer, packed, own, header, has_subwords):

@@ -35,9 +35,9 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Append all rows of a text source to the writer."""
     check_header(stream, fmt, writer.limit, 2 * fmt.dim)
     n_read, number = 0, fmt.header_lines
-    parse = _parse_tab_line if fmt.has_tabs else _parse_line
+    parse = _parse_tab_line if fmt.has_tabs else parse_line
     stated = fmt.n_rows is not None
-    for lines in _line_blocks(stream):
+    for lines in line_blocks(stream):
         words: list[bytes] = []
         rows: list[np.ndarray] = []
         for line in lines:
@@ -66,7 +66,7 @@ def _append(writer, words, rows):
         writer.append(PackedWords(blob, offsets), np.stack(rows))
 
 
-def _line_blocks(stream):
+def line_blocks(stream):
     """Yield lists of lines without their ends."""
     tail = b""
     while block := stream.read(_BLOCK):
@@ -81,7 +81,7 @@ def _line_blocks(stream):
         yield [tail]
 
 
-def _parse_line(line, dim, where, stated):
+def parse_line(line, dim, where, stated):
     """Return the word and the vector, float32 (dim,), of a line.
 
     It is parsed from the right, as a word may contain spaces (GloVe's ". . ."). A word

@@ -6,7 +6,7 @@
 ``words.npy``   all words in UTF-8, each followed by a newline
 ``offsets.npy`` start of each word in ``words.npy``
 ``index.npy``   open-addressed hash table from words to rows
-``buckets.npy`` n-gram vectors of fastText, where the source has them
+``buckets.npy`` n-gram vectors of fastText or floret, where the source has them
 =============== ======================================================
 
 Opening checks sizes, types and shapes before compiled code relies on them. Checks that
@@ -25,11 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._arrays import infinite_rows
-from ._word_index import MAX_NGRAM, PackedWords, build_index
+from ._subwords import Floret, Subwords
+from ._word_index import MAX_NGRAM, PackedWords, build_index, pack
 
 STORE_VERSION = 2
 META = "meta.json"
+MAX_FLORET = 99  # characters of an n-gram of floret
 _CHUNK_BYTES = 1 << 24
+_NGRAM_SIZES = {"min_n", "max_n"}
 _ARRAY_NAME = re.compile(r"[a-z]+\.npy")
 # The index is left out, because it follows from the words.
 _HASHED_FILES = ("words.npy", "offsets.npy", "vectors.npy", "buckets.npy")
@@ -126,8 +129,11 @@ class StoreWriter:
         self._matrix.append(self._cast(vectors, packed.word))
         self._packs.append(packed)
 
-    def write_buckets(self, chunks, min_n, max_n):
-        """Write the n-gram vectors, given as an iterable of float32 chunks of rows."""
+    def write_buckets(self, chunks, min_n, max_n, floret=None):
+        """Write the n-gram vectors, given as an iterable of float32 chunks of rows.
+
+        With `floret`, all words are composed of them, and none has a row of its own.
+        """
         for chunk in chunks:
             if self._buckets is None:
                 path = self.directory / "buckets.npy"
@@ -141,11 +147,15 @@ class StoreWriter:
         if self._buckets is not None:
             self._buckets.close()
             self.subwords = {"min_n": int(min_n), "max_n": int(max_n)}
+            if floret is not None:
+                self.subwords["floret"] = floret._asdict()
+                self.append(pack([]), np.empty((0, self._buckets.dim), np.float32))
 
     def finish(self, source):
         """Drop duplicates, build the index, and write the meta data last."""
         packed = PackedWords.concatenate(self._packs) if self._packs else None
-        if packed is None or packed.n_words == 0:
+        composed = self.subwords is not None and "floret" in self.subwords
+        if packed is None or (packed.n_words == 0 and not composed):
             raise ValueError(
                 f"{self.label}: contains no words, or none with a finite vector."
             )
@@ -201,6 +211,13 @@ class StoreWriter:
             warnings.warn(
                 f"{self.label}: {count:,} of {n_words:,} words are not UTF-8, so texts "
                 "do not contain them. Convert the file if it is in another encoding.",
+                stacklevel=2,
+            )
+        count = self.repairs["words_without_text"]
+        if count:
+            warnings.warn(
+                f"{self.label}: {count:,} vectors belong to words that are not in "
+                "strings.json and were dropped; they count as unknown.",
                 stacklevel=2,
             )
         count = self.repairs["not_finite_rows"]
@@ -283,9 +300,13 @@ def read_meta(path):
 
 
 def _is_valid(meta):
-    numbers = [meta.get("count"), meta.get("dim"), *_sizes(meta.get("subwords"))]
+    subwords = meta.get("subwords")
+    numbers = [meta.get("count"), meta.get("dim"), *_sizes(subwords)]
     valid = all(type(number) is int and number >= 0 for number in numbers)
-    valid = valid and numbers[0] > 0 < numbers[1]
+    valid = valid and numbers[1] > 0
+    valid = valid and (
+        numbers[0] > 0 or (subwords is not None and "floret" in subwords)
+    )
     valid = valid and meta.get("dtype") in ("float32", "float16")
     valid = valid and isinstance(meta.get("fingerprint"), str)
     return valid and isinstance(meta.get("repairs"), dict)
@@ -294,11 +315,25 @@ def _is_valid(meta):
 def _sizes(subwords):
     if subwords is None:
         return []
-    if not isinstance(subwords, dict) or subwords.keys() != {"min_n", "max_n"}:
+    if not isinstance(subwords, dict) or subwords.keys() - {"floret"} != _NGRAM_SIZES:
+        return [None]
+    if "floret" in subwords and not is_floret(subwords["floret"], subwords["max_n"]):
         return [None]
     n = subwords["min_n"], subwords["max_n"]
     integers = all(type(size) is int for size in n)
     return n if integers and 0 <= n[0] <= n[1] <= MAX_NGRAM else [None]
+
+
+def is_floret(settings, max_n):
+    """Return whether a dict has valid settings of floret, with bounded n-grams."""
+    if not isinstance(settings, dict) or settings.keys() != set(Floret._fields):
+        return False
+    kinds = Floret(int, int, str, str, bool, bool)._asdict()
+    if any(type(settings[name]) is not kind for name, kind in kinds.items()):
+        return False
+    marks = max(len(settings["begin"]), len(settings["end"]))
+    ranges = 1 <= settings["hash_count"] <= 4 and 0 <= settings["seed"] < 2**32
+    return ranges and marks <= MAX_FLORET >= max_n
 
 
 class StoreArrays(NamedTuple):
@@ -307,7 +342,7 @@ class StoreArrays(NamedTuple):
     words: PackedWords
     slots: np.ndarray  # of `build_index`
     vectors: np.memmap
-    buckets: tuple | None  # n-gram vectors, (n_buckets, dim), min_n and max_n
+    subwords: Subwords | None
 
 
 def map_arrays(path, meta):
@@ -338,11 +373,14 @@ def map_arrays(path, meta):
         raise corrupt_error(path, f"{invalid[0]}.npy disagrees with meta.json")
     # Compiled loops take no memory maps, but their views.
     views = {name: np.asarray(array) for name, array in arrays.items()}
-    buckets = None
+    subwords = None
     if meta["subwords"]:
-        buckets = views["buckets"], meta["subwords"]["min_n"], meta["subwords"]["max_n"]
+        settings = dict(meta["subwords"])
+        floret = settings.pop("floret", None)
+        floret = None if floret is None else Floret(**floret)
+        subwords = Subwords(views["buckets"], **settings, floret=floret)
     words = PackedWords(views["words"], views["offsets"])
-    return StoreArrays(words, views["index"], arrays["vectors"], buckets)
+    return StoreArrays(words, views["index"], arrays["vectors"], subwords)
 
 
 def _is_consistent(name, arrays, meta):

@@ -29,11 +29,12 @@ from ._keyed_vectors import (
     to_keyed_vectors,
 )
 from ._store_files import META, check_content, is_store, map_arrays, read_meta
-from ._word_index import PackedWords, find, find_spans, mean_ngrams, pack
+from ._subwords import Subwords, compose
+from ._word_index import PackedWords, find, find_spans, pack
 
 _CHUNK_WORDS = 1 << 14
 _PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
-_STATE = (*_PUBLIC_STATE, "_buckets", "_meta", "_packed", "_slots")
+_STATE = (*_PUBLIC_STATE, "_subwords", "_meta", "_packed", "_slots")
 
 
 class StoreSpec(NamedTuple):
@@ -104,8 +105,10 @@ class WordVectors(Handle, Immutable, keep=16):
     ``blank_lines``
         Blank lines, skipped.
     ``rows_without_word``
-        Rows of gensim's KeyedVectors that have no word, and rows of spaCy's vectors
-        whose word is not in its list of strings; skipped.
+        Rows of gensim's KeyedVectors that have no word, skipped.
+    ``words_without_text``
+        Vectors of spaCy whose words are not in its file of strings, dropped with a
+        warning.
 
     Everything else is an error that names the line or byte: a wrong number of
     columns, a field that is not a number, a truncated file, or fewer rows than the
@@ -168,21 +171,21 @@ class WordVectors(Handle, Immutable, keep=16):
     dim: int
     dtype: np.dtype[Any]
     vectors: NDArray[Any]
-    _buckets: tuple[NDArray[Any], int, int] | None
+    _subwords: Subwords | None
     _meta: dict[str, Any]
     _packed: PackedWords
     _slots: NDArray[np.uint64]
     _words: NDArray[np.object_]
 
     def __init__(self, spec: StoreSpec, meta: dict[str, Any]) -> None:
-        packed, slots, vectors, buckets = map_arrays(spec.path, meta)
+        packed, slots, vectors, subwords = map_arrays(spec.path, meta)
         self._assign(
             path=spec.path,
             fingerprint=meta["fingerprint"],
             dim=meta["dim"],
             dtype=np.dtype(meta["dtype"]),
             vectors=vectors,
-            _buckets=buckets,
+            _subwords=subwords,
             _meta=meta,
             _packed=packed,
             _slots=slots,
@@ -365,7 +368,7 @@ class WordVectors(Handle, Immutable, keep=16):
         store = store_arrays(
             words,
             matrix,
-            buckets=ngram_table(kv),
+            subwords=ngram_table(kv),
             repairs={"rows_without_word": n_unused},
             path=path,
             cache_dir=cache_dir,
@@ -383,7 +386,7 @@ class WordVectors(Handle, Immutable, keep=16):
         gensim.models.KeyedVectors
             FastTextKeyedVectors if the store has n-gram vectors.
         """
-        return to_keyed_vectors(self.words.tolist(), self.vectors, self._buckets)
+        return to_keyed_vectors(self.words.tolist(), self.vectors, self._subwords)
 
     @property
     def words(self) -> NDArray[np.object_]:
@@ -402,10 +405,16 @@ class WordVectors(Handle, Immutable, keep=16):
     def has_subwords(self) -> bool:
         """Whether unknown words get vectors from n-grams.
 
-        Only fastText models, from ``.bin`` files or gensim, have n-grams; text files of
-        fastText, ``.vec``, do not.
+        fastText models have them, from ``.bin`` files or gensim, but not the text files
+        of fastText, ``.vec``. Tables of floret have nothing else: `words` is empty, and
+        every word is known.
         """
-        return self._buckets is not None
+        return self._subwords is not None
+
+    @property
+    def _composes_all(self):
+        """Whether all words are composed, as by floret, and none has a row."""
+        return self._subwords is not None and self._subwords.floret is not None
 
     @property
     def repairs(self) -> dict[str, int]:
@@ -482,6 +491,9 @@ class WordVectors(Handle, Immutable, keep=16):
         known : ndarray of bool, shape (n,)
             Whether the store has the word.
         """
+        if self._composes_all:
+            values = self.subword_vectors(words)
+            return values, values.any(axis=1)
         rows = self.lookup(words)
         known = rows >= 0
         values = np.take(np.asarray(self.vectors), np.maximum(rows, 0), axis=0)
@@ -521,7 +533,7 @@ class WordVectors(Handle, Immutable, keep=16):
         Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors with
         subword information", TACL 5.
         """
-        if self._buckets is None:
+        if self._subwords is None:
             raise ValueError(
                 f"{self!r} has no n-gram vectors, so unknown words have no vector. "
                 f"Only fastText models (.bin, or gensim's FastText) have them."
@@ -535,7 +547,7 @@ class WordVectors(Handle, Immutable, keep=16):
         for start in range(0, len(unknown), _CHUNK_WORDS):
             chunk = unknown[start : start + _CHUNK_WORDS]
             means = np.zeros((len(chunk), self.dim), np.float32)
-            mean_ngrams(packed.take(chunk), *self._buckets, means)
+            compose(packed.take(chunk), self._subwords, means)
             values[chunk] = means
         return values
 
@@ -543,7 +555,11 @@ class WordVectors(Handle, Immutable, keep=16):
         return self._meta["count"]
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and bool(self.lookup([word])[0] >= 0)
+        if not isinstance(word, str):
+            return False
+        if self._composes_all:
+            return bool(self.vectors_for([word])[1][0])
+        return bool(self.lookup([word])[0] >= 0)
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:
         if not isinstance(word, str):
@@ -551,10 +567,10 @@ class WordVectors(Handle, Immutable, keep=16):
                 f"The key must be a str; got {type(word).__name__}. For many words use "
                 f"vectors_for, for rows the attribute vectors."
             )
-        row = self.lookup([word])[0]
-        if row < 0:
+        values, known = self.vectors_for([word])
+        if not known[0]:
             raise KeyError(f"{word!r} is not among the {len(self):,} words")
-        return np.array(self.vectors[row], np.float32)
+        return values[0]
 
     def __eq__(self, other):
         if not isinstance(other, WordVectors):
@@ -565,9 +581,11 @@ class WordVectors(Handle, Immutable, keep=16):
         return hash(self.fingerprint)
 
     def __repr__(self):
-        words = "word" if len(self) == 1 else "words"
+        words = f"{len(self):,} " + ("word" if len(self) == 1 else "words")
+        if self._composes_all:
+            words = f"all words by {len(self._subwords.table):,} rows of n-grams"
         return (
-            f"{type(self).__name__}({len(self):,} {words}, dim={self.dim}, "
+            f"{type(self).__name__}({words}, dim={self.dim}, "
             f"{self.dtype.name}, {self.path!r})"
         )
 

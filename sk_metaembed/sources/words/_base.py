@@ -125,11 +125,11 @@ class BaseWordEmbedding(BaseEmbedding):
 
     def _fit_lookup(self, tokens):
         """Learn what depends on the table, and return the Lookup of the tokens."""
-        self._fitted_oov = policy = getattr(self, "oov", "zero")
+        self._fitted_oov = policy = self._policy()
         if policy == "subword":
             self._compose(tokens.types[:0])  # raises if there are no subword vectors
         lookup = self._compute(tokens)
-        frequent = self._table()[:FREQUENT]
+        frequent = self._frequent(tokens)
         self._preprocessing = self._learn_preprocessing(frequent)
         self._oov_mean = None
         if policy == "mean":
@@ -137,6 +137,13 @@ class BaseWordEmbedding(BaseEmbedding):
         self.coverage_ = shares_known(tokens, lookup.known[tokens.codes])
         self.dims_ = {self.block_name: self._table().shape[1]}
         return lookup
+
+    def _policy(self):
+        return getattr(self, "oov", "zero")
+
+    def _frequent(self, tokens):
+        """Return the vectors from which preprocessing is learned."""
+        return self._table()[:FREQUENT]
 
     def _learn_preprocessing(self, frequent):
         return fit_preprocessing(getattr(self, "preprocess", None), frequent)
@@ -169,7 +176,10 @@ class BaseWordEmbedding(BaseEmbedding):
             return EmbeddedSequences(tokens, [block])
         # mode="clip" reads row 0 for absent words and is several times faster than the
         # default on a memory-mapped table.
-        values = np.take(table, lookup.rows, axis=0, mode="clip")
+        if len(table):
+            values = np.take(table, lookup.rows, axis=0, mode="clip")
+        else:  # all words are composed
+            values = np.zeros((len(lookup.rows), table.shape[1]), table.dtype)
         if lookup.composed is not None:
             values[lookup.rows < 0] = lookup.composed
         if self._preprocessing.kind is not None:

@@ -16,7 +16,7 @@ from ...sequences import EmbeddedSequences
 from ...sequences._api import LateBlock, LateRows
 from ...vectors import WordVectors
 from ...vectors._api import find_respelled, import_gensim
-from .._base import Preprocess
+from .._base import FREQUENT, Preprocess
 from .._folder_kind import hint_of_folder
 from ._base import OOV, BaseWordEmbedding
 
@@ -276,7 +276,18 @@ class PretrainedEmbedding(BaseWordEmbedding):
     def _table(self):
         return self.vectors_.vectors
 
+    def _policy(self):
+        return "subword" if self.vectors_._composes_all else super()._policy()
+
+    def _frequent(self, tokens):
+        if not self.vectors_._composes_all:
+            return super()._frequent(tokens)
+        most = np.argsort(-tokens.type_counts(), kind="stable")[:FREQUENT]
+        return self.vectors_.subword_vectors(tokens.types[most])
+
     def _learn_preprocessing(self, frequent):
+        if self.vectors_._composes_all:  # learned from words of the training data
+            return super()._learn_preprocessing(frequent)
         # A store is immutable, so a grid search learns from it once.
         fitted = _PREPROCESSINGS.setdefault(self.vectors_, {})
         if self.preprocess not in fitted:
