@@ -58,6 +58,7 @@ OPEN = {
 # Private attributes that other rooms read of an object, each with the reason.
 OPEN_ATTRIBUTES = {
     "_active_sources": "compare_sources takes the sources of a union apart",
+    "_composes_all": "a source applies no oov policy to a store that knows all words",
     "_files": "of handles, for saved files",
     "_find_spans": "a source passes it to texts that are split late",
     "_is_split": "reading types would split texts that pooling splits by itself",

@@ -1,4 +1,5 @@
 import json
+import pickle
 import shutil
 
 import numpy as np
@@ -123,8 +124,6 @@ def test_preprocessing_of_floret_is_learned_from_the_training_data(tmp_path):
 
 
 def test_floret_is_copied_and_pickled_but_not_for_gensim(tmp_path):
-    import pickle
-
     wv = WordVectors.open(write_floret(tmp_path / "floret", TABLE))
     copy = WordVectors.convert(wv.path, tmp_path / "store")
     assert copy == wv and pickle.loads(pickle.dumps(copy)) is copy
