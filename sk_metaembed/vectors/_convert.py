@@ -17,6 +17,7 @@ from ._detect_format import SourceStream, detect
 from ._keyed_vectors import append_arrays
 from ._read_fasttext import read_fasttext
 from ._read_floret import read_floret
+from ._read_gensim import read_gensim
 from ._read_spacy import read_spacy
 from ._read_word2vec import read_binary, read_text
 from ._store_files import STORE_VERSION, StoreWriter, map_arrays, read_meta
@@ -176,7 +177,9 @@ def _read(source, fmt, writer, verbose):
         read_spacy(Path(fmt.files[0]).parent, writer)
         return
     with SourceStream(source, verbose) as stream:
-        if fmt.kind == "fasttext":
+        if fmt.kind == "gensim":
+            read_gensim(stream, writer)
+        elif fmt.kind == "fasttext":
             read_fasttext(stream, writer)
         elif fmt.kind == "floret":
             read_floret(stream, fmt, writer)

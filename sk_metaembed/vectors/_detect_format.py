@@ -1,5 +1,6 @@
 """Read a source file as a stream, and detect its format from the content."""
 
+import glob
 import lzma
 import os
 import re
@@ -20,18 +21,19 @@ MAX_WORD = 1 << 20  # bytes
 _SAMPLE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
-_FLORET = re.compile(rb"\d{1,9} (\d{1,9}) \d{1,9} \d{1,9} [1-4] \d{1,10} \S+ \S+[ \r]*")
+_FLORET = re.compile(
+    rb"\d{1,9} (\d{1,9}) \d{1,9} \d{1,9} [1-4] \d{1,10} [!-~]+ [!-~]+[ \r]*"
+)
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _INTEGER = re.compile(rb"[+-]?\d+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _SUPPORTED = (
     "Supported formats: word2vec text and binary, GloVe text, fastText .vec and .bin, "
-    "floret (each also compressed by gzip, bzip2 or xz), and directories of stores and "
-    "of spaCy"
+    "floret (each also compressed by gzip, bzip2 or xz), files of gensim's save, and "
+    "directories of stores and of spaCy"
 )
 _HINTS = {
     b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
-    b"\x80": "It looks like a pickle, as gensim's .save writes: load it with gensim "
-    "and pass the KeyedVectors to WordVectors.from_keyed_vectors",
     b"<": "It looks like a web page, as a failed download leaves",
     b"PK\x03\x04": "It is a zip archive: unpack it and pass one of its files",
     b"\x93NUMPY": "It is a NumPy array: load it, and pass words and array to "
@@ -140,10 +142,10 @@ def _progress_bar(path, total):
 class Format(NamedTuple):
     """Format of a source, and what its first lines state.
 
-    ``kind`` is "store", "spacy", "fasttext", "floret", "binary" or "text"; ``n_rows``
-    is the number of rows in the header, if there is one; ``start`` is the position of
-    the first row, after ``header_lines`` lines; ``has_tabs`` means that a tab ends each
-    word; ``files`` are those of a format of several files.
+    ``kind`` is "store", "spacy", "gensim", "fasttext", "floret", "binary" or "text";
+    ``n_rows`` is the number of rows in the header, if there is one; ``start`` is the
+    position of the first row, after ``header_lines`` lines; ``has_tabs`` means that a
+    tab ends each word; ``files`` are those of a format of several files.
     """
 
     kind: str
@@ -192,6 +194,8 @@ def _unknown_directory(path):
 def _detect_sample(path, sample, is_whole):
     if not sample.strip():
         raise ValueError(f"{path}: the file is empty; it contains no words.")
+    if _PICKLE.match(sample):
+        return Format("gensim", files=_saved_files(path))
     if _is_fasttext(sample):
         return Format("fasttext")
     skip = len(_BOM) if sample.startswith(_BOM) else 0
@@ -217,6 +221,12 @@ def _detect_sample(path, sample, is_whole):
     _check_dim(path, dim)
     _check_words(path, lines)
     return Format("text", dim, None, skip, 0, has_tabs)
+
+
+def _saved_files(path):
+    """Return a file and the arrays that gensim's ``save`` wrote next to it."""
+    path = os.fspath(path)
+    return (path, *sorted(glob.glob(glob.escape(path) + ".*.np[yz]")))
 
 
 def _is_fasttext(sample):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from ._detect_format import Format, SourceStream
@@ -12,16 +10,13 @@ from ._store_files import StoreWriter, is_floret
 from ._subwords import Floret
 
 SEED = 2166136261  # in floret's files; the format leaves room for others
-_HEADER = re.compile(rb"(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (\S+) (\S+)\s*")
 
 
 def read_floret(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
     """Write the rows of a table, which compose all words."""
-    header = _HEADER.fullmatch(stream.read_exactly(fmt.start, "the header"))
-    fields = [int(field) for field in header.groups()[:6]]
-    n_rows, dim, min_n, max_n, hash_count, seed = fields
-    marks = [mark.decode("utf-8", "replace") for mark in header.groups()[6:]]
-    floret = Floret(hash_count, seed, *marks, spacy=False, lowercase=False)
+    *fields, begin, end = stream.read_exactly(fmt.start, "the header").split()
+    n_rows, dim, min_n, max_n, hash_count, seed = map(int, fields)
+    floret = Floret(hash_count, seed, begin.decode(), end.decode(), False, False)
     if not is_floret(floret._asdict(), max_n) or min_n > max_n:
         raise ValueError(
             f"{stream.path}: the header of the floret table is corrupt: minn={min_n}, "

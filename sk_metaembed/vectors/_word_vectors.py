@@ -493,7 +493,7 @@ class WordVectors(Handle, Immutable, keep=16):
         """
         if self._composes_all:
             values = self.subword_vectors(words)
-            return values, values.any(axis=1)
+            return values, np.any(values, axis=1)
         rows = self.lookup(words)
         known = rows >= 0
         values = np.take(np.asarray(self.vectors), np.maximum(rows, 0), axis=0)
