@@ -326,9 +326,9 @@ def _sizes(subwords):
 
 def is_floret(settings, max_n):
     """Return whether a dict has valid settings of floret, with bounded n-grams."""
-    if not isinstance(settings, dict) or settings.keys() != set(Floret._fields):
-        return False
     kinds = Floret(int, int, str, str, bool, bool)._asdict()
+    if not isinstance(settings, dict) or settings.keys() != kinds.keys():
+        return False
     if any(type(settings[name]) is not kind for name, kind in kinds.items()):
         return False
     marks = max(len(settings["begin"]), len(settings["end"]))
