@@ -228,9 +228,9 @@ def as_array(value: Any) -> np.ndarray | None:
     if not isinstance(value, Inert) or not value.name.startswith("numpy."):
         return None
     if value.name.endswith("._frombuffer"):  # protocol 5
-        data, kind, shape, order = _fields(value.args, 4)
+        data, kind, shape, order = _values_of(value.args, 4)
     elif value.name.endswith("._reconstruct"):
-        _, shape, kind, is_fortran, data = _fields(value.state, 5)
+        _, shape, kind, is_fortran, data = _values_of(value.state, 5)
         order = "F" if is_fortran else "C"
     else:
         return None
@@ -243,7 +243,7 @@ def as_array(value: Any) -> np.ndarray | None:
     return np.frombuffer(data, dtype).reshape(shape, order=order)
 
 
-def _fields(values, n):
+def _values_of(values, n):
     """Return the n values of a tuple, None for each if it is something else."""
     valid = isinstance(values, tuple) and len(values) == n
     return values if valid else (None,) * n
@@ -252,7 +252,7 @@ def _fields(values, n):
 def _bytes(value):
     """Return bytes, which protocol 2 writes as text to be encoded."""
     if isinstance(value, Inert) and value.name == "_codecs.encode":
-        text, encoding = _fields(value.args, 2)
+        text, encoding = _values_of(value.args, 2)
         is_text = isinstance(text, str) and encoding == "latin1"
         return text.encode("latin1") if is_text else None
     return value if isinstance(value, bytes) else None
