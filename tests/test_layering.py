@@ -36,7 +36,8 @@ FLOORS = {
         "_base _embedding _predictors _tagger",
     ),
     "sources": (
-        "_base _fingerprint _folder_kind _hub _module_list _text_streams",
+        "_base _fingerprint _folder_kind _hub _loaded_encoder _model_parameter "
+        "_module_list _text_streams",
         "cache contextual encoder_modules static_subword words",
         "elmo transformer",
         "_estimator _function trainable",

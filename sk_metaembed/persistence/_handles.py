@@ -18,29 +18,37 @@ from ._errors import SavedFileError
 from ._named import import_class
 
 
-class _Pair(NamedTuple):
-    """A (model, tokenizer) pair that a user passes, as a handle."""
+class _Loaded(NamedTuple):
+    """A model that a user passes loaded, as a handle."""
 
     handle: Handle
 
 
 def with_handle(value):
     """Return a value, or what is saved in place of a model that users pass loaded."""
-    if "transformers" in sys.modules and isinstance(value, tuple | list):
-        from ..sources._api import LoadedModel, is_pair
+    if "sk_metaembed.sources" in sys.modules:
+        from ..sources._api import (
+            LoadedModel,
+            LoadedPair,
+            LoadedStaticModel,
+            StaticContent,
+        )
 
-        return _Pair(LoadedModel.of(*value)) if is_pair(value) else value
+        if isinstance(value, LoadedPair):
+            return _Loaded(LoadedModel.of(value))
+        if isinstance(value, StaticContent):
+            return _Loaded(LoadedStaticModel.of(value, None))
     models = sys.modules.get("gensim.models")
     if models is not None and isinstance(value, models.KeyedVectors):
         return WordVectors.from_keyed_vectors(value)
     return value
 
 
-def _decode_pair(handle):
-    return handle.module, handle.tokenizer
+def _decode_loaded(handle):
+    return handle.parameter
 
 
-CODECS = {"pair": ([_Pair], _Pair._asdict, _decode_pair)}
+CODECS = {"pair": ([_Loaded], _Loaded._asdict, _decode_loaded)}
 
 
 def encode_handle(handle, bundle, files, where):

@@ -14,6 +14,7 @@ from .elmo._model import ElmoModel
 from .elmo._options import ElmoOptions
 from .elmo.language_model._language_model import ElmoLanguageModel
 from .static_subword._embedding import StaticSubwordEmbedding
+from .static_subword._loaded_model import LoadedStaticModel
 from .static_subword._model import StaticModel
 from .students._contextual_to_static import contextual_to_static
 from .students._contrastive import ContrastiveEmbedding
@@ -67,6 +68,7 @@ set_public_module(
     Student,
     ElmoModel,
     LoadedModel,
+    LoadedStaticModel,
     StaticModel,
     TransformerModel,
 )

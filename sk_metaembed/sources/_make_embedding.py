@@ -8,12 +8,14 @@ from typing import Any
 from .._core._named_errors import names_errors
 from ..vectors import WordVectors
 from ._base import BaseEmbedding
-from ._folder_kind import source_of_folder
+from ._folder_kind import STATIC_MODULES, source_of_folder
 from ._hub import download, looks_like_path
+from ._loaded_encoder import is_sentence_encoder, is_static_model, loaded_modules
 from ._module_list import MODULES, ROUTES
 from .elmo._embedding import ElmoEmbedding
 from .elmo._model_files import is_archive
 from .static_subword._embedding import StaticSubwordEmbedding
+from .static_subword._loaded_model import StaticContent
 from .transformer._embedding import TransformerEmbedding
 from .words._pretrained import PretrainedEmbedding
 
@@ -40,19 +42,22 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     Parameters
     ----------
     model : str, path-like or a loaded model
-        A folder, a file of word vectors, a name on the Hugging Face hub or of a
-        gensim-downloader model, or a model in memory: a (model, tokenizer) pair,
-        `WordVectors` or gensim's KeyedVectors.
+        A folder, a file of word vectors, a zip archive of ELMo, a name on the Hugging
+        Face hub or of a gensim-downloader model, or a model in memory: a (model,
+        tokenizer) pair of transformers, a SentenceTransformer, a StaticModel of
+        model2vec, `WordVectors`, KeyedVectors of gensim, or its Word2Vec and FastText.
     **options
-        Parameters of the class.
+        Parameters of the class. For a sentence encoder with a Router, the class may
+        depend on `task`, such as ``task="query"``.
 
     Returns
     -------
     source
         Not fitted. A `TransformerEmbedding` for transformers and sentence encoders; a
-        `StaticSubwordEmbedding` with ``output="mean"`` for model2vec and the
-        StaticEmbedding of sentence-transformers; a `PretrainedEmbedding` for vectors of
-        words.
+        `StaticSubwordEmbedding` with ``output="mean"`` for model2vec and the sentence
+        encoders that begin with StaticEmbedding, WordEmbeddings or BoW; an
+        `ElmoEmbedding` for folders and archives of ELMo; a `PretrainedEmbedding` for
+        vectors of words.
 
     Raises
     ------
@@ -78,6 +83,8 @@ def make_embedding(model: Any, **options: Any) -> BaseEmbedding:
     >>> make_embedding(vectors, oov="mean")
     PretrainedEmbedding(oov='mean', vectors=WordVectors(...))
     """
+    # The models of gensim keep their vectors apart from the network.
+    model = getattr(model, "wv", model)
     name = _class_name(model, options.get("revision"), options.get("task"))
     if name == "StaticSubwordEmbedding":
         options = {"output": "mean", **options}
@@ -89,6 +96,12 @@ def _class_name(model, revision, task):
         return _class_of_path(os.path.expanduser(os.fspath(model)), revision, task)
     if isinstance(model, WordVectors) or hasattr(model, "key_to_index"):
         return "PretrainedEmbedding"
+    if isinstance(model, StaticContent) or is_static_model(model):
+        return "StaticSubwordEmbedding"
+    if is_sentence_encoder(model):
+        (first, _), *_ = loaded_modules(model, task)
+        if first in STATIC_MODULES:
+            return "StaticSubwordEmbedding"
     return "TransformerEmbedding"
 
 

@@ -122,29 +122,20 @@ def _routed(folder, place, task):
     try:
         structure, types = dict(content["structure"]), dict(content["types"])
         options = dict(content.get("parameters") or {})
-        default = options.get("default_route")
+        default, mappings = options.get("default_route"), _mappings(options)
         if default is None and options.get("allow_empty_key", True):
-            default = next(iter(structure), None)
-        route = _route(list(structure), _mappings(options), default, task)
-        if route is None:
-            routes = sorted(structure)
-            given = "it has no default route" if task is None else f"task={task!r}"
-            raise _NoRoute(
-                f"the Router in {folder} has the routes {routes}, and {given}. "
-                f"Use task={routes[0]!r} or another route."
-            )
-        modules = [(module_kind(types[name]), name) for name in structure[route]]
-    except _NoRoute as error:
-        raise ValueError(str(error)) from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+            default = next(iter(structure))
+        lists = {
+            route: [(module_kind(types[name]), name) for name in names]
+            for route, names in structure.items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
         raise ValueError(
             f"{file} is corrupt: expected the types and the structure of routes."
         ) from error
+    route = select_route(list(lists), mappings, default, task, folder)
+    modules = lists.get(route, [])
     return [(kind, _inside(f"{place}/{name}".strip("/"))) for kind, name in modules]
-
-
-class _NoRoute(Exception):
-    """No route belongs to a task."""
 
 
 def _mappings(options):
@@ -160,12 +151,12 @@ def _mappings(options):
     return found
 
 
-def _route(routes, mappings, default, task):
-    """Return the route of texts with a task, None if there is none.
+def select_route(routes, mappings, default, task, place):
+    """Return the route of texts with a task; `place` is for the message of the error.
 
-    >>> _route(["query", "document"], {}, "document", "query")
+    >>> select_route(["query", "document"], {}, "document", "query", "")
     'query'
-    >>> _route(["a", "b"], {(None, "text"): "b"}, "a", "query")
+    >>> select_route(["a", "b"], {(None, "text"): "b"}, "a", "query", "")
     'b'
     """
     for key in ((task, "text"), (task, None), (None, "text"), (None, None)):
@@ -174,7 +165,13 @@ def _route(routes, mappings, default, task):
     for name in (task, "text"):
         if name in routes:
             return name
-    return default if task is None else None
+    if task is None and default is not None:
+        return default
+    given = "no default route" if task is None else f"none for task={task!r}"
+    raise ValueError(
+        f"the Router of {place} has the routes {sorted(routes)}, and {given}. Use "
+        f"task={sorted(routes)[0]!r} or another route."
+    )
 
 
 def module_kind(reference):

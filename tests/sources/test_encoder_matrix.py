@@ -5,13 +5,17 @@ Each case builds a small model with the library, saves it, and reads the folder 
 Blank texts, and texts without known words, are unknown zeros here.
 """
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sk_metaembed import StaticSubwordEmbedding, make_embedding
+from sk_metaembed import StaticSubwordEmbedding, TransformerEmbedding, make_embedding
+from sk_metaembed import load as load_file
 from sk_metaembed import save as save_file
 
 from .. import tiny_encoder, tiny_static
@@ -292,3 +296,121 @@ def test_layouts_of_older_versions(tmp_path, name):
         (new / "modules.json").write_text(json.dumps(listed))
     assert_close(encoded(new), expected)
     compare(new, expected)
+
+
+IN_MEMORY = ["words, dense", "bag", "static, unit", "transformer, dense", "Router"]
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_models_in_memory(tmp_path, name):
+    parts = CASES[name](tmp_path / "network")
+    settings = {"prompts": PROMPTS, "default_prompt_name": "title", **TRUNCATED}
+    model = library.SentenceTransformer(modules=parts, device="cpu", **settings)
+    expected = model.encode(TEXTS, batch_size=3)
+    for task, encode in (
+        *((None, model.encode), ("query", model.encode_query)),
+        ("document", model.encode_document),
+    ):
+        expected = encode(TEXTS, batch_size=3)
+        source = compare(model, expected, task=task)
+        assert source.model is model
+        copies = [
+            clone(source).fit(TEXTS),
+            copy.deepcopy(source),
+            pickle.loads(pickle.dumps(source)),
+            load_file(save_file(source, tmp_path / "a.skm")),
+        ]
+        assert copies[0].model is model
+        for other in copies:
+            result = other.transform(TEXTS).blocks[0]
+            assert_close(result.values[result.known], expected[result.known])
+            again = clone(other).fit(TEXTS).transform(TEXTS).blocks[0]
+            np.testing.assert_array_equal(again.values, result.values)
+        # A pickle has the weights once, and does not need the library.
+        data = pickle.dumps(source)
+        assert b"sentence_transformers" not in data.replace(
+            b"config_sentence_transformers", b""
+        ).replace(b'"sentence_transformers.', b"")
+        once = len(pickle.dumps(clone(source)))
+        assert len(data) < once + 60_000
+    folder = tmp_path / "saved"
+    model.save(str(folder), create_model_card=False)
+    assert make_embedding(folder).fit(TEXTS).transform(TEXTS) == (
+        make_embedding(model).fit(TEXTS).transform(TEXTS)
+    )
+
+
+def test_a_repeated_word_and_trained_weights(tmp_path):
+    lines = ["good 1 0", "film 2 0", "good 3 0", "plot 4 0", "the 5 0", "queens 6 0"]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    embeddings = modules.WordEmbeddings.from_text_file(
+        str(tmp_path / "a.txt"), tokenizer=WHITESPACE(stop_words=())
+    )
+    vocabulary = list(embeddings.tokenizer.word2idx)
+    weights = modules.WordWeights([*vocabulary, "_", "_"], {"good": 2})
+    parts = [embeddings, weights, pooling(dim=2)]
+    model = library.SentenceTransformer(modules=parts, device="cpu")
+    weights.emb_layer.weight.data += torch.arange(8.0)[:, None]
+    compare(model, model.encode(TEXTS))
+    folder = tmp_path / "model"
+    model.save(str(folder), create_model_card=False)
+    # The library moves the words after the repeated one, and has forgotten the weights.
+    assert np.abs(encoded(folder) - model.encode(TEXTS)).max() > 0.5
+    with pytest.warns(UserWarning, match="has 7 vectors for the 6 words of whitespace"):
+        compare(folder, encoded(folder))
+
+
+def test_a_longest_text_that_is_set_in_memory_counts(tmp_path):
+    model = library.SentenceTransformer(
+        modules=[network(tmp_path), pooling(dim=16)], device="cpu"
+    )
+    model.max_seq_length = 7
+    compare(model, model.encode(TEXTS))
+
+
+def test_wrong_objects_are_named(tmp_path):
+    encoder = library.SentenceTransformer(modules=[pieces()], device="cpu")
+    with pytest.raises(ValueError, match="begins with the module StaticEmbedding"):
+        TransformerEmbedding(encoder).fit(TEXTS)
+    encoder = library.SentenceTransformer(
+        modules=[network(tmp_path), pooling(dim=16)], device="cpu"
+    )
+    with pytest.raises(ValueError, match=r"modules \['Transformer', 'Pooling'\]"):
+        StaticSubwordEmbedding(encoder).fit(TEXTS)
+
+
+MODEL2VEC = {
+    "plain": {},
+    "unit": {"normalize": True},
+    "weights": {"weights": np.linspace(0.1, 2, 60)},
+    "mapping": {"token_mapping": np.arange(60) // 2},
+    "short": {"max_length": 5},
+    "whole": {"max_length": None},
+}
+
+
+@pytest.mark.parametrize("quantized", [None, "float16", "int8"])
+@pytest.mark.parametrize("name", MODEL2VEC)
+def test_model2vec(tmp_path, name, quantized):
+    model2vec = pytest.importorskip("model2vec")
+    tokenizer, options = tiny_static.wordpiece(), dict(MODEL2VEC[name])
+    n_pieces = tokenizer.get_vocab_size()
+    for part in ("weights", "token_mapping"):
+        if part in options:
+            options[part] = np.resize(options[part], n_pieces)
+    rows = options.get("token_mapping", np.arange(n_pieces)).max() + 1
+    table = rng().normal(size=(rows, DIM)).astype(np.float32)
+    model = model2vec.StaticModel(table, tokenizer, **options)
+    model.save_pretrained(tmp_path / "a")
+    if quantized is not None:
+        kinds = {"quantize_to": quantized}
+        model = model2vec.StaticModel.from_pretrained(tmp_path / "a", **kinds)
+        model.save_pretrained(tmp_path / "b")
+    folder = tmp_path / ("a" if quantized is None else "b")
+    assert (folder / "modules.json").is_file()
+    precision = 2e-3 if quantized == "float16" else 1e-5
+    for options in ({}, {"dim": 4}):
+        cut = {"dimensionality": options.get("dim"), "force_download": False}
+        expected = model2vec.StaticModel.from_pretrained(folder, **cut)
+        compare(folder, expected.encode(TEXTS).astype(np.float64), precision, **options)
+    compare(model, model.encode(TEXTS).astype(np.float64), precision)

@@ -1,5 +1,6 @@
 """make_embedding chooses the class by a model's files; wrong classes name the right."""
 
+import copy
 import json
 import pickle
 import shutil
@@ -95,6 +96,61 @@ def test_a_name_is_looked_up_on_the_hub(places, monkeypatch):
     with pytest.raises(FileNotFoundError, match="could not be downloaded .*no network"):
         make_embedding("somebody/missing")
     assert isinstance(make_embedding("glove-wiki-gigaword-50"), PretrainedEmbedding)
+
+
+def test_models_in_memory(tmp_path):
+    model2vec = pytest.importorskip("model2vec")
+    folder = tiny_static.save(tmp_path / "m")
+    model = model2vec.StaticModel.from_pretrained(folder)
+    source = make_embedding(model, dim=4)
+    assert isinstance(source, StaticSubwordEmbedding)
+    shared = clone(source)
+    assert shared.model is model
+    model.embedding = model.embedding * 2  # before fit
+    expected = model2vec.StaticModel.from_pretrained(folder, dimensionality=4)
+    expected.embedding = expected.embedding * 2
+    expected = expected.encode(TEXTS)
+    rows = source.fit_transform(TEXTS)
+    np.testing.assert_allclose(rows.blocks[0].values, expected, atol=1e-6)
+    model.embedding = model.embedding * 0  # after it
+    copies = [
+        pickle.loads(pickle.dumps(source)),
+        copy.deepcopy(source),
+        load(save(source, tmp_path / "a.skm")),
+    ]
+    for other in copies:
+        assert other.transform(TEXTS) == rows
+    unfitted = pickle.loads(pickle.dumps(shared))
+    assert not unfitted.fit_transform(TEXTS).blocks[0].values.any()
+    with pytest.raises(ValueError, match=r"dim=7, but .* 6 dimensions"):
+        make_embedding(model, dim=7).fit(TEXTS)
+    with pytest.raises(TypeError, match="or a SentenceTransformer; got .*Encoder"):
+        StaticSubwordEmbedding(Encoder()).fit(TEXTS)
+    with pytest.raises(TypeError, match=r"got \['Encoder'\].*FunctionEmbedding"):
+        TransformerEmbedding(Encoder()).fit(TEXTS)
+
+
+class Encoder:
+    """An encoder of another library."""
+
+    def encode(self, texts):
+        raise NotImplementedError
+
+    def state_dict(self):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("name", ["Word2Vec", "FastText"])
+def test_models_of_gensim_in_memory(name):
+    models = pytest.importorskip("gensim.models")
+    sentences = [text.split() for text in TEXTS]
+    options = {"vector_size": 4, "min_count": 1, "workers": 1, "seed": 0}
+    model = getattr(models, name)(sentences, **options)
+    for given in (model, model.wv):
+        source = make_embedding(given)
+        assert isinstance(source, PretrainedEmbedding)
+        values = source.fit_transform([["good", "film"]]).blocks[0].values
+        np.testing.assert_allclose(values, model.wv[["good", "film"]], atol=1e-6)
 
 
 @pytest.mark.parametrize(

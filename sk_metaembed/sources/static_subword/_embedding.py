@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
-from ..._core._sklearn import COUNT, StrOptions
+from ..._core._sklearn import COUNT, HasMethods, StrOptions
 from ..._core._typing import StrPath
 from ..._io._handle import shared
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess
 from .._fingerprint import fingerprint_of
+from .._model_parameter import ModelParameterMixin
+from ._loaded_model import LoadedStaticModel, StaticContent
 from ._model import StaticModel, StaticSpec
 
 
-class StaticSubwordEmbedding(BaseEmbedding):
+class StaticSubwordEmbedding(ModelParameterMixin, BaseEmbedding):
     r"""Embed words or whole texts with a static table of pieces or words.
 
     For models of model2vec (such as potion) and the sentence encoders of
@@ -25,9 +27,9 @@ class StaticSubwordEmbedding(BaseEmbedding):
 
     Parameters
     ----------
-    model : str or path-like
+    model : str, path-like, StaticModel or SentenceTransformer
         A folder of model2vec or sentence-transformers, or a name on the Hugging Face
-        hub. No code of a model is executed.
+        hub, of which no code is executed; or a loaded model, which pickles contain.
     output : {"words", "mean"}, default="words"
         "words" returns one vector per distinct token, the mean of its pieces, like
         every source of word vectors. "mean" returns the vector of each whole text that
@@ -153,7 +155,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
     """
 
     _parameter_constraints: dict = {
-        "model": [str, os.PathLike],
+        "model": [str, os.PathLike, StaticContent, HasMethods("encode")],
         "output": [StrOptions({"words", "mean"})],
         "dim": [COUNT, None],
         "max_length": [COUNT, None, StrOptions({"model"})],
@@ -165,7 +167,7 @@ class StaticSubwordEmbedding(BaseEmbedding):
 
     def __init__(
         self,
-        model: StrPath,
+        model: StrPath | Any,
         *,
         output: Literal["words", "mean"] = "words",
         dim: int | None = None,
@@ -196,11 +198,33 @@ class StaticSubwordEmbedding(BaseEmbedding):
                 "Static subword models require tokenizers: "
                 "pip install 'sk_metaembed[subwords]'."
             ) from error
-        spec = StaticSpec(os.fspath(self.model), self.revision, self.dim, self.task)
-        model = self._model = shared(StaticModel, spec)
+        model = self._model = self._open_model()
         prompt = model.settings.prompt(self.prompt, self.prompt_name, self.task)
         self._options = self.output, self.max_length, prompt
         self.fingerprint_ = fingerprint_of({"model": model.fingerprint, "text": prompt})
+
+    def _open_model(self):
+        """Return the process's handle on the model."""
+        if isinstance(self.model, str | os.PathLike):
+            path = os.fspath(self.model)
+            spec = StaticSpec(path, self.revision, self.dim, self.task)
+            return shared(StaticModel, spec)
+        content = StaticContent.of(self.model, self.task)
+        if content is None:
+            raise TypeError(
+                "model must be a folder, a name on the Hugging Face hub, a StaticModel "
+                f"of model2vec or a SentenceTransformer; got {type(self.model)}."
+            )
+        return LoadedStaticModel.of(content, self.dim)
+
+    def _portable_model(self):
+        """Return the files of a loaded model, the fitted ones if they are equal."""
+        if isinstance(self.model, str | os.PathLike):
+            return None
+        content = StaticContent.of(self.model, self.task)
+        fitted = getattr(getattr(self, "_model", None), "content", None)
+        same = content and fitted and fitted.files == content.files
+        return fitted if same else content
 
     def _embed(self, tokens):
         output, max_length, prompt = self._options

@@ -7,6 +7,7 @@ If the tokenizer splits a word alike in every text, each distinct word is split 
 """
 
 import math
+import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -105,6 +106,16 @@ class StaticModel(Handle, keep=2):
         self.dim = table.shape[1]
         if self._weights is not None:
             self._weights = _as_single(self._weights, np.float64)
+        n_words = self.tokenizer.n_ids
+        if isinstance(self.tokenizer, WordTokenizer) and n_words < len(table):
+            warnings.warn(
+                f"StaticSubwordEmbedding: {files.weights} has {len(table)} vectors for "
+                f"the {n_words} words of {files.tokenizer.name}. sentence-transformers "
+                "writes such files if a word was repeated in the file of vectors; each "
+                "word after it then has the vector of another. Read that file by "
+                "PretrainedEmbedding, or without the repeated word.",
+                stacklevel=2,
+            )
 
     def _set_dimensions(self):
         """Set the number of dimensions of texts, and cut the table of model2vec."""

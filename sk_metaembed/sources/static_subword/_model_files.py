@@ -133,12 +133,15 @@ def find_files(model, task=None):
         others |= {folder / place / name for name in _WEIGHTS}
     read_already = {*found.paths}
     others = sorted(p for p in others - read_already if p.is_file())
+    if found.library == "model2vec":  # which reads none
+        settings = EncoderSettings()
     return found._replace(settings=settings, others=(*found.others, *others))
 
 
-def _model2vec(folder, hint):
-    weights = _weights_in(folder, _WEIGHTS[:2])
-    if weights is None or not (folder / _TOKENIZER).is_file():
+def _model2vec(folder, hint, weights=None):
+    """Return the StaticFiles of model2vec, which may list modules as well."""
+    weights = weights or _weights_in(folder, _WEIGHTS[:2])
+    if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise _not_static(folder, hint)
     table = _table_name(weights, hint)
     if table != "embeddings":  # of sentence-transformers, without modules.json
@@ -154,7 +157,7 @@ def _model2vec(folder, hint):
         modules, library = SentenceModules(tuple(steps), {}, limit), "model2vec"
     config = folder / _CONFIG
     others = (config,) if config.is_file() else ()
-    tokenizer = folder / _TOKENIZER
+    tokenizer = weights.parent / _TOKENIZER
     return StaticFiles(folder, weights, tokenizer, table, others, library, modules)
 
 
@@ -168,6 +171,8 @@ def _pieces(folder, place, rest, hint):
     if weights is None or not (weights.parent / _TOKENIZER).is_file():
         raise _not_static(folder, hint)
     table, tokenizer = _table_name(weights, hint), weights.parent / _TOKENIZER
+    if table == "embeddings" and {kind for kind, _ in rest} <= {"Normalize"}:
+        return _model2vec(folder, hint, weights)
     modules = read_modules(folder, rest, pooling=["mean"])
     library = "sentence-transformers"
     return StaticFiles(folder, weights, tokenizer, table, (), library, modules)

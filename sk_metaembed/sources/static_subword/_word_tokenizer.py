@@ -174,11 +174,14 @@ def word_weights(options, vocabulary, path):
     """Return the weight of each word of a vocabulary, float64 (n_words,).
 
     `options` are those of WordWeights or BoW in the file at `path`. A word without a
-    weight has that of its lowercase, or the weight of unknown words.
+    weight has that of its lowercase, or the weight of unknown words. The options of a
+    loaded model have the weights themselves.
     """
     weights = options.get("word_weights") or {}
     other = options.get("unknown_word_weight", 1)
     try:
+        if "weights" in options:
+            return np.array(options["weights"], dtype=np.float64).reshape(-1)
         found = [weights.get(w, weights.get(w.lower(), other)) for w in vocabulary]
         return np.array(found, dtype=np.float64)
     except (AttributeError, TypeError, ValueError) as error:

@@ -15,10 +15,10 @@ from ..._core._typing import RandomState, StrPath
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
+from .._model_parameter import ModelParameterMixin
 from ..trainable._transformer import SentencePieces, TransformerSpec, set_text_pooling
 from ..transformer._embedding import TransformerEmbedding
-from ..transformer._loaded_pair import is_pair
-from ..transformer._model_parameter import ModelParameterMixin
+from ..transformer._loaded_pair import is_pair, portable_pair
 
 # Parameters of the encoder that TransformerEmbedding has by the same names.
 _OPTIONS = (
@@ -277,6 +277,9 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
         )
         self.losses_ = np.array(losses)
         return module.network, frozen._model.tokenizer
+
+    def _portable_model(self):
+        return portable_pair(self.model)
 
     def _read_labels(self, y, n_rows):
         """Set `classes_` and return the number of each row's class."""

@@ -18,15 +18,15 @@ from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import Preprocess, is_first
 from .._fingerprint import fingerprint_of
+from .._model_parameter import ModelParameterMixin
 from ..cache._sentence_blocks import sentence_blocks
 from ..contextual._base import ContextualEmbedding
 from ..contextual._sentences import SentenceRows, distinct_sentences, distinct_texts
 from ._alignment import readable_types
 from ._forward import SUBWORD_MODES, ForwardPass, OutputSpec, pieces_beyond
 from ._loaded_model import LoadedModel
-from ._loaded_pair import check_pair
+from ._loaded_pair import LoadedPair, check_pair, portable_pair
 from ._model import ModelSpec, TransformerModel
-from ._model_parameter import ModelParameterMixin
 from ._network import network_shape, static_vectors
 
 # Part of every cache key: increased when the same options give other vectors.
@@ -48,7 +48,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
 
     Parameters
     ----------
-    model : str, path-like or (model, tokenizer)
+    model : str, path-like, (model, tokenizer) or SentenceTransformer
         A folder or a name on the Hugging Face hub, loaded once per process at fit time
         and not pickled; or a loaded model, used as is on its current device, which
         pickles contain.
@@ -208,6 +208,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
             os.PathLike,
             tuple,
             list,
+            LoadedPair,
             HasMethods("state_dict"),  # fit raises an error without a tokenizer
         ],
         "layers": [Integral, "array-like", StrOptions({"all"})],
@@ -324,7 +325,7 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
         return shared(TransformerModel, spec)
 
     def _open_loaded(self):
-        """Return the handle on a (model, tokenizer)."""
+        """Return the handle on a model that the user has loaded."""
         check_pair(self.model)
         defaults = {"revision": None, "device": "auto", "dtype": "float32"}
         changed = [
@@ -336,7 +337,14 @@ class TransformerEmbedding(ModelParameterMixin, ContextualEmbedding):
                 "must have their default values. Prepare the model itself, for example "
                 "with model.to('cuda'), or pass its folder or name."
             )
-        return LoadedModel.of(*self.model)
+        return LoadedModel.of(portable_pair(self.model, self.task))
+
+    def _portable_model(self):
+        """Return the LoadedPair of a loaded model, the fitted one if it is the same."""
+        portable = portable_pair(self.model, self.task)
+        fitted = getattr(getattr(self, "_model", None), "portable", None)
+        same = portable is not None and fitted is not None and fitted.is_same(portable)
+        return fitted if same else portable
 
     def _resolve_output(self):
         """Return the output that "auto" selects, or the one that is set."""

@@ -7,6 +7,7 @@ from ._loaded_pair import LoadedPair
 from ._model import Transformer, options_of
 from ._model_files import refuse_unsafe
 from ._network import Network
+from ._sentence_files import read_loaded
 
 
 class LoadedModel(Transformer, keep=0):
@@ -16,29 +17,38 @@ class LoadedModel(Transformer, keep=0):
 
     Parameters
     ----------
-    module : torch Module
-    tokenizer : transformers tokenizer
+    portable : LoadedPair
     """
 
     _kind = "loaded model"
     __deepcopy__ = None  # type: ignore[assignment]  # copied by `__reduce__`
 
-    def __init__(self, module, tokenizer):
+    def __init__(self, portable):
+        module, tokenizer = portable.pair
         super().__init__(None, tokenizer, module.config)
-        self.module = module
-        self.portable = LoadedPair(module, tokenizer)
+        self.module, self.portable = module, portable
+        self.has_modules = portable.encoder is not None
+        if self.has_modules:
+            self.modules, self.settings = read_loaded(portable.encoder)
         self._network = Network(module, self.config, self.padding_id)
         self._versions = _versions(module)
         self.fingerprint = self._computed_fingerprint()
 
     @classmethod
-    def of(cls, module, tokenizer):
+    def of(cls, portable):
         """Return the process's handle of a model; a new one if its weights changed."""
+        module, tokenizer = portable.pair
         versions = _versions(module)
         if None in versions:
-            return cls(module, tokenizer)
-        key = id(module), id(tokenizer), versions
-        return cls._handles.get(key, lambda: cls(module, tokenizer))
+            return cls(portable)
+        encoder = portable.encoder and tuple(portable.encoder.items())
+        key = id(module), id(tokenizer), versions, encoder
+        return cls._handles.get(key, lambda: cls(portable))
+
+    @property
+    def parameter(self):
+        """The value of the parameter `model` of a source."""
+        return self.portable.parameter
 
     @property
     def device_type(self):
@@ -69,7 +79,10 @@ class LoadedModel(Transformer, keep=0):
 
     def _computed_fingerprint(self):
         state = self.module.state_dict()
-        return fingerprint_of(options_of(self.config, self.tokenizer), state.items())
+        options = options_of(self.config, self.tokenizer)
+        if self.has_modules:
+            options["modules"] = self.modules.fingerprint
+        return fingerprint_of(options, state.items())
 
     def _reference(self):
         """Return {}: a saved file contains the model itself."""
@@ -83,14 +96,14 @@ class LoadedModel(Transformer, keep=0):
     def _from_reference(cls, content, folder=None):
         """Return the handle of the model in a folder."""
         refuse_unsafe(folder.rglob("*"))
-        return cls.of(*LoadedPair.from_files(folder).pair)
+        return cls.of(LoadedPair.from_files(folder))
 
     def __reduce__(self):
         return _of_portable, (self.portable,)
 
 
 def _of_portable(portable):
-    return LoadedModel.of(*portable.pair)
+    return LoadedModel.of(portable)
 
 
 def _versions(module):

@@ -5,9 +5,18 @@ import tempfile
 from pathlib import Path
 
 from .._fingerprint import is_dense_tensor
+from .._loaded_encoder import (
+    content_of,
+    is_sentence_encoder,
+    loaded_modules,
+    read_files,
+    write_modules,
+)
 from ._model_files import own_randomness
+from ._sentence_files import OPTIONS, check_transformer
 
 _WEIGHTS, _SETTINGS = "model.safetensors", "loaded.json"
+_ENCODER = "encoder"  # the folder of the modules in a bundle
 
 
 class LoadedPair:
@@ -20,10 +29,26 @@ class LoadedPair:
     ----------
     module : torch Module
     tokenizer : transformers tokenizer
+    encoder : dict of str to bytes, default=None
+        Files of the modules that a sentence encoder has after the transformer.
     """
 
-    def __init__(self, module, tokenizer):
-        self.pair = module, tokenizer
+    def __init__(self, module, tokenizer, encoder=None):
+        self.pair, self.encoder = (module, tokenizer), encoder
+
+    @property
+    def parameter(self):
+        """The value of the parameter `model`."""
+        return self.pair if self.encoder is None else self
+
+    def is_same(self, other):
+        """Return whether another LoadedPair has the same model and modules."""
+        same = all(a is b for a, b in zip(self.pair, other.pair, strict=True))
+        return same and self.encoder == other.encoder
+
+    def __repr__(self):
+        names = ", ".join(type(part).__name__ for part in self.pair)
+        return f"LoadedPair({names})"
 
     def files(self):
         """Return the content of a bundle's files by name, without code.
@@ -44,7 +69,7 @@ class LoadedPair:
                 "so a saved file cannot describe how to build it. Pass the path of its "
                 "folder instead."
             )
-        _, (_, config, dtype, weights, state, _) = self.__reduce__()
+        _, (_, config, dtype, weights, state, *_) = self.__reduce__()
         settings = {"class": name, "dtype": str(dtype).rpartition(".")[2], **state}
         settings["attention"] = config._attn_implementation
         with tempfile.TemporaryDirectory() as folder:
@@ -53,6 +78,8 @@ class LoadedPair:
             files = {p.name: p.read_bytes() for p in Path(folder).iterdir()}
         flat = {key: weight.clone().contiguous() for key, weight in weights.items()}
         content = json.dumps(settings).encode()
+        encoder = self.encoder or {}
+        files |= {f"{_ENCODER}/{name}": data for name, data in encoder.items()}
         return {**files, _WEIGHTS: save(flat), _SETTINGS: content}
 
     @classmethod
@@ -74,14 +101,17 @@ class LoadedPair:
         )
         weights = load_file(Path(folder, _WEIGHTS))
         dtype = getattr(torch, settings["dtype"])
-        return _rebuilt(model_class, config, dtype, weights, settings, tokenizer)
+        place = Path(folder, _ENCODER)
+        encoder = read_files(place) if place.is_dir() else None
+        options = weights, settings, tokenizer, encoder
+        return _rebuilt(model_class, config, dtype, *options)
 
     def __reduce__(self):
         from transformers import PreTrainedModel
 
         module, tokenizer = self.pair
         if not isinstance(module, PreTrainedModel):
-            return LoadedPair, self.pair
+            return LoadedPair, (*self.pair, self.encoder)
         weights = module.state_dict()
         lost = [name for name, w in weights.items() if not is_dense_tensor(w)]
         if lost:
@@ -93,10 +123,10 @@ class LoadedPair:
         weights = {name: w.detach().cpu() for name, w in weights.items()}
         state = {"device": str(module.device), "training": module.training}
         model = type(module), module.config, module.dtype
-        return _rebuilt, (*model, weights, state, tokenizer)
+        return _rebuilt, (*model, weights, state, tokenizer, self.encoder)
 
 
-def _rebuilt(model_class, config, dtype, weights, state, tokenizer):
+def _rebuilt(model_class, config, dtype, weights, state, tokenizer, encoder=None):
     import torch
 
     with own_randomness():
@@ -104,7 +134,7 @@ def _rebuilt(model_class, config, dtype, weights, state, tokenizer):
     module.load_state_dict(weights)
     if torch.device(state["device"]).type != "cuda" or torch.cuda.is_available():
         module.to(state["device"])
-    return LoadedPair(module.train(state["training"]), tokenizer)
+    return LoadedPair(module.train(state["training"]), tokenizer, encoder)
 
 
 def is_pair(model):
@@ -118,19 +148,49 @@ def is_pair(model):
     )
 
 
+def portable_pair(model, task=None):
+    """Return the LoadedPair of a loaded model, None for anything else."""
+    if isinstance(model, LoadedPair):
+        return model
+    if is_sentence_encoder(model):
+        return _encoder_pair(model, task)
+    return LoadedPair(*model) if is_pair(model) else None
+
+
+def _encoder_pair(model, task):
+    """Return the LoadedPair of a SentenceTransformer, for the texts of a task."""
+    (kind, first), *rest = loaded_modules(model, task)
+    network = getattr(first, "auto_model", None)
+    if not hasattr(network, "state_dict") or getattr(first, "tokenizer", None) is None:
+        raise ValueError(
+            f"this SentenceTransformer begins with the module {kind}, not with a "
+            "transformer in torch. make_embedding(model) chooses the class for static "
+            "models; for others use FunctionEmbedding(model.encode, level='sequence', "
+            "as_text=True)."
+        )
+    check_transformer(kind, first.get_config_dict())
+
+    def write(folder):
+        write_modules(model, rest, folder)
+        options = {"max_seq_length": first.max_seq_length}
+        Path(folder, OPTIONS).write_text(json.dumps(options), encoding="utf-8")
+
+    return LoadedPair(network, first.tokenizer, content_of(write))
+
+
 def check_pair(model):
     """Raise TypeError if something is not a loaded model with its tokenizer."""
-    if is_pair(model):
+    if is_pair(model) or is_sentence_encoder(model) or isinstance(model, LoadedPair):
         return
     parts = model if isinstance(model, tuple | list) else [model]
     found = [type(part).__name__ for part in parts]
     hint = ""
-    if hasattr(model, "encode"):  # such as a SentenceTransformer
+    if hasattr(model, "encode"):  # of another library
         hint = (
-            " Pass the folder or name that it was loaded from, or use "
-            "FunctionEmbedding(model.encode, level='sequence', as_text=True)."
+            " FunctionEmbedding(model.encode, level='sequence', as_text=True) calls "
+            "its encode."
         )
     raise TypeError(
-        "model must be a folder, a name on the Hugging Face hub, or (model, "
-        f"tokenizer) as transformers loads them; got {found}.{hint}"
+        "model must be a folder, a name on the Hugging Face hub, (model, tokenizer) as "
+        f"transformers loads them, or a SentenceTransformer; got {found}.{hint}"
     )

@@ -1,12 +1,15 @@
 """The first module of a sentence encoder, a transformer, and its options."""
 
+import tempfile
 from pathlib import Path
 
-from .._module_list import MODULES, listed_modules, optional_json
+from .._loaded_encoder import write_files
+from .._module_list import MODULES, listed_modules, optional_json, read_settings
 from ..encoder_modules._steps import check_model_type, read_modules, unknown_module
 
+OPTIONS = "sentence_bert_config.json"  # of any transformer
 _TRANSFORMER_FILES = (
-    *("sentence_bert_config.json", "sentence_roberta_config.json"),
+    *(OPTIONS, "sentence_roberta_config.json"),
     *("sentence_distilbert_config.json", "sentence_camembert_config.json"),
     *("sentence_albert_config.json", "sentence_xlm-roberta_config.json"),
     "sentence_xlnet_config.json",
@@ -84,12 +87,22 @@ def read_encoder(folder, encoder, settings):
     check_model_type(settings)
     (first, place), *rest = encoder
     backbone = backbone_options(Path(folder) / place)
-    _check_transformer(first, backbone)
+    check_transformer(first, backbone)
     limit = backbone.get("max_seq_length")
     return read_modules(Path(folder), rest, max_length=limit)
 
 
-def _check_transformer(kind, options):
+def read_loaded(content):
+    """Return SentenceModules and EncoderSettings of the files of a loaded encoder."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(content, folder)
+        limit = backbone_options(folder).get("max_seq_length")
+        settings = read_settings(folder)
+        modules = listed_modules(folder)
+        return read_modules(Path(folder), modules, max_length=limit), settings
+
+
+def check_transformer(kind, options):
     """Raise ValueError if the first module is not a transformer of texts."""
     if kind not in _TRANSFORMERS:
         raise unknown_module(kind)

@@ -1,0 +1,105 @@
+"""Models of sentence-transformers and model2vec that the user has loaded.
+
+Their modules are written by the library itself, and read as those of a folder.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from ._module_list import MODULES, SETTINGS, select_route
+
+_ROUTER = "Router"
+
+
+def is_sentence_encoder(model):
+    """Return whether something is a SentenceTransformer."""
+    library = sys.modules.get("sentence_transformers")
+    return library is not None and isinstance(model, library.SentenceTransformer)
+
+
+def is_static_model(model):
+    """Return whether something is a StaticModel of model2vec."""
+    library = sys.modules.get("model2vec")
+    return library is not None and isinstance(model, library.StaticModel)
+
+
+def loaded_modules(model, task):
+    """Return class and module of each step of a SentenceTransformer.
+
+    A Router is replaced by its modules for the task.
+    """
+    results = []
+    for module in model.children():
+        parts = [module]
+        if type(module).__name__ == _ROUTER:
+            route = select_route(
+                list(module.sub_modules),
+                module.route_mappings,
+                module.default_route,
+                task,
+                type(model).__name__,
+            )
+            parts = module.sub_modules[route]
+        results += [(type(part).__name__, part) for part in parts]
+    return results
+
+
+def write_modules(model, modules, folder):
+    """Write modules of a SentenceTransformer, and its settings, into a folder."""
+    folder, listed = Path(folder), []
+    for i, (kind, module) in enumerate(modules):
+        place = folder / f"{i}_{kind}"
+        place.mkdir()
+        module.save(str(place))
+        _write_current(kind, module, place)
+        name = f"{type(module).__module__}.{kind}"
+        listed.append({"idx": i, "name": str(i), "path": place.name, "type": name})
+    settings = {
+        "prompts": dict(model.prompts),
+        "default_prompt_name": model.default_prompt_name,
+        "truncate_dim": model.truncate_dim,
+    }
+    for name, content in ((MODULES, listed), (SETTINGS, settings)):
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+
+def _write_current(kind, module, place):
+    """Write what a module computes with, if its library writes something else."""
+    if kind == "WordWeights":  # it saves the weights before training
+        path = place / "config.json"
+        new = {"weights": module.emb_layer.weight.detach().flatten().tolist()}
+    elif kind == "WordEmbeddings" and hasattr(module.tokenizer, "word2idx"):
+        # It saves a repeated word once, which moves the rows of those after it.
+        path = next(place.glob("*tokenizer_config.json"))
+        rows = module.tokenizer.word2idx
+        words = [max(rows, key=rows.get)] * len(module.emb_layer.weight)
+        for word, row in rows.items():
+            words[row] = word
+        new = {"vocab": words}
+    else:
+        return
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | new), encoding="utf-8")
+
+
+def content_of(write):
+    """Return the files that ``write(folder)`` writes, bytes by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder)
+        return read_files(folder)
+
+
+def read_files(folder):
+    """Return the files of a folder, bytes by name."""
+    paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
+
+
+def write_files(content, folder):
+    """Write files, bytes by name, into a folder."""
+    for name, data in content.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
