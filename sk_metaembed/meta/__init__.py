@@ -8,6 +8,7 @@ from ._block_pca import BlockPCA
 from ._concat import ConcatMetaEmbedding
 from ._gcca import GCCAMetaEmbedding
 from ._imputer import SourceImputer
+from ._label_regression import LabelRegression
 from ._linear import SourceMap
 from ._neighbors import SharedRows
 from ._ngram_features import CharacterFeatures, WordFeatures
@@ -38,6 +39,7 @@ __all__ = [
 set_public_module(
     globals(),
     CharacterFeatures,
+    LabelRegression,
     Layer,
     PerColumn,
     PerLabel,

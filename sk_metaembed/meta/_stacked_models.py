@@ -25,7 +25,8 @@ from .._core._sample_weights import fit_model
 from .._pipelines import flat_steps
 from .._training._one_blas_thread import one_blas_thread
 from ..sequences._api import explained_token_errors
-from ._stacked_decisions import PerLabel, decision_values, per_column
+from ._label_regression import LabelRegression
+from ._stacked_decisions import decision_values, per_column
 from ._stacked_folds import MANY_ROWS
 from ._stacked_rows import FORMS
 from ._stacked_targets import expected, losses, predicted
@@ -242,11 +243,10 @@ def _grid_of(estimator, X, form, target):
     else:
         # Takes a third of the time of lbfgs.
         model = LogisticRegression(solver="newton-cg", max_iter=1000)
+        if target.kind == "labels":
+            model = LabelRegression()
         values = tuple(value / dim for value in strengths)
         grid = _Grid(model, "C", values, features)
-    if target.kind == "labels" and estimator is None:
-        parameter = f"estimator__{grid.parameter}"
-        grid = grid._replace(model=PerLabel(grid.model), parameter=parameter)
     return grid
 
 
@@ -339,7 +339,7 @@ class _Fitter:
     def _decisions_on_grid(self, grid, X, train, test):
         """Yield the decision values of test rows for each value of a grid."""
         model = clone(grid.model)
-        if isinstance(model, LogisticRegression):
+        if isinstance(model, LogisticRegression | LabelRegression):
             model.set_params(warm_start=True)
         for value in grid.values:
             if grid.parameter is not None:
@@ -411,10 +411,8 @@ class RowSpace:
 
     def move_coefficients(self, model):
         """Convert the coefficients of a model from coordinates to dimensions."""
-        for part in getattr(model, "models_", [model]):
-            if not isinstance(part, float):  # the log odds of a constant label
-                part.coef_ = (part.coef_ / self._lengths) @ self._vectors.T @ self._X
-                part.n_features_in_ = self._X.shape[1]
+        model.coef_ = (model.coef_ / self._lengths) @ self._vectors.T @ self._X
+        model.n_features_in_ = self._X.shape[1]
 
 
 def _nearest_to_default(row_losses):
