@@ -16,6 +16,7 @@ from numbers import Number
 
 import numpy as np
 
+from .._core._frames import is_missing
 from .._core._messages import short_repr
 from .._core._optional import pandas as pd
 from ._durations import is_duration, seconds_of
@@ -43,10 +44,13 @@ class Cells:
         What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds, also
         since midnight), "zoned time" (the same in UTC), "date", "zoned date" (in UTC)
         or "text" (whose form each text shows).
+    is_single : bool
+        Whether some numbers are float32 or float16.
     """
 
     values: np.ndarray
     form: str = "text"
+    is_single: bool = False
 
     def __len__(self):
         return len(self.values)
@@ -170,7 +174,7 @@ def _numeric_cells(column):
     dtype = column.dtype
     own = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
     if own.kind == "f" and own.itemsize < 8:
-        return Cells(_shortest(_as_floats(column, own)), "number")
+        return Cells(_shortest(_as_floats(column, own)), "number", is_single=True)
     values = _as_floats(column, np.float64)
     if own.kind != "f" and _are_large(values).any():
         return None
@@ -216,7 +220,8 @@ def _object_cells(column, name):
         numbers = _as_numbers(cells, missing, types)
         if numbers is not None:
             is_bool = bool(types) and _are(types, bool | np.bool_)
-            return Cells(numbers, "bool" if is_bool else "number")
+            is_single = bool(types & {*_SHORT_FLOATS})
+            return Cells(numbers, "bool" if is_bool else "number", is_single)
     if _are(types, datetime.date):
         present = cells[~missing]
         zoned = {*map(_has_zone, present)}
@@ -300,7 +305,7 @@ def _other(cell, row, name):
         form = "zoned time" if _has_zone(cell) else "duration"
         return typed_text(seconds_of(cell), form)
     if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
-        items = [item for item in cell if item is not None]
+        items = [item for item in cell if not is_missing(item)]
         if all(isinstance(item, str) for item in items):
             return tuple(map(_normal, items)) or None
     elif isinstance(cell, datetime.date):

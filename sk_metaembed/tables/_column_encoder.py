@@ -20,6 +20,7 @@ from ._column_reading import (
 from ._date_order import first_ambiguous
 from ._dates import parse_dates
 from ._forms import find_new_form, forms_in_fit
+from ._levels import has_fine_levels
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
 from ._string_kinds import find_codes
@@ -33,6 +34,7 @@ _N_EXAMPLES = 3
 # Distinct numbers that are searched for one that can be read in two ways.
 _SAMPLE = 2000
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
+_LARGEST_SINGLE = 2**24  # integers up to it are exact as float32
 _WHOLE = "?"  # in place of a number that can be read in two ways
 
 
@@ -197,6 +199,7 @@ class ColumnEncoder(BaseEstimator):
         self._check_decimals(cells, known=self.ambiguous_)
         self._check_dates(cells)
         self._check_codes(cells)
+        self._check_precision(cells)
         self._check_zeros(cells)
         self._check_forms(cells, forms)
         if unread.any():
@@ -260,6 +263,21 @@ class ColumnEncoder(BaseEstimator):
                 f"has {text!r}, which is read as {date}, but no value in fit shows the "
                 "order of its day, month and year. Pass dates, or strings such as "
                 f"{str(date)!r}."
+            )
+
+    def _check_precision(self, cells):
+        """Warn of float32 where the numbers of fit have more digits than it has."""
+        if not cells.is_single:
+            return
+        kind = self.kind_
+        has_codes = kind.kind in _STRINGS and "number" in (self.forms_ or ())
+        is_fine = has_codes or self.offset_ or has_fine_levels(kind.levels)
+        large = cells.values[np.abs(cells.values) >= _LARGEST_SINGLE]
+        if is_fine and len(large):
+            self._warn(
+                f"has {large[0]:.0f} as float32, which does not tell all integers "
+                f"from {_LARGEST_SINGLE:,} on apart, as fit did. Pass float64, "
+                "integers or str."
             )
 
     def _check_zeros(self, cells):

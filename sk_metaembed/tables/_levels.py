@@ -24,6 +24,11 @@ def find_levels(values, n_rows):
     return tuple(levels) if is_few else ()
 
 
+def has_fine_levels(levels):
+    """Return whether float32 does not tell levels apart."""
+    return len(levels) > 0 and _keys(levels)[2] is not _as_single
+
+
 def level_names(numbers, levels):
     """Return the level that each number is as text, "" if it is none.
 

@@ -16,8 +16,15 @@ import numpy as np
 from ._durations import choose_clock, duration_form, read_duration
 from ._missing import is_missing
 
-_TRUE = frozenset(["true", "yes", "y", "t"])
-_FALSE = frozenset(["false", "no", "n", "f"])
+# Spreadsheets translate true and false.
+_TRUE = frozenset(
+    ["true", "yes", "y", "t", "wahr", "vrai", "verdadero", "verdadeiro", "vero"]
+    + ["waar", "prawda", "sant", "истина"]
+)
+_FALSE = frozenset(
+    ["false", "no", "n", "f", "falsch", "faux", "falso", "onwaar", "fałsz", "falskt"]
+    + ["ложь"]
+)
 _TRUTH = {"true": 1.0, "false": 0.0}  # as bools are read
 
 # A number that is the most, or the least.

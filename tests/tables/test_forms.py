@@ -1,6 +1,7 @@
 """A column means the same in any form that a tool hands over, or a warning says so."""
 
 import decimal
+import functools
 import json
 import warnings
 
@@ -13,7 +14,7 @@ from sk_metaembed import TableEncoder
 from sk_metaembed.tables._lists import parse_list
 from sk_metaembed.tables._missing import is_missing, is_missing_anywhere
 
-N = 120
+N = 90
 RNG = np.random.default_rng(0)
 TENTHS = RNG.integers(1, 12, N)
 DECIMALS = [decimal.Decimal(int(n)) / 10 for n in TENTHS]
@@ -69,6 +70,7 @@ SAME = {
         np.char.upper(FLAGS.astype(str)),
         np.where(FLAGS, "t", "f"),
         np.where(FLAGS, "Yes", "No"),
+        np.where(FLAGS, "WAHR", "FALSCH"),
         FLAGS.astype(int),
         FLAGS.astype(int).astype(str),
         FLAGS * 1.0,
@@ -115,6 +117,7 @@ SAME = {
         ["{" + saved(items, ",", '"') + "}" for items in PLAIN],
         [f"c({saved(items, quote=chr(34))})" for items in PLAIN],
         [[*items, None] for items in PLAIN],
+        [[*items, float("nan")] for items in PLAIN],
         [f"[{saved([*items, 'NULL'])}]" for items in PLAIN],
     ],
 }
@@ -122,7 +125,7 @@ PAIRS = [(name, i) for name, forms in SAME.items() for i in range(1, len(forms))
 
 
 def fit(column):
-    return TableEncoder(random_state=0).fit(pd.DataFrame({"x": column}))
+    return TableEncoder(random_state=0).fit(as_frame(column))
 
 
 def as_frame(column):
@@ -131,19 +134,24 @@ def as_frame(column):
     return pd.DataFrame({"x": column})
 
 
+@functools.cache
+def fit_to_first(name):
+    return fit(SAME[name][0])
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("name", "i"), PAIRS)
 def test_forms_of_the_same_values(name, i):
     first, other = map(as_frame, (SAME[name][0], SAME[name][i]))
-    encoders = [TableEncoder(random_state=0).fit(X) for X in (first, other)]
+    encoders = fit_to_first(name), fit(SAME[name][i])
     assert encoders[0].columns_ == encoders[1].columns_
     names = [encoder.get_feature_names_out().tolist() for encoder in encoders]
     assert names[0] == names[1]
     for encoder in encoders:
         expected = encoder.transform(first)
         np.testing.assert_allclose(encoder.transform(other), expected, rtol=2e-6)
-        alone = np.vstack([encoder.transform(other[j : j + 1]) for j in range(5)])
-        np.testing.assert_allclose(alone, expected[:5], rtol=2e-6)
+        alone = encoder.transform(other[3:4])
+        np.testing.assert_allclose(alone, expected[3:4], rtol=2e-6)
         assert encoder.transform(other[:0]).shape == (0, expected.shape[1])
 
 
@@ -168,6 +176,16 @@ CHANGED = {
     "dates": (COLORS, DAYS[:3], "'(red|blue)' in fit, but has '2024-01-01'"),
     "flags in words": (COLORS, FLAGS, "'(red|blue)' in fit, but has (True|False)"),
     "lists in words": (COLORS, [["red"], ["a"]], r"fit, but has \"\['red'\]\""),
+    "float32": (
+        TENTHS + 2**24,
+        (TENTHS + 2**24).astype(np.float32),
+        "has 1.* as float32",
+    ),
+    "float32 codes": (
+        ["A1", "123456789"] * 30,
+        [np.float32(2**25)],
+        "has 33554432 as float32",
+    ),
     "words in lists": (LISTS, ["z", "a"], r"in fit, but has 'z'"),
 }
 
@@ -220,7 +238,11 @@ IDS = [1234567890123456789 + 1000 * i for i in range(12)]
 def test_a_row_alone_has_the_integers_of_a_batch():
     """pandas makes floats of integers next to categories, in a row of mixed types."""
     X = pd.DataFrame(
-        {"id": np.repeat(IDS, 10), "c": pd.Categorical([1, 2, 3, 4] * 30), "x": NUMBERS}
+        {
+            "id": np.resize(IDS, N),
+            "c": pd.Categorical(np.resize([1, 2, 3], N)),
+            "x": NUMBERS,
+        }
     )
     encoder = TableEncoder().fit(X)
     expected = encoder.transform(X[:30:5])
