@@ -26,6 +26,8 @@ def source_of_folder(folder, task=None):
         config = read_json(folder / "config.json", dict)
     if (folder / MANY_LANGUAGES).is_file():
         return "ElmoEmbedding"  # says what to do with it
+    if not modules and holds_vectors(folder):
+        return "PretrainedEmbedding"
     if modules:
         static = modules[0][0] in STATIC_MODULES
     elif config is not None:
@@ -39,7 +41,7 @@ def source_of_folder(folder, task=None):
     elif (folder / "adapter_config.json").is_file() or any(folder.glob("*.gguf")):
         return "TransformerEmbedding"  # says what to do with them
     else:
-        return "PretrainedEmbedding" if holds_vectors(folder) else None
+        return None
     return "StaticSubwordEmbedding" if static else "TransformerEmbedding"
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .._core._optional import progress_bar
 from .._io._compression import MAX_RATIO, detect_compression, is_decompression_bomb
+from ._foreign_formats import hint_of_file, hint_of_folder
 from ._read_spacy import FILES as SPACY_FILES
 from ._read_spacy import is_pipeline, no_vectors, spacy_folder
 from ._store_files import is_store
@@ -32,16 +33,6 @@ _SUPPORTED = (
     "floret (each also compressed by gzip, bzip2 or xz), files of gensim's save, and "
     "directories of stores and of spaCy"
 )
-_HINTS = {
-    b"version https://git-lfs": "It is a Git LFS pointer: run git lfs pull",
-    b"<": "It looks like a web page, as a failed download leaves",
-    b"PK\x03\x04": "It is a zip archive: unpack it and pass one of its files",
-    b"\x93NUMPY": "It is a NumPy array: load it, and pass words and array to "
-    "WordVectors.from_arrays",
-    b"\x89HDF": "It is an HDF5 file",
-    b"PAR1": "It is a Parquet file: read it, and pass words and array to "
-    "WordVectors.from_arrays",
-}
 
 
 class SourceStream:
@@ -167,7 +158,7 @@ def detect(path):
     if is_store(path):
         return Format("store")
     folder = spacy_folder(path)
-    if folder is not None:
+    if folder is not None and not hint_of_folder(path):
         names = [name for name in SPACY_FILES if (folder / name).is_file()]
         return Format("spacy", files=tuple(str(folder / name) for name in names))
     if os.path.isdir(path):
@@ -178,13 +169,17 @@ def detect(path):
 
 
 def holds_vectors(folder):
-    """Return whether a folder is for `detect`: a store, or one of spaCy."""
-    return is_store(folder) or is_pipeline(folder) or spacy_folder(folder) is not None
+    """Return whether `detect` reads a folder, or names the tool that wrote it."""
+    own = is_store(folder) or is_pipeline(folder) or spacy_folder(folder) is not None
+    return own or hint_of_folder(folder) is not None
 
 
 def _unknown_directory(path):
     if is_pipeline(path):
         return no_vectors(path)
+    hint = hint_of_folder(path)
+    if hint is not None:
+        return ValueError(f"{path} {hint}.")
     return ValueError(
         f"{path} is a directory but not a word-vector store, nor one of spaCy's "
         f"vectors. {_SUPPORTED}."
@@ -213,7 +208,7 @@ def _detect_sample(path, sample, is_whole):
     if dim is None:
         dim, has_tabs = _headerless_dim(lines), False
     if dim is None:
-        hint = next((h for m, h in _HINTS.items() if sample.startswith(m)), None)
+        hint = hint_of_file(sample)
         raise ValueError(
             f"{path}: unknown format; the file begins with {sample[:24]!r}. "
             f"{hint + '. ' if hint else ''}{_SUPPORTED}."

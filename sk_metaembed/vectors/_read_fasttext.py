@@ -170,8 +170,9 @@ def _check_matrix(stream, header, n_words):
 def _compressed_error(stream, kind):
     return ValueError(
         f"{stream.path}: {kind} fastText models (usually named .ftz) have compressed "
-        f"vectors, which are not supported. Use the full .bin model, or export the "
-        f"vectors to text."
+        f"vectors, which are not supported. Use the full .bin model, or load this one "
+        f"with the package fasttext, and pass your words and "
+        f"[model.get_word_vector(word) for word in words] to WordVectors.from_arrays."
     )
 
 

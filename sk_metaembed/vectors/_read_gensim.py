@@ -50,10 +50,14 @@ class _Saved:
     def __init__(self, stream):
         self.path, self.prefix = stream.path, stream.path
         self.is_compressed = stream.path.endswith((".gz", ".bz2"))  # as gensim decides
+        data = _content(stream)
         try:
-            self.object = read_pickle(_content(stream))
+            self.object = read_pickle(data)
         except ValueError as error:
-            raise self.error(f"its data cannot be read without it: {error}") from error
+            reason = f"its data cannot be read without: {error}"
+            if b"joblib" in data[:1000]:
+                reason = "joblib wrote it, as for wikipedia2vec"
+            raise self.error(reason) from error
         model = self.object
         if isinstance(model, Inert) and isinstance(model.get("wv"), Inert):
             self.object, self.prefix = model.get("wv"), f"{self.path}.wv"
