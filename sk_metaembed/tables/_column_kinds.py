@@ -12,7 +12,7 @@ from .._core._messages import plural, short_repr
 from ._cells import distinct, number_text
 from ._date_order import choose_order, first_ambiguous
 from ._date_parts import DateFormat, date_format
-from ._dates import parse_dates
+from ._dates import may_be_days_of_years, parse_dates
 from ._durations import times_of_day
 from ._levels import find_levels
 from ._missing import is_missing
@@ -228,7 +228,7 @@ def _as_dates(start, values, sample, name):
     found = ~np.isnat(parse_dates(sample.texts, order))
     digits = np.array([text.isdecimal() for text in sample.texts])
     compact = [text for text, d in zip(sample.texts, digits, strict=True) if d]
-    if not _mostly(sample, found, 0.8):
+    if not _mostly(sample, found, 0.8) or not may_be_days_of_years(sample.texts):
         return None, []
     if not _mostly(sample, found & ~digits, 0.5) and not are_compact_dates(compact):
         return None, []

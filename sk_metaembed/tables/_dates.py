@@ -90,10 +90,11 @@ _MONTH_YEAR = re.compile(r"(\d{1,2})[-/](\d{4})")
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _FAR_YEAR = re.compile(r"([+-]\d{4,6})-(\d\d)-(\d\d)")
 _QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])|Q([1-4])[- /]?(\d{4})", re.IGNORECASE)
-_HALF_YEAR = re.compile(r"(\d{4})[- ]?H([12])", re.IGNORECASE)
-_MONTH_OF_YEAR = re.compile(r"(\d{4})[- ]?M(\d\d?)", re.IGNORECASE)  # of Stata
-_WEEK = re.compile(r"(\d{4})-?W(\d\d)(?:-?([1-7]))?", re.IGNORECASE)
-_DAY_OF_YEAR = re.compile(r"(\d{4})-(\d{3})")
+_HALF_YEAR = re.compile(r"([12]\d{3})[- ]?H([12])", re.IGNORECASE)
+_MONTH_OF_YEAR = re.compile(r"([12]\d{3})[- ]?M(\d\d?)", re.IGNORECASE)  # of Stata
+_WEEK = re.compile(r"([12]\d{3})-?W(\d\d)(?:-?([1-7]))?", re.IGNORECASE)
+_DAY_OF_YEAR = re.compile(r"([12]\d{3})-(\d{3})")
+_LATE = 335  # of a year, in December
 _CHINESE = str.maketrans("年月년월時时시分분", "----:::::", "日일秒초")
 _CHINESE_MARKS = re.compile(r"\s*([-:])\s*")
 _MOST_CYCLES = 500  # of 400 years; microseconds reach further
@@ -124,6 +125,12 @@ def dates_and_forms(texts, order):
         if found is not None:
             out[i], forms[i] = found
     return out, forms
+
+
+def may_be_days_of_years(texts):
+    """Return whether numbers such as "2024-226" reach the end of years, if any."""
+    found = filter(None, map(_DAY_OF_YEAR.fullmatch, texts))
+    return max((int(match[2]) for match in found), default=366) >= _LATE
 
 
 def _parse(text, order):

@@ -182,7 +182,8 @@ def _of_clock(match, clock):
     if fraction:
         seconds += float(f"0.{fraction}")
     if zone:
-        if sign or days or seconds > _DAY or not is_zone(zone):
+        is_range = zone[0] == "-" and (not third or zone.count(":") > 1)
+        if sign or days or seconds > _DAY or not is_zone(zone) or is_range:
             return None
         offset = offset_from_utc(zone, None)
         if offset is not None:
@@ -229,13 +230,14 @@ def _of_words(text):
     body = text.removeprefix("@ ")
     is_ago = body.endswith(" ago")
     body = body.removesuffix(" ago")
-    total, n_parts, end = 0.0, 0, 0
+    total, n_parts, end, last = 0.0, 0, 0, np.inf
     while match := _PART.match(body, end):
         unit = match[2].casefold()
         size = _SIZES.get(unit, _SIZES.get(unit.removesuffix("s")))
-        if size is None:
+        if size is None or size >= last:
             return None
-        total, n_parts, end = total + _number(match[1]) * size, n_parts + 1, match.end()
+        total, n_parts, last = total + _number(match[1]) * size, n_parts + 1, size
+        end = match.end()
     rest = body[end:]
     if rest:
         match = _CLOCK.fullmatch(rest)

@@ -7,47 +7,51 @@ from functools import cache, lru_cache
 # Hours from UTC of abbreviations that have one usual meaning: those of RFC 2822, and
 # others that only one part of the world uses. BST, IST and AST have several.
 _HOURS = {
-    0: "z ut utc gmt wet zulu", 1: "cet mez west wat", 2: "cest mesz eet sast cat",
-    3: "eest msk eat trt", 4: "samt", 5: "pkt uzt", 8: "awst hkt sgt pht", 9: "jst kst",
-    9.5: "acst", 10: "aest", 10.5: "acdt", 11: "aedt", 12: "nzst", 13: "nzdt",
-    -2.5: "ndt", -3: "brt art", -3.5: "nst", -4: "edt", -5: "est cdt", -6: "cst mdt",
-    -7: "mst pdt", -8: "pst akdt", -9: "akst hdt", -10: "hst",
+    0: "Z UT UTC GMT WET", 1: "CET MEZ WEST WAT", 2: "CEST MESZ EET SAST CAT",
+    3: "EEST MSK EAT TRT", 5: "PKT UZT", 7: "WIB ICT", 8: "AWST HKT SGT WITA",
+    9: "JST KST", 9.5: "ACST", 10: "AEST", 10.5: "ACDT", 11: "AEDT", 12: "NZST",
+    13: "NZDT", -2.5: "NDT", -3: "BRT ART", -3.5: "NST", -4: "EDT", -5: "EST CDT",
+    -6: "CST MDT", -7: "MST PDT", -8: "PST AKDT", -9: "AKST HDT", -10: "HST",
 }  # fmt: skip
 _OFFSETS = {name: hours for hours, names in _HOURS.items() for name in names.split()}
+# Those that are no words in lower case.
+_SMALL = {"z", "utc", "gmt", "cet", "cest"}
+_SMALL |= {"est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt"}
 # Names of zones that have summer time.
 _IN_AMERICA = {
-    "pt": "America/Los_Angeles", "mt": "America/Denver", "ct": "America/Chicago",
-    "et": "America/New_York",
+    "PT": "America/Los_Angeles", "MT": "America/Denver", "CT": "America/Chicago",
+    "ET": "America/New_York",
 }  # fmt: skip
 _OFFSET = re.compile(
     r"(?:utc|gmt|z)?\s?([+-])(\d\d?)(?::?([0-5]\d)(?::?([0-5]\d))?)?(?![\d:/.])",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[a-z][\w+-]*(?:/[a-z][\w+-]*){0,2}", re.IGNORECASE | re.ASCII)
-_SHORT = re.compile("(?!AM$|PM$)[A-Z]{2,5}")
+_SHORT = re.compile("[A-Z]{2}T|[A-Z]{1,3}[SD]T")
 _WINTER, _SUMMER = datetime.datetime(2024, 1, 1), datetime.datetime(2024, 7, 1)
+_MOST_HOURS = 18
 _LOCAL = ("localtime", "Factory", "posixrules")  # differ by system
 
 
 def offset_from_utc(name, date):
     """Return the offset of a zone at a local time, None if it is not known.
 
-    `name` is an offset, an abbreviation or a name of the IANA database, in any case. Of
-    an hour that occurs twice when summer time ends, it is the first. Without a date
-    (None), the offset of zones that have summer time is not known.
+    `name` is an offset, an abbreviation or a name of the IANA database. Of an hour that
+    occurs twice when summer time ends, it is the first. Without a date (None), the
+    offset of zones that have summer time is not known.
     """
     match = _OFFSET.fullmatch(name)
     if match:
         sign, *parts = match.groups()
         hours, minutes, seconds = (int(part or 0) for part in parts)
-        if hours > 24:
+        if hours > _MOST_HOURS:
             return None
         offset = datetime.timedelta(0, seconds, 0, 0, minutes, hours)
         return -offset if sign == "-" else offset
-    key = name.casefold()
-    if key in _OFFSETS:
-        return datetime.timedelta(hours=_OFFSETS[key])
-    zone = _zone(_IN_AMERICA.get(key, name))
+    name = name.upper() if name in _SMALL else name
+    if name in _OFFSETS:
+        return datetime.timedelta(hours=_OFFSETS[name])
+    zone = _zone(_IN_AMERICA.get(name, name))
     if zone is None:
         return None
     if date is None:
@@ -79,11 +83,11 @@ def has_database():
 
 @lru_cache(256)
 def _zone(name):
-    """Return the `ZoneInfo` of a name in any case, or None."""
-    if "/" not in name:
-        found = map(_read_zone, (name, name.upper(), name.title()))
-        return next(filter(None, found), None)
-    return _read_zone(name) or _read_zone(_full_names().get(name.casefold(), name))
+    """Return the `ZoneInfo` of a name, in any case if it has a slash, or None."""
+    zone = _read_zone(name)
+    if zone is None and "/" in name:
+        zone = _read_zone(_full_names().get(name.casefold(), name))
+    return zone
 
 
 def _read_zone(name):

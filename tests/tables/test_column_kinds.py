@@ -69,6 +69,16 @@ COLUMNS = {
     "lists of str": ([some(WORDS[:20], 2) for _ in range(N)], "list"),
     "coordinates": ([f"({p}, {p / 2})" for p in PRICES], "code"),
     "last, first": ([f"{words(1)}{i}, {words(1)}" for i in range(N)], "code"),
+    "case numbers": ([f"2024-{i + 1:03}" for i in range(N)], "code"),
+    "days of years": (
+        [f"{2020 + i % 3}-{7 * i % 365 + 1:03}" for i in range(N)],
+        "date",
+    ),
+    "hours of a shop": (some([f"{h:02}:00-{h + 9}:30" for h in range(12)]), "category"),
+    "times of day": (
+        some([f"{h:02}:{m}" for h in range(24) for m in (15, 45)]),
+        "number",
+    ),
     "urls": ([f"https://example.org/{words(1)}{i}" for i in range(N)], "url"),
     "counter": (list(range(N)), "key"),
     "counter with prefix": ([f"s{i}" for i in range(N)], "key"),

@@ -68,6 +68,8 @@ def test_a_duration_in_the_forms_of_tools(text):
         ("07:15:00+02:00", 18900), ("07:15 PT", 26100), ("07:15 IST", 26100),
         ("13:00 AM", None), ("PT", None), ("P", None), ("P1", None), ("PT5", None),
         ("1:75", None), ("15:00 soon", None), ("5 days", None), ("3:00 PM AM", None),
+        ("08:00-12:00", None), ("08:00:00-12:00:00", None), ("07:15:00-05", 44100),
+        ("1 d 8 w", None), ("14:11 SAVE", None), ("10:30 art", None),
         ("INTERVAL 'x' DAY", None), ("INTERVAL '1:2:3' SECOND", None), ("-5", None),
     ],
 )  # fmt: skip

@@ -35,7 +35,6 @@ KINDS = {
     "constant": {""},
     "empty": {""},
 }
-OPEN = {"span": "durations as texts of several tools"}  # faults to correct
 # Columns that some tools do not keep. The other ones have equal predictions.
 _LOST = {"id_gap", "code", "zip", "tags", "span"}
 _FITTED = ["csv > csv > pandas", pytest.param("polars", marks=pytest.mark.slow)]
@@ -59,9 +58,7 @@ def ways(table, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_columns(name, ways, y, request):
-    if name in OPEN:
-        request.applymarker(pytest.mark.xfail(reason=OPEN[name], strict=False))
+def test_columns(name, ways, y):
     columns = {way: select(container, [name]) for way, container in ways.items()}
     columns = {way: column for way, column in columns.items() if column is not None}
     assert len(columns) > 50
