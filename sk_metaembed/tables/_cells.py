@@ -28,6 +28,7 @@ _BOOLS = dict.fromkeys(["TRUE", "true"], "True") | dict.fromkeys(
     ["FALSE", "false"], "False"
 )
 _LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
+_ENDS = np.array(["-200000", "200000"], "datetime64[Y]")
 _MASKED = type(np.ma.masked)
 _SHORT_FLOATS = np.float32, np.float16
 
@@ -41,9 +42,9 @@ class Cells:
     values : ndarray
         float64 with NaN, datetime64[us] with NaT, or objects: str, tuples of str, None.
     form : str
-        What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds, also
-        since midnight), "zoned time" (the same in UTC), "date", "zoned date" (in UTC)
-        or "text" (whose form each text shows).
+        What the tool hands over: "number", "bool" (1 and 0), "duration" (seconds),
+        "time" (seconds since midnight), "zoned time" (the same in UTC), "date", "zoned
+        date" (in UTC) or "text" (whose form each text shows).
     is_single : bool
         Whether some numbers are float32 or float16.
     """
@@ -112,9 +113,9 @@ def typed_text(value, form):
         return _date_text(value) + "Z" * (form == "zoned date")
     if form == "bool":
         return str(bool(value))
-    if form == "zoned time":
+    if form.endswith("time"):
         moment = np.datetime64(0, "us") + np.timedelta64(round(1e6 * value), "us")
-        return str(moment)[11:] + "Z"
+        return str(moment)[11:].removesuffix(".000000") + "Z" * (form == "zoned time")
     return f"{number_text(value)} s" if form == "duration" else number_text(value)
 
 
@@ -137,7 +138,7 @@ def _polars_cells(column):
     if dtype == pl.Duration:
         return Cells(column.to_numpy() / np.timedelta64(1, "s"), "duration")
     if dtype == pl.Time:
-        return Cells(column.cast(pl.Int64).to_numpy() / 1e9, "duration")
+        return Cells(column.cast(pl.Int64).to_numpy() / 1e9, "time")
     return None
 
 
@@ -160,13 +161,20 @@ def _typed_cells(column):
         if not hasattr(dtype, "tz"):  # dates of Arrow
             return None
         column, form = pd.Series(column).dt.tz_convert(None), "zoned date"
-    return Cells(np.asarray(column).astype("datetime64[us]"), form)
+    return Cells(_microseconds(np.asarray(column)), form)
 
 
 def _period_starts(column):
     """Return the first moments of a column of periods, datetime64[us]."""
     starts = pd.Series(column).dt.to_timestamp()
-    return starts.to_numpy().astype("datetime64[us]")
+    return _microseconds(starts.to_numpy())
+
+
+def _microseconds(dates):
+    """Return datetime64 in microseconds; years beyond them become the last ones."""
+    if np.datetime_data(dates.dtype)[0] in ("us", "ns", "ps", "fs", "as"):
+        return dates.astype("datetime64[us]")
+    return np.clip(dates, *_ENDS.astype(dates.dtype)).astype("datetime64[us]")
 
 
 def _numeric_cells(column):
@@ -214,7 +222,8 @@ def _object_cells(column, name):
         types.remove(_MASKED)
     if types and all(map(is_duration, types)):
         seconds = [*map(seconds_of, cells[~missing])]
-        form = "zoned time" if any(map(_has_zone, cells[~missing])) else "duration"
+        form = "zoned time" if any(map(_has_zone, cells[~missing])) else ""
+        form = form or ("time" if datetime.time in types else "duration")
         return Cells(_fill(seconds, missing, np.nan, np.float64), form)
     if not types & {complex, np.complex128} and _are(types, Number | np.bool_):
         numbers = _as_numbers(cells, missing, types)
@@ -302,7 +311,8 @@ def _other(cell, row, name):
     The text reads as the value that the cell has in a column of its type.
     """
     if is_duration(type(cell)):
-        form = "zoned time" if _has_zone(cell) else "duration"
+        form = "time" if isinstance(cell, datetime.time) else "duration"
+        form = "zoned time" if _has_zone(cell) else form
         return typed_text(seconds_of(cell), form)
     if isinstance(cell, list | tuple | np.ndarray) and np.shape(cell) != ():
         items = [item for item in cell if not is_missing(item)]

@@ -350,7 +350,7 @@ class ColumnEncoder(BaseEstimator):
                     "read as they are written. Write offsets, such as '+05:30'."
                 )
         zoned = [form for form in forms if form.startswith("zoned") or " in " in form]
-        others = [form for form in forms if form in ("date", "duration")]
+        others = [form for form in forms if form in ("date", "time", "h:mm")]
         if zoned and others and self.kind_.kind != "duplicate":
             with_zone, without = (short_repr(forms[f[0]]) for f in (zoned, others))
             self._warn(

@@ -87,7 +87,7 @@ def column_kind(cells, name=""):
         return start._replace(kind="constant")
     times = times_of_day(values) if cells.form == "date" else None
     if times is not None and times.any():
-        kind, odd = _as_floats(start, times, counts, "duration")
+        kind, odd = _as_floats(start, times, counts, "time")
     elif cells.form.endswith("date"):
         dates = date_format("", values, counts)
         kind, odd = _as_date(start, dates), []
@@ -141,7 +141,7 @@ def _as_floats(start, values, counts, form):
         dates = date_format("", dates, counts)
         return _as_date(kind._replace(n_odd=n_odd), dates), odd
     number_format = NumberFormat(
-        unit="s" if form in ("duration", "zoned time") else "",
+        unit="s" if form == "duration" or form.endswith("time") else "",
         booleans=form == "bool" and len(values) == 2,
     )
     return _number(kind, number_format, values, counts), odd

@@ -19,7 +19,7 @@ from ._numbers_inside import numbers_inside
 
 _PYTHON = {"number": float, "bool": bool}
 # Of typed cells.
-_UNITS = {"number": "", "bool": "", "duration": "s", "zoned time": "s"}
+_UNITS = {"number": "", "bool": "", "duration": "s", "time": "s", "zoned time": "s"}
 
 
 class Reading(NamedTuple):
@@ -118,7 +118,7 @@ def _read_numbers(cells, kind):
         seconds = times_of_day(cells.values) if number_format.is_duration else None
         if seconds is None:
             return Reading(np.full((len(cells), 1), np.nan), {})
-        cells = Cells(seconds, "duration")
+        cells = Cells(seconds, "time")
     if cells.form == "text":
         if kind.kind == "binary":  # 1 may be written as "yes"
             number_format = number_format._replace(booleans=True)

@@ -19,6 +19,10 @@ _SIZES = {
     "d": _DAY, "h": 3600, "hr": 3600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6,
     "μs": 1e-6, "ns": 1e-9,
 }  # fmt: skip
+_SAME = {
+    "time": ("h:mm", "duration"), "h:mm": ("time",),
+    "duration": ("m:ss", "time"), "m:ss": ("duration",),
+}  # fmt: skip
 _FIELDS = "year", "month", "day", "hour", "minute", "second"
 _OBJECTS = ("MonthDayNano", "DateOffset", "relativedelta")  # of Arrow, pandas, dateutil
 _NUMBER = r"[+-]?\d+(?:[.,]\d+)?"
@@ -105,17 +109,31 @@ def read_duration(text, clock="h"):
     return _of_interval(text) if text[:1] in "iI" else _of_words(text)
 
 
-def duration_form(text):
-    """Return how a duration is written: "duration", "zoned time" or "time in IST".
+def duration_form(text, clock="h"):
+    """Return how a text that `read_duration` reads is written.
 
-    The latter has a zone whose offset from UTC is not known.
+    It is "time" of day, also with "PM", "zoned time", "time in IST" (with a zone whose
+    offset from UTC is not known), "h:mm" or "m:ss" by the decision for the column, or
+    "duration".
     """
     match = _CLOCK.fullmatch(text) if ":" in text else None
-    zone = match[9] if match else None
-    if not zone:
-        return "duration"
-    is_known = offset_from_utc(zone, None) is not None
-    return "zoned time" if is_known else f"time in {zone}"
+    if match is None:
+        return "time" if _HOUR.fullmatch(text) else "duration"
+    before, sign, days, first, _, third, fraction, after, zone = match.groups()
+    if zone:
+        is_known = offset_from_utc(zone, None) is not None
+        return "zoned time" if is_known else f"time in {zone}"
+    if before or after:
+        return "time"
+    if third is None:
+        return "h:mm" if clock == "h" and fraction is None else "m:ss"
+    is_time = len(first) == 2 and int(first) <= 24 and not sign and not days
+    return "time" if is_time else "duration"
+
+
+def same_forms(form):
+    """Return the other forms whose durations are surely read as those of a form."""
+    return _SAME.get(form, ())
 
 
 def is_duration(kind):

@@ -1,12 +1,13 @@
 """Compare how a column is written in fit with how it is written later.
 
-A form is what a tool hands over ("number", "bool", "date", "zoned date", "duration",
-"text", "list"), or the family of a unit, such as "share" for "84.9%". `read_column`
-returns the forms of the cells that it reads.
+A form is what a tool hands over ("number", "bool", "date", "zoned date", "time",
+"duration", "text", "list"), or the family of a unit, such as "share" for "84.9%".
+`read_column` returns the forms of the cells that it reads.
 """
 
 from ._cells import distinct
 from ._dates import dates_and_forms
+from ._durations import same_forms
 
 _SAMPLE = 2000  # distinct texts that are examined in fit
 
@@ -41,5 +42,6 @@ def _plain_form(text):
 
 def find_new_form(forms, known, kind):
     """Return the first form that is not known from fit, "" if there is none."""
-    same = ("bool", "number") if kind.kind == "binary" else ()
-    return next((f for f in forms if f not in known and f not in same), "")
+    same = {"bool", "number"} if kind.kind == "binary" else set()
+    same |= {other for form in known for other in (form, *same_forms(form))}
+    return next((form for form in forms if form not in same), "")

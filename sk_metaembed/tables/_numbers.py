@@ -166,8 +166,8 @@ def parse_numbers(texts, number_format):
 def numbers_and_forms(texts, number_format):
     """Return the number that each text is, and the form in which it is written.
 
-    A form is "number", "bool", the family of the unit, such as "share" and "duration",
-    or the unit itself if it has no family; "" if the text is not a number.
+    A form is "number", "bool", one of `duration_form`, the family of the unit, such as
+    "share", or the unit itself if it has no family; "" if the text is not a number.
     """
     numbers, forms = np.empty(len(texts)), ["number"] * len(texts)
     plain, has_words = number_format.plain, number_format.booleans
@@ -224,7 +224,7 @@ def _parse(text, number_format):
         return (np.nan, "") if truth is None else (truth, "bool")
     unit, value = quantity
     form = UNITS[unit][0] if unit in UNITS else unit or "number"
-    form = duration_form(plain) if form == "duration" else form
+    form = duration_form(plain, number_format.clock) if form == "duration" else form
     value = convert(value, unit, number_format)
     return value, form if isfinite(value) else ""
 

@@ -110,8 +110,9 @@ def _arrow_values(column):
         return column.cast(pa.time64("us"), safe=False).to_pandas()
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         return np.fromiter(column.to_pylist(), object, len(column))
-    # pandas has no integers next to missing values, other than objects.
-    return column.to_pandas(integer_object_nulls=True)
+    # pandas has no integers next to missing values, other than objects. Years before 1
+    # and after 9999 are no objects.
+    return column.to_pandas(integer_object_nulls=True, date_as_object=False)
 
 
 def _is_mixed(frame):

@@ -87,7 +87,9 @@ def test_names_of_zones_are_not_the_half_of_a_day(zone):
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("15:00", "duration"), ("PT45M", "duration"), ("15:00Z", "zoned time"),
+        ("15:00:00", "time"), ("3 PM", "time"), ("3:00 pm", "time"), ("15:00", "h:mm"),
+        ("2:30.5", "m:ss"), ("1:02:03", "duration"), ("PT45M", "duration"),
+        ("1 day 02:03:04", "duration"), ("15:00Z", "zoned time"),
         ("07:15 Asia/Tokyo", "zoned time"), ("07:15 PT", "time in PT"),
     ],
 )  # fmt: skip
@@ -193,9 +195,28 @@ def test_a_table_means_the_same_from_any_tool(columns, name):
             np.testing.assert_allclose(new[:, 0], seconds, rtol=1e-6)
 
 
+SHORT = [f"{minutes}:{seconds}" for minutes in (3, 4, 12) for seconds in (10, 45)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "new"),
+    [
+        (SHORT, [datetime.timedelta(0, 225)]),
+        (SHORT, ["PT225S"]),
+        (DURATIONS, SHORT),
+        ([*SHORT, "75:30"], [datetime.time(3, 45)]),
+        ([*SHORT, "75:30"], ["3:45 PM"]),
+    ],
+)
+def test_two_numbers_that_can_be_hours_or_minutes_are_named(seen, new):
+    encoder = TableEncoder().fit(_table(seen * 5))
+    with pytest.warns(UserWarning, match="'x' was written as '.*' in fit, but has '.*"):
+        encoder.transform(_table(new))
+
+
 @pytest.mark.parametrize("columns", [TIME_COLUMNS, DURATION_COLUMNS])
 def test_fractions_of_a_day_are_named_in_a_warning(columns):
     encoder = TableEncoder().fit(_table(columns["objects"]))
     fractions = [seconds_of(cell) / DAY for cell in columns["objects"]]
-    with pytest.warns(UserWarning, match="'x' was written as '.*s' in fit, but has"):
+    with pytest.warns(UserWarning, match="'x' was written as '.*' in fit, but has 0"):
         encoder.transform(_table(fractions))
