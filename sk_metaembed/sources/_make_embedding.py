@@ -26,7 +26,7 @@ _CLASSES = {
     "PretrainedEmbedding": PretrainedEmbedding,
 }
 # Small files that determine the class of a model on the hub.
-_DECIDING = [MODULES, "config.json", ROUTES, f"*/{ROUTES}"]
+_DECIDING = [MODULES, "config.json", "*/config.json", ROUTES, f"*/{ROUTES}"]
 # Files of networks. Those of .bin may be vectors of fastText.
 _WEIGHTS = (".safetensors", ".gguf", ".onnx", ".pt", ".pth", ".ckpt", ".hdf5", ".th")
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")

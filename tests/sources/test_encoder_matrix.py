@@ -197,6 +197,16 @@ def compare(folder, expected, precision=1e-5, **options):
     return source
 
 
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_phrases(tmp_path, lowercase):
+    pytest.importorskip("nltk")
+    options = {"stop_words": {"the", "was"}, "do_lower_case": lowercase}
+    for longest in (5, 1):
+        tokenizer = words(PHRASES, max_ngram_length=longest, **options)
+        folder = save(tmp_path / f"{longest}", [tokenizer, pooling("mean", "max")])
+        compare(folder, encoded(folder))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_modules(tmp_path, name):
     parts = CASES[name](tmp_path / "network")

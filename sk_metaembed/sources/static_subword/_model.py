@@ -129,7 +129,13 @@ class StaticModel(Handle, keep=2):
             self._table = read_only(np.ascontiguousarray(self._table[:, :dim]))
             self.dim = dim
         self.text_dim = dim or min(whole, self.settings.truncate_dim or whole)
-        self._pooled_dim = self.dim * len(self._modules.pooling["modes"])
+        self._modes = self._modules.pooling["modes"]
+        self._pooled_dim = self.dim * len(self._modes)
+        kinds = {step["kind"] for step in self._modules.steps[1:]}
+        self._normalizes = kinds == {"Normalize"}
+        self._computes = bool(kinds) and not self._normalizes
+        # Then no array of pooled vectors is needed.
+        self._is_direct = self.text_dim == self._pooled_dim and not self._computes
 
     @classmethod
     def _find(cls, spec, local):
@@ -256,7 +262,13 @@ class StaticModel(Handle, keep=2):
         for first, last in _spans(texts, most):
             pieces = read(texts[first:last])
             known[first:last] = np.diff(pieces.offsets) > 0
-            values[first:last] = self._finished(self._pooled(pieces), known[first:last])
+            out = values[first:last]
+            if self._is_direct:
+                self._finished(self._pooled(pieces, out), known[first:last])
+            else:
+                pooled = np.zeros((last - first, self._pooled_dim), np.float32)
+                self._pooled(pieces, pooled)
+                out[:] = self._finished(pooled, known[first:last])
         warn_of_long_texts(
             "StaticSubwordEmbedding",
             self.fingerprint,
@@ -274,12 +286,11 @@ class StaticModel(Handle, keep=2):
 
     def _finished(self, pooled, known):
         """Return vectors of texts after all modules; those of unknown texts stay 0."""
-        kinds = {step["kind"] for step in self._modules.steps[1:]}
-        if kinds == {"Normalize"}:
+        if self._normalizes:
             norms = np.linalg.norm(pooled.astype(np.float64), axis=1)
             pooled /= np.maximum(norms, 1e-32)[:, None]
-        elif kinds:
-            return self._computed(pooled, known)[:, : self.text_dim]
+        elif self._computes:
+            pooled = self._computed(pooled, known)
         return pooled[:, : self.text_dim]
 
     def _computed(self, pooled, known):
@@ -295,10 +306,9 @@ class StaticModel(Handle, keep=2):
             values[known] = self._head.finish(pooled[known])
         return values
 
-    def _pooled(self, pieces):
-        """Return one vector per text, float32 (n_texts, pooled dim)."""
-        out = np.zeros((len(pieces.offsets) - 1, self._pooled_dim), np.float32)
-        for k, mode in enumerate(self._modules.pooling["modes"]):
+    def _pooled(self, pieces, out):
+        """Write one vector per text, (n_texts, pooled dim), and return them."""
+        for k, mode in enumerate(self._modes):
             column = k * self.dim
             if mode == "sum":
                 self._write_counts(pieces, out)
