@@ -1,6 +1,5 @@
 """Encode one column of a table by what it contains."""
 
-import re
 import warnings
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core._messages import short_repr
 from ._cells import typed_text
+from ._codes import codes_by_float, find_codes, is_rounded, may_be_rounded
 from ._column_kinds import ColumnKind, as_noun, column_kind
 from ._column_reading import (
     float_names,
@@ -23,7 +23,6 @@ from ._forms import find_new_form, forms_in_fit
 from ._levels import has_fine_levels
 from ._numbers import first_with_decimal, parse_numbers
 from ._numbers_input import as_float32, offset
-from ._string_kinds import find_codes
 from ._zones import has_database
 
 _MAX_ONE_HOT = 40  # values of a category with an indicator each
@@ -33,14 +32,8 @@ _REPEATED = ("category", "url")
 _N_EXAMPLES = 3
 # Distinct numbers that are searched for one that can be read in two ways.
 _SAMPLE = 2000
-_ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
 _LARGEST_SINGLE = 2**24  # integers up to it are exact as float32
 _WHOLE = "?"  # in place of a number that can be read in two ways
-
-
-def _is_rounded(text):
-    """Return whether a text is a number without its last digits, as 1.5e+18."""
-    return "+" in text and _ROUNDED.fullmatch(text) is not None
 
 
 def _texts(cells):
@@ -167,8 +160,8 @@ class ColumnEncoder(BaseEstimator):
     def _read_texts(self, cells):
         """Return texts of cells; numbers as the codes whose digits they lost."""
         texts = read_texts(cells, self.kind_)
-        is_long = self.kind_.kind in _STRINGS and any(map(_is_rounded, texts))
-        long_codes = self._long_codes() if is_long else {}
+        is_long = self.kind_.kind in _STRINGS and any(map(is_rounded, texts))
+        long_codes = codes_by_float(self._known_texts()) if is_long else {}
         if self.code_length_ or long_codes:
             codes = {t: self._as_code(t, long_codes) for t in dict.fromkeys(texts)}
             texts = np.array([*map(codes.get, texts), None], dtype=object)[:-1]
@@ -176,7 +169,7 @@ class ColumnEncoder(BaseEstimator):
 
     def _as_code(self, text, long_codes):
         """Return the code of fit that a number can only be, else the text."""
-        if _is_rounded(text):
+        if is_rounded(text):
             found = long_codes.get(float(text), ())
         elif not self.codes_ and text.isdecimal() and self.code_length_:
             return text.zfill(self.code_length_)
@@ -323,11 +316,12 @@ class ColumnEncoder(BaseEstimator):
                     "front. Read it as str, as in fit."
                 )
                 break
-        rounded = [*filter(_is_rounded, texts)]
-        long_codes = self._long_codes() if rounded else {}
+        rounded = [text for text in texts if may_be_rounded(text)]
+        rounded = [text for text in rounded if not self._are_known_texts([text])]
+        long_codes = codes_by_float(self._known_texts()) if rounded else {}
         for number in rounded:
             codes = long_codes.get(float(number), [])
-            if len(codes) != 1 and not self._are_known_texts([number]):
+            if codes if number.isdecimal() else len(codes) != 1:
                 seen = " and ".join(map(short_repr, codes[:2])) or "strings"
                 self._warn(
                     f"had {seen} in fit, but has the number {number}: a float has at "
@@ -376,17 +370,12 @@ class ColumnEncoder(BaseEstimator):
         """Return whether all strings of cells occur in the training rows."""
         return self._are_known_texts([*{*self._read_texts(cells).tolist()} - {""}])
 
+    def _known_texts(self):
+        """Return the distinct strings of the training rows, if n-grams encode them."""
+        return [] if self.strings_ is None else self.strings_.values_.tolist()
+
     def _are_known_texts(self, texts):
         return self.strings_ is not None and self.strings_.are_known(texts).all()
-
-    def _long_codes(self):
-        """Return the codes of fit by the numbers that they are as floats."""
-        values = [] if self.strings_ is None else self.strings_.values_.tolist()
-        codes = {}
-        for code in values:
-            if len(code) > 15 and code.isdecimal():
-                codes.setdefault(float(code), []).append(code)
-        return codes
 
     def _warn(self, message):
         warnings.warn(f"column {self.name!r} {message}", UserWarning, stacklevel=3)

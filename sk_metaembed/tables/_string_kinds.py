@@ -56,29 +56,6 @@ def are_identifiers(sample):
     return length > 1 and sample.share(alike) >= 0.7 and sample.share(zeros) >= 0.01
 
 
-def find_codes(texts):
-    """Return the codes of digits by their numbers, and the length of those with zeros.
-
-    The length is 0 if none has zeros in front. There are no codes by numbers if all
-    have one length. Where digits are rare, a number can be a string of its own.
-    """
-    texts = {*texts} - {""}
-    digits = sorted(filter(str.isdecimal, texts))
-    length = max((len(text) for text in digits if text[0] == "0"), default=0)
-    if length < 2:
-        return None, 0
-    are_most = len(digits) >= len(texts) / 2
-    if are_most and {*map(len, digits)} == {length}:
-        return None, length
-    codes = {}
-    for text in digits:
-        codes.setdefault(text.lstrip("0") or "0", []).append(text)
-    for number, found in codes.items():
-        if not are_most and number not in found:
-            found.append(number)
-    return codes, length
-
-
 def are_merged(texts):
     """Return whether floats do not tell whole numbers of many digits apart."""
     long = [text for text in texts if len(text) > 15 and text.isdecimal()]

@@ -3,6 +3,7 @@
 import decimal
 import functools
 import json
+import re
 import warnings
 
 import numpy as np
@@ -259,8 +260,10 @@ def test_floats_are_the_long_codes_that_they_can_only_be():
     with warnings.catch_warnings(action="error"):
         found = encoder.transform(pd.DataFrame({"x": [float(i) for i in IDS[:3]]}))
     np.testing.assert_array_equal(found, expected)
-    with pytest.warns(UserWarning, match="number 1.23457E.18: a float has at most 17"):
-        encoder.transform(pd.DataFrame({"x": ["1.23457E+18", "A1"]}))
+    for rounded in ("1.23457E+18", "1234567890123456768", "1234567890123450000"):
+        message = f"the number {re.escape(rounded)}: a float has at most 17"
+        with pytest.warns(UserWarning, match=message):
+            encoder.transform(pd.DataFrame({"x": [rounded, "A1"]}))
 
 
 def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
