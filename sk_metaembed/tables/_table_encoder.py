@@ -49,8 +49,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     the decisions. Strings with many distinct values are encoded by their character
     n-grams, the numbers inside them, how often they occur, and the predictions of a
     ridge regression on their words and characters. Missing values stay NaN. Dates with
-    a time zone or an offset are converted to UTC. A column that is written in another
-    way than in `fit`, such as .849 for "84.9%", is named in a warning.
+    a time zone are converted to UTC, durations and times of day to seconds. A column
+    that is written in another way than in `fit`, such as .849 for "84.9%", is named in
+    a warning.
 
     Parameters
     ----------
@@ -99,7 +100,9 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         has "1,234" or, if all numbers in fit were whole, "1.234" only after fit; if a
         column of dates has "05/03/2019" or "24-03-05", and no date in fit shows the
         order of day, month and year; if a column of strings has a number that can be
-        several codes of fit, such as "07" and "007".
+        several codes of fit, such as "07" and "007"; if some times of a column have a
+        time zone and others have none, or if the offset of a zone such as "IST" is not
+        known.
 
     See Also
     --------
@@ -118,6 +121,10 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
     shows it, first days of months are preferred. Otherwise, the month is first if most
     dates have slashes, the year if they have hyphens and the last numbers vary more
     than the first, and else the day.
+
+    A date that repeats far from all others, such as 9999-12-31, has an indicator and is
+    missing otherwise: linear models could not tell the others apart. "15:00" is hours
+    and minutes unless numbers such as "75:30" or "1:02:03" show minutes and seconds.
 
     Columns are found by name, in any order; further columns are ignored. The output is
     float32: the median is subtracted from numbers that it could not tell apart, such as
