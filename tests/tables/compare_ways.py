@@ -13,8 +13,10 @@ def select(container, names):
     known = getattr(container, "column_names", getattr(container, "columns", ()))
     if not {*names} <= {*known}:
         return None
-    is_arrow = hasattr(container, "column_names")
-    return container.select(names) if is_arrow else container[names]
+    for method in ("select_columns", "select"):  # of datasets and Arrow
+        if hasattr(container, "column_names") and hasattr(container, method):
+            return getattr(container, method)(names)
+    return container[names]
 
 
 class Form:
@@ -23,8 +25,10 @@ class Form:
     What encoders and models make of it is therefore the same for all of these ways.
     """
 
-    def __init__(self, container, cells, y):
-        self.container, self.cells, self.ways = container, cells, []
+    def __init__(self, container, y):
+        (cells,) = Table(container).columns()
+        self.container, self.cells, self.ways = container, cells.values, []
+        self.given = cells.form  # "date", "text", ...
         self.encoder = TableEncoder(target_type="continuous", random_state=0)
         self.warnings, self.kind = [], ""
         with warnings.catch_warnings(record=True) as caught:
@@ -37,13 +41,21 @@ class Form:
                 assert "no column of X differs" in str(error)
         self.warnings = [str(each.message) for each in caught]
 
+    def is_lost(self, losses):
+        """Return whether each way is one on which information is lost."""
+        return all(any(loss in way for loss in losses) for way in self.ways)
+
     def silent_difference(self, other):
         """Return how the features of another form differ, "" if equal or warned of."""
         if not self.kind:
             return "" if not other.kind else f"has no features, but is {other.kind}"
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            features = self.encoder.transform(other.container)
+            try:
+                features = self.encoder.transform(other.container)
+            except TypeError as error:  # dates where fit had numbers
+                assert "Convert them as in fit" in str(error)
+                return ""
         same = np.isclose(self.features, features, rtol=1e-5, atol=1e-5, equal_nan=True)
         rows = np.flatnonzero(~same.all(axis=1))
         if not len(rows) or caught or self.warnings or other.warnings:
@@ -61,16 +73,23 @@ def _cells_key(cells):
     return cells.form, cells.values.dtype.str, cells.values.tolist()
 
 
-def find_forms(columns, y):
-    """Return the `Form` of each group of ways, a dict of containers of one column."""
-    forms = {}
-    for way, container in columns.items():
-        key = cells_key(container)
+def find_forms(containers, name, y):
+    """Return the `Form` of each group of ways, and those whose cells are refused."""
+    forms, refused = {}, []
+    for way, container in containers.items():
+        column = select(container, [name])
+        if column is None:
+            continue
+        try:
+            key = cells_key(column)
+        except TypeError as error:  # bytes, such as the intervals of Parquet files
+            assert "decode bytes" in str(error)
+            refused.append(way)
+            continue
         if key not in forms:
-            (cells,) = Table(container).columns()
-            forms[key] = Form(container, cells.values, y)
+            forms[key] = Form(column, y)
         forms[key].ways.append(way)
-    return [*forms.values()]
+    return [*forms.values()], refused
 
 
 def count_pairs(forms):
@@ -79,10 +98,15 @@ def count_pairs(forms):
     return n_ways * (n_ways - 1)
 
 
-def silent_differences(forms):
-    """Yield the ways of two forms, and how they differ, if nothing says so."""
-    for fitted in forms:
-        for other in forms:
-            difference = "" if fitted is other else fitted.silent_difference(other)
-            if difference:
-                yield fitted.ways[0], other.ways[0], difference
+def find_faults(forms, kinds, losses=()):
+    """Return forms of other kinds, and pairs that differ without an error or warning.
+
+    Forms of which each way contains one of `losses` have lost what was written.
+    """
+    kept = [form for form in forms if not form.is_lost(losses)]
+    faults = [
+        (form.ways[0], f"is {form.kind!r}") for form in kept if form.kind not in kinds
+    ]
+    pairs = [(a, b) for a in kept for b in kept if a is not b]
+    found = [(a.ways[0], b.ways[0], a.silent_difference(b)) for a, b in pairs]
+    return faults + [each for each in found if each[-1]]

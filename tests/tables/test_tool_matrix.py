@@ -9,9 +9,9 @@ from . import tools
 from .compare_ways import (
     cells_key,
     count_pairs,
+    find_faults,
     find_forms,
     select,
-    silent_differences,
 )
 
 # The kinds of columns of `tools.make_table`, by all readers.
@@ -40,6 +40,12 @@ _LOST = {"id_gap", "code", "zip", "tags", "span"}
 _FITTED = ["csv > csv > pandas", pytest.param("polars", marks=pytest.mark.slow)]
 
 
+def make_target(table):
+    """Return numbers that depend on the column "count"."""
+    count = table["count"].to_numpy()
+    return count + np.random.default_rng(1).normal(0, 100, len(count))
+
+
 @pytest.fixture(scope="module")
 def table():
     return tools.make_table()
@@ -47,8 +53,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def y(table):
-    count = table["count"].to_numpy()
-    return count + np.random.default_rng(1).normal(0, 100, len(count))
+    return make_target(table)
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +64,15 @@ def ways(table, tmp_path_factory):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_columns(name, ways, y):
-    columns = {way: select(container, [name]) for way, container in ways.items()}
-    columns = {way: column for way, column in columns.items() if column is not None}
-    assert len(columns) > 50
-    forms = find_forms(columns, y)
-    assert count_pairs(forms) == len(columns) * (len(columns) - 1)
+    forms, refused = find_forms(ways, name, y)
+    assert not refused
+    assert count_pairs(forms) > 50 * 49
     assert {form.kind for form in forms} == KINDS[name]
-    assert not [*silent_differences(forms)]
+    assert not find_faults(forms, KINDS[name])
 
 
 @pytest.mark.parametrize("fitted", _FITTED)
-@pytest.mark.filterwarnings("ignore:.*column 'zoned'")
+@pytest.mark.filterwarnings("ignore:.*column .zoned.")
 def test_predictions(fitted, ways, y):
     names = [name for name in KINDS if name not in _LOST]
     parts = {way: select(container, names) for way, container in ways.items()}

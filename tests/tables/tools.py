@@ -4,6 +4,7 @@ import csv
 import datetime
 import decimal
 import json
+import uuid
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,8 @@ from sk_metaembed._command_line._read_table import read_table
 N_ROWS = 40
 _WORDS = ["quiet", "river", "stone", "garden", "winter"]
 _WORDS += ["market", "bridge", "signal", "copper", "meadow"]
+# Each package has errors of its own; that of polars' Rust code is no Exception.
+_ERRORS = Exception, pl.exceptions.PanicException
 _TYPES = {
     "small": pa.int8(),
     "count": pa.int32(),
@@ -100,7 +103,7 @@ def _names_taken(function, table):
     try:
         function(table)
         return table.column_names
-    except Exception:  # each package has its own
+    except _ERRORS:
         if table.num_columns == 1:
             return []
         columns = [table.select([name]) for name in table.column_names]
@@ -250,14 +253,15 @@ def hand_over(table, folder, files, containers):
         yield name, convert(table)
     for suffix, (writers, readers) in files.items():
         for writer, write in writers.items():
-            path = folder / f"{writer}.{suffix}"
+            # Not an earlier name: readers may have mapped its file.
+            path = folder / f"{uuid.uuid4().hex}.{suffix}"
             names = _names_taken(partial(_write, write, path), table)
             write(table.select(names), path)
             for reader, read in readers.items():
                 way = f"{writer} > {suffix} > {reader}"
                 try:
                     yield way, read(path)
-                except Exception:
+                except _ERRORS:
                     yield way, _read_columns(table.select(names), path, write, read)
 
 

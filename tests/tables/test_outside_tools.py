@@ -1,0 +1,75 @@
+"""The matrix of tools with databases, spreadsheets, statistics packages and Spark."""
+
+import os
+import pwd
+import shutil
+from contextlib import ExitStack
+from importlib.util import find_spec
+
+import pytest
+
+from . import outside_tools, tools
+from .compare_ways import count_pairs, find_faults, find_forms
+from .test_tool_matrix import KINDS, make_target
+
+pytestmark = pytest.mark.slow
+
+# What tools lose, by column: parts of the names of ways. An Excel sheet and a Stata
+# file have floats for integers, an RDS file of pyreadr has local times without a zone.
+# pyreadstat reads the codes of labels. polars writes decimals in Avro without the byte
+# of the sign. datasets writes dates in JSON as milliseconds since 1970. pandas writes
+# lists to SQLite as the addresses of their items.
+LOST = {
+    "id": ["> xlsx >", "> ods >", "> dta >"],
+    "id_gap": ["> xlsx >", "> ods >", "> dta >"],
+    "amount": ["polars > avro > fastavro"],
+    "grade": ["pandas > dta > pyreadstat"],
+    **dict.fromkeys(["day", "moment", "moment_gap"], ["datasets > jsonl >"]),
+    "zoned": ["datasets > jsonl >", "> rds >"],
+}
+# Cells that are refused with a sentence, because they are bytes.
+BYTES = {"span": ["duckdb > parquet >"], "tags": ["pandas > sqlite >"]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return tools.make_table()
+
+
+@pytest.fixture(scope="module")
+def ways(table, tmp_path_factory):
+    folder, files = tmp_path_factory.mktemp("tools"), {**outside_tools.FILES}
+    with ExitStack() as stack:
+        if _has_postgresql():
+            uri = stack.enter_context(outside_tools.postgresql_server())
+            files |= outside_tools.postgresql(uri)
+        containers = outside_tools.CONTAINERS
+        yield dict(tools.hand_over(table, folder, files, containers))
+
+
+def _has_postgresql():
+    packages = "psycopg", "adbc_driver_postgresql"
+    if not all(map(find_spec, packages)) or not shutil.which("initdb"):
+        return False
+    users = {user.pw_name for user in pwd.getpwall()}
+    return os.geteuid() != 0 or "postgres" in users
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_columns(name, table, ways):
+    forms, refused = find_forms(ways, name, make_target(table))
+    assert all(any(part in way for part in BYTES.get(name, ())) for way in refused)
+    losses = LOST.get(name, ())
+    assert count_pairs(forms) > 20
+    assert not find_faults(forms, KINDS[name], losses)
+    lost = [way for form in forms if form.is_lost(losses) for way in form.ways]
+    for loss in losses:  # of the tools that are installed
+        assert any(loss in way for way in lost) or not any(loss in way for way in ways)
+
+
+def test_the_tools_are_there(ways):
+    """Without their packages, the comparison says little."""
+    missing = [n for n in ("duckdb", "openpyxl", "fastavro") if find_spec(n) is None]
+    if missing:
+        pytest.skip(f"{missing} are not installed: pip install '.[nightly]'")
+    assert len(ways) > 150
