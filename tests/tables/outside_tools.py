@@ -468,6 +468,7 @@ _add(
     {"pandas": partial(pd.read_hdf, key="data")},
     "tables",
 )
+_HAS_JAVA = shutil.which("java") is not None
 _HEADER = {"header": "true"}
 _INFERRED = {**_HEADER, "inferSchema": "true"}
 for suffix, method, writing, reading in (
@@ -480,5 +481,5 @@ for suffix, method, writing, reading in (
         suffix,
         {"spark": partial(_by_spark, method, writing)},
         {"spark": partial(_from_spark, method, reading)},
-        "pyspark",
+        "pyspark" if _HAS_JAVA else "java",
     )

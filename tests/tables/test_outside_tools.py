@@ -1,8 +1,8 @@
 """The matrix of tools with databases, spreadsheets, statistics packages and Spark."""
 
 import os
-import pwd
 import shutil
+import warnings
 from contextlib import ExitStack
 from importlib.util import find_spec
 
@@ -39,20 +39,23 @@ def table():
 @pytest.fixture(scope="module")
 def ways(table, tmp_path_factory):
     folder, files = tmp_path_factory.mktemp("tools"), {**outside_tools.FILES}
-    with ExitStack() as stack:
-        if _has_postgresql():
+    with ExitStack() as stack, warnings.catch_warnings(action="ignore"):  # of tools
+        if has_postgresql():
             uri = stack.enter_context(outside_tools.postgresql_server())
             files |= outside_tools.postgresql(uri)
         containers = outside_tools.CONTAINERS
-        yield dict(tools.hand_over(table, folder, files, containers))
+        return dict(tools.hand_over(table, folder, files, containers))
 
 
-def _has_postgresql():
+def has_postgresql():
+    """Return whether a server can be started, and both drivers are installed."""
     packages = "psycopg", "adbc_driver_postgresql"
     if not all(map(find_spec, packages)) or not shutil.which("initdb"):
         return False
+    import pwd
+
     users = {user.pw_name for user in pwd.getpwall()}
-    return os.geteuid() != 0 or "postgres" in users
+    return os.geteuid() != 0 or "postgres" in users  # the server refuses root
 
 
 @pytest.mark.parametrize("name", KINDS)
