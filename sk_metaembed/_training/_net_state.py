@@ -11,13 +11,17 @@ _PARTS = ("module", "criterion")
 
 
 def net_state_dict(net):
-    """Return plain values and tensors, two dicts, for `restore_net`."""
+    """Return plain values and tensors, two dicts, for `restore_net`.
+
+    They are equal for equal fits, so the durations of epochs are left out.
+    """
     tensors = {}
     for part in _PARTS:
         module = getattr(net, f"{part}_")
         state = {} if module is None else module.state_dict()
         tensors.update({f"{part}/{name}": value for name, value in state.items()})
-    history = json.dumps(list(net.history), default=float)
+    epochs = [{k: v for k, v in e.items() if k != "dur"} for e in net.history]
+    history = json.dumps(epochs, default=float)
     return {"device": str(net.device), "history": history}, tensors
 
 

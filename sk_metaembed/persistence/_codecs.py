@@ -9,9 +9,9 @@ are part of it, other containers become nodes of their own.
 """
 
 import json
+import math
 import os
 from collections import OrderedDict, defaultdict
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from numpy.random import Generator, RandomState
 from scipy import sparse, stats
 from scipy.stats._distn_infrastructure import rv_frozen, rv_generic
 from sklearn.utils import Bunch
+
+_IS_X87 = np.finfo(np.longdouble).nmant == 63  # 10 bytes in 12 or 16
 
 
 class UnsavableError(TypeError):
@@ -37,10 +39,25 @@ def attributes(*names):
 
 
 def _encode_items(value):
-    if isinstance(value, set | frozenset):
-        with suppress(TypeError):
-            value = sorted(value)  # so that equal sets give equal files
     return {"items": list(value)}
+
+
+def _encode_set(value):
+    """Return the items in an order that does not depend on the process."""
+    return {"items": sorted(value, key=_order)}
+
+
+def _order(item):
+    """Return a text by which an item of a set is sorted, equal in each process."""
+    if isinstance(item, tuple | frozenset):
+        parts = [_order(part) for part in item]
+        parts = parts if isinstance(item, tuple) else sorted(parts)
+        text = repr(parts)
+    elif hasattr(item, "__qualname__"):  # the repr of a function has its address
+        text = f"{item.__module__}.{item.__qualname__}"
+    else:
+        text = repr(item)
+    return f"{type(item).__name__} {text}"
 
 
 def _decode_items(kind):
@@ -106,6 +123,30 @@ def decode_dtype(dtype):
     if new.hasobject:
         raise ValueError(f"the dtype {new} holds objects")
     return new
+
+
+def array_bytes(array):
+    """Return the bytes of an array or scalar; those that hold no value are zeros."""
+    data, used = array.tobytes("A"), _used_bytes(array.dtype)
+    if used.all():
+        return data
+    cells = np.frombuffer(data, np.uint8).reshape(-1, len(used))
+    return np.where(used, cells, np.uint8(0)).tobytes()
+
+
+def _used_bytes(dtype):
+    """Return which bytes of an item hold its value, and are not padding."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return np.tile(_used_bytes(base), math.prod(shape))
+    used = np.ones(dtype.itemsize, dtype=bool)
+    if dtype.names is not None:
+        used[:] = False
+        for field, start, *_ in dtype.fields.values():
+            used[start : start + field.itemsize] = _used_bytes(field)
+    elif dtype.type in (np.longdouble, np.clongdouble) and _IS_X87:
+        used = np.arange(dtype.itemsize) % np.dtype(np.longdouble).itemsize < 10
+    return used
 
 
 def _encode_dtype(dtype):
@@ -198,8 +239,8 @@ _ZONED = ["pandas.DatetimeTZDtype", "pandas.core.dtypes.dtypes.DatetimeTZDtype"]
 CODECS: dict[str, tuple[Any, ...]] = {
     "list": ([list], _encode_items, _decode_items(list), "items"),
     "tuple": ([tuple], _encode_items, _decode_items(tuple), "items"),
-    "set": ([set], _encode_items, _decode_items(set), "items"),
-    "frozenset": ([frozenset], _encode_items, _decode_items(frozenset), "items"),
+    "set": ([set], _encode_set, _decode_items(set), "items"),
+    "frozenset": ([frozenset], _encode_set, _decode_items(frozenset), "items"),
     "dict": (list(_DICTS.values()), _encode_dict, _decode_dict, "keys", "values"),
     "bytes": ([bytes], _encode_bytes, _decode_bytes(bytes)),
     "bytearray": ([bytearray], _encode_bytes, _decode_bytes(bytearray)),

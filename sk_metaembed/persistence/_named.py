@@ -16,6 +16,8 @@ from ._codecs import UnsavableError, instance_of
 
 _FUNCTIONS = [FunctionType, BuiltinFunctionType, MethodDescriptorType, type(np.mean)]
 _OPAQUE = ("lightgbm", "xgboost", "catboost", "sklearn")
+# The id of the stop words that scikit-learn has checked; it checks them again.
+_OF_THE_PROCESS = {"_stop_words_id"}
 _HEAP_TYPE = 1 << 9  # CPython's flag of types that are defined in Python
 
 
@@ -140,6 +142,7 @@ def _encode_object(value):
         arrays = {name: t.detach().cpu().numpy() for name, t in tensors.items()}
         state = {n: v for n, v in state.items() if n not in ("net_", "history_")}
         state["net_"] = [plain, arrays]
+    state = {n: v for n, v in state.items() if n not in _OF_THE_PROCESS}
     names = {"names": list(state), "values": list(state.values())}
     return {**_encode_type(cls), **names}
 

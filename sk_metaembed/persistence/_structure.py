@@ -13,7 +13,7 @@ import numpy as np
 
 from .._io._handle import Handle
 from . import _codecs, _handles, _named, _trees
-from ._codecs import UnsavableError, decode_dtype, dtype_text
+from ._codecs import UnsavableError, array_bytes, decode_dtype, dtype_text
 from ._errors import SavedFileError
 from ._handles import encode_handle, open_handle, with_handle
 
@@ -105,7 +105,7 @@ class Encoder:
         is_array = type(value) is np.ndarray
         if not (is_array or isinstance(value, np.generic)) or value.dtype.hasobject:
             raise UnsavableError(_refusal(value))
-        self.arrays += bytes(-len(self.arrays) % _ALIGNMENT) + value.tobytes("A")
+        self.arrays += bytes(-len(self.arrays) % _ALIGNMENT) + array_bytes(value)
         content = {"dtype": dtype_text(value.dtype), "shape": list(value.shape)}
         if is_array:
             return ["array", {**content, "by_column": value.flags.fnc}]

@@ -10,10 +10,7 @@ from ._codecs import attributes
 
 def _encode_tree(tree):
     _, arguments, state = tree.__reduce__()
-    nodes = state["nodes"]
-    # Without the bytes between the fields, which are not initialized.
-    packed = nodes.astype([(name, nodes.dtype[name]) for name in nodes.dtype.names])
-    return {"arguments": list(arguments), "state": {**state, "nodes": packed}}
+    return {"arguments": list(arguments), "state": state}
 
 
 def _decode_tree(arguments, state):

@@ -1,0 +1,95 @@
+"""Equal estimators give equal files in processes that hash and allocate otherwise."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sk_metaembed import make_text_pipeline, save
+
+from ..processes import run_script
+from .same import Holder
+
+TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad"] * 5
+LABELS = [1, 0] * 10
+SCRIPT = """
+from pathlib import Path
+from tests.persistence import test_equal_files
+test_equal_files.write(Path(sys.argv[1]), sys.argv[2] == "all")
+"""
+
+
+def holders():
+    """Return values whose order or bytes may depend on the process."""
+    aligned = np.dtype([("flag", "i1"), ("pair", "f8", (2,))], align=True)
+    padded = np.empty(50, np.dtype([("inner", aligned), ("short", "i2")], align=True))
+    padded["short"], padded["inner"]["flag"], padded["inner"]["pair"] = 1, 2, 3
+    words = ["tea", "milk", "rain", "honey"]
+    return {
+        "set": {*words},
+        "mixed": {*words, None, 1, 1.5, b"tea", ("a", 1), ("a", None)},
+        "nested": frozenset({frozenset(words[:2]), frozenset(words[2:]), frozenset()}),
+        "types": {str, int, len, np.float32, np.mean},
+        "keys": {frozenset(words): {*words}},
+        "padding": padded,
+        "one": padded[0],
+        "long": np.arange(1, 9, dtype=np.longdouble),
+        "complex": np.clongdouble(1j),
+    }
+
+
+def estimators(is_all):
+    """Yield fitted estimators by name: a few, or one of each kind."""
+    yield from ((name, Holder(value)) for name, value in holders().items())
+    yield "stop words", TfidfVectorizer(stop_words=["a", "so"]).fit(TEXTS)
+    yield "vocabulary", CountVectorizer(vocabulary={"good", "bad", "film"}).fit(TEXTS)
+    words = TfidfVectorizer(), LogisticRegression()
+    yield "words", make_pipeline(*words).fit(TEXTS, LABELS)
+    if not is_all:
+        return
+    from sk_metaembed.utils._checks_data import fitted
+
+    from ..test_estimators import ESTIMATORS
+    from .test_round_trip import data_for
+    from .test_trees import MIXED, Y, boosting, ensemble, few
+    from .write_fixtures import estimators as of_rooms
+
+    for number, estimator in enumerate(ESTIMATORS):
+        estimator = clone(estimator)
+        params = estimator.get_params(deep=True)
+        seeds = [n for n in params if n.endswith("random_state")]
+        threads = [n for n in params if n.endswith("n_jobs")]
+        estimator.set_params(**dict.fromkeys(seeds, 0), **dict.fromkeys(threads, 1))
+        yield (
+            f"{number} {type(estimator).__name__}",
+            fitted(estimator, data_for(estimator)),
+        )
+    text = make_text_pipeline("classifier", random_state=0)
+    yield "text", text.fit([f"{text} {i}" for i, text in enumerate(TEXTS)], LABELS)
+    for name, (estimator, _) in of_rooms().items():
+        yield name, estimator
+    yield "boosting", boosting(categorical_features=[3]).fit(MIXED, Y)
+    X = np.nan_to_num(MIXED)
+    yield "forest", ensemble.RandomForestClassifier(**few).fit(X, Y)
+
+
+def write(folder, is_all):
+    for name, estimator in estimators(is_all):
+        save(estimator, folder / f"{name}.skm")
+
+
+@pytest.mark.parametrize("kinds", ["few", pytest.param("all", marks=pytest.mark.slow)])
+def test_files_are_equal_in_each_process(kinds, tmp_path):
+    files = []
+    for seed in "1", "2":
+        folder = tmp_path / seed
+        folder.mkdir()
+        changed = {"PYTHONHASHSEED": seed, "MALLOC_PERTURB_": seed * 2}
+        run_script(SCRIPT, folder, kinds, **changed)
+        files.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert len(files[0]) > 10
+    different = [name for name in files[0] if files[0][name] != files[1][name]]
+    assert files[0].keys() == files[1].keys()
+    assert different == []
