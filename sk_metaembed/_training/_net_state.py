@@ -11,17 +11,13 @@ _PARTS = ("module", "criterion")
 
 
 def net_state_dict(net):
-    """Return plain values and tensors, two dicts, for `restore_net`.
-
-    They are equal for equal fits, so the durations of epochs are left out.
-    """
+    """Return plain values and tensors, two dicts, for `restore_net`."""
     tensors = {}
     for part in _PARTS:
         module = getattr(net, f"{part}_")
         state = {} if module is None else module.state_dict()
         tensors.update({f"{part}/{name}": value for name, value in state.items()})
-    epochs = [{k: v for k, v in e.items() if k != "dur"} for e in net.history]
-    history = json.dumps(epochs, default=float)
+    history = json.dumps(list(net.history), default=float)
     return {"device": str(net.device), "history": history}, tensors
 
 

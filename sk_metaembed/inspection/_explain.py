@@ -20,7 +20,7 @@ from ._explained_texts import read_texts, with_column
 from ._explanation import Explanation
 
 _METHODS = ("auto", "exact", "occlusion")
-_TOKENS_AT_ONCE = 1 << 22  # tokens of shortened texts predicted together
+_TOKENS_AT_ONCE = 1 << 18  # tokens of shortened texts predicted together
 
 
 @names_errors
@@ -221,7 +221,7 @@ def _explanation(estimator, outputs, texts, exact, background):
         source_method = "occlusion" if sources else None
     columns = {}
     if texts.column is not None and background is not None:
-        means = _without_columns(texts.X, background, outputs)
+        means = _without_columns(texts, background, outputs)
         columns = {name: values - out[rows, targets] for name, out in means.items()}
     return Explanation(
         tokens=tokens,
@@ -240,24 +240,35 @@ def _explanation(estimator, outputs, texts, exact, background):
 def _without_words(texts, outputs):
     """Return the values of each text without each of its words, and without all words.
 
-    Shapes are (n_tokens, n_columns) and (n_texts, n_columns). A variant that occurs
-    several times in a batch is predicted once.
+    Shapes are (n_tokens, n_columns) and (n_texts, n_columns).
     """
-    lengths = texts.tokens.lengths
-    batches = np.cumsum(lengths * lengths) // _TOKENS_AT_ONCE
-    values = []
-    for batch in np.unique(batches):
-        places, variants, index = {}, [], []
-        for i in np.flatnonzero(batches == batch).tolist():
-            for key, variant in texts.without(i):
-                if key not in places:
-                    places[key] = len(variants)
-                    variants.append(variant)
-                index.append(places[key])
-        values.append(outputs(texts.join(variants))[index])
+    batches = _batches_of_variants(texts)
+    values = [outputs(texts.join(variants))[index] for variants, index in batches]
     values = np.concatenate(values)
-    last = np.cumsum(lengths + 1) - 1  # of each text: the variant without all words
+    # Of each text: the variant without all words.
+    last = np.cumsum(texts.tokens.lengths + 1) - 1
     return np.delete(values, last, axis=0), values[last]
+
+
+def _batches_of_variants(texts):
+    """Yield lists of variants, and the place of each in its list, equal ones once.
+
+    A list is of limited size, because the variants of a text are together as long as
+    the square of its length.
+    """
+    variants, index, places, size = [], [], {}, 0
+    for i in range(len(texts.tokens)):
+        length = texts.size(i)
+        for key, variant in texts.without(i):
+            if key not in places:
+                if variants and size + length > _TOKENS_AT_ONCE:
+                    yield variants, index
+                    variants, index, places, size = [], [], {}, 0
+                places[key] = len(variants)
+                variants.append(variant)
+                size += length
+            index.append(places[key])
+    yield variants, index
 
 
 class _HidingUnion(BaseEstimator):
@@ -318,16 +329,25 @@ def _without_sources(estimator, X):
     return values
 
 
-def _without_columns(X, background, outputs):
+def _without_columns(texts, background, outputs):
     """Return mean values with each column replaced by the background's, by name."""
+    X = texts.X
     is_frame = hasattr(X, "columns")
     names = list(X.columns) if is_frame else range(np.shape(X)[1])
+    rows = np.repeat(np.arange(len(X)), len(background))
     others = np.tile(np.arange(len(background)), len(X))
-    repeated = safe_indexing(X, np.repeat(np.arange(len(X)), len(background)))
-    values = {}
-    for name in names:
-        column = background[name] if is_frame else np.asarray(background)[:, name]
-        replaced = with_column(repeated, name, safe_indexing(column, others))
-        means = outputs(replaced).reshape(len(X), len(background), -1)
-        values[name] = means.mean(axis=1)
-    return values
+    sizes = np.array([texts.size(i) for i in range(len(X))])[rows]
+    batches = np.cumsum(sizes) // _TOKENS_AT_ONCE
+    starts = np.flatnonzero(np.diff(batches)) + 1
+    values = {name: [] for name in names}
+    for batch in np.split(np.arange(len(rows)), starts):
+        repeated = safe_indexing(X, rows[batch])
+        for name in names:
+            column = background[name] if is_frame else np.asarray(background)[:, name]
+            column = safe_indexing(column, others[batch])
+            values[name].append(outputs(with_column(repeated, name, column)))
+    shape = len(X), len(background), -1
+    return {
+        name: np.concatenate(parts).reshape(shape).mean(axis=1)
+        for name, parts in values.items()
+    }

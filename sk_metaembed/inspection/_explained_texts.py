@@ -1,9 +1,9 @@
 """The texts to explain, and variants of them in which words are left out.
 
 `read_texts` returns one of two classes with the same interface: `X` and its `tokens`,
-the `column` of texts in a table, and two methods. ``without(i)`` lists the variants of
-row i, each with a key that is equal for equal variants; ``join(variants)`` makes an
-input of the estimator of them.
+the `column` of texts in a table, and three methods. ``without(i)`` yields the variants
+of row i, each with a key that is equal for equal variants, and ``size(i)`` is the size
+of each; ``join(variants)`` makes an input of the estimator of them.
 """
 
 from functools import cached_property
@@ -126,17 +126,22 @@ class _Tokens:
     def without(self, i):
         """Yield (key, variant) of row i without each of its words, then without all."""
         start, end = self.tokens.offsets[i : i + 2].tolist()
-        positions = np.arange(start, end)
-        kept = [np.delete(positions, k) for k in range(len(positions))]
-        texts = [None] * len(kept) + [""]
-        if self._spans is not None:
-            text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
-            texts = [*(_drop(text, *span) for span in spans), ""]
-        for places, text in zip([*kept, positions[:0]], texts, strict=True):
+        positions, text = np.arange(start, end), None
+        for k in range(len(positions) + 1):
+            is_last = k == len(positions)
+            places = positions[:0] if is_last else np.delete(positions, k)
+            if is_last:
+                text = ""
+            elif self._spans is not None:
+                text = _drop(self.tokens.texts[i], *self._spans[start + k].tolist())
             key = self.tokens.codes[places].tobytes(), text
             if isinstance(self.X, EmbeddedSequences):  # vectors may differ by row
                 key = i, places.tobytes()
             yield key, (i, places, text)
+
+    def size(self, i):
+        """Return the size of a row, in tokens."""
+        return _size(self.tokens, i)
 
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
@@ -164,8 +169,13 @@ class _Strings:
         """Yield (key, variant) of row i without each of its words, then without all."""
         start, end = self.tokens.offsets[i : i + 2].tolist()
         text, spans = self.tokens.texts[i], self._spans[start:end].tolist()
-        for shorter in [*(_drop(text, *span) for span in spans), ""]:
+        for span in [*spans, None]:
+            shorter = "" if span is None else _drop(text, *span)
             yield (shorter if self.column is None else (i, shorter)), (i, shorter)
+
+    def size(self, i):
+        """Return the size of a row, in tokens."""
+        return _size(self.tokens, i)
 
     def join(self, variants):
         """Return the input of an estimator with the variants as rows."""
@@ -173,6 +183,12 @@ class _Strings:
         if self.column is None:
             return list(texts)
         return with_column(safe_indexing(self.X, list(rows)), self.column, list(texts))
+
+
+def _size(tokens, i):
+    """Return the number of tokens of a text; of long ones, parts of four characters."""
+    n_characters = 0 if tokens.texts is None else len(tokens.texts[i])
+    return max(int(tokens.lengths[i]), n_characters // 4, 1)
 
 
 def _drop(text, start, end):

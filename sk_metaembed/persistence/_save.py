@@ -63,8 +63,8 @@ def save(estimator: Any, path: StrPath, *, bundle: bool = False) -> Path:
     The file is a zip file without compression. It contains ``manifest.json`` with the
     versions of the libraries that wrote it and the SHA-256 of each member,
     ``structure.json``, ``arrays.bin``, and bundled files. Equal estimators give equal
-    files, also in different processes. The durations of a network's epochs are left
-    out; the times that a search has measured are not.
+    files, also in different processes; times that are measured in `fit`, by a network
+    or a search, are part of an estimator.
 
     Functions that are parameters are saved by name; `load` imports them only if they
     are trusted. Models of LightGBM, XGBoost and CatBoost are stored in the form in

@@ -1,12 +1,13 @@
 """Contributions are exact where values are sums, and what leaving out changes else."""
 
+import tracemalloc
 from functools import cache
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
@@ -575,3 +576,74 @@ def test_one_side_of_pairs_is_a_column():
         expected = pipe.decision_function(row) - pipe.decision_function(others)
         own = explanation.tokens.segment_ids() == i
         assert_close(explanation.words[own], expected)
+
+
+class Sizes(ClassifierMixin, BaseEstimator):
+    """Gives each text its number of words, and lists how many it got at once."""
+
+    def __init__(self, calls=None):
+        self.calls = calls
+
+    def fit(self, X, y=None):
+        self.classes_, self.fitted_ = np.array([0, 1]), True
+        return self
+
+    def decision_function(self, X):
+        texts = X["t"].tolist() if hasattr(X, "columns") else X
+        lengths = np.array([len(text.split()) for text in texts])
+        self.calls.append(int(lengths.sum()))
+        return lengths.astype(float)
+
+    predict = decision_function
+
+
+def many_words(n):
+    return " ".join(f"w{i % 7}" for i in range(n))
+
+
+@pytest.mark.parametrize("kind", ["texts", "tokens", "vectors", "columns"])
+def test_long_texts_are_explained_in_parts(kind, monkeypatch):
+    """All texts without a word are together as long as the square of the text."""
+    X = [many_words(n) for n in (20, 0, 3, 60, 1)]
+    options = {"method": "occlusion", "target": True}
+    if kind == "texts":
+        pipe = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, BINARY)
+    elif kind == "columns":
+        X = table().iloc[:5].assign(remarks=X)
+        options |= {"column": "remarks", "background": table().iloc[9:13]}
+        pipe = table_pipeline().fit(table(), BINARY)
+    else:
+        embed, rest = make_pipeline(Tokenizer(), union()), [Pooling("max")]
+        pipe = make_pipeline(embed, *rest, LogisticRegression()).fit(TEXTS, BINARY)
+        if kind == "vectors":
+            X, pipe = pipe[0].transform(X), pipe[1:]
+    together = explain(pipe, X, **options)
+    monkeypatch.setattr("sk_metaembed.inspection._explain._TOKENS_AT_ONCE", 50)
+    found = explain(pipe, X, **options)
+    assert_close(found.words, together.words)
+    assert_close(found.base, together.base)
+    assert found.columns.keys() == together.columns.keys()
+    for name, values in found.columns.items():
+        assert_close(values, together.columns[name])
+
+
+@pytest.mark.parametrize("column", [None, "t"])
+def test_the_texts_that_are_predicted_together_are_limited(column):
+    """A text of 2,000 words has 4 million words in its variants."""
+    calls = []
+    X = [many_words(2000), "a b"] * 2
+    X = X if column is None else pd.DataFrame({"t": X})
+    explanation = explain(Sizes(calls).fit(X), X, column=column, target=1)
+    assert explanation.words.tolist() == [1.0] * 4004
+    assert max(calls) <= 1 << 18
+    assert sum(calls) >= 2000 * 1999
+
+
+def test_memory_does_not_grow_with_the_square_of_a_text():
+    pipe = make_pipeline(Tokenizer(), union(), Pooling("max"), LogisticRegression())
+    pipe.fit(TEXTS, BINARY)
+    tracemalloc.start()
+    explain(pipe, [many_words(2000)], method="occlusion")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30e6

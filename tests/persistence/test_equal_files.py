@@ -15,9 +15,20 @@ from .same import Holder
 TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad"] * 5
 LABELS = [1, 0] * 10
 SCRIPT = """
+import itertools, shutil, sys, tempfile, time
 from pathlib import Path
+target, temporary, kinds = sys.argv[1:]
+# What an estimator has of its process: the durations of epochs, and paths.
+time.time = lambda: 0.0
+shutil.rmtree(temporary, ignore_errors=True)
+number = itertools.count()
+def mkdtemp(*_, **__):
+    folder = Path(temporary, str(next(number)))
+    folder.mkdir(parents=True)
+    return str(folder)
+tempfile.mkdtemp = mkdtemp
 from tests.persistence import test_equal_files
-test_equal_files.write(Path(sys.argv[1]), sys.argv[2] == "all")
+test_equal_files.write(Path(target), kinds == "all")
 """
 
 
@@ -87,7 +98,7 @@ def test_files_are_equal_in_each_process(kinds, tmp_path):
         folder = tmp_path / seed
         folder.mkdir()
         changed = {"PYTHONHASHSEED": seed, "MALLOC_PERTURB_": seed * 2}
-        run_script(SCRIPT, folder, kinds, **changed)
+        run_script(SCRIPT, folder, tmp_path / "temporary", kinds, **changed)
         files.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert len(files[0]) > 10
     different = [name for name in files[0] if files[0][name] != files[1][name]]
