@@ -79,7 +79,7 @@ class WordVectors(Handle, Immutable, keep=16):
         All vectors, read-only. The system reads the pages in use and shares them
         between processes.
     has_subwords : bool
-        Whether unknown words get vectors from n-grams (fastText models).
+        Whether unknown words get vectors from n-grams (fastText models, floret).
     repairs : dict of str to int
         Number of repairs in the source by kind; see Notes.
 
@@ -204,17 +204,17 @@ class WordVectors(Handle, Immutable, keep=16):
         """Open a vector file or a store; a file is converted once and cached.
 
         The format is detected from the content: word2vec text and binary, GloVe text,
-        fastText ``.vec`` and ``.bin`` (each also compressed by gzip, bzip2 or xz), and
-        stores. A file is converted again when its content changes; the previous store
-        stays in the cache for the pickles that refer to it. Files saved by gensim's
-        ``save`` are pickles: load them with gensim and use `from_keyed_vectors`. To
-        keep only some words, write them to a store with `export_vectors` and
-        ``format="store"``.
+        fastText ``.vec`` and ``.bin``, floret (each also compressed by gzip, bzip2 or
+        xz), files of gensim's ``save``, spaCy's vectors, and stores. Of gensim's files,
+        which are pickles, the data is read and no code is run. A file is converted
+        again when its content changes; the previous store stays in the cache for the
+        pickles that refer to it. To keep only some words, write them to a store with
+        `export_vectors` and ``format="store"``.
 
         Parameters
         ----------
         path : str or path-like
-            A file, or the directory of a store.
+            A file, the directory of a store, or a pipeline of spaCy.
         limit : int, default=None
             Number of rows to read from the start of the file. None reads all.
         dtype : {"float32", "float16"}, default=None
@@ -504,13 +504,15 @@ class WordVectors(Handle, Immutable, keep=16):
     def subword_vectors(
         self, words: Sequence[str] | NDArray[Any]
     ) -> NDArray[np.float32]:
-        r"""Return fastText's vector of each word, also of unknown words.
+        r"""Return the vector of each word, composed of n-grams if it is unknown.
 
-        The vector of an unknown word is the mean of the vectors of its n-grams,
-        :math:`\frac{1}{|G_w|} \sum_{g \in G_w} z_{h(g)}`, where :math:`G_w` are the
-        n-grams of ``<word>`` on code points and :math:`h` is 32-bit FNV-1a modulo the
-        number of buckets. Inflected and misspelled forms thus get vectors close to
-        the vectors of the words they resemble.
+        In fastText, the vector of an unknown word is the mean of the vectors of its
+        n-grams, :math:`\frac{1}{|G_w|} \sum_{g \in G_w} z_{h(g)}`, where :math:`G_w`
+        are the n-grams of ``<word>`` on code points and :math:`h` is 32-bit FNV-1a
+        modulo the number of buckets. Inflected and misspelled forms thus get vectors
+        close to the vectors of the words they resemble. In tables of floret,
+        MurmurHash3 selects one to four rows per n-gram, and the word itself counts as
+        one more n-gram.
 
         Parameters
         ----------
@@ -536,7 +538,8 @@ class WordVectors(Handle, Immutable, keep=16):
         if self._subwords is None:
             raise ValueError(
                 f"{self!r} has no n-gram vectors, so unknown words have no vector. "
-                f"Only fastText models (.bin, or gensim's FastText) have them."
+                f"Only fastText models (.bin, or gensim's FastText) and floret have "
+                f"them."
             )
         packed = pack(words)
         rows = find(packed, self._packed, self._slots)

@@ -133,6 +133,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
           .bin); zeros if the word is too short to have one;
         - "error": an error that names the word.
 
+        Tables of floret compose all words of n-grams, whatever the policy.
         A word with zeros is unknown and later steps skip it. A mean or n-gram vector
         makes the word known and is used like any other.
     case_fallback : bool, default=True
