@@ -30,6 +30,7 @@ from ..pooling import Pooling
 from ..sequences import SequencePairs, SequencesInputMixin, Tokenizer
 from ..sequences._api import check_cells, distinct_cells, read_columns
 from ..sources import EmbeddingUnion, LSAEmbedding
+from ._missing import is_missing_anywhere
 from ._named_sources import NamedSourcesMixin
 from ._predictions import StackedPredictions
 
@@ -115,9 +116,9 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
 
     Notes
     -----
-    A missing value is treated as an empty text. If the training data have missing
-    values, the column ``<name>__missing`` indicates them. Equal texts are computed
-    once.
+    A missing value is treated as an empty text. In a table, so are the texts that tools
+    write for it, such as "NA" and "NULL". If the training data have missing values, the
+    column ``<name>__missing`` indicates them. Equal texts are computed once.
 
     With `cv`, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as for
     scikit-learn's `TargetEncoder`: ``fit_transform`` predicts each row by models that
@@ -411,7 +412,10 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
             reader=type(self).__name__,
             missing="empty",
         )
-        cells = [cell if _as_text(cell) else type(cell)() for cell in cells]
+        if self._is_table:
+            absent = absent | np.fromiter(map(_is_marked, cells), bool, len(cells))
+        texts = zip(cells, absent, strict=True)
+        cells = [c if _as_text(c) and not a else type(c)() for c, a in texts]
         n_rows = len(columns[0])
         spans = [slice(i * n_rows, (i + 1) * n_rows) for i in range(len(expected))]
         return [cells[span] for span in spans], [absent[span] for span in spans]
@@ -421,6 +425,12 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         for output, flags, is_shown in zip(outputs, absent, shown, strict=True):
             parts += [output, flags[:, None]] if is_shown else [output]
         return np.hstack(parts, dtype=np.float32, casting="unsafe")
+
+
+def _is_marked(cell):
+    """Return whether a cell is a text that tools write for a missing value."""
+    text = cell.strip() if isinstance(cell, str) else ""
+    return text != "" and is_missing_anywhere(text)
 
 
 def _fit_encoder(encoder, cells, y, method):

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sk_metaembed import TableEncoder
+from sk_metaembed import TableEncoder, TextMetaEncoder
 from sk_metaembed.tables._lists import parse_list
 from sk_metaembed.tables._missing import is_missing, is_missing_anywhere
 
@@ -300,3 +300,15 @@ def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
 )
 def test_saved_lists(text, items):
     assert parse_list(text) == items
+
+
+def test_texts_for_missing_values_in_columns_of_texts():
+    written = pl.DataFrame({"x": ["a b", "NA", "c d", "None", "a"]})
+    missing = pd.DataFrame({"x": ["a b", None, "c d", None, "a"]})
+    encoder = TextMetaEncoder(n_components=2, random_state=0).fit(missing)
+    assert encoder.n_missing_ == {"x": 2}
+    expected = encoder.transform(missing)
+    np.testing.assert_array_equal(encoder.transform(written), expected)
+    np.testing.assert_array_equal(encoder.fit(written).transform(missing), expected)
+    words = TextMetaEncoder(n_components=2).fit(["a b", "NA", "c d", "None", "a"])
+    assert words.n_missing_ == {"": 0}
