@@ -2,7 +2,10 @@
 
 import numpy as np
 from sklearn import config_context
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
+
+from ._sklearn import check_sample_weight
 
 
 def relative_weights(factors):
@@ -32,6 +35,21 @@ def fit_model(model, X, y, sample_weight=None, groups=None):
     params = weight_params(model, sample_weight) | fit_params(model, "groups", groups)
     with config_context(enable_metadata_routing=False):
         return model.fit(X, y, **params)
+
+
+def with_class_weights(class_weight, y, sample_weight):
+    """Return the weights of rows times those of their classes, None if both are None.
+
+    `class_weight` is as for scikit-learn's classifiers.
+    """
+    if class_weight is None:
+        return sample_weight
+    weights = compute_sample_weight(class_weight, y)
+    if sample_weight is not None:
+        with np.errstate(over="ignore"):  # an infinite weight is an error
+            weights = weights * sample_weight
+    name = f"class_weight={class_weight!r} times sample_weight"
+    return check_sample_weight(weights, y, name)
 
 
 def weight_params(model, sample_weight):

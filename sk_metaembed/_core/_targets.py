@@ -222,16 +222,24 @@ def center_and_scale(columns, weights=None):
     return center, np.where(scale > _LEAST_SPREAD * np.abs(center), scale, 1.0)
 
 
-def class_codes(y):
+def class_codes(y, n_absent=0):
     """Return the classes of a checked y, (n_rows,), and the number of each row's class.
 
-    Raises a ValueError if there are fewer than two.
+    Raises a ValueError if there are fewer than two. It names the weights if there are
+    `n_absent` rows of weight 0, which are not in y.
     """
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
+        where = ""
+        if n_absent:
+            where = (
+                f" in the {plural(len(y), 'row')} with a sample_weight above 0. "
+                f"{plural(n_absent, 'row')} of weight 0 count as absent: give rows of "
+                "another class a weight"
+            )
         raise ValueError(
             "needs samples of at least 2 classes in y, got 1 class: "
-            f"{classes.tolist()}."
+            f"{classes.tolist()}{where}."
         )
     return classes, codes
 

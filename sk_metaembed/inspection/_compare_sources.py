@@ -433,8 +433,10 @@ def _tfidf(stack):
     vectorizer = TfidfVectorizer(
         preprocessor=_lower, tokenizer=list, token_pattern=None, ngram_range=(1, 2)
     )
-    is_number = is_regressor(stack)
-    model = Ridge() if is_number else LogisticRegression(C=10, max_iter=1000)
+    if is_regressor(stack):
+        return make_pipeline(vectorizer, Ridge())
+    weight = stack.class_weight
+    model = LogisticRegression(C=10, max_iter=1000, class_weight=weight)
     return make_pipeline(vectorizer, model)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -25,6 +26,7 @@ from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
 from .._core._predictor_outputs import check_predictor, errors_of_model
+from .._core._sample_weights import with_class_weights
 from .._core._sklearn import HasMethods, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._core._typing import Names
@@ -63,8 +65,9 @@ class _BaseStacked(
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them.
 
-    A subclass has ``_read_target(y, n_rows, sample_weight)``, which returns a `Target`,
-    and ``_column_labels()``.
+    A subclass has ``_read_target(y, n_rows, sample_weight, n_absent)``, which returns a
+    `Target`, and ``_column_labels()``. Of `n_absent` rows of weight 0, which are not in
+    y, an error can tell.
     """
 
     _named_estimators = "models"
@@ -234,7 +237,12 @@ class _BaseStacked(
             pairs_of_part,
             warn_of_no_folds,
         )
-        from ._stacked_models import fit_members, fit_weights, row_weights
+        from ._stacked_models import (
+            fit_members,
+            fit_weights,
+            held_out_score,
+            row_weights,
+        )
 
         self._check_models()
         rows, groups = StackRows(X), check_groups(groups, len(X))
@@ -242,7 +250,8 @@ class _BaseStacked(
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, X)
             kept = np.flatnonzero(sample_weight)
-        if len(kept) < len(X):
+        n_absent = len(X) - len(kept)
+        if n_absent:
             y = check_target(y, len(X))  # an array, whose rows can be taken
             # A splitter receives all rows, including rows of weight 0.
             if not isinstance(cv, Integral | None):
@@ -251,7 +260,9 @@ class _BaseStacked(
             groups = None if groups is None else groups[kept]
             rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
-        target = self._read_target(y, len(X), sample_weight)
+        target = self._read_target(y, len(X), sample_weight, n_absent)
+        class_weight, scored = getattr(self, "class_weight", None), sample_weight
+        sample_weight = with_class_weights(class_weight, target.y, sample_weight)
         has_own_folds = groups is None and isinstance(cv, Integral | None)
         copies = equal_rows(X) if has_own_folds else None
         folds = make_folds(cv, target, groups, copies, self.random_state)
@@ -268,7 +279,8 @@ class _BaseStacked(
         by_name = dict(zip(names, fitted, strict=True))
         self.estimators_ = {name: result.model for name, result in by_name.items()}
         self._forms = {name: result.form for name, result in by_name.items()}
-        self.scores_ = {name: result.score for name, result in by_name.items()}
+        score = partial(held_out_score, target, folds.held_out, scored)
+        self.scores_ = {name: score(each.decisions) for name, each in by_name.items()}
         self.weights_ = dict(zip(names, weights.tolist(), strict=True))
         self._target = target.for_predictions()
         return kept, decisions + target.center
@@ -508,6 +520,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         1,500 rows or more. An int is a number of folds, stratified; there are fewer if
         no class has so many rows. Equal sequences and pairs that share a text, or
         `groups` if they are passed to `fit`, are in one fold.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as for scikit-learn's classifiers.
     random_state : int, RandomState instance or None, default=None
         Determines the folds unless `cv` is a generator or an iterable.
     n_jobs : int, default=None
@@ -645,8 +659,36 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     ['good__spam', 'noise__spam', 'concat__spam', 'words__spam', 'chars__spam']
     """
 
-    def _read_target(self, y, n_rows, sample_weight):
-        target = read_classes(y, n_rows)
+    _parameter_constraints: dict = {
+        **_BaseStacked._parameter_constraints,
+        "class_weight": [dict, str, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        models: Sequence[tuple[str, Any]] | None = None,
+        concat: bool = True,
+        tfidf: bool = True,
+        cv: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            models=models,
+            concat=concat,
+            tfidf=tfidf,
+            cv=cv,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.class_weight = class_weight
+
+    def _read_target(self, y, n_rows, sample_weight, n_absent):
+        target = read_classes(y, n_rows, n_absent)
         self.classes_ = target.classes
         return target
 
@@ -843,7 +885,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     True
     """
 
-    def _read_target(self, y, n_rows, sample_weight):
+    def _read_target(self, y, n_rows, sample_weight, n_absent):
         return read_numbers(y, n_rows, sample_weight)
 
     def _column_labels(self):

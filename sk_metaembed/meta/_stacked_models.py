@@ -54,14 +54,11 @@ class Fitted(NamedTuple):
     decisions : ndarray of shape (n_rows, n_columns)
         Decision values of models that have not seen the row; of the model where the
         row was not held out.
-    score : float
-        Accuracy or coefficient of determination of `decisions`.
     """
 
     model: Any
     form: str
     decisions: np.ndarray
-    score: float
 
 
 def fit_members(members, rows, target, folds, sample_weight, n_jobs):
@@ -127,7 +124,7 @@ def fit_member(estimator, inputs, target, folds, sample_weight):
                     models, decisions = fit_on_folds(
                         estimator, X, target, folds, sample_weight
                     )
-                return Fitted(models, name, decisions, fitter.score(decisions))
+                return Fitted(models, name, decisions)
             if form.per_dimension:
                 if len(X) < X.shape[1]:
                     continue
@@ -365,12 +362,7 @@ class _Fitter:
             X.move_coefficients(model)
         if choice.features is not None:
             model = Pipeline([("features", choice.features), ("model", model)])
-        return Fitted(model, form, decisions, self.score(decisions))
-
-    def score(self, decisions):
-        """Return the score of decision values on the rows that are held out."""
-        held_out, weights = self.folds.held_out, self.sample_weight
-        return held_out_score(self.target, held_out, weights, decisions)
+        return Fitted(model, form, decisions)
 
 
 class RowSpace:

@@ -91,15 +91,18 @@ class Target:
         return replace(self, **parts)
 
 
-def read_classes(y, n_rows):
-    """Return the `Target` of classes or of an indicator matrix of labels."""
+def read_classes(y, n_rows, n_absent=0):
+    """Return the `Target` of classes or of an indicator matrix of labels.
+
+    `n_absent` rows of weight 0 are not in y.
+    """
     y = check_target(y, n_rows, "classes")
     counted = np.ones(len(y), dtype=bool)
     if is_indicator(y):
         columns = y.astype(np.float64)
         return Target("labels", y, columns, counted, np.arange(y.shape[1]))
     check_one_column(y)
-    classes, codes = class_codes(y)
+    classes, codes = class_codes(y, n_absent)
     columns = np.eye(len(classes))[codes]
     columns = columns[:, 1:] if len(classes) == 2 else columns
     counted = ~np.isin(codes, np.searchsorted(classes, warn_of_rare_classes(y)))

@@ -154,17 +154,23 @@ class Trees(BaseEstimator):
     def decide(self, X):
         """Return predictions or log odds, (n_rows, n_columns)."""
         X = np.ascontiguousarray(X, dtype=np.float32)
-        total = np.zeros((len(X), self.trees_[0].n_outputs_))
-        for tree in self.trees_:
+        trees = self._trees
+        total = np.zeros((len(X), trees[0].n_outputs_))
+        for tree in trees:
             # `predict` of the estimator takes ten times as long for one row.
             total += tree.tree_.predict(X).reshape(total.shape)
-        return self._as_decisions(total / len(self.trees_))
+        return self._as_decisions(total / len(trees))
+
+    @property
+    def _trees(self):
+        """The fitted trees; earlier files have a forest."""
+        return self.trees_ if hasattr(self, "trees_") else self.forest_.estimators_
 
     def _as_decisions(self, values):
         if self.kind_ == "numbers":
             return values * self.scale_ + self.center_
         # Add half a tree per class, so that no probability is 0.
-        rare = 0.5 / _TREES
+        rare = 0.5 / len(self._trees)
         if self.is_exclusive_:
             return np.log(values + rare)
         return np.log((values + rare) / (1 - values + rare))

@@ -46,7 +46,8 @@ def make_text_pipeline(
     estimator : "classifier", "regressor" or estimator, default="classifier"
         The last step. The strings select `StackedMetaClassifier` and
         `StackedMetaRegressor`. Any other estimator receives the columns of a
-        `TextMetaEncoder`, with predictions of the stack.
+        `TextMetaEncoder`, with predictions of the stack. For one of
+        `sklearn.semi_supervised`, -1 in y is a row without a label.
     sources : list of sources or of (str, source) pairs, default=None
         Sources of vectors, as for `EmbeddingUnion`. Without names they are named after
         their classes.
@@ -98,7 +99,7 @@ def make_text_pipeline(
         encoder = TextMetaEncoder(
             sources,
             cv="auto",
-            target_type="continuous" if is_regressor(estimator) else "auto",
+            target_type=_target_type(estimator),
             n_jobs=n_jobs,
             random_state=random_state,
         )
@@ -133,7 +134,8 @@ def make_table_pipeline(
     estimator : "classifier", "regressor" or estimator, default="classifier"
         The last step. The strings select `TableClassifier` and `TableRegressor`. Any
         other estimator receives the encoded table; if it does not accept missing
-        values, they are imputed, and numbers are scaled.
+        values, they are imputed, and numbers are scaled. For one of
+        `sklearn.semi_supervised`, -1 in y is a row without a label.
     sources : list of sources or of (str, source) pairs, default=None
         Sources of vectors of strings, in addition to n-grams, as for
         `TableEncoder`.
@@ -184,12 +186,9 @@ def make_table_pipeline(
     from sklearn.pipeline import Pipeline
 
     _check_estimator(estimator)
-    is_number = estimator == "regressor" or (
-        not isinstance(estimator, str) and is_regressor(estimator)
-    )
     encoder = TableEncoder(
         sources,
-        target_type="continuous" if is_number else "auto",
+        target_type=_target_type(estimator),
         n_jobs=n_jobs,
         random_state=random_state,
     )
@@ -209,6 +208,15 @@ def make_table_pipeline(
     if not accepts_missing(estimator):
         steps.append(("scaler", DenseScaler()))
     return Pipeline([*steps, ("model", estimator)])
+
+
+def _target_type(estimator):
+    """Return the type of the target of a last step, for the encoder before it."""
+    if isinstance(estimator, str):
+        return "continuous" if estimator == "regressor" else "auto"
+    if type(estimator).__module__.startswith("sklearn.semi_supervised"):
+        return "semi-supervised"  # -1 is no class
+    return "continuous" if is_regressor(estimator) else "auto"
 
 
 def _check_estimator(estimator):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._targets import check_target, is_continuous
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import EmbeddedInputMixin
+from ._targets import read_partial_labels
 
 # With fewer rows, out-of-fold predictions did not improve the next step or misled it.
 FEWEST_ROWS = 200
@@ -27,7 +28,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
     ignored : tuple of str
         Sources that are left out, because the words themselves are read.
     tfidf : bool
-    target_type : {"auto", "continuous"}
+    target_type : {"auto", "continuous", "semi-supervised"}
     cv : "auto" or as for the stacks
     random_state, n_jobs
         As for the stacks.
@@ -48,12 +49,15 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X, y):
         """Return predictions by models that have not seen the row."""
-        self.stack_ = None
-        if len(X) < FEWEST_ROWS:
+        self.stack_, weights, n_rows = None, None, len(X)
+        if self.target_type == "semi-supervised":
+            y, weights = read_partial_labels(y)
+            n_rows = np.count_nonzero(weights)
+        if n_rows < FEWEST_ROWS:
             if self.cv == "auto":
                 return np.zeros((len(X), 0), dtype=np.float32)
             warnings.warn(
-                f"TextMetaEncoder: out-of-fold predictions of {len(X)} rows, cv="
+                f"TextMetaEncoder: out-of-fold predictions of {n_rows} rows, cv="
                 f"{self.cv!r}, are noisy and can make the next step worse. Set "
                 f"cv='auto', which adds them from {FEWEST_ROWS} rows on.",
                 stacklevel=2,
@@ -68,7 +72,7 @@ class StackedPredictions(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "no row could be held out", UserWarning)
-            columns = stack.fit_transform(self._read(X), y)
+            columns = stack.fit_transform(self._read(X), y, weights)
         if np.isnan([*stack.scores_.values()]).all():
             return np.zeros((len(X), 0), dtype=np.float32)
         self.stack_ = stack

@@ -66,9 +66,10 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         numbers inside them. It can be searched over.
     n_components : int, default=10
         Number of dimensions to keep of n-grams, and of each source.
-    target_type : {"auto", "continuous"}, default="auto"
+    target_type : {"auto", "continuous", "semi-supervised"}, default="auto"
         Type of y. "auto" decides as scikit-learn's `type_of_target` does: integers are
-        classes. "continuous" takes any y as numbers.
+        classes. "continuous" takes any y as numbers. "semi-supervised" takes classes,
+        and -1 for rows without a label, as a `SelfTrainingClassifier` does.
     n_jobs : int, default=None
         Number of columns that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -165,7 +166,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         "sources": [list, tuple, None],
         "active": [str, "array-like", None],
         "n_components": [COUNT],
-        "target_type": [StrOptions({"auto", "continuous"})],
+        "target_type": [StrOptions({"auto", "continuous", "semi-supervised"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -176,7 +177,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         *,
         active: str | Sequence[str] | None = None,
         n_components: int = 10,
-        target_type: Literal["auto", "continuous"] = "auto",
+        target_type: Literal["auto", "continuous", "semi-supervised"] = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -259,10 +260,11 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
                     f"{len(table.names)})) while a minimum of 1 is required."
                 )
         rng = check_random_state(self.random_state)
-        targets, self._target_names = read_targets(y, n_rows, self.target_type)
         weights = check_sample_weight(sample_weight, range(n_rows))
+        kind = self.target_type
+        targets, self._target_names = read_targets(y, n_rows, kind, weights)
         groups = check_groups(groups, n_rows)
-        if n_rows < _FEWEST_ROWS:
+        if np.count_nonzero(weights) < _FEWEST_ROWS:
             targets = None
         cells = table.columns()
         has_strings = any(each.values.dtype.kind == "O" for each in cells)

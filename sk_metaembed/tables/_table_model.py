@@ -19,7 +19,6 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
@@ -31,6 +30,7 @@ from .._core._fit_tasks import fit_task, part_tasks
 from .._core._messages import plural
 from .._core._optional import progress_bar
 from .._core._predictor_outputs import check_predictor, errors_of_model
+from .._core._sample_weights import with_class_weights
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
 from .._core._targets import check_groups, check_target
 from .._training._one_blas_thread import one_blas_thread
@@ -49,7 +49,8 @@ class _TableModel(
 ):
     """Fit learners and the weights of their sum.
 
-    A subclass has ``_read_target(y, n_rows, sample_weight)``.
+    A subclass has ``_read_target(y, n_rows, sample_weight, n_absent)``; of `n_absent`
+    rows of weight 0, which are not in y, an error can tell.
     """
 
     _parameter_constraints: dict = {
@@ -91,16 +92,19 @@ class _TableModel(
         from ..meta._stacked_folds import make_folds, warn_of_no_folds
 
         table = self._rows(X, reset=True)
+        n_absent = 0
         weights, group_of = sample_weight, check_groups(groups, len(table))
         if weights is not None:
             weights = check_sample_weight(weights, table)
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
+            n_absent = len(weights) - len(kept)
             y = check_target(y, len(table))[kept]
             group_of = None if group_of is None else group_of[kept]
             table, weights = table[kept], weights[kept]
-        target = self._read_target(y, len(table), weights)
-        scored, weights = weights, self._with_class_weights(target, weights)
+        target = self._read_target(y, len(table), weights, n_absent)
+        class_weight = getattr(self, "class_weight", None)
+        scored, weights = weights, with_class_weights(class_weight, target.y, weights)
         rng = check_random_state(self.random_state)
         copies = None
         if group_of is None:
@@ -126,17 +130,6 @@ class _TableModel(
         if is_single and not self._offsets.any():
             return X
         return as_float32(X - self._offsets)
-
-    def _with_class_weights(self, target, sample_weight):
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return sample_weight
-        weights = compute_sample_weight(class_weight, target.y)
-        if sample_weight is not None:
-            with np.errstate(over="ignore"):  # an infinite weight is an error
-                weights = weights * sample_weight
-        name = f"class_weight={class_weight!r} times sample_weight"
-        return check_sample_weight(weights, target.y, name)
 
     def _weight(self, learned, target, sample_weight, scored):
         """Store the `Learned` learners, their weights and their scores.
@@ -345,8 +338,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _read_target(self, y, n_rows, sample_weight):
-        target = read_classes(y, n_rows)
+    def _read_target(self, y, n_rows, sample_weight, n_absent):
+        target = read_classes(y, n_rows, n_absent)
         self.classes_ = target.classes
         return target
 
@@ -490,7 +483,7 @@ class TableRegressor(RegressorMixin, _TableModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _read_target(self, y, n_rows, sample_weight):
+    def _read_target(self, y, n_rows, sample_weight, n_absent):
         return read_numbers(y, n_rows, sample_weight)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:

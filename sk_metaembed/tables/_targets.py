@@ -13,16 +13,39 @@ _FOLDS = 5
 _MAX_COLUMNS = 10  # the most frequent classes or labels
 
 
-def read_targets(y, n_rows, target_type):
+def read_partial_labels(y):
+    """Return y without its rows of -1, which have no label, and which have one.
+
+    The rows of -1 have the first label instead. scikit-learn's semi-supervised
+    classifiers take -1 beside labels that are str, too.
+    """
+    y = np.array(y, dtype=object)
+    has_label = np.array([label != -1 for label in y.tolist()], dtype=bool)
+    if not has_label.any():
+        raise ValueError(
+            'all rows of y are -1, which is no label with target_type="semi-supervised"'
+            ". Pass rows of two classes at least."
+        )
+    y[~has_label] = y[has_label][0]
+    return y, has_label
+
+
+def read_targets(y, n_rows, target_type, weights):
     """Return y as columns of unit variance, (n_rows, n_targets), and their names.
 
     Classes have an indicator each, two classes a single one. Only the most frequent of
-    many classes have a column. Returns None and no names if y is None.
+    many classes have a column. Returns None and no names if y is None. The weights of
+    rows without a label are set to 0.
     """
     if y is None:
         return None, []
+    has_label = slice(None)
+    if target_type == "semi-supervised":
+        y, has_label = read_partial_labels(y)
     is_number = target_type == "continuous"
     y = check_target(y, n_rows, "numbers" if is_number else "any")
+    if target_type == "semi-supervised":
+        weights[~has_label] = 0
     if y.dtype.kind not in "biuf":
         check_one_column(y)
     if is_number or is_continuous(y) or y.ndim == 2:
@@ -34,7 +57,7 @@ def read_targets(y, n_rows, target_type):
         shown = [1] if len(classes) == 2 else np.sort(shown)
         columns = (codes[:, None] == shown).astype(np.float64)
         names = [f"__{classes[j]}" for j in shown]
-    return columns / center_and_scale(columns)[1], names
+    return columns / center_and_scale(columns[has_label])[1], names
 
 
 def fold_numbers(targets, groups, n_rows, rng):

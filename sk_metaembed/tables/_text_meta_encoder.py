@@ -75,10 +75,11 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         None adds none. "auto" lets `StackedMetaClassifier` or `StackedMetaRegressor`
         choose the folds, and adds no predictions below 200 rows, where they are too
         noisy for the next step; other values issue a warning in this case.
-    target_type : {"auto", "continuous"}, default="auto"
+    target_type : {"auto", "continuous", "semi-supervised"}, default="auto"
         Type of y, used if `cv` is set. "auto" decides as
         scikit-learn's `type_of_target` does: integers are classes. "continuous" fits
-        regressors in any case.
+        regressors in any case. "semi-supervised" takes classes, and -1 for rows without
+        a label, as a `SelfTrainingClassifier` does.
     cardinality_threshold : int, default=40
         A column of a table with fewer distinct values is one-hot encoded, if they
         occur twice or more on average. Texts that are passed without a table, as a
@@ -145,7 +146,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         "combine": [HasMethods(["fit", "transform"]), None],
         "n_components": [COUNT],
         "cv": ["cv_object", StrOptions({"auto"})],
-        "target_type": [StrOptions({"auto", "continuous"})],
+        "target_type": [StrOptions({"auto", "continuous", "semi-supervised"})],
         "cardinality_threshold": [NATURAL],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -159,7 +160,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
         combine: Any = None,
         n_components: int = 30,
         cv: Literal["auto"] | Any = None,
-        target_type: Literal["auto", "continuous"] = "auto",
+        target_type: Literal["auto", "continuous", "semi-supervised"] = "auto",
         cardinality_threshold: int = 40,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -319,7 +320,7 @@ class TextMetaEncoder(SequencesInputMixin, TransformerMixin, NamedSourcesMixin):
                 "Found array with 0 sample(s): at least one row and column are needed "
                 "to fit the sources."
             )
-        if y is not None:
+        if y is not None and self.target_type != "semi-supervised":
             is_number = self.cv is not None and self.target_type == "continuous"
             y = check_target(y, len(cells[0]), "numbers" if is_number else "any")
         encoders = [self._choose(column) for column in cells]

@@ -393,6 +393,33 @@ def test_weights_of_rows_are_repeated_rows(kind):
     np.testing.assert_allclose(one.transform(X), other.transform(X), atol=0.02)
 
 
+def test_weights_of_classes_are_weights_of_their_rows():
+    X, y = planted(n_rows=300, n_classes=3)
+    kept = (y < 2) | (np.arange(300) % 5 == 0)
+    X, y = X[kept], y[kept]
+    weight = {0: 1.0, 1: 1.0, 2: 8.0}
+    options = {"concat": False, "tfidf": False}
+    model = classifier(class_weight=weight, **options).fit(X, y)
+    same = classifier(**options).fit(X, y, np.where(y == 2, 8.0, 1.0))
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X))
+    assert model.scores_ != same.scores_  # the scores of the model do not weight rows
+    plain = classifier(**options).fit(X, y)
+    assert (model.predict(X) == 2).sum() > (plain.predict(X) == 2).sum()
+    balanced = classifier(class_weight="balanced", **options)
+    assert (balanced.fit(X, y).predict(X) == 2).sum() > (plain.predict(X) == 2).sum()
+    with pytest.raises(ValueError, match=r"class_weight=.*-1.0 at row"):
+        classifier(class_weight={0: -1.0}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight was passed, but KNeigh"):
+        classifier(KNeighborsClassifier(), class_weight="balanced").fit(X, y)
+
+
+def test_weight_0_of_a_whole_class_is_named():
+    X, y = planted(60)
+    message = r"1 class: \[0\] in the 30 rows .* 30 rows of weight 0 count as absent"
+    with pytest.raises(ValueError, match=message):
+        classifier().fit(X, y, np.where(y, 0.0, 1.0))
+
+
 @pytest.mark.parametrize("kind", ["rows", "groups", "copies"])
 def test_rare_classes_do_not_change_the_folds_of_other_rows(kind):
     rng = np.random.default_rng(0)

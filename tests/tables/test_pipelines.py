@@ -9,6 +9,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from sk_metaembed import (
@@ -75,6 +76,30 @@ def test_missing_texts_and_two_rows_per_class():
     probabilities = model.predict_proba(["warm", "", None])
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("names", [[0, 1], ["bad", "good"]])
+def test_rows_without_a_label_are_no_class(names):
+    """Self-training as the last step takes -1 as a row without a label."""
+    texts, y = reviews(300)
+    labels = np.array(names, dtype=object)[y]
+    partial = np.where(np.arange(300) % 4 == 0, -1, labels)
+    partial = partial if names[1] == "good" else partial.astype(int)
+    frame = pd.DataFrame({"text": texts, "noise": np.random.default_rng(0).random(300)})
+    model = SelfTrainingClassifier(LogisticRegression())
+    for pipeline, X in (
+        (make_table_pipeline(model, random_state=0), frame),
+        (make_text_pipeline(model, random_state=0), texts),
+    ):
+        pipeline.fit(X, partial)
+        assert pipeline.classes_.tolist() == names
+        assert (pipeline.predict(X) == labels).mean() > 0.9
+        columns = pipeline[0].get_feature_names_out()
+        found = [c for c in columns if "predicted" in c or "stacked" in c]
+        assert [c.split("__")[-1] for c in found] == [str(names[1])]
+    with pytest.raises(ValueError, match='all rows of y are -1, .*"semi-supervised"'):
+        make_table_pipeline(model).fit(frame, np.full(300, -1))
+    assert make_table_pipeline(LogisticRegression())[0].target_type == "auto"
 
 
 def test_other_estimators_receive_what_they_accept():

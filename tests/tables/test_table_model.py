@@ -136,6 +136,16 @@ def test_rows_of_weight_0_are_absent(seed, n_absent):
     np.testing.assert_allclose(same.predict_proba(X), plain.predict_proba(X))
 
 
+def test_weight_0_of_a_whole_class_is_named():
+    X, value = rows(40)
+    y = np.where(value > 0, "in", "out")
+    message = (
+        "1 class: .'out'. in the .* rows with a sample_weight above 0. .* weight 0"
+    )
+    with pytest.raises(ValueError, match=message):
+        TableClassifier(["linear"]).fit(X, y, (y == "out").astype(float))
+
+
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(2, 2), (12, 12)])
 def test_few_rows(n_rows, n_classes):
     X, value = rows(n_rows)
