@@ -3,9 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,30 +21,10 @@ from sk_metaembed import (
 from sk_metaembed._io._lock import lock_file, release_lock
 
 from .persistence.test_refused import clear_handles
-from .processes import run_script
+from .processes import NOBODY, restricted, run_script, shared_folder
 from .small_disk import small_disk
 
 TEXTS = ["a fine film", "a sad film", "a fine plot", "a sad plot"] * 3
-NOBODY = 12345  # has no entry in the password database, like the users of OpenShift
-
-# Without rights other than to read, for a Python in the home directory of root.
-READS = "-all,+dac_read_search"
-AS_NOBODY = (
-    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
-    *(f"--inh-caps={READS}", f"--ambient-caps={READS}", f"--bounding-set={READS}"),
-)
-READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-
-
-def restricted(folder, user, disk):
-    """Return the beginning of a command for another user, or with a read-only disk."""
-    command = ["unshare", "--mount", "sh", "-c", READ_ONLY, str(folder)] * disk
-    command += AS_NOBODY * user
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
-    if subprocess.run([*command, "test", "!", "-w", str(folder)]).returncode:
-        pytest.skip(f"{command[0]} is not allowed")
-    return command
 
 
 def length(rows):
@@ -60,9 +37,7 @@ length.cache_key = "1"
 @pytest.fixture
 def deployed(monkeypatch):
     """Return a folder with models, a file of vectors, and caches that are filled."""
-    with tempfile.TemporaryDirectory() as name:  # those of pytest are private
-        folder = Path(name)
-        folder.chmod(0o755)
+    with shared_folder() as folder:
         fill(folder, monkeypatch)
         yield folder
 

@@ -10,20 +10,26 @@ from .processes import run_script
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "deploying.rst"
 
 
-def modules_of(packages):
-    """Return the modules of packages and of those that they require."""
-    modules, found, names = set(), set(), set(packages)
+def distributions_of(packages):
+    """Return the distributions of packages and of those that they require."""
+    distributions, found, names = [], set(), set(packages)
     while names:
         name = names.pop()
         found.add(name)
         try:
-            package = distribution(name)
+            distributions.append(distribution(name))
         except PackageNotFoundError:  # of another system
             continue
-        modules |= {file.parts[0].removesuffix(".py") for file in package.files}
-        required = [r for r in package.requires or () if "extra ==" not in r]
+        required = distributions[-1].requires or ()
+        required = [r for r in required if "extra ==" not in r]
         names |= {re.match(r"[\w.-]+", r)[0] for r in required} - found
-    return modules
+    return distributions
+
+
+def modules_of(packages):
+    """Return the modules of packages and of those that they require."""
+    files = [file for each in distributions_of(packages) for file in each.files]
+    return {file.parts[0].removesuffix(".py") for file in files}
 
 
 def modules_of_guide():
