@@ -29,6 +29,7 @@ _BOOLS = dict.fromkeys(["TRUE", "true"], "True") | dict.fromkeys(
 )
 _LARGEST_WHOLE = 2.0**53  # smaller ones are exact as floats
 _ENDS = np.array(["-200000", "200000"], "datetime64[Y]")
+_LARGEST_SINGLE = 2**24  # the same of float32
 _MASKED = type(np.ma.masked)
 _SHORT_FLOATS = np.float32, np.float16
 
@@ -201,10 +202,13 @@ def _shortest(numbers):
     out = numbers.astype(np.float64)
     with np.errstate(all="ignore"):
         exponents = np.floor(np.log10(np.abs(out)))
-        open_ = np.flatnonzero(np.isfinite(exponents) & (out != np.rint(out)))
+        is_long = (out != np.rint(out)) | (np.abs(out) > _LARGEST_SINGLE)
+        open_ = np.flatnonzero(np.isfinite(exponents) & is_long)
         for digits in range(2 if numbers.itemsize < 4 else 5, 9):
-            scale = 10.0 ** (digits - exponents[open_])
-            rounded = np.rint(out[open_] * scale) / scale
+            power = digits - exponents[open_]
+            # Powers with negative exponents are not exact.
+            up, down = 10.0 ** np.maximum(power, 0), 10.0 ** np.maximum(-power, 0)
+            rounded = np.rint(out[open_] * up / down) * down / up
             is_same = rounded.astype(numbers.dtype) == numbers[open_]
             out[open_[is_same]] = rounded[is_same]
             open_ = open_[~is_same]

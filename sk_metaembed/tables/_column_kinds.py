@@ -15,6 +15,7 @@ from ._date_parts import DateFormat, date_format
 from ._dates import may_be_days_of_years, parse_dates
 from ._durations import times_of_day
 from ._levels import find_levels
+from ._lists import as_list_text
 from ._missing import is_missing
 from ._numbers import (
     NumberFormat,
@@ -170,7 +171,11 @@ def _as_strings(start, values, name):
                 return kind, odd
     separator = _list_separator(values, sample)
     if separator:
-        return start._replace(kind="list", separator=separator), []
+        empty = np.array([not as_list_text(text, separator) for text in values.texts])
+        n_missing = start.n_missing + int(values.counts[empty].sum())
+        n_distinct = start.n_distinct - int(empty.sum())
+        kind = start._replace(n_missing=n_missing, n_distinct=n_distinct)
+        return kind._replace(kind="list", separator=separator), []
     if are_keys(values):
         return start._replace(kind="key"), []
     if are_urls(sample):
@@ -270,19 +275,28 @@ def _mostly(values, found, share):
 
 def _with_others(start, values, found):
     """Return a kind with its strays and the numbers of others, and the odd values."""
-    strays, odd, n_odd, n_missing = [], [], 0, start.n_missing
+    strays, odd, n_odd = [], [], 0
+    n_missing, n_distinct = start.n_missing, start.n_distinct
     enough = max(2, 0.01 * values.n_rows)
     for i in np.flatnonzero(~found):
         text, n = values.texts[i], int(values.counts[i])
         if is_missing(text):
             n_missing += n
-        elif n >= enough and len(strays) < 10 and not any(map(str.isdecimal, text)):
+            n_distinct -= 1
+        elif n >= enough and len(strays) < 10 and _is_word(text):
             strays.append(text)
         else:
             odd.append(text)
             n_odd += n
     strays = tuple(strays)
-    return start._replace(strays=strays, n_odd=n_odd, n_missing=n_missing), odd
+    kind = start._replace(strays=strays, n_odd=n_odd)
+    return kind._replace(n_missing=n_missing, n_distinct=n_distinct), odd
+
+
+def _is_word(text):
+    """Return whether a text has no digits, and is not infinite."""
+    is_infinite = text.strip("+-").casefold() in ("inf", "infinity")
+    return not is_infinite and not any(map(str.isdecimal, text))
 
 
 def _have_another_unit(odd, values):

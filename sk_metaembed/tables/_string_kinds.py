@@ -84,10 +84,21 @@ def is_counter(values, n_rows):
 def are_saved_lists(sample):
     """Return whether nearly all values are lists as tools save them, not of numbers."""
     lists = [parse_list(text) for text in sample.texts]
-    items = [item for each in lists for item in each or ()]
-    return sample.share([each is not None for each in lists]) >= 0.9 and (
-        0 < len(items) > 2 * sum(any(map(str.isdecimal, item)) for item in items)
-    )
+    if sample.share([each is not None for each in lists]) < 0.9:
+        return False
+    # An item in quotes is a str.
+    bare = [
+        x or () for x, t in zip(lists, sample.texts, strict=True) if not {*t} & {*"'\""}
+    ]
+    items = [item for each in bare for item in each]
+    n_numbers = sum(map(_is_number, items))
+    is_repeated = any(len(each) > 1 for each in bare) or sample.n_rows >= 2 * len(lists)
+    has_items = any(each for each in lists)
+    return has_items and (not items or (2 * n_numbers < len(items) and is_repeated))
+
+
+def _is_number(text):
+    return text.strip("+-").replace(".", "").isdecimal()
 
 
 def list_separator(sample):

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import warnings
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,11 @@ COLUMNS = {
     "bracketed lists": ([str(some(WORDS[:20], 3)) for _ in range(N)], "list"),
     "piped lists": (["|".join(some(WORDS[:20], 3)) for _ in range(N)], "list"),
     "lists of str": ([some(WORDS[:20], 2) for _ in range(N)], "list"),
+    "vectors": ([f"[{p}, {p / 2}]" for p in PRICES], "code"),
+    "identifiers in braces": (
+        ["{" + str(UUID(int=i**9)) + "}" for i in range(N)],
+        "code",
+    ),
     "coordinates": ([f"({p}, {p / 2})" for p in PRICES], "code"),
     "last, first": ([f"{words(1)}{i}, {words(1)}" for i in range(N)], "code"),
     "case numbers": ([f"2024-{i + 1:03}" for i in range(N)], "code"),

@@ -57,6 +57,12 @@ SAME = {
     ],
     "sevenths": [TENTHS / 7, (TENTHS / 7).astype(np.float32)],
     "integers": [TENTHS, TENTHS.astype(np.uint8), TENTHS.astype(str), TENTHS * 1.0],
+    "powers": [10.0 ** (8 * (TENTHS % 4)), np.float32(10.0) ** (8 * (TENTHS % 4))],
+    "missing numbers": [
+        [None, *NUMBERS[1:]],
+        ["-", *NUMBERS[1:]],
+        [".a", *map(str, NUMBERS[1:])],
+    ],
     "large integers": [TENTHS + 2**24, (TENTHS + 2**24) * 1.0],
     "numbers and words": [
         [*map(str, NUMBERS[5:].astype(np.float32)), *["unknown"] * 5],
@@ -110,6 +116,10 @@ SAME = {
         [json.dumps(items) for items in LISTS],
         [json.dumps(items, ensure_ascii=False) for items in LISTS],
         [str(tuple(items)) for items in LISTS],
+    ],
+    "lists of codes": [
+        [[*items, "7", "a1"] if i % 5 else [] for i, items in enumerate(PLAIN)],
+        [str([*items, "7", "a1"]) if i % 5 else "[]" for i, items in enumerate(PLAIN)],
     ],
     "plain lists": [
         PLAIN,
