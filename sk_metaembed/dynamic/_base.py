@@ -21,8 +21,9 @@ from .._core._sklearn import (
     VisualBlock,
     check_sample_weight,
 )
-from .._core._targets import check_target
+from .._core._targets import check_groups, check_target
 from ..sequences import EmbeddedInputMixin, SequencePairs
+from ..sequences._api import equal_rows
 from ._parameters import (
     CONSTRAINTS,
     NETWORK,
@@ -144,6 +145,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         *,
         X_val: Input | None = None,
         y_val: ArrayLike | Tags | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train on labeled sequences.
 
@@ -168,6 +170,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         y_val : array-like, default=None
             Their targets. Labels that are not in y count as wrong, with a warning, and
             have no loss; one label at least must be in y.
+        groups : array-like of shape (n_sequences,), default=None
+            Sequences of one group are not divided between the training part and the
+            held-out part. None groups equal sequences, and pairs that share a text.
 
         Returns
         -------
@@ -179,7 +184,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         A keyboard interrupt ends training as early stopping does: with the best weights
         so far. If `fit` fails, the estimator remains as it was before.
         """
-        X, y, weights = self._read_rows(X, y, sample_weight)
+        X, y, weights, groups = self._read_rows(X, y, sample_weight, groups)
         tokens, blocks = tokens_and_blocks(X)
         sources = PreparedSources(trainable_pairs(self), tokens)
         self._trainable_sources = sources
@@ -201,7 +206,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         data = X, codes, row_weights.astype(np.float32)
         # Before training: the target of a tagger stores the tags that only y_val has
         # (`TagTarget.unseen`), which its loss weights and held-out score need.
-        self._train(y, data, self._read_validation(X_val, y_val))
+        self._train(y, data, self._read_validation(X_val, y_val), groups)
         return self
 
     def _validate_params(self):
@@ -217,21 +222,23 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         check_sizes(self.encoder_dim, "encoder_dim")
         self._read_train_options()
 
-    def _read_rows(self, X, y, sample_weight):
-        """Return sequences, targets and weights, without rows of weight 0."""
+    def _read_rows(self, X, y, sample_weight, groups):
+        """Return sequences, targets, weights and groups, without rows of weight 0."""
         X = read_fit_input(X, self)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
+        groups = check_groups(groups, len(X))
         if weights.all():
-            return X, y, weights
+            return X, y, weights, groups
         rows = np.flatnonzero(weights)
-        return X[rows], y[rows], weights[rows]
+        groups = None if groups is None else groups[rows]
+        return X[rows], y[rows], weights[rows], groups
 
-    def _train(self, y, data, held_out):
+    def _train(self, y, data, held_out, groups):
         """Train a new net, and set `net_`.
 
         `data` and `held_out` are tuples of sequences, encoded targets and weights;
-        `held_out` may be None. Callbacks read y.
+        `held_out` and `groups` may be None. Callbacks read y.
         """
         from .._training._callbacks import reported_fit
         from .._training._device import resolve_device
@@ -240,7 +247,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
         device = resolve_device(self.device)
         with explained_memory_errors(self.batch_size):
-            train_set, valid_set = self._data_sets(data, held_out, device)
+            train_set, valid_set = self._data_sets(data, held_out, groups, device)
             batch_size = self._choose_batch_size(len(train_set))
             n_batches = count_batches(len(train_set), batch_size)
             n_epochs = self._choose_n_epochs(n_batches, valid_set)
@@ -256,7 +263,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 self.history_ = self.net_.history
                 self.n_iter_ = len(self.history_)
 
-    def _data_sets(self, data, held_out, device):
+    def _data_sets(self, data, held_out, groups, device):
         """Return the data set to train on, and the held-out one or None."""
         from .training._fit import split_rows
 
@@ -266,7 +273,12 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         elif self.early_stopping:
             labels = self._target.stratify(data[1])
             fraction = self.validation_fraction
-            train_set, valid_set = split_rows(train_set, labels, fraction, self._random)
+            if groups is None:
+                groups = equal_rows(data[0])
+                if groups is not None and (groups == groups[0]).all():
+                    groups = None  # vectors of equal sequences can differ
+            parts = split_rows(train_set, labels, groups, fraction, self._random)
+            train_set, valid_set = parts
         train_set = self._with_mean_weight(train_set, "training")
         if valid_set is not None:
             valid_set = self._with_mean_weight(valid_set, "held-out")

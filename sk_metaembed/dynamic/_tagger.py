@@ -352,8 +352,8 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         score = "valid_acc" if self.scheme is None else "valid_f1"
         return TagTarget(y, self.class_weight, loss=self.decoder, score=score)
 
-    def _data_sets(self, data, held_out, device):
-        train_set, valid_set = super()._data_sets(data, held_out, device)
+    def _data_sets(self, data, held_out, groups, device):
+        train_set, valid_set = super()._data_sets(data, held_out, groups, device)
         if valid_set is not None and self.scheme is not None:
             rows = valid_set.rows
             tags, weights = valid_set.target[rows], valid_set.weights[rows]

@@ -33,11 +33,11 @@ from .._core._targets import (
 )
 from .._pipelines import flat_steps
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..meta._api import equal_rows, read_classes, read_numbers, reads_texts
+from ..meta._api import read_classes, read_numbers, reads_texts
 from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
-from ..sequences._api import adopt_block
+from ..sequences._api import adopt_block, equal_rows
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,

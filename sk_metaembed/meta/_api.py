@@ -6,5 +6,4 @@ modules of scikit-learn that only `fit` needs.
 
 from ._stacked import reads_texts
 from ._stacked_decisions import PerColumn, decision_values
-from ._stacked_rows import equal_rows
 from ._stacked_targets import predicted, probabilities, read_classes, read_numbers

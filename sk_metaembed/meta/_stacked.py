@@ -39,9 +39,9 @@ from ..sequences import (
     SequencesInputMixin,
     TokenSequences,
 )
-from ..sequences._api import tokens_of
+from ..sequences._api import equal_rows, tokens_of
 from ._stacked_decisions import decision_values
-from ._stacked_rows import FORMS, StackRows, equal_rows, in_form, of_name
+from ._stacked_rows import FORMS, StackRows, in_form, of_name
 from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
 
 Input = EmbeddedSequences | TokenSequences | SequencePairs
@@ -264,7 +264,7 @@ class _BaseStacked(
         class_weight, scored = getattr(self, "class_weight", None), sample_weight
         sample_weight = with_class_weights(class_weight, target.y, sample_weight)
         has_own_folds = groups is None and isinstance(cv, Integral | None)
-        copies = equal_rows(X) if has_own_folds else None
+        copies = equal_rows(X, warns=True) if has_own_folds else None
         folds = make_folds(cv, target, groups, copies, self.random_state)
         if not folds.pairs:
             warn_of_no_folds(target, groups, copies)

@@ -38,8 +38,8 @@ from sk_metaembed import (
 )
 from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._stacked_folds import make_folds
-from sk_metaembed.meta._stacked_rows import linked_pairs
 from sk_metaembed.meta._stacked_targets import read_classes
+from sk_metaembed.sequences._equal_rows import linked_pairs
 
 from .sources import sequences
 

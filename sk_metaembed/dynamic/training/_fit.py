@@ -41,22 +41,26 @@ def auto_epochs(n_batches, n_outputs, *, n_steps, min_epochs):
     return max(min_epochs, math.ceil(n_steps / n_batches))
 
 
-def split_rows(whole, labels, fraction, random):
+def split_rows(whole, labels, units, fraction, random):
     """Return the part of a data set to train on, and the held-out part or None.
 
     Labels are kept in proportion if each part has room for every label. Labels of one
-    row are trained on.
+    row are trained on. Rows of one unit are in one part.
 
     Parameters
     ----------
     whole : SequenceDataset
     labels : ndarray of shape (n_data,) or None
         Output of the target's ``stratify``.
+    units : ndarray of shape (n_data,) or None
+        None divides all rows.
     fraction : float
         The size of the held-out part.
     random : RandomState
     """
     rows, alone = whole.rows, whole.rows[:0]
+    if units is not None:  # divide the first rows of units, which the others follow
+        rows = rows[np.sort(np.unique(units[rows], return_index=True)[1])]
     if labels is not None:
         labels = labels[rows]
         _, label, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -75,6 +79,9 @@ def split_rows(whole, labels, fraction, random):
         rows, test_size=size, stratify=labels, random_state=random
     )
     parts = np.concatenate([train, alone]), held_out
+    if units is not None:
+        every = whole.rows
+        parts = [every[np.isin(units[every], units[part])] for part in parts]
     return [replace(whole, rows=part) for part in parts]
 
 
