@@ -395,9 +395,13 @@ class SourceSelector(
         """Return the scores of the folds for a selection of blocks."""
         from sklearn.model_selection import cross_val_score
 
-        # Groups reach the estimator whether or not the caller uses routing.
-        routing = config_context(enable_metadata_routing=False)
-        with routing, no_warning_of_rare_classes():  # of the rows of each fold
+        # Groups reach the estimator whether or not the caller uses routing. Containers
+        # are not arrays of another library.
+        settings = {"enable_metadata_routing": False, "array_api_dispatch": False}
+        with (
+            config_context(**settings),
+            no_warning_of_rare_classes(),  # of the rows of each fold
+        ):
             return cross_val_score(
                 self.estimator,
                 X,

@@ -16,7 +16,7 @@ from ._ngram_features import CharacterFeatures, WordFeatures
 def _scaler():
     from sklearn.preprocessing import StandardScaler
 
-    return StandardScaler()
+    return StandardScaler().set_output(transform="default")
 
 
 class Form(NamedTuple):

@@ -102,6 +102,11 @@ class DenseScaler(NumbersInputMixin, TransformerMixin, BaseEstimator):
         return np.array([*names, *absent], dtype=object)
 
 
+def _scaler(**options):
+    """Return a `DenseScaler` whose output is an array, whatever `set_config` says."""
+    return DenseScaler(**options).set_output(transform="default")
+
+
 class Trees(BaseEstimator):
     """Extremely randomized trees of the columns of a target.
 
@@ -201,7 +206,7 @@ def fit_linear(X, target, folds, sample_weight):
 
     from ..meta._stacked_models import fit_member
 
-    scaler = DenseScaler(unit_rows=True)
+    scaler = _scaler(unit_rows=True)
     rows = {"row": scaler.fit_transform(X)}
     linear = fit_member(None, rows, target, folds, sample_weight)
     model = Pipeline([("scaler", scaler), ("model", linear.model)])
@@ -246,7 +251,7 @@ def fit_on_folds(estimator, X, target, folds, sample_weight):
         refuse_pairs_of_classes(estimator)  # by the name that its user knows
     if not accepts_missing(estimator) and clone(estimator) is not estimator:
         # A frozen one was fitted on the columns as they are.
-        estimator = Pipeline([("scaler", DenseScaler()), ("model", estimator)])
+        estimator = Pipeline([("scaler", _scaler()), ("model", estimator)])
     if target.kind == "numbers" and target.y.ndim == 2:
         # Also an estimator of several columns, which may depend on their units.
         estimator = PerColumn(estimator)

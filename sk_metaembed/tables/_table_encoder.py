@@ -24,6 +24,7 @@ from .._core._sklearn import (
     CallbackSupportMixin,
     StrOptions,
     check_sample_weight,
+    get_output_config,
 )
 from .._core._targets import check_groups
 from .._core._typing import Names
@@ -287,7 +288,7 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
             self.columns_ = [
                 encoder.describe(output.shape[1]) for encoder, output in results
             ]
-        out = np.hstack(outputs)
+        out = self._join(outputs)
         if not out.shape[1]:
             kinds = [f"{column.name!r} is {column.kind}" for column in self.columns_]
             raise ValueError(
@@ -315,7 +316,15 @@ class TableEncoder(TransformerMixin, CallbackSupportMixin, NamedSourcesMixin):
         if not len(table) and not table.names:  # no rows say nothing of columns
             return np.zeros((0, len(self.get_feature_names_out())), dtype=np.float32)
         table.check_names()
-        return np.hstack([e.transform(cells) for e, cells in self._by_column(table)])
+        return self._join([e.transform(cells) for e, cells in self._by_column(table)])
+
+    def _join(self, outputs):
+        """Return the columns of all encoders, in the order that the output needs."""
+        out = np.hstack(outputs)
+        if get_output_config("transform", self)["dense"] == "pandas":
+            # Trees of scikit-learn 1.9 refuse rows with NaN that pandas 3 shares.
+            return np.asfortranarray(out)
+        return out
 
     def get_feature_names_out(self, input_features: object = None) -> Names:
         """Return a name for each column of the output.
