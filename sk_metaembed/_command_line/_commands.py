@@ -47,7 +47,15 @@ def fit(options):
     output = _output(options, ".skm")
     report = _report_path(options.report) if options.report else None
     table = _read_rows(options.table, options.separator)
-    X, target = _data.split_target(table, options.target, [*options.drop, *options.id])
+    left_out = [*options.drop, *options.id]
+    if options.groups:
+        _data.check_columns(table, [options.groups], "--groups")
+        left_out = list(dict.fromkeys([*left_out, options.groups]))
+    X, target = _data.split_target(table, options.target, left_out)
+    groups, of_steps = None, {}
+    if options.groups:
+        groups = _data.group_numbers(table[options.groups][X.index])
+        of_steps = {"table__groups": groups, "model__groups": groups}
     if n_left_out := len(table) - len(X):
         _say(f"left out, without a target ({_data.MISSING}): {n_left_out:,} rows")
     if options.folds < 2:
@@ -59,9 +67,9 @@ def fit(options):
     sources = [_source(name) for name in options.sources]
     pipeline = _pipeline(sources, options)
     _say("Fitting on all rows ...")
-    save(pipeline.fit(X, y), output, bundle=options.bundle)
+    save(pipeline.fit(X, y, **of_steps), output, bundle=options.bundle)
     _say(f"Wrote {output}")
-    suspicious = find_suspicious(pipeline, X, y)
+    suspicious = find_suspicious(pipeline, X, y, groups)
     for text in suspicious:
         _say(f"note: {text}")
     if report is None:
@@ -76,6 +84,7 @@ def fit(options):
             y,
             cv=options.folds,
             scoring=options.metric,
+            groups=groups,
             random_state=options.seed,
             verbose=True,
         )

@@ -29,6 +29,14 @@ def split_target(table, target, dropped):
     return X, table[target]
 
 
+def group_numbers(column):
+    """Return the number of the group of each row; missing ones are groups alone."""
+    numbers = pd.factorize(column)[0].astype("int64")
+    absent = (numbers < 0).nonzero()[0]
+    numbers[absent] = -1 - absent
+    return numbers
+
+
 def summarize(table, kinds):
     """Return a DataFrame with a row per column: kind, missing, distinct, examples."""
     counts = [table[name].dropna().astype(str).value_counts() for name in table]

@@ -22,6 +22,8 @@ _REPORT = "write an HTML page: takes --folds times as long for each source"
 _SOURCES = """embeddings of strings, in addition to n-grams: minilm, mpnet,
 glove, a file of word vectors, or the folder of a transformer"""
 _ID = "columns that identify a row: left out, and copied to the predictions and report"
+_GROUPS = """column whose equal values are rows that belong together, such as those of
+one patient: left out, and held out together in scores"""
 _SEPARATOR = """separator of a CSV file: one character, or tab, comma, semicolon or pipe
 (default: the one by which the rows agree with the header)"""
 _METRIC = """scikit-learn's name of a score for the report (default: roc_auc for two
@@ -103,6 +105,7 @@ def _add_fit(option):
     option("--report", metavar="FILE", help=_REPORT)
     option("--sources", nargs="+", default=[], metavar="SOURCE", help=_SOURCES)
     option("--drop", help="columns to leave out", **_COLUMNS)
+    option("--groups", metavar="COLUMN", help=_GROUPS)
     option("--metric", help=_METRIC)
     option("--folds", type=int, default=5, help="of the report (default: 5)")
     option("--seed", type=int, default=0, help="random seed (default: 0)")

@@ -24,10 +24,10 @@ _OF_KIND = {
 }
 
 
-def find_suspicious(pipeline, X, y):
+def find_suspicious(pipeline, X, y, groups=None):
     """Return sentences about a fitted pipeline and its training table."""
     encoder, model = pipeline["table"], pipeline["model"]
-    alone = _scores_alone(encoder, X, y, hasattr(model, "classes_"))
+    alone = _scores_alone(encoder, X, y, hasattr(model, "classes_"), groups)
     best = model.scores_["sum"]
     found = []
     for column in encoder.columns_:
@@ -47,7 +47,7 @@ def find_suspicious(pipeline, X, y):
     return found + _copies(X, y)
 
 
-def _scores_alone(encoder, X, y, is_classifier):
+def _scores_alone(encoder, X, y, is_classifier, groups):
     """Return the scores of a tree on each column of numbers, dates or categories.
 
     Only scores far above the score of a constant are returned. Strings that are encoded
@@ -57,6 +57,9 @@ def _scores_alone(encoder, X, y, is_classifier):
         return {}
     rows = np.random.default_rng(0).permutation(len(X))[:_MOST_ROWS]
     X, y = X.iloc[rows], y[rows]
+    groups = None if groups is None else groups[rows]
+    if groups is not None and len(np.unique(groups)) < _FOLDS:
+        return {}
     chance, kind = 0.0, DecisionTreeRegressor
     if is_classifier:
         counts = np.unique(y, return_counts=True)[1]
@@ -64,9 +67,9 @@ def _scores_alone(encoder, X, y, is_classifier):
             return {}
         chance, kind = counts.max() / len(y), DecisionTreeClassifier
     tree = kind(max_leaf_nodes=64, min_samples_leaf=3, random_state=0)
-    folds = _folds(y, is_classifier)
+    folds = _folds(y, is_classifier, groups is not None)
     scores = {
-        name: cross_val_score(tree, features, y, cv=folds).mean()
+        name: cross_val_score(tree, features, y, groups=groups, cv=folds).mean()
         for name, features in plain_features(encoder, X).items()
     }
     is_single = sum(column.n_features > 0 for column in encoder.columns_) == 1
@@ -74,10 +77,12 @@ def _scores_alone(encoder, X, y, is_classifier):
     return {name: score for name, score in scores.items() if score >= least}
 
 
-def _folds(y, is_classifier):
+def _folds(y, is_classifier, has_groups):
     """Return folds, stratified if all classes have a row in each."""
-    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
+    if has_groups:
+        return GroupKFold(_FOLDS)
     is_frequent = is_classifier and np.unique(y, return_counts=True)[1].min() >= _FOLDS
     return (StratifiedKFold if is_frequent else KFold)(_FOLDS)
 

@@ -29,7 +29,7 @@ from .._core._targets import (
 )
 from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
-from ..sequences._api import block_dims, check_embedded
+from ..sequences._api import block_dims, check_embedded, equal_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,9 +82,11 @@ class SourceSelector(
     cv : int, cross-validation generator or an iterable, default=5
         Splitting of the training data, as in `sklearn.model_selection.check_cv`:
         stratified for classifiers, and never shuffled if it is an int. All candidates
-        are scored on the same folds. With an int, rows of rare classes are in every
-        training part and not scored, and a warning names these classes: with at most 10
-        rows, and at most a tenth of the rows of the largest class.
+        are scored on the same folds. With an int, equal sequences, and pairs that share
+        a text, are in one fold unless `groups` are passed to `fit`; rows of rare
+        classes are in every training part and not scored, and a warning names these
+        classes: with at most 10 rows, and at most a tenth of the rows of the largest
+        class.
     n_jobs : int, default=None
         Number of folds fitted in parallel, in processes.
 
@@ -246,7 +248,7 @@ class SourceSelector(
             return [block for block in X.names if group[block] in selected]
 
         groups = check_groups(groups, len(X))
-        cv = self._division(len(X), y, groups)
+        cv = self._division(X, y, groups)
         params = fit_params(self.estimator, "groups", groups)
 
         def evaluate(mask):
@@ -413,21 +415,26 @@ class SourceSelector(
                 error_score="raise",
             )
 
-    def _division(self, n_rows, y, groups):
+    def _division(self, X, y, groups):
         """Return (train, test) pairs, the same for all candidates.
 
-        With an int as `cv`, rows of rare classes are not held out.
+        With an int as `cv`, rows of rare classes are not held out, and equal rows are
+        in one fold.
         """
         from sklearn import model_selection as sk
 
-        rows = common = np.arange(n_rows)
+        rows = common = np.arange(len(X))
         cv = sk.check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         if isinstance(self.cv, Integral | None):
             is_stratified = isinstance(cv, sk.StratifiedKFold)
             if is_stratified:
-                y = check_target(y, n_rows)
+                y = check_target(y, len(X))
                 common = np.flatnonzero(~np.isin(y, warn_of_rare_classes(y)))
                 y = y[common]
+            if groups is None:
+                groups = equal_rows(X)
+                if groups is not None and len(np.unique(groups)) < cv.get_n_splits():
+                    groups = None  # vectors of equal sequences can differ
             if groups is not None:
                 kind = sk.StratifiedGroupKFold if is_stratified else sk.GroupKFold
                 cv, groups = kind(cv.get_n_splits()), groups[common]

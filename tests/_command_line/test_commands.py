@@ -348,3 +348,29 @@ def test_the_module_runs_and_its_help_loads_next_to_nothing():
     shown = run_script(code)
     assert "--target COLUMN" in shown
     assert shown.endswith("0 False\n"), shown
+
+
+def test_rows_of_a_group_are_held_out_together(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(40), 4)
+    frame = pd.DataFrame(rng.normal(size=(40, 3))[who], columns=[*"abc"])
+    frame["a"] += 0.1 * rng.normal(size=160)
+    frame["who"] = np.where(who, who, np.nan)
+    frame["y"] = np.where(rng.random(40) < 0.5, "no", "yes")[who]
+    frame.to_csv(path := tmp_path / "rows.csv", index=False)
+    for options in (["--groups", "who"], ["--drop", "who"]):
+        saved = str(tmp_path / "model.skm")
+        arguments = ["--target", "y", "--output", saved, *options]
+        assert main(["fit", str(path), *arguments]) == 0
+        model = load(saved)
+        assert [*model.feature_names_in_] == [*"abc"]
+        assert max(model["model"].scores_.values()) < 0.65
+        is_known = "Column 'b' alone predicts" in capsys.readouterr().err
+        assert is_known == (options[0] == "--drop")
+
+
+def test_groups_must_be_a_column(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n1,2\n", encoding="utf-8")
+    assert main(["fit", str(path), "--target", "y", "--groups", "who"]) == 2
+    assert "--groups: the table has no column 'who'" in capsys.readouterr().err
