@@ -187,13 +187,26 @@ def read_weights(folder):
 
         tensors = load_file(path)
     else:
-        import torch
-
         path = Path(folder) / "pytorch_model.bin"
         if not path.is_file():
             raise FileNotFoundError(
                 f"the module in {folder} has no weights. Expected model.safetensors or "
                 "pytorch_model.bin."
             )
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
+        tensors = read_pickle(path)
     return {name: tensor.float().numpy() for name, tensor in tensors.items()}
+
+
+def read_pickle(path):
+    """Return the tensors in a pickle by name; torch reads nothing else from it."""
+    import torch
+
+    try:
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch's errors share no base class
+        raise ValueError(
+            f"{path} is not a file of tensors, or is corrupt: {error}"
+        ) from error
+    if not isinstance(tensors, dict):
+        raise ValueError(f"{path} is corrupt: expected tensors by name.")
+    return tensors

@@ -25,6 +25,7 @@ from ..encoder_modules._steps import (
     SentenceModules,
     check_model_type,
     read_modules,
+    read_pickle,
     unknown_module,
 )
 from ._word_tokenizer import CONFIGS, check_words, word_weights
@@ -256,16 +257,9 @@ def _table_name(weights, hint=""):
 def tensor_names(path):
     """Return the names of the tensors in a file."""
     if path.suffix == ".bin":
-        return list(_pickled(path))
+        return list(read_pickle(path))
     with _open(path) as file:
         return list(file.keys())
-
-
-def _pickled(path):
-    """Return the tensors of a pickle by name; torch reads nothing else from it."""
-    import torch
-
-    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def _open(path):
@@ -284,7 +278,7 @@ def read_tensors(path, names):
     NumPy has no bfloat16; such tensors are returned as float32.
     """
     if path.suffix == ".bin":
-        tensors = _pickled(path)
+        tensors = read_pickle(path)
         tensors = {n: tensors[n] for n in names if n in tensors}
         arrays = {n: _array(tensor) for n, tensor in tensors.items()}
         return [arrays.get(name) for name in names]

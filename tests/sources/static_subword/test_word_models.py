@@ -208,3 +208,11 @@ def test_words_and_modules_that_cannot_be_read_are_named(folder, tmp_path, monke
         other = tiny_static.save_words(tmp_path / kind, WORDS, TABLE, parts)
         with pytest.raises(ValueError, match=rf"the module {kind}, which is not"):
             vectors(other, ["tea"])
+
+
+def test_a_corrupt_file_of_tensors_is_named(folder):
+    place = folder / "0_WordEmbeddings"
+    (place / "model.safetensors").unlink()
+    (place / "pytorch_model.bin").write_bytes(b"not a pickle")
+    with pytest.raises(ValueError, match=r"pytorch_model.bin is not a file of tensors"):
+        vectors(folder, ["tea"])
