@@ -51,19 +51,19 @@ def read_text(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
                 rows.append(row)
             else:
                 writer.repairs["blank_lines"] += 1
-        _append(writer, words, rows)
+        if rows:
+            _append(writer, words, np.stack(rows))
         n_read += len(rows)
         if n_read == writer.limit:
             break
     check_row_count(stream.path, fmt, writer.limit, n_read, writer.repairs)
 
 
-def _append(writer, words, rows):
-    """Append rows (lists of bytes and of float32 arrays) to the writer."""
-    if rows:
-        offsets = np.cumsum([0, *(len(word) + 1 for word in words)])
-        blob = np.frombuffer(b"\n".join([*words, b""]), np.uint8)
-        writer.append(PackedWords(blob, offsets), np.stack(rows))
+def _append(writer, words, matrix):
+    """Append words, a list of bytes, and their float32 matrix to the writer."""
+    offsets = np.cumsum([0, *(len(word) + 1 for word in words)])
+    blob = np.frombuffer(b"\n".join([*words, b""]), np.uint8)
+    writer.append(PackedWords(blob, offsets), matrix)
 
 
 def line_blocks(stream):
@@ -152,8 +152,10 @@ def read_binary(stream: SourceStream, fmt: Format, writer: StoreWriter) -> None:
         block = stream.read(_BLOCK)
         left = None if writer.limit is None else writer.limit - n_read
         words, rows, data = records.split(data + block, left, is_last=not block)
-        _append(writer, words, rows)
-        n_read += len(rows)
+        if words:
+            matrix = np.concatenate(rows).astype(np.float32, copy=False)
+            _append(writer, words, matrix)
+        n_read += len(words)
         if len(data) > records.reserve + MAX_WORD:
             raise ValueError(
                 f"{stream.path}: word {n_read} before byte {stream.position:,} has "
@@ -172,8 +174,10 @@ def _are_usual(vectors):
     Text and shifted bytes read as numbers are mostly much larger or smaller.
     """
     size = np.abs(vectors)
-    with np.errstate(invalid="ignore"):
-        usual = ((size >= _SMALLEST) & (size <= _LARGEST)) | (size == 0)
+    usual = size <= _LARGEST  # not NaN
+    small = size < _SMALLEST
+    if small.any():
+        usual &= ~small | (size == 0)
     return usual.all(axis=-1)
 
 
@@ -208,27 +212,31 @@ class _Records:
     def split(self, data, limit, is_last):
         """Return the words and vectors of complete records, and the bytes after them.
 
-        Records at the end of `data` are left over unless `data` is the last.
+        The vectors are arrays of one or more rows. Records at the end of `data` are
+        left over unless `data` is the last.
         """
         words, rows, at = [], [], 0
         width = 4 * self.dim
         if self.has_newlines is None and (is_last or len(data) >= self.reserve):
             self.has_newlines = self._first_has_newline(data)
-        while limit is None or len(rows) < limit:
-            left = self._batch if limit is None else limit - len(rows)
+        while limit is None or len(words) < limit:
+            left = self._batch if limit is None else limit - len(words)
             spans = self._spans(data, at, min(left, self._batch), is_last)
             if not spans:
                 break
-            suspect = self._first_suspect(data, spans)
+            vectors = np.stack([self._vector(data, end) for _, end in spans])
+            suspect = self._first_suspect(data, spans, vectors)
             self._batch = 1 if suspect < len(spans) else min(2 * self._batch, 256)
             if suspect < len(spans):
                 start, end = spans[suspect]
-                row = self.n_read + len(rows) + suspect
-                spans[suspect:] = [(start, self._resolved_end(data, start, end, row))]
+                end = self._resolved_end(data, start, end, self.n_read + suspect)
+                spans[suspect:] = [(start, end)]
+                vectors = vectors[: suspect + 1]
+                vectors[suspect] = self._vector(data, end)
             words += [data[start:end] for start, end in spans]
-            rows += [self._vector(data, end) for _, end in spans]
+            rows.append(vectors)
+            self.n_read += len(spans)
             at = spans[-1][1] + 1 + width
-        self.n_read += len(rows)
         return words, rows, data[at:]
 
     @property
@@ -253,12 +261,11 @@ class _Records:
         return spans
 
     def _vector(self, data, end):
-        return np.frombuffer(data, "<f4", self.dim, end + 1).astype(np.float32)
+        return np.frombuffer(data, "<f4", self.dim, end + 1)
 
-    def _first_suspect(self, data, spans):
+    def _first_suspect(self, data, spans, vectors):
         """Return the index of the first word that may end later, else their number."""
         after = 1 + 4 * self.dim
-        vectors = np.stack([self._vector(data, end) for _, end in spans])
         n_usual = int(np.argmin([*_are_usual(vectors), False]))
         checked = spans[:n_usual]
         if not self.has_newlines:
