@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sk_metaembed import TableEncoder, TextMetaEncoder
+from sk_metaembed import TableEncoder, TextMetaEncoder, load, save
 from sk_metaembed.tables._lists import parse_list
 from sk_metaembed.tables._missing import is_missing, is_missing_anywhere
 
@@ -322,3 +322,14 @@ def test_texts_for_missing_values_in_columns_of_texts():
     np.testing.assert_array_equal(encoder.fit(written).transform(missing), expected)
     words = TextMetaEncoder(n_components=2).fit(["a b", "NA", "c d", "None", "a"])
     assert words.n_missing_ == {"": 0}
+
+
+def test_saved_encoders_know_the_forms_of_fit(tmp_path):
+    X = pd.DataFrame({"share": [f"{p}%" for p in SHARES], "level": TENTHS / 10})
+    encoder = TableEncoder().fit(X)
+    save(encoder, tmp_path / "encoder.skm")
+    loaded = load(tmp_path / "encoder.skm")
+    other = X.assign(level=X["level"].astype(np.float32))
+    np.testing.assert_array_equal(loaded.transform(other), encoder.transform(X))
+    with pytest.warns(UserWarning, match="%' in fit, but has 0.5, which is read as"):
+        loaded.transform(X.assign(share=0.5))
