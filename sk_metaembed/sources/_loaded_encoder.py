@@ -8,9 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ._module_list import MODULES, SETTINGS, select_route
+from ._module_list import MODULES, SETTINGS, check_task, select_route
 
 _ROUTER = "Router"
+_TASK = "task.json"  # of which the modules of a Router are
 
 
 def is_sentence_encoder(model):
@@ -30,6 +31,8 @@ def loaded_modules(model, task):
 
     A Router is replaced by its modules for the task.
     """
+    if not _has_router(model):
+        check_task(task, f"the {type(model).__name__}")
     results = []
     for module in model.children():
         parts = [module]
@@ -46,8 +49,24 @@ def loaded_modules(model, task):
     return results
 
 
-def write_modules(model, modules, folder):
-    """Write modules of a SentenceTransformer, and its settings, into a folder."""
+def _has_router(model):
+    return any(type(module).__name__ == _ROUTER for module in model.children())
+
+
+def check_route(files, task):
+    """Raise ValueError if files have the modules of a Router for another task."""
+    if _TASK not in files:
+        return
+    expected = json.loads(files[_TASK])
+    if task != expected:
+        raise ValueError(
+            f"task={task!r}, but this copy of a loaded model contains the modules for "
+            f"task={expected!r} only. Pass the whole model again."
+        )
+
+
+def write_modules(model, modules, folder, task):
+    """Write modules of a SentenceTransformer for a task, and its settings."""
     folder, listed = Path(folder), []
     for i, (kind, module) in enumerate(modules):
         place = folder / f"{i}_{kind}"
@@ -61,7 +80,10 @@ def write_modules(model, modules, folder):
         "default_prompt_name": model.default_prompt_name,
         "truncate_dim": model.truncate_dim,
     }
-    for name, content in ((MODULES, listed), (SETTINGS, settings)):
+    contents = {MODULES: listed, SETTINGS: settings}
+    if _has_router(model):
+        contents[_TASK] = task
+    for name, content in contents.items():
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 

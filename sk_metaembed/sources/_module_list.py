@@ -100,17 +100,22 @@ def listed_modules(folder, task=None):
     ):
         raise ValueError(f"{file} is corrupt: expected a type and a path per module.")
     pairs = [(module_kind(m["type"]), _inside(m.get("path", ""))) for m in modules]
-    routers = [kind for kind, _ in pairs if kind in _ROUTERS]
-    if task not in (None, *_USUAL_TASKS) and not routers:
-        raise ValueError(
-            f"task={task!r}, but {folder} has no Router. Use task=None, 'query' or "
-            "'document'; prompt_name selects a prompt."
-        )
+    if not any(kind in _ROUTERS for kind, _ in pairs):
+        check_task(task, folder)
     results = []
     for kind, place in pairs:
         is_router = kind in _ROUTERS
         results += _routed(folder, place, task) if is_router else [(kind, place)]
     return results
+
+
+def check_task(task, place):
+    """Raise ValueError if a model without a Router cannot know a task."""
+    if task not in (None, *_USUAL_TASKS):
+        raise ValueError(
+            f"task={task!r}, but {place} has no Router. Use task=None, 'query' or "
+            "'document'; prompt_name selects a prompt."
+        )
 
 
 def _routed(folder, place, task):

@@ -336,6 +336,9 @@ def test_models_in_memory(tmp_path, name):
             assert_close(result.values[result.known], expected[result.known])
             again = clone(other).fit(TEXTS).transform(TEXTS).blocks[0]
             np.testing.assert_array_equal(again.values, result.values)
+        if name == "Router" and task == "query":
+            with pytest.raises(ValueError, match=r"for task='query' only. Pass"):
+                copies[2].set_params(task="document").fit(TEXTS)
         # A pickle has the weights once, and does not need the library.
         data = pickle.dumps(source)
         assert b"sentence_transformers" not in data.replace(
@@ -379,6 +382,12 @@ def test_a_longest_text_that_is_set_in_memory_counts(tmp_path):
 
 
 def test_wrong_objects_are_named(tmp_path):
+    for model in (
+        library.SentenceTransformer(modules=[pieces()], device="cpu"),
+        save(tmp_path / "model", [pieces()]),
+    ):
+        with pytest.raises(ValueError, match="task='a', but .* has no Router"):
+            make_embedding(model, task="a").fit(TEXTS)
     encoder = library.SentenceTransformer(modules=[pieces()], device="cpu")
     with pytest.raises(ValueError, match="begins with the module StaticEmbedding"):
         TransformerEmbedding(encoder).fit(TEXTS)

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import tempfile
+from functools import partial
 
 from .._loaded_encoder import (
+    check_route,
     content_of,
     is_sentence_encoder,
     is_static_model,
@@ -13,6 +15,7 @@ from .._loaded_encoder import (
     write_files,
     write_modules,
 )
+from .._module_list import check_task
 from ._model import StaticModel, StaticSpec
 from ._model_files import find_files
 
@@ -37,12 +40,15 @@ class StaticContent:
         None for something that is not a model of model2vec or sentence-transformers.
         """
         if isinstance(model, StaticContent):
+            check_route(model.files, task)
             return model
         if is_static_model(model):
+            check_task(task, "the StaticModel")
             return cls(content_of(model.save_pretrained))
         if is_sentence_encoder(model):
             modules = loaded_modules(model, task)
-            return cls(content_of(lambda folder: write_modules(model, modules, folder)))
+            write = partial(write_modules, model, modules, task=task)
+            return cls(content_of(write))
         return None
 
     @property

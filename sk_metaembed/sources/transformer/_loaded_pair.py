@@ -6,12 +6,14 @@ from pathlib import Path
 
 from .._fingerprint import is_dense_tensor
 from .._loaded_encoder import (
+    check_route,
     content_of,
     is_sentence_encoder,
     loaded_modules,
     read_files,
     write_modules,
 )
+from .._module_list import check_task
 from ._model_files import own_randomness
 from ._sentence_files import OPTIONS, check_transformer
 
@@ -151,10 +153,14 @@ def is_pair(model):
 def portable_pair(model, task=None):
     """Return the LoadedPair of a loaded model, None for anything else."""
     if isinstance(model, LoadedPair):
+        check_route(model.encoder or {}, task)
         return model
     if is_sentence_encoder(model):
         return _encoder_pair(model, task)
-    return LoadedPair(*model) if is_pair(model) else None
+    if not is_pair(model):
+        return None
+    check_task(task, type(model[0]).__name__)
+    return LoadedPair(*model)
 
 
 def _encoder_pair(model, task):
@@ -171,7 +177,7 @@ def _encoder_pair(model, task):
     check_transformer(kind, first.get_config_dict())
 
     def write(folder):
-        write_modules(model, rest, folder)
+        write_modules(model, rest, folder, task)
         options = {"max_seq_length": first.max_seq_length}
         Path(folder, OPTIONS).write_text(json.dumps(options), encoding="utf-8")
 
