@@ -73,7 +73,8 @@ def read_cells(column, name=""):
         column = column if cells is not None else np.fromiter(column.to_list(), object)
     else:
         if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
-            column = column.astype(object)
+            values = column.dtype.categories.dtype
+            column = column.astype(values if values.kind == "f" else object)
         cells = _typed_cells(column)
     return _object_cells(column, name) if cells is None else cells
 

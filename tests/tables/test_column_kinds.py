@@ -321,3 +321,8 @@ def test_duplicates():
     ]
     cells = [read_cells(column) for column in columns]
     assert find_duplicates(cells) == {2: 0, 5: 1, 8: 4, 10: 6}
+
+
+def test_categories_of_float32_are_the_shortest_decimals():
+    column = pd.Series([0.1, None, 0.3], dtype=np.float32).astype("category")
+    np.testing.assert_array_equal(read_cells(column).values, [0.1, np.nan, 0.3])

@@ -50,6 +50,7 @@ SAME = {
         pd.array((TENTHS / 10).astype(np.float32), "Float32"),
         pd.Series((TENTHS / 10).astype(np.float32), dtype="float[pyarrow]"),
         pd.Series((TENTHS / 10).astype(np.float32)).astype("category"),
+        pd.Series(pd.arrays.SparseArray((TENTHS / 10).astype(np.float32))),
         pd.Series([*(TENTHS / 10).astype(np.float32)], dtype=object),
         [str(n / 10) for n in TENTHS],
         DECIMALS,
