@@ -17,7 +17,7 @@ from tests.tables.test_outside_tools import LOST, has_postgresql
 from tests.tables.test_tool_matrix import KINDS, make_target
 
 _OUTPUT = Path(__file__).parents[1] / "docs/guide/tables_from_tools.csv"
-_HEADER = "format", "written by", "read by", "handed over as", "other kinds, lost"
+_HEADER = "format", "read by", "handed over as", "other kinds, lost"
 _FORMATS = {
     "dta": "Stata",
     "sav": "SPSS",
@@ -72,16 +72,17 @@ def main():
         writer.writerows(_rows(ways, forms, refused))
     pairs = sum(map(count_pairs, forms.values()))
     print(f"{len(ways)} ways, {len(KINDS)} columns, {pairs:,} pairs of columns")
-    print(f"silently different: {sum(map(len, faults.values()))}")
-    return [each for some in faults.values() for each in some]
+    found = [(name, *each) for name, some in faults.items() for each in some]
+    print(f"silently different: {len(found)}", *found, sep="\n")
+    return found
 
 
 def _rows(ways, forms, refused):
     """Yield a row per format and reader."""
     places = {}
     for way in ways:
-        writer, suffix, reader = way.split(" > ") if " > " in way else ("", "", way)
-        places.setdefault((suffix, reader), {})[way] = writer
+        _, suffix, reader = way.split(" > ") if " > " in way else ("", "", way)
+        places.setdefault((suffix, reader), []).append(way)
     for (suffix, reader), found in places.items():
         given, made = {}, {}
         for name in KINDS:
@@ -95,12 +96,9 @@ def _rows(ways, forms, refused):
                     )
                 if any(loss in way for loss in LOST.get(name, ())):
                     made.setdefault("lost", set()).add(name)
-        writers = ", ".join(
-            sorted({_named(writer) for writer in found.values() if writer})
-        )
         suffix = suffix.removeprefix("spark.")
         shown = _FORMATS.get(suffix, "in memory")
-        yield shown, writers, _named(reader), _listed(given), _listed(made)
+        yield shown, _named(reader), _listed(given), _listed(made)
 
 
 def _remarks(form, usual, is_refused):

@@ -89,7 +89,7 @@ def test_tables_of_other_libraries(make):
         lambda: pa.array(TEXTS),
         lambda: pa.chunked_array([TEXTS]),
         lambda: pa.array(TEXTS).dictionary_encode(),
-        lambda: pa.array(TEXTS).cast(pa.string_view()),
+        lambda: pa.array(TEXTS, pa.string_view()),
         lambda: narwhals_frame(FRAME)["text"],
         lambda: dask.dataframe.from_pandas(FRAME, npartitions=2)["text"],
         lambda: dask.array.from_array(np.array(TEXTS)),

@@ -14,18 +14,21 @@ from .test_tool_matrix import KINDS, make_target
 
 pytestmark = pytest.mark.slow
 
-# What tools lose, by column: parts of the names of ways. An Excel sheet and a Stata
-# file have floats for integers, an RDS file of pyreadr has local times without a zone.
-# pyreadstat reads the codes of labels. polars writes decimals in Avro without the byte
-# of the sign. datasets writes dates in JSON as milliseconds since 1970. pandas writes
-# lists to SQLite as the addresses of their items.
+# What tools lose, by column: parts of the names of ways. Spreadsheets and statistics
+# packages have floats for integers; an RDS file of pyreadr has local times without a
+# zone. pyreadstat reads the codes of labels. polars writes decimals in Avro without the
+# byte of the sign. datasets writes dates and durations in JSON as milliseconds, pyarrow
+# writes durations in CSV in microseconds, spreadsheets as a share of a day. pandas
+# writes lists to SQLite as the addresses of their items.
+_FLOATS = ["> xlsx >", "> ods >", "> dta >", "> sav >", "> xpt >", "> rds >"]
 LOST = {
-    "id": ["> xlsx >", "> ods >", "> dta >"],
-    "id_gap": ["> xlsx >", "> ods >", "> dta >"],
-    "amount": ["polars > avro > fastavro"],
+    "id": _FLOATS,
+    "id_gap": _FLOATS,
+    "amount": ["polars > avro >"],
     "grade": ["pandas > dta > pyreadstat"],
     **dict.fromkeys(["day", "moment", "moment_gap"], ["datasets > jsonl >"]),
     "zoned": ["datasets > jsonl >", "> rds >"],
+    "span": ["pyarrow > csv >", "datasets > jsonl >", "> xlsx >", "> ods >"],
 }
 # Cells that are refused with a sentence, because they are bytes.
 BYTES = {"span": ["duckdb > parquet >"], "tags": ["pandas > sqlite >"]}
