@@ -1,6 +1,7 @@
 """Codes of digits, and the numbers that tools make of them.
 
-A number has no zeros in front, a float at most 17 digits, and Excel keeps 15.
+A number has no zeros in front, a float at most 17 digits. Excel keeps 15 digits, and
+writers of its files 15 or 16.
 """
 
 import re
@@ -37,9 +38,11 @@ def codes_by_float(codes):
     found = {}
     for code in codes:
         if len(code) > _EXACT and code.isdecimal():
-            by_excel = code[:_EXACT].ljust(len(code), "0")
-            for number in {float(code), float(by_excel)}:
-                found.setdefault(number, []).append(code)
+            number = float(code)
+            by_excel = float(code[:_EXACT].ljust(len(code), "0"))
+            written = float(f"{number:.15g}"), float(f"{number:.16g}")
+            for each in {number, by_excel, *written}:
+                found.setdefault(each, []).append(code)
     return found
 
 

@@ -271,7 +271,12 @@ def test_floats_are_the_long_codes_that_they_can_only_be():
     with warnings.catch_warnings(action="error"):
         found = encoder.transform(pd.DataFrame({"x": [float(i) for i in IDS[:3]]}))
     np.testing.assert_array_equal(found, expected)
-    for rounded in ("1.23457E+18", "1234567890123456768", "1234567890123450000"):
+    for rounded in (
+        "1.23457E+18",
+        "1234567890123456768",
+        "1234567890123450000",
+        "1234567890123457024",
+    ):
         message = f"the number {re.escape(rounded)}: a float has at most 17"
         with pytest.warns(UserWarning, match=message):
             encoder.transform(pd.DataFrame({"x": [rounded, "A1"]}))
