@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from .._core._frames import plain_container
+
 # Numbers so far from 0, relative to their spread, have four digits or fewer in float32.
 _FAR = 1000
 
@@ -18,6 +20,7 @@ class NumbersInputMixin:
 
         Only a fit needs rows.
         """
+        X = plain_container(X)
         if np.ma.isMaskedArray(X):
             X = X.astype(np.float64).filled(np.nan)
         return validate_data(

@@ -9,7 +9,13 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from sk_metaembed import PairEncoder, TableEncoder, TextMetaEncoder, Tokenizer
+from sk_metaembed import (
+    PairEncoder,
+    TableEncoder,
+    TableRegressor,
+    TextMetaEncoder,
+    Tokenizer,
+)
 from sk_metaembed._core._frames import column_names, plain_container, read_frame
 from sk_metaembed._core._targets import check_groups, check_target
 
@@ -108,6 +114,19 @@ def test_columns_of_texts(make):
     np.testing.assert_array_equal(encoder.transform(make()), expected)
     assert check_target(make(), 3).ravel().tolist() == TEXTS
     assert check_groups(make(), 3).tolist() == TEXTS
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [pl.DataFrame, narwhals_frame, lambda frame: frame.to_records(index=False)],
+)
+def test_numbers(convert):
+    frame = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) ** 2})
+    model = TableRegressor(["linear"], random_state=0).fit(frame, frame["a"])
+    expected = model.predict(frame)
+    X = convert(frame)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert model.fit(X, frame["a"]).feature_names_in_.tolist() == ["a", "b"]
 
 
 def test_pairs():

@@ -75,7 +75,7 @@ def test_columns(name, ways, y):
 
 
 @pytest.mark.parametrize("fitted", _FITTED)
-@pytest.mark.filterwarnings("ignore:.*column .zoned.")
+@pytest.mark.filterwarnings("ignore:.*column .zoned.")  # some read UTC, without a zone
 def test_predictions(fitted, ways, y):
     names = [name for name in KINDS if name not in _LOST]
     parts = {way: select(container, names) for way, container in ways.items()}
