@@ -29,6 +29,7 @@ _CLASSES = {
 _DECIDING = [MODULES, "config.json", "*/config.json", ROUTES, f"*/{ROUTES}"]
 # Files of networks. Those of .bin may be vectors of fastText.
 _WEIGHTS = (".safetensors", ".gguf", ".onnx", ".pt", ".pth", ".ckpt", ".hdf5", ".th")
+_WORD_PACKAGES = ("spacy", "fasttext", "floret", "gensim")
 _GENSIM = ("glove-", "word2vec-", "fasttext-", "conceptnet-", "__testing_")
 
 
@@ -96,6 +97,9 @@ def _class_name(model, revision, task):
         return _class_of_path(os.path.expanduser(os.fspath(model)), revision, task)
     if isinstance(model, WordVectors) or hasattr(model, "key_to_index"):
         return "PretrainedEmbedding"
+    package = type(model).__module__.partition(".")[0]
+    if isinstance(model, dict) or package in _WORD_PACKAGES:
+        return "PretrainedEmbedding"  # says how to pass their vectors
     if isinstance(model, StaticContent) or is_static_model(model):
         return "StaticSubwordEmbedding"
     if is_sentence_encoder(model):

@@ -294,3 +294,19 @@ class TestElmo:
         monkeypatch.setattr(_compression, "_HARMLESS", 1 << 16)
         with pytest.raises(ValueError, match="1,048,576 bytes, too many"):
             make_embedding(path).fit(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("package", "match"),
+    [
+        ("spacy.lang.en", r"got Model. .*nlp.to_disk\(folder\), and pass the folder"),
+        ("floret.floret", r"got Model. .*model.save_model\(file\), and pass the file"),
+        ("gensim.models.word2vec", "got Model. .*from_arrays"),
+    ],
+)
+def test_models_of_words_in_memory_name_the_way_in(package, match):
+    model = type("Model", (), {"__module__": package})()
+    with pytest.raises(TypeError, match=match):
+        make_embedding(model).fit([["tea"]])
+    with pytest.raises(TypeError, match="from_arrays"):
+        make_embedding({"tea": [1.0, 2.0]}).fit([["tea"]])

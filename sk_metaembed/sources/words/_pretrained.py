@@ -100,6 +100,16 @@ def _cause(unknown, store):
     )
 
 
+def _way_in(model):
+    """Return how to pass the vectors of an object that is not accepted."""
+    package = type(model).__module__.partition(".")[0]
+    if package == "spacy":
+        return "Save the pipeline with nlp.to_disk(folder), and pass the folder."
+    if package in ("fasttext", "floret"):
+        return "Save the model with model.save_model(file), and pass the file."
+    return "For words and a matrix, use WordVectors.from_arrays(words, matrix)."
+
+
 def find_words(store, words, case_fallback):
     """Return the row of each word, (n,) of object, in a store: int32, -1 if absent."""
     rows = store.lookup(words)
@@ -259,8 +269,7 @@ class PretrainedEmbedding(BaseWordEmbedding):
                 raise TypeError(
                     "vectors must be a path, a WordVectors, gensim KeyedVectors (a "
                     "model's attribute wv) or the name of a gensim-downloader model; "
-                    f"got {type(store).__name__}. For words and a matrix, use "
-                    "WordVectors.from_arrays(words, matrix)."
+                    f"got {type(store).__name__}. {_way_in(store)}"
                 )
             store = WordVectors.from_keyed_vectors(store, cache_dir=self.cache_dir)
         n_rows, dtype = self.limit or len(store), self.dtype or store.dtype.name
