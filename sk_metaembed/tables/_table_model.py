@@ -142,8 +142,9 @@ class _TableModel(
         decisions = np.stack([each.decisions for each in learned.values()])
         defaults = np.full(len(learned), 1 / len(learned))
         held_out_weights = held_out * row_weights(target, sample_weight)
-        are_given = [name not in _LEARNERS for name in learned]
-        weights = fit_weights(decisions, target, held_out_weights, defaults, are_given)
+        # Trees that have seen copies of rows mislead as much as models of others.
+        are_shrunk = [True] * len(learned)
+        weights = fit_weights(decisions, target, held_out_weights, defaults, are_shrunk)
         self.weights_ = dict(zip(learned, weights.tolist(), strict=True))
         self.estimators_ = {name: each.models for name, each in learned.items()}
         score = partial(held_out_score, target, held_out, scored)
@@ -302,8 +303,9 @@ class TableClassifier(ClassifierMixin, _TableModel):
     A rare class, as of `StackedMetaClassifier`, counts neither by its rows nor by its
     column in the choice of weights.
 
-    The decision values of further classifiers need not be log odds. They are first
-    multiplied by the factor c of at most 1 that minimizes their own log loss plus
+    The decision values of a learner can be too extreme, after oversampling for example,
+    and those of further classifiers need not be log odds. They are first multiplied by
+    the factor c of at most 1 that minimizes their own log loss plus
     :math:`\frac{3}{2} (c - 1)^2`, so that a learner that misleads counts little. The
     factor is part of the weight.
 

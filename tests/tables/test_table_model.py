@@ -254,9 +254,12 @@ def test_weighted_rare_rows_are_held_out_of_trees(kind):
     best = balanced_accuracy_score(expected, linear.predict(new))
     found = balanced_accuracy_score(expected, model.predict(new))
     assert found > best - 0.03
+    if kind == "copies":  # leaves of two copies are sure of one row
+        assert model.weights_["trees"] < 0.03
     shown = 15 * expected + 1 if kind != "balanced" else None
     assert model.scores_["sum"] == pytest.approx(
-        model.score(new, expected, shown), abs=0.06
+        model.score(new, expected, shown),
+        abs=0.1,  # of 40 rare rows, of half the weight
     )
 
 
