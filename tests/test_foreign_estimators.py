@@ -1,5 +1,6 @@
 """Estimators of other packages: what they return is read in one order and shape."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -36,6 +37,7 @@ from sk_metaembed import (
     TokenClassifier,
     TokenSequences,
     make_table_pipeline,
+    save,
 )
 from sk_metaembed._core._predictor_outputs import (
     class_decisions,
@@ -479,6 +481,20 @@ class Scaled(LogisticRegression):
 
     def decision_function(self, X):
         return self.factor * super().decision_function(X)
+
+
+class Locked(LogisticRegression):
+    def fit(self, X, y):
+        self.lock_ = threading.Lock()
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("fit", [in_table, as_model])
+def test_a_learner_that_cannot_be_saved_is_named(fit, tmp_path):
+    model, _ = fit(Locked(), *classes())
+    message = f"'estimators_' of {type(model).__name__}, 'own', .* 'lock_' of Locked"
+    with pytest.raises(TypeError, match=message):
+        save(model, tmp_path / "m.skm")
 
 
 @pytest.mark.slow

@@ -91,7 +91,14 @@ class Encoder:
             places = [_attribute_place(value, name, where) for name in names]
             values = map(self, content["values"], places)
             return [kind, {**content, "values": list(values)}]
-        return [kind, {n: self._part(part, where) for n, part in content.items()}]
+        parts = {}
+        for name, part in content.items():
+            if (kind, name) == ("dict", "values"):
+                places = [_entry_place(*item, where) for item in value.items()]
+                parts[name] = list(map(self, part, places))
+            else:
+                parts[name] = self._part(part, where)
+        return [kind, parts]
 
     def _part(self, part, where):
         """Encode a value of a content, of which a list is a part."""
@@ -160,6 +167,13 @@ def _item_place(item, where):
         return where
     outer, _, _ = where.rpartition(", ")  # replaces "steps= of Pipeline"
     return _inside(outer or ROOT, f"step {item[0]!r}")
+
+
+def _entry_place(key, value, where):
+    """Return the place of an entry of a dict: named if it has estimators."""
+    models = value if isinstance(value, list) else [value]
+    is_named = type(key) is str and any(map(has_parameters, models))
+    return _inside(where, f"{key!r}") if is_named else where
 
 
 def _inside(where, place):
