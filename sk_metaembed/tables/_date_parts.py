@@ -4,6 +4,7 @@ Tools write 9999-12-31, 1900-01-01 or 1970-01-01 where there is no date. So far 
 others, a date would take all of the range in which a linear model tells them apart.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -60,14 +61,23 @@ def date_numbers(dates, dates_format):
         is_none = np.isin(dates, _moments(dates_format))
         dates = np.where(is_none, np.datetime64("NaT"), dates)
     numbers = date_parts(dates, dates_format.parts)
-    if dates_format.low is not None:
-        bounds = np.array([dates_format.low, dates_format.high])
-        ends = np.datetime64(0, "D") + np.floor(bounds).astype("timedelta64[D]")
-        limits = {"days": bounds, "year": date_parts(ends, ["year"])[:, 0]}
-        for column, part in zip(numbers.T, dates_format.parts, strict=True):
-            if part in limits:
-                np.clip(column, *limits[part], out=column)
+    for place, low, high in _limits(dates_format):
+        column = numbers[:, place]
+        # np.clip takes longer for a single row.
+        np.minimum(np.maximum(column, low, out=column), high, out=column)
     return numbers
+
+
+@lru_cache(256)
+def _limits(dates_format):
+    """Return the place, the least and the largest number of each limited part."""
+    if dates_format.low is None:
+        return []
+    bounds = np.array([dates_format.low, dates_format.high])
+    ends = np.datetime64(0, "D") + np.floor(bounds).astype("timedelta64[D]")
+    limits = {"days": bounds, "year": date_parts(ends, ["year"])[:, 0]}
+    parts = enumerate(dates_format.parts)
+    return [(place, *limits[part]) for place, part in parts if part in limits]
 
 
 def placeholder_names(dates, dates_format):

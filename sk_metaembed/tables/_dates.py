@@ -4,6 +4,7 @@ import datetime
 import re
 import unicodedata
 from calendar import isleap
+from functools import lru_cache
 
 import numpy as np
 
@@ -81,7 +82,9 @@ _FORMS = [
         r"(?P<date>\d{4}-\d\d-\d\d)(?P<rest>z|[+-]\d\d:\d\d)",
     )
 ]
-_MAY_HAVE_FORM = re.compile(r"\d{4}|[a-z]-\d\d", re.IGNORECASE)
+_NUMERIC_START = re.compile(r"\d|[+-]\d|q\d", re.IGNORECASE)
+_LONGEST_NUMERIC = 13  # characters, of "+012024-08-13"
+_MAY_HAVE_FORM = re.compile(r"(?<!\d)(?:\d{4}(?!\d)|\d{8})|[a-z]-\d\d", re.IGNORECASE)
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})\.?")
 _LONGEST = 90  # characters of a text that is a date
 _YEAR = re.compile(r"[12]\d{3}")
@@ -202,23 +205,28 @@ def _add(date, duration):
 
 def _split_time(text):
     """Return a text without its time, the match of the time or None, and the zone."""
-    if "年" in text or "년" in text:
+    if not text.isascii() and ("年" in text or "년" in text):
         text = _CHINESE_MARKS.sub(r"\1", text.translate(_CHINESE)).rstrip("-:")
     if ":" not in text:
         return text.strip(" ,"), None, ""
-    text, named = _MONOTONIC.sub("", text), ""
-    bracket = _IN_BRACKETS.search(text)
+    named = ""
+    if " m=" in text:
+        text = _MONOTONIC.sub("", text)
+    bracket = _IN_BRACKETS.search(text) if "(" in text or "[" in text else None
     if bracket:
         outside = text[: bracket.start()] + text[bracket.end() :]
         text, named = (outside, bracket[1]) if outside else (bracket[1], "")
     time = _TIME.search(text)
     if time is None:
         return text.strip(" ,"), None, ""
-    before = _LINK.sub("", text[: time.start()].strip(" ,"))
-    zone, after = _split_zone(text[time.end() :].strip(" ,"))
-    if not zone and _is_zone(named):
+    before = text[: time.start()].strip(" ,")
+    if before and not before[-1].isdecimal():
+        before = _LINK.sub("", before)
+    after = text[time.end() :].strip(" ,")
+    zone, after = _split_zone(after) if after else ("", "")
+    if named and not zone and _is_zone(named):
         zone = named
-    return f"{before} {after}".strip(" ,"), time, zone
+    return f"{before} {after}".strip(" ,") if after else before, time, zone
 
 
 def _split_zone(text):
@@ -239,6 +247,7 @@ def _split_zone(text):
     return zone, rest.strip(" ,")
 
 
+@lru_cache(1024)
 def _is_zone(word):
     """Return whether a word next to a time is a zone."""
     is_name = _without_accents(word.casefold()) in _NO_ZONES
@@ -277,6 +286,8 @@ def _year_month_day(text, order):
     match = _NUMERIC.fullmatch(text)
     if match:
         return _numeric(*match.groups(), order)
+    if len(text) > _LONGEST_NUMERIC or not _NUMERIC_START.match(text):
+        return _named(text)
     match = _COMPACT.fullmatch(text) or _FAR_YEAR.fullmatch(text)
     if match:
         return tuple(map(int, match.groups()))

@@ -174,7 +174,7 @@ def seconds_of(cell):
 
 def hour_of_half(hour, half):
     """Return the hour of the day of an hour before or after noon, or None."""
-    is_late = not half.casefold().startswith(_EARLY)
+    is_late = half[0] in "pP" or not half.casefold().startswith(_EARLY)
     if hour > 12:
         return hour if is_late and hour < 24 else None
     return hour % 12 + 12 * is_late

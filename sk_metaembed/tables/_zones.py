@@ -40,20 +40,9 @@ def offset_from_utc(name, date):
     occurs twice when summer time ends, it is the first. Without a date (None), the
     offset of zones that have summer time is not known.
     """
-    match = _OFFSET.fullmatch(name)
-    if match:
-        sign, *parts = match.groups()
-        hours, minutes, seconds = (int(part or 0) for part in parts)
-        if hours > _MOST_HOURS:
-            return None
-        offset = datetime.timedelta(0, seconds, 0, 0, minutes, hours)
-        return -offset if sign == "-" else offset
-    name = name.upper() if name in _SMALL else name
-    if name in _OFFSETS:
-        return datetime.timedelta(hours=_OFFSETS[name])
-    zone = _zone(_IN_AMERICA.get(name, name))
-    if zone is None:
-        return None
+    zone = _offset_or_zone(name)
+    if zone is None or isinstance(zone, datetime.timedelta):
+        return zone
     if date is None:
         winter, summer = zone.utcoffset(_WINTER), zone.utcoffset(_SUMMER)
         return winter if winter == summer else None
@@ -61,6 +50,21 @@ def offset_from_utc(name, date):
         return zone.utcoffset(date)
     except OverflowError:  # the first or last day of Python's years
         return zone.utcoffset(_WINTER)
+
+
+@lru_cache(1024)
+def _offset_or_zone(name):
+    """Return the offset of a name as a timedelta, its `ZoneInfo`, or None."""
+    match = _OFFSET.fullmatch(name)
+    if match:
+        sign, *parts = match.groups()
+        hours, minutes, seconds = (int(part or 0) for part in parts)
+        offset = datetime.timedelta(0, seconds, 0, 0, minutes, hours)
+        return None if hours > _MOST_HOURS else -offset if sign == "-" else offset
+    name = name.upper() if name in _SMALL else name
+    if name in _OFFSETS:
+        return datetime.timedelta(hours=_OFFSETS[name])
+    return _zone(_IN_AMERICA.get(name, name))
 
 
 @lru_cache(1024)
@@ -81,7 +85,6 @@ def has_database():
     return _read_zone("Europe/Paris") is not None
 
 
-@lru_cache(256)
 def _zone(name):
     """Return the `ZoneInfo` of a name, in any case if it has a slash, or None."""
     zone = _read_zone(name)
