@@ -84,6 +84,7 @@ _FORMS = [
 ]
 _NUMERIC_START = re.compile(r"\d|[+-]\d|q\d", re.IGNORECASE)
 _LONGEST_NUMERIC = 13  # characters, of "+012024-08-13"
+_DIGITS = re.compile(r"[\d-]\d\d")  # of the next, and faster
 _MAY_HAVE_FORM = re.compile(r"(?<!\d)(?:\d{4}(?!\d)|\d{8})|[a-z]-\d\d", re.IGNORECASE)
 _NUMERIC = re.compile(r"(\d{1,4})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{1,4})\.?")
 _LONGEST = 90  # characters of a text that is a date
@@ -145,7 +146,7 @@ def _parse(text, order):
         if found is not None:
             return found
     found = _any_form(text, order)
-    if found is None and _MAY_HAVE_FORM.search(text):
+    if found is None and _DIGITS.search(text) and _MAY_HAVE_FORM.search(text):
         form = _usual_form(text)
         found = _any_form(form, order) if form else None
     return found
@@ -168,8 +169,10 @@ def _any_form(text, order):
     date, time, zone = _split_time(text)
     era = _ERA.search(date) if date[-1:] in "cCeEdD" else None
     numbers = _year_month_day(date[: era.start()] if era else date, order)
+    if numbers is None:
+        return None
     since_midnight = _time_of_day(time) if time else datetime.timedelta()
-    if numbers is None or since_midnight is None:
+    if since_midnight is None:
         return None
     year, month, day = numbers
     year = 1 - year if era and era[1][0] in "bB" else year
