@@ -38,7 +38,7 @@ class Form:
                 self.kind = self.encoder.columns_[0].kind
                 self.features = self.encoder.transform(container)
             except ValueError as error:  # a single value: there are no features
-                assert "no column of X differs" in str(error)
+                assert "no column of X differs" in str(error), error
         self.warnings = [str(each.message) for each in caught]
 
     def is_lost(self, losses):
@@ -48,7 +48,7 @@ class Form:
     def silent_difference(self, other):
         """Return how the features of another form differ, "" if equal or warned of."""
         if not self.kind:
-            return "" if not other.kind else f"has no features, but is {other.kind}"
+            return ""  # nothing is predicted from it
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:

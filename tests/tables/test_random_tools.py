@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sk_metaembed.tables._table_reader import Table
+
 from . import tools
 from .compare_ways import Form, cells_key, select
 from .random_columns import random_table
@@ -50,10 +52,12 @@ _WRITERS = {
     },
 }
 
+_FORMATS = [name for name in tools.FILES if name != "orc"]  # it takes few types
+
 
 def _random_way(rng, table, folder):
     """Return the name of a way and the container that it hands over."""
-    suffix = list(tools.FILES)[rng.integers(len(tools.FILES))]
+    suffix = _FORMATS[rng.integers(len(_FORMATS))]
     writers, readers = tools.FILES[suffix]
     writers = writers | _WRITERS.get(suffix, {})
     writer = list(writers)[rng.integers(len(writers))]
@@ -79,6 +83,8 @@ def _differences(seed, folder):
         columns = [select(container, [name]) for _, container in ways]
         if any(column is None for column in columns):
             continue
+        if any(len(Table(column)) != len(table) for column in columns):
+            continue  # blank lines of a CSV file of one column, which readers skip
         keys = [cells_key(column) for column in columns]
         if keys[0] != keys[1]:
             forms = [Form(column, y) for column in columns]
