@@ -41,8 +41,8 @@ _WRITERS = {
         },
         "pandas, quoted": partial(_csv_by_pandas, {"quoting": csv.QUOTE_ALL}),
         "polars, None": partial(_csv_by_polars, {"null_value": "None"}),
-        "polars, dates": partial(
-            _csv_by_polars, {"datetime_format": "%d.%m.%Y %H:%M:%S"}
+        "polars, zones": partial(
+            _csv_by_polars, {"datetime_format": "%Y-%m-%d %H:%M:%S%.6f %:z"}
         ),
     },
     "jsonl": {
