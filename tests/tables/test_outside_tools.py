@@ -65,12 +65,8 @@ def has_postgresql():
 def test_columns(name, table, ways):
     forms, refused = find_forms(ways, name, make_target(table))
     assert all(any(part in way for part in BYTES.get(name, ())) for way in refused)
-    losses = LOST.get(name, ())
     assert count_pairs(forms) > 20
-    assert not find_faults(forms, KINDS[name], losses)
-    lost = [way for form in forms if form.is_lost(losses) for way in form.ways]
-    for loss in losses:  # of the tools that are installed
-        assert any(loss in way for way in lost) or not any(loss in way for way in ways)
+    assert not find_faults(forms, KINDS[name], LOST.get(name, ()))
 
 
 def test_the_tools_are_there(ways):
