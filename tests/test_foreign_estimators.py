@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
@@ -206,7 +207,7 @@ def test_containers_of_probabilities(n_classes, name):
             r"returned shape \(18,\) for 3 classes.*LightGBM before 4.7",
         ),
         (lambda p: np.log(p), "returned -.* for row 0, which is not a probability"),
-        (lambda p: np.where(p == p[2], np.nan, p), "returned nan for row 2, 1 rows in"),
+        (lambda p: np.where(p == p[2], np.nan, p), "returned nan for row 2, 1 row in"),
         (lambda p: p[1:], r"returned shape \(17, 3\) for 18 rows"),
         (lambda p: [[*p], [*p]], r"must return an array|returned shape \(2, 18, 3\)"),
         (lambda p: "none", "must return an array of numbers, got 'none'"),
@@ -423,14 +424,17 @@ def priced(n_rows=200):
 
 
 class Wild(ClassifierMixin, BaseEstimator):
-    """Log odds of a million, at random: a learner that misleads."""
+    """Huge log odds, at random: a learner that misleads."""
+
+    def __init__(self, factor=1e6):
+        self.factor = factor
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
         return self
 
     def decision_function(self, X):
-        return 1e6 * np.random.default_rng(len(X)).normal(size=len(X))
+        return self.factor * np.random.default_rng(len(X)).normal(size=len(X))
 
     predict = decision_function
 
@@ -463,15 +467,47 @@ def test_a_regressor_that_misleads_gets_no_weight():
     assert model.scores_["sum"] > 0.7
 
 
+class Shifted(LogisticRegression):
+    def decision_function(self, X):
+        return super().decision_function(X) + 1e30
+
+
+def test_decisions_of_classes_that_share_a_shift_do_not_drown_others():
+    X, y = classes()
+    learners = ["linear", ("own", Shifted())]
+    model = TableClassifier(learners, random_state=0).fit(X, y)
+    probabilities = TableClassifier(["linear"], random_state=0).fit(X, y)
+    assert log_loss(y, model.predict_proba(X)) == pytest.approx(
+        log_loss(y, probabilities.predict_proba(X)), abs=0.1
+    )
+
+
+class Unfitted(RegressorMixin, BaseEstimator):
+    """Lacks the attribute by which scikit-learn's pipelines know a fitted estimator."""
+
+    def fit(self, X, y):
+        self.mean = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean)
+
+
+def test_a_learner_that_does_not_say_that_it_is_fitted_is_named():
+    X, value = priced(60)
+    with pytest.raises(NotFittedError, match="learner 'own' .* ends in an underscore"):
+        TableRegressor([("own", Unfitted())]).fit(X, value)
+
+
 def test_units_of_decisions_do_not_matter():
     """Those of boosted forests of LightGBM are sums over the trees."""
     X, y = classes(2)
     weights = []
-    for factor in (10.0, 1000.0):
+    for factor in (10.0, 1000.0, 1e300):
         learners = ["linear", ("own", Scaled(factor))]
         model = TableClassifier(learners, random_state=0).fit(X, y)
         weights.append(model.weights_["own"] * factor)
-    assert weights[1] == pytest.approx(weights[0], rel=0.1)
+    assert weights[1:] == pytest.approx([weights[0]] * 2, rel=0.1)
 
 
 class Scaled(LogisticRegression):

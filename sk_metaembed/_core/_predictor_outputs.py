@@ -10,12 +10,14 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from ._messages import short_repr
+from ._messages import plural, short_repr
 from ._sklearn import parameter_of_pairs
 
 _LEAST_PROBABILITY = 1e-6
+_FAR = 1e6  # decision values, which make others inexact
 _LARGEST = float(np.finfo(np.float32).max)
 _ROUNDING = 1e-3  # of probabilities in float16
 
@@ -63,6 +65,11 @@ def errors_of_model(name, model):
             remedy = (
                 " The rows are float32: if the model needs float64, put "
                 "FunctionTransformer(numpy.float64) before it."
+            )
+        elif isinstance(error, NotFittedError):
+            remedy = (
+                " If its fit was called, it must set an attribute whose name ends in "
+                "an underscore, by which scikit-learn knows it."
             )
         error.args = (f"{where}: {message}{remedy}",)
         raise
@@ -148,6 +155,9 @@ def class_decisions(model, X, classes):
                 return values
             values = np.hstack([np.zeros_like(values), values])
         _check_shape(values, method, n_known)
+        largest = values.max(axis=1, keepdims=True)
+        # Probabilities do not depend on what is common to a row.
+        values = np.where(np.abs(largest) > _FAR, values - largest, values)
     values = _reordered(values, places)
     return values[:, 1:] - values[:, :1] if len(classes) == 2 else values
 
@@ -291,9 +301,10 @@ def _rows_of(output, method, X):
             is_finite = np.isfinite(values)
         bad = np.argwhere(~is_finite)
         if len(bad):
+            n_bad = len(np.unique(bad[:, 0]))
             raise ValueError(
                 f"{method} returned {values[tuple(bad[0])]} for row {bad[0, 0]}, "
-                f"{len(np.unique(bad[:, 0]))} rows in all. Check the scale of the "
+                f"{plural(n_bad, 'row')} in all. Check the scale of the "
                 "columns, or leave out the estimator."
             )
     return values

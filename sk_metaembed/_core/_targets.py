@@ -234,7 +234,7 @@ def class_codes(y, n_absent=0):
         if n_absent:
             where = (
                 f" in the {plural(len(y), 'row')} with a sample_weight above 0. "
-                f"{plural(n_absent, 'row')} of weight 0 count as absent: give rows of "
+                f"Rows of weight 0 count as absent ({n_absent} here): give rows of "
                 "another class a weight"
             )
         raise ValueError(

@@ -98,8 +98,11 @@ def pairs_of_part(pairs, rows):
     return [[np.isin(rows, part).nonzero()[0] for part in pair] for pair in pairs]
 
 
-def warn_of_no_folds(target, groups, copies=None):
-    """Warn that no row could be held out, unless there are too few rows anyway."""
+def warn_of_no_folds(target, groups, copies=None, noun="token sequence"):
+    """Warn that no row could be held out, unless there are too few rows anyway.
+
+    `noun` is what the numbers of `copies` stand for.
+    """
     n_rows = most = len(target.y)
     if target.kind == "classes":
         most = np.unique(target.y, return_counts=True)[1].max()
@@ -112,11 +115,10 @@ def warn_of_no_folds(target, groups, copies=None):
         reason = "no class has rows of two groups"
         remedy = "Pass groups that have rows of several classes."
     elif copies is not None:
-        n_distinct = plural(len(np.unique(copies)), "distinct token sequence")
+        n_distinct = plural(len(np.unique(copies)), f"distinct {noun}")
         reason = f"the {n_rows} rows have {n_distinct}, and equal ones are in one fold"
         remedy = (
-            "If rows with equal tokens are independent, pass "
-            "groups=numpy.arange(len(X)) to fit."
+            "If equal ones are independent, pass groups=numpy.arange(len(X)) to fit."
         )
     else:
         reason = "no class has rows in two test parts of cv"

@@ -472,7 +472,9 @@ def shrinkage(decisions, target, held_out_weights):
         return 1.0
     if slope(_LEAST_LENGTH) >= 0:
         return _LEAST_LENGTH / length
-    return brentq(slope, _LEAST_LENGTH, length, rtol=1e-2) / length
+    # On a logarithmic scale, which converges for decision values of any size.
+    ends = np.log(_LEAST_LENGTH), np.log(length)
+    return np.exp(brentq(lambda log: slope(np.exp(log)), *ends, xtol=1e-2)) / length
 
 
 def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):

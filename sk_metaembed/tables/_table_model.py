@@ -111,7 +111,7 @@ class _TableModel(
             copies = find_copies([*table.T], target.columns)
         folds = make_folds(None, target, group_of, copies, rng)
         if not folds.pairs:
-            warn_of_no_folds(target, group_of, copies)
+            warn_of_no_folds(target, group_of, copies, "row")
         elif copies is not None:
             _warn_of_copies(copies)
         tasks = self._tasks(table, target, folds, weights, rng)

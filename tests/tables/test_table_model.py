@@ -399,6 +399,14 @@ def test_a_table_of_one_group_issues_a_warning():
     assert np.isnan(model.scores_["sum"])
 
 
+def test_a_table_of_two_distinct_rows_issues_a_warning():
+    y = np.arange(40) % 2
+    X = np.random.default_rng(0).normal(size=(2, 8))[y]
+    with pytest.warns(UserWarning, match="40 rows have 2 distinct rows, and equal"):
+        model = TableClassifier(random_state=0).fit(X, y)
+    assert np.isnan(model.scores_["sum"])
+
+
 def test_n_jobs_does_not_change_the_result(fitted):
     X, _, value, *_ = fitted
     one, parallel = (
