@@ -80,8 +80,7 @@ def cached_store(path, options, cache_dir=None):
         content = "-".join(digest_file(file, root) for file in files)
     stem = re.sub(r"[^\w.-]+", "_", os.path.basename(os.path.abspath(path)))
     target = root / f"{stem[:60]}-{options.key(content)}"
-    if not target.exists():
-        publish(target, lambda folder: write_store(path, fmt, options, folder))
+    publish(target, lambda folder: write_store(path, fmt, options, folder))
     return target
 
 
@@ -153,8 +152,7 @@ def store_arrays(
         return _publish_at(path, write, overwrite=overwrite)
     key = options.key(joblib.hash([*packed, matrix, subwords], coerce_mmap=True))
     target = cache_root(cache_dir) / f"arrays-{key}"
-    if not target.exists():
-        publish(target, write)
+    publish(target, write)
     return target
 
 

@@ -32,7 +32,8 @@ def read_pickle(data: bytes) -> Any:
     try:
         return _Reader(data).read()
     except (KeyError, IndexError, TypeError, AttributeError, struct.error) as error:
-        raise ValueError(f"it is corrupt, or no data alone ({error!r:.80})") from error
+        reason = f"it is truncated or corrupt, or needs code ({error!r:.80})"
+        raise ValueError(reason) from error
 
 
 class _Reader:

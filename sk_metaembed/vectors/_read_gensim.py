@@ -54,7 +54,7 @@ class _Saved:
         try:
             self.object = read_pickle(data)
         except ValueError as error:
-            reason = f"its data cannot be read without: {error}"
+            reason = f"its data cannot be read without running code: {error}"
             if b"joblib" in data[:1000]:
                 reason = "joblib wrote it, as for wikipedia2vec"
             raise self.error(reason) from error

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-# As spaCy hashes them; "X" and "det" are symbols, which are in no list of strings.
+# As spaCy hashes them, except its symbols, which are in no list of strings.
 KEYS = {
     "tea": 6041671307218480733,
     "coffee": 3197928453018144401,
@@ -13,8 +13,11 @@ KEYS = {
     "internationalisation": 8729853314229540275,
     "X": 101,
     "det": 415,
+    "IS_ALPHA": 1,
+    "FLAG20": 20,
+    "DEPRECATED276": 379,
 }
-SYMBOLS = ("X", "det")
+SYMBOLS = ("X", "det", "IS_ALPHA", "FLAG20", "DEPRECATED276")
 
 
 def _packed(number):

@@ -142,6 +142,13 @@ def test_other_pickles_are_named(content, match, tmp_path):
         WordVectors.open(path)
 
 
+def test_truncated_pickle_is_named(tmp_path):
+    path = tmp_path / "x.kv"
+    path.write_bytes(pickle.dumps(["word"] * 9)[:-8])
+    with pytest.raises(ValueError, match="without running code: it is truncated or"):
+        WordVectors.open(path)
+
+
 def test_keys_and_matrices_of_others_are_named(tmp_path):
     documents = _doc2vec()
     documents.dv.save(str(tmp_path / "dv.kv"))

@@ -27,6 +27,12 @@ def test_words_have_the_rows_of_their_hashes(pipeline, place):
     assert WordVectors.open(pipeline / place, limit=2).words.tolist() == ["tea", "X"]
 
 
+def test_all_symbols_are_words(tmp_path):
+    rows = {"IS_ALPHA": 1, "FLAG20": 2, "DEPRECATED276": 0}
+    wv = WordVectors.open(write_pipeline(tmp_path / "en", VECTORS, rows))
+    assert wv.words.tolist() == list(rows) and wv.repairs == {}
+
+
 def test_folder_that_vectors_wrote_and_installed_package(pipeline, tmp_path):
     wv = WordVectors.open(pipeline)
     shutil.copytree(pipeline / "vocab", tmp_path / "vectors_alone")
