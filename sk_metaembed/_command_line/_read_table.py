@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .._core._frames import plain_container
 from .._core._messages import plural
 
 # In the order of preference: commas also occur in names, texts and numbers.
@@ -55,8 +56,6 @@ def read_table(path, separator=None, *, texts=None, as_written=False):
         raise ValueError(f"--separator is for CSV files, not for {str(path)!r}.")
     try:
         table = reader(path, **options)
-        # Rows are numbered; a named index is a column.
-        table = table.reset_index(drop=table.index.names == [None])
         names = [str(name) for name in table.columns]
         _check_names(names)
         table = table.set_axis(names, axis=1)
@@ -147,7 +146,9 @@ def _has_long(column):
 def _read_parquet(path):
     import pyarrow.parquet
 
-    return pyarrow.parquet.read_table(path).to_pandas(integer_object_nulls=True)
+    table = plain_container(pyarrow.parquet.read_table(path))
+    # By its metadata, a column would be an index, and its integers floats.
+    return table.to_pandas(integer_object_nulls=True, ignore_metadata=True)
 
 
 READERS = {

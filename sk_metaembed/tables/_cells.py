@@ -300,9 +300,13 @@ def _naive(cell):
 
 
 def _date_text(date):
-    """Return a datetime64 in ISO format, without a time at midnight."""
+    """Return a datetime64 in ISO format, without a time at midnight.
+
+    Years of more than four digits have a sign.
+    """
     units = (unit for unit in ("D", "s") if date == date.astype(f"datetime64[{unit}]"))
-    return str(np.datetime_as_string(date, unit=next(units, "us")))
+    text = str(np.datetime_as_string(date, unit=next(units, "us")))
+    return f"+{text}" if text[4] != "-" and text[0] != "-" else text
 
 
 def _plain_number(number):

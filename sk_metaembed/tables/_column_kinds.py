@@ -213,7 +213,7 @@ def _as_numbers(start, values, sample):
         return None, []
     parsed = parse_numbers(values.texts, number_format)
     found = np.isfinite(parsed)
-    kind, odd = _with_others(start, values, found)
+    kind, odd = _with_others(start, values, found, _is_finite_word)
     if not _mostly(values, found, 0.5) or not _tolerable(kind.n_odd, values):
         return None, []
     if _have_another_unit(odd, values):
@@ -241,7 +241,7 @@ def _as_dates(start, values, sample, name):
     times = times_of_day(dates)
     if times is not None and np.nansum(times) > 0:
         return None, []
-    kind, odd = _with_others(start, values, ~np.isnat(dates))
+    kind, odd = _with_others(start, values, ~np.isnat(dates), _is_word)
     if not _tolerable(kind.n_odd, values):
         return None, []
     read = compress(values.texts, ~np.isnat(dates))
@@ -273,7 +273,7 @@ def _mostly(values, found, share):
     return present > 0 and values.counts[found].sum() >= share * present
 
 
-def _with_others(start, values, found):
+def _with_others(start, values, found, is_stray):
     """Return a kind with its strays and the numbers of others, and the odd values."""
     strays, odd, n_odd = [], [], 0
     n_missing, n_distinct = start.n_missing, start.n_distinct
@@ -283,7 +283,7 @@ def _with_others(start, values, found):
         if is_missing(text):
             n_missing += n
             n_distinct -= 1
-        elif n >= enough and len(strays) < 10 and _is_word(text):
+        elif n >= enough and len(strays) < 10 and is_stray(text):
             strays.append(text)
         else:
             odd.append(text)
@@ -294,9 +294,13 @@ def _with_others(start, values, found):
 
 
 def _is_word(text):
-    """Return whether a text has no digits, and is not infinite."""
-    is_infinite = text.strip("+-").casefold() in ("inf", "infinity")
-    return not is_infinite and not any(map(str.isdecimal, text))
+    """Return whether a text has no digits, such as "infinity" among dates."""
+    return not any(map(str.isdecimal, text))
+
+
+def _is_finite_word(text):
+    """Return whether a text has no digits, and is not an infinite number."""
+    return _is_word(text) and text.strip("+-").casefold() not in ("inf", "infinity")
 
 
 def _have_another_unit(odd, values):

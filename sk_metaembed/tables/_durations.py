@@ -113,8 +113,8 @@ def duration_form(text, clock="h"):
     """Return how a text that `read_duration` reads is written.
 
     It is "time" of day, also with "PM", "zoned time", "time in IST" (with a zone whose
-    offset from UTC is not known), "h:mm" or "m:ss" by the decision for the column, or
-    "duration".
+    offset from UTC is not known), "h:mm" or "m:ss" by the decision for the column,
+    "long h:mm" (of more than 24 hours, or of minutes), or "duration".
     """
     match = _CLOCK.fullmatch(text) if ":" in text else None
     if match is None:
@@ -126,7 +126,9 @@ def duration_form(text, clock="h"):
     if before or after:
         return "time"
     if third is None:
-        return "h:mm" if clock == "h" and fraction is None else "m:ss"
+        if clock == "m" or fraction is not None:
+            return "m:ss"
+        return "h:mm" if int(first) <= 24 else "long h:mm"
     is_time = len(first) == 2 and int(first) <= 24 and not sign and not days
     return "time" if is_time else "duration"
 

@@ -15,7 +15,8 @@ _SAVED = re.compile(
     re.DOTALL,
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-_INNER = re.compile(r"[\[{](.*)[\]}](?:,\s*dtype=\w+)?", re.DOTALL)  # of "array([...])"
+# Of "array([...], dtype='<U5')".
+_INNER = re.compile(r"[\[{](.*)[\]}](?:,\s*dtype=[\w'<>|]+)?", re.DOTALL)
 # An item in quotes, which a comma or a space ends, or an item without, up to a comma.
 _ITEM = re.compile(
     r"""\s*(?:(?:np\.str_\()?(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)")\)?"""

@@ -36,6 +36,7 @@ _MISSING = frozenset(
 # Of numbers and dates only, in lower case; ".a" to ".z" are those of SAS and Stata.
 _ALSO = frozenset(
     ["na", "n.a.", "nat", "nil", "none", "undefined", "#n/a", "-nan", "\\n"]
+    + ["nan(ind)", "-nan(ind)", "nan(snan)", "-nan(snan)"]  # of Microsoft's C
     + ["-", "--", "---", ".", "...", "?", "–", "—", "._"]
     + [f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
     # of MySQL, and day 0 of Excel

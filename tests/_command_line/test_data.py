@@ -37,7 +37,7 @@ def write_json(path, **options):
             partial(TABLE.to_csv, index=False, sep="|", encoding="utf-8-sig"),
         ),
         ("t.parquet", TABLE.to_parquet),
-        ("index.parquet", TABLE.set_index("a").to_parquet),
+        ("index.parquet", TABLE.set_index("b").to_parquet),
         ("t.json", write_json),
         ("t.jsonl", partial(write_json, lines=True)),
     ],

@@ -100,6 +100,9 @@ _FILES = {
         "".join(json.dumps({"id": i, "long": i or 2**70, "x": 0.5}) + "\n" for i in IDS)
     ),
     "t.parquet": lambda path: pq.write_table(pa.table({"id": IDS}), path),
+    "index.parquet": lambda path: (
+        pd.DataFrame({"x": 1.0}, pd.Index(pd.array(IDS, "Int64"), name="id"))
+    ).to_parquet(path),
 }
 
 

@@ -91,6 +91,7 @@ def test_names_of_zones_are_not_the_half_of_a_day(zone):
         ("2:30.5", "m:ss"), ("1:02:03", "duration"), ("PT45M", "duration"),
         ("1 day 02:03:04", "duration"), ("15:00Z", "zoned time"),
         ("07:15 Asia/Tokyo", "zoned time"), ("07:15 PT", "time in PT"),
+        ("43:10", "long h:mm"),
     ],
 )  # fmt: skip
 def test_form_of_a_duration(text, form):

@@ -55,6 +55,25 @@ def test_a_far_date_that_repeats_has_an_indicator(date, container):
     np.testing.assert_array_equal(alone, found[:9])
 
 
+def test_infinity_among_dates_has_an_indicator():
+    is_none = IS_NONE & (DAYS % 2 == 0)
+    texts = [*np.where(is_none, "infinity", DATES.astype(str))]
+    encoder = TableEncoder().set_output(transform="pandas")
+    found = encoder.fit_transform(pd.DataFrame({"end": texts}))
+    assert encoder.columns_[0].kind == "date"
+    np.testing.assert_array_equal(found["end__infinity"], is_none)
+
+
+def test_the_last_moment_of_a_zone_beside_dates_without_one():
+    last = datetime.datetime.fromisoformat("9999-12-31T23:59:59-05:00")
+    cells = np.where(IS_NONE, last, DATES.astype(object))
+    typed, texts = pd.DataFrame({"end": cells}), pd.DataFrame({"end": map(str, cells)})
+    with pytest.warns(UserWarning, match="with a time zone, and"):
+        encoder = TableEncoder().fit(typed)
+    assert encoder.columns_[0].encodings == ("date", "indicators")
+    np.testing.assert_array_equal(encoder.transform(texts), encoder.transform(typed))
+
+
 @pytest.mark.parametrize("date", FAR)
 def test_a_linear_model_tells_other_dates_apart(date):
     late = DAYS > 750

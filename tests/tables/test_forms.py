@@ -176,6 +176,7 @@ CHANGED = {
     "no unit": ([f"{p} kg" for p in SHARES], SHARES, r"has [\d.]*, .* as [\d.]* kg"),
     "no currency": ([f"${p}" for p in SHARES], SHARES, r"'\$[\d.]*' in fit, but"),
     "seconds": (pd.to_timedelta(SECONDS, unit="s"), SECONDS, r"'\d* s' in fit, but"),
+    "minutes": (["15:00", "07:30"] * 9, ["43:10"], "'15:00' in fit, but has '43:10'"),
     "a zone": (DAYS, DAYS.tz_localize("UTC"), "'2024-01-01' in fit, but has '.*Z'"),
     "no zone": (DAYS.tz_localize("UTC"), DAYS, "'.*Z' in fit, but has '2024-01-01'"),
     "offsets": (DAYS, DAYS.tz_localize("UTC").astype(str), r"has '2.*\+00:00'"),
@@ -288,7 +289,7 @@ def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
     path.write_text("\n".join(["x", *(f'"{text}"' for text in texts)]))
     is_na = pd.read_csv(path, skip_blank_lines=False)["x"].isna().tolist()
     assert [is_missing_anywhere(text) for text in texts] == is_na
-    assert all(map(is_missing, [*texts, ".a", "-", "#VALEUR!", "err:502"]))
+    assert all(map(is_missing, [*texts, ".a", "-nan(ind)", "#VALEUR!", "err:502"]))
     assert not any(map(is_missing_anywhere, ["-", ".", "no", "0", "#1", "#tag!"]))
 
 
@@ -303,6 +304,7 @@ def test_pandas_reads_the_missing_texts_of_every_column(tmp_path):
         ('{a,"b c",NULL}', ("a", "b c")),
         ("('a',)", ("a",)),
         ("array(['a', 'b'], dtype=object)", ("a", "b")),
+        ("array(['a', 'b'], dtype='<U1')", ("a", "b")),
         ("frozenset({'a'})", ("a",)),
         ("[]", ()),
         ("(a)", None),
