@@ -168,3 +168,29 @@ def test_files_that_only_their_owner_reads_are_not_called_corrupt(deployed):
     for message in messages:
         start = f"PermissionError: [Errno 13] user {NOBODY} cannot read or create"
         assert message.startswith(start)
+
+
+PRIVATE_CACHE = """
+import os, sys
+from sk_metaembed import WordVectors
+WordVectors.open(sys.argv[1])
+os.setgroups([])
+os.setgid(12345)
+os.setuid(12345)
+os.environ["SK_METAEMBED_CACHE"] = sys.argv[2]
+try:
+    WordVectors.open(sys.argv[1])
+except OSError as error:
+    print(error)
+"""
+
+
+def test_private_folder_of_converted_files_names_the_variable(deployed):
+    if os.name != "posix" or os.geteuid():
+        pytest.skip("only root may become another user")
+    private = deployed / "private"
+    shutil.copytree(deployed / "cache", private)
+    (private / "vectors").chmod(0o700)
+    message = run_script(PRIVATE_CACHE, deployed / "vectors.txt", private)
+    assert f"user {NOBODY} cannot read or create this path" in message
+    assert "Set SK_METAEMBED_CACHE to a writable directory" in message
