@@ -114,7 +114,7 @@ def test_weights_in_a_pickle_of_tensors(tmp_path):
     torch.save(tensors, place / "pytorch_model.bin")
     np.testing.assert_array_equal(embed(folder), expected)
     torch.save({"linear.weight": Harmful()}, place / "pytorch_model.bin")
-    with pytest.raises(pickle.UnpicklingError, match="[Ww]eights"):
+    with pytest.raises(ValueError, match="(?s)not a file of tensors.*[Ww]eights"):
         embed(folder)
 
 
