@@ -216,14 +216,20 @@ def test_vectors_that_do_not_vary_predict_the_mean(kind, n_rows):
         )
 
 
+FURTHER_LENGTHS = (1e3, 70), (1e9, 0), (1e30, 70)
+
+
 def test_units_of_a_source_do_not_count():
     X, clear, _ = drawn()
     scaled = sequences(1e4 * X.blocks[0].values)
     np.testing.assert_allclose(decay(X, clear), decay(scaled, clear), rtol=1e-3)
 
 
-@pytest.mark.parametrize("length", [1e3, 1e9, 1e30])
-@pytest.mark.parametrize("row", [0, 70])
+@pytest.mark.parametrize(
+    ("length", "row"),
+    [(1e3, 0), (1e9, 70), (1e30, 0)]
+    + [pytest.param(*case, marks=pytest.mark.slow) for case in FURTHER_LENGTHS],
+)
 def test_a_far_longer_vector_changes_others_little_and_is_named(length, row):
     X, clear, _ = drawn()
     values = X.blocks[0].values.copy()
