@@ -17,8 +17,8 @@ PAIRS = [
         "DynamicMetaClassifier",
         "DynamicMetaTagger",
         {
-            *("class_weight", "early_stopping", "encoder_dim", "max_epochs"),
-            *("train_options", "validation_fraction"),
+            *("class_weight", "early_stopping", "encoder", "encoder_dim"),
+            *("max_epochs", "train_options", "validation_fraction"),
             "embedding_dropout, encoder_dropout, head_dropout",
         },
     ),

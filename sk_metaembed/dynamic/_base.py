@@ -89,7 +89,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         mix_penalty: float = 0.0,
         mixer: MixerKind = "standardized",
         encoder: Encoder = "max",
-        encoder_dim: int | Sequence[int] = 512,
+        encoder_dim: int | Sequence[int] = 128,
+        conv_widths: Sequence[int] = (1, 3, 5),
         hidden_dims: Sequence[int] = (512, 512),
         embedding_dropout: float = 0.2,
         encoder_dropout: float = 0.0,
@@ -117,6 +118,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         self.mixer = mixer
         self.encoder = encoder
         self.encoder_dim = encoder_dim
+        self.conv_widths = conv_widths
         self.hidden_dims = hidden_dims
         self.embedding_dropout = embedding_dropout
         self.encoder_dropout = encoder_dropout
@@ -220,6 +222,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         super()._validate_params()
         check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
         check_sizes(self.encoder_dim, "encoder_dim")
+        check_sizes(self.conv_widths, "conv_widths")
         self._read_train_options()
 
     def _read_rows(self, X, y, sample_weight, groups):
@@ -391,6 +394,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             "dims": [*self.dims_in_.values(), *self._trainable_sources.dims.values()],
             "n_outputs": self._target.n_outputs,
             "encoder_dims": tuple(np.atleast_1d(self.encoder_dim).tolist()),
+            "conv_widths": tuple(self.conv_widths),
             "hidden_dims": tuple(self.hidden_dims),
             **{name: getattr(self, name) for name in NETWORK},
         }
@@ -459,7 +463,6 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
         parts = {
             "module": DynamicMetaNet,
-            "module__encoder": self.encoder,
             "module__pairs": self._reads_pairs,
             "criterion": WeightedLoss,
         }

@@ -75,17 +75,25 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"bilstm-max", "gru", "mean", "max"}, default="mean"
-        Encodes the mixed vectors of a sequence as one vector: a bidirectional LSTM with
-        max pooling over time, the last state of a GRU, the mean, or the maximum. The
-        last two skip tokens that no source knows, as `Pooling` does; recurrent layers
-        read them as zeros. A sequence without known tokens gives zeros.
-    encoder_dim : int or tuple of int, default=512
-        Size of the recurrent layer (one direction), or sizes of stacked layers.
+    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="mean"
+        Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
+        the mean over the tokens of filters that read a token and its neighbors.
+        "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
+        state of a GRU. "mean" and "max" read no order; they skip tokens that no source
+        knows, as `Pooling` does. The other encoders read such tokens as zeros. A
+        sequence without known tokens gives zeros.
+    encoder_dim : int or tuple of int, default=128
+        Number of filters of each width, or size of the recurrent layer (one direction).
+        A tuple has the sizes of stacked layers.
+    conv_widths : tuple of int, default=(1, 3, 5)
+        How many tokens the filters of ``encoder="conv"`` read. They are centered at
+        each token of the sequence; even widths read one token more after it than
+        before it. Neighbors beyond the ends of the sequence are zeros.
     hidden_dims : tuple of int, default=()
         Sizes of the head's hidden layers; empty for a linear head.
     embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
-        Dropout on mixed vectors, on the input of recurrent layers, and in the head.
+        Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
+        in the head.
     lr : float, default=1e-3
         Learning rate of Adam.
     batch_size : int or "auto", default="auto"
@@ -255,7 +263,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         mix_penalty: float = 0.0,
         mixer: MixerKind = "standardized",
         encoder: Encoder = "mean",
-        encoder_dim: int | Sequence[int] = 512,
+        encoder_dim: int | Sequence[int] = 128,
+        conv_widths: Sequence[int] = (1, 3, 5),
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.2,
         encoder_dropout: float = 0.0,
@@ -285,6 +294,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             mixer=mixer,
             encoder=encoder,
             encoder_dim=encoder_dim,
+            conv_widths=conv_widths,
             hidden_dims=hidden_dims,
             embedding_dropout=embedding_dropout,
             encoder_dropout=encoder_dropout,

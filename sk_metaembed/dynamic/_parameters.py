@@ -6,7 +6,8 @@ from typing import Any, Literal, TypeAlias, get_args
 from .._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 
 Attention: TypeAlias = Literal["word", "context", "task", "uniform"]
-Encoder: TypeAlias = Literal["bilstm-max", "gru", "mean", "max"]
+Encoder: TypeAlias = Literal["conv", "bilstm-max", "gru", "mean", "max"]
+TaggingEncoder: TypeAlias = Literal["bilstm", "conv"]
 ClassWeight: TypeAlias = (
     dict[Any, float] | list[dict[Any, float]] | Literal["balanced"] | None
 )
@@ -27,6 +28,7 @@ CONSTRAINTS = {
     "mix_penalty": [Interval(Real, 0, None, closed="left")],
     "encoder": [StrOptions(set(get_args(Encoder)))],
     "encoder_dim": [_POSITIVE, tuple, list],
+    "conv_widths": [tuple, list],
     "hidden_dims": [tuple, list],
     "embedding_dropout": [_DROPOUT],
     "encoder_dropout": [_DROPOUT],
@@ -54,6 +56,7 @@ NETWORK = (
     "activation",
     "layer_norm",
     "mixer",
+    "encoder",
     "embedding_dropout",
     "encoder_dropout",
     "head_dropout",

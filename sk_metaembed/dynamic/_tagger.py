@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from .._core._typing import RandomState
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
-from ._parameters import Attention, Gate, MixerKind
+from ._parameters import Attention, Gate, MixerKind, TaggingEncoder
 from ._tag_targets import TagTarget, allowed_tags, weighted_span_f1
 from ._trainable import Input, tokens_and_blocks
 
@@ -26,10 +26,11 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
     projected, weighted per word and summed, a BiLSTM reads the sentence in both
-    directions, and a linear layer scores the tags of each token. A CRF adds scores of
-    adjacent tags and predicts the best sequence. This is the usual model for named
-    entities, parts of speech or chunks, with word vectors mixed from several sources;
-    `trainable` adds a character network.
+    directions, or convolutions read the neighbors of each token, and a linear layer
+    scores the tags of each token. A CRF adds scores of adjacent tags and predicts the
+    best sequence. This is the usual model for named entities, parts of speech or
+    chunks, with word vectors mixed from several sources; `trainable` adds a character
+    network.
 
     Parameters
     ----------
@@ -63,13 +64,22 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
+    encoder : {"bilstm", "conv"}, default="bilstm"
+        Reads the sentence: a bidirectional LSTM, or filters whose values at a token,
+        for it and its neighbors, are the state of the token. Tokens that no source
+        knows are read as zeros.
     encoder_dim : int or tuple of int, default=200
-        Size of the BiLSTM (one direction), or sizes of stacked layers.
+        Size of the BiLSTM (one direction), or number of filters of each width. A tuple
+        has the sizes of stacked layers.
+    conv_widths : tuple of int, default=(1, 3, 5)
+        How many tokens the filters of ``encoder="conv"`` read. They are centered at
+        each token of the sequence; even widths read one token more after it than
+        before it. Neighbors beyond the ends of the sequence are zeros.
     hidden_dims : tuple of int, default=()
         Sizes of the head's hidden layers; empty for a linear head.
     embedding_dropout, encoder_dropout, head_dropout : float, default=0.5, 0.0, 0.5
-        Dropout on mixed vectors, on the input of recurrent layers, and in the head: on
-        the states of the BiLSTM and on hidden layers.
+        Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
+        in the head: on the states of tokens and on hidden layers.
     lr : float, default=1e-3
         Learning rate of Adam.
     batch_size : int or "auto", default="auto"
@@ -217,10 +227,10 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     _parameter_constraints: dict = {
         **BaseDynamicMeta._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "encoder": [StrOptions(set(get_args(TaggingEncoder)))],
         "decoder": [StrOptions({"crf", "softmax"})],
         "scheme": [StrOptions(set(SCHEMES)), None],
     }
-    _parameter_constraints.pop("encoder")
     _n_steps, _min_epochs = 800, 15
 
     def __init__(
@@ -234,7 +244,9 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         layer_norm: bool = False,
         mix_penalty: float = 0.0,
         mixer: MixerKind = "standardized",
+        encoder: TaggingEncoder = "bilstm",
         encoder_dim: int | Sequence[int] = 200,
+        conv_widths: Sequence[int] = (1, 3, 5),
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.5,
         encoder_dropout: float = 0.0,
@@ -264,6 +276,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             mix_penalty=mix_penalty,
             mixer=mixer,
             encoder_dim=encoder_dim,
+            conv_widths=conv_widths,
             hidden_dims=hidden_dims,
             embedding_dropout=embedding_dropout,
             encoder_dropout=encoder_dropout,
@@ -281,7 +294,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
             random_state=random_state,
             verbose=verbose,
         )
-        del self.encoder  # a BiLSTM always
+        self.encoder = encoder  # type: ignore[assignment]
         self.decoder = decoder
         self.scheme = scheme
 

@@ -220,6 +220,7 @@ def encoder(name, **options):
 
 
 ENCODERS = {
+    "conv": encoder("conv", encoder_dim=(24, 16), conv_widths=(1, 4)),
     "bilstm-max": encoder("bilstm-max", encoder_dim=(24, 16)),
     "mean": encoder("mean"),
     "max": encoder("max"),

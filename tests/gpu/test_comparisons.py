@@ -51,6 +51,7 @@ def test_a_fault_in_any_array_is_found(dtype):
 SMALL_NET = {"projection_dim": 16}
 TRAINED = {"trainable": TrainableCharacters(), **SMALL_NET}
 MODELS = {
+    "conv": cases.classifier(encoder="conv", encoder_dim=(8, 4)),
     "bilstm-max": cases.classifier(encoder="bilstm-max"),
     "gru": cases.classifier(encoder="gru", encoder_dim=(8, 4), encoder_dropout=0.2),
     "max": cases.classifier(encoder="max"),

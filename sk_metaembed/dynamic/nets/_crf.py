@@ -29,7 +29,7 @@ from torch.autograd.function import once_differentiable
 
 from .._batches import Grid
 from .._tag_targets import weighted_span_f1
-from ._encoders import BiLSTM, ByteDropout
+from ._encoders import ByteDropout, make_tagging_encoder
 from ._network import MixingNet, make_head
 
 # Added to the score of a tag or transition that a scheme forbids.
@@ -257,14 +257,15 @@ class TagScores(NamedTuple):
 
 
 class TaggingNet(MixingNet):
-    """Mix the sources, read the sentence in both directions, and score tags of tokens.
+    """Mix the sources, encode each token in its sentence, and score its tags.
 
     Parameters
     ----------
     dims : list of int
     n_outputs : int
         Number of tags.
-    encoder_dims, hidden_dims : tuple of int
+    encoder : {"conv", "bilstm"}
+    encoder_dims, conv_widths, hidden_dims : tuple of int
     encoder_dropout, head_dropout : float
     learns_chain : bool
         Whether scores of adjacent tags are learned, as in a CRF.
@@ -279,7 +280,9 @@ class TaggingNet(MixingNet):
         dims,
         n_outputs,
         *,
+        encoder,
         encoder_dims,
+        conv_widths,
         hidden_dims,
         encoder_dropout,
         head_dropout,
@@ -288,7 +291,9 @@ class TaggingNet(MixingNet):
         **mixing,
     ):
         super().__init__(dims, **mixing)
-        self.encoder = BiLSTM(self.mixer.dim, encoder_dims, encoder_dropout)
+        self.encoder = make_tagging_encoder(
+            encoder, self.mixer.dim, encoder_dims, conv_widths, encoder_dropout
+        )
         self.head = nn.Sequential(
             ByteDropout(head_dropout),
             make_head(self.encoder.dim, hidden_dims, n_outputs, head_dropout),

@@ -1,8 +1,11 @@
 """Encoders: from the tokens of each sequence to one vector.
 
 Tokens that no source knows are zero vectors. Pools skip them, as `Pooling` does;
-recurrent layers read them, so that distances between other tokens are preserved. A
-sequence without known tokens is encoded as zeros.
+convolutions and recurrent layers read them, so that distances between other tokens are
+preserved. A sequence without known tokens is encoded as zeros.
+
+Convolutions run over the tokens of all sequences, one after the other. What a window
+would read of another sequence counts as zeros, so that nothing is padded.
 
 Recurrent layers run over sequences without padding. A bidirectional layer over padded
 input would read padding before the first word in backward direction. Here each
@@ -252,22 +255,127 @@ class GRUEncoder(nn.Module):
         return or_zeros(ends, grid)
 
 
+class Convolution(nn.Module):
+    """Filters of one width over the tokens of a batch, and a ReLU.
+
+    The window of a token of width 3 holds it and one neighbor on each side, that of
+    width 4 another one after it, as with ``padding="same"`` of `torch.nn.Conv1d`.
+
+    Parameters
+    ----------
+    dim_in, n_filters, width : int
+    """
+
+    def __init__(self, dim_in, n_filters, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, n_filters, dim_in))
+        self.bias = nn.Parameter(torch.empty(n_filters))
+        bound = (width * dim_in) ** -0.5  # as `Conv1d`
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, tokens, segments, longest):
+        """Return the filters' values at each token, (n_tokens, n_filters).
+
+        Parameters
+        ----------
+        tokens : tensor of shape (n_tokens, dim_in)
+        segments : int64 tensor of shape (n_tokens,)
+            The sequence of each token.
+        longest : int
+            The number of tokens of the longest sequence.
+        """
+        linear, pad = nn.functional.linear, nn.functional.pad
+        center = (len(self.weight) - 1) // 2
+        values = linear(tokens, self.weight[center], self.bias)
+        for i, weight in enumerate(self.weight):
+            distance = i - center
+            if distance == 0 or abs(distance) >= longest:
+                continue
+            n = abs(distance)
+            near = (segments[n:] == segments[:-n]).to(tokens.dtype)[:, None]
+            if distance > 0:
+                values = values + pad(linear(tokens[n:], weight) * near, (0, 0, 0, n))
+            else:
+                values = values + pad(linear(tokens[:-n], weight) * near, (0, 0, n, 0))
+        return torch.relu(values)
+
+
+class Convolutions(nn.Module):
+    """Stacked layers of convolutions of several widths over the tokens of a batch.
+
+    Parameters
+    ----------
+    dim_in : int
+    dims : tuple of int
+        Filters per width, of each layer.
+    widths : tuple of int
+        Each layer has all of them.
+    dropout : float
+        On the input of each layer.
+    """
+
+    def __init__(self, dim_in, dims, widths, dropout):
+        super().__init__()
+        sizes = [dim_in, *(len(widths) * dim for dim in dims)]
+        self.layers = nn.ModuleList(
+            nn.ModuleList(Convolution(size, dim, width) for width in widths)
+            for size, dim in zip(sizes[:-1], dims, strict=True)
+        )
+        self.dropout = ByteDropout(dropout)
+        self.dim = sizes[-1]
+
+    def forward(self, tokens, grid):
+        """Return the last layer's states, (n_tokens, len(widths) * dims[-1])."""
+        longest = len(grid.forward_index)
+        for layer in self.layers:
+            tokens = self.dropout(tokens)
+            parts = [filters(tokens, grid.segments, longest) for filters in layer]
+            tokens = torch.cat(parts, dim=1)
+        return tokens
+
+
+class ConvolutionalEncoder(Convolutions):
+    """Convolutions, then their maximum and their mean over the tokens."""
+
+    def __init__(self, dim_in, dims, widths, dropout):
+        super().__init__(dim_in, dims, widths, dropout)
+        self.dim *= 2
+
+    def forward(self, tokens, grid):
+        """Return (n_sequences, 2 * len(widths) * dims[-1]), maxima before means."""
+        states = super().forward(tokens, grid)
+        mean = segment_sum(states, grid) / grid.lengths.clamp(min=1)[:, None]
+        return or_zeros(torch.cat([segment_max(states, grid), mean], dim=1), grid)
+
+
 _POOLS = {"mean": MeanEncoder, "max": MaxEncoder}
 _RECURRENT = {"bilstm-max": BiLSTMMaxEncoder, "gru": GRUEncoder}
 
 
-def make_encoder(name, dim_in, dims, dropout):
+def make_encoder(name, dim_in, dims, widths, dropout):
     """Return the encoder of a name, a Module with the attribute `dim`.
 
     Parameters
     ----------
-    name : {"bilstm-max", "gru", "mean", "max"}
+    name : {"conv", "bilstm-max", "gru", "mean", "max"}
     dim_in : int
     dims : tuple of int
-        Sizes of the recurrent layers; ignored by pools.
+        Sizes of the layers; ignored by pools.
+    widths : tuple of int
+        Of convolutions.
     dropout : float
-        On the input of recurrent layers.
+        On the input of each layer.
     """
     if name in _POOLS:
         return _POOLS[name](dim_in)
+    if name == "conv":
+        return ConvolutionalEncoder(dim_in, dims, widths, dropout)
     return _RECURRENT[name](dim_in, dims, dropout)
+
+
+def make_tagging_encoder(name, dim_in, dims, widths, dropout):
+    """Return the encoder of tokens of a name, {"conv", "bilstm"}, as `make_encoder`."""
+    if name == "conv":
+        return Convolutions(dim_in, dims, widths, dropout)
+    return BiLSTM(dim_in, dims, dropout)

@@ -303,7 +303,7 @@ class DynamicMetaNet(MixingNet):
     dims : list of int
     n_outputs : int
     encoder : str
-    encoder_dims, hidden_dims : tuple of int
+    encoder_dims, conv_widths, hidden_dims : tuple of int
     encoder_dropout, head_dropout : float
     pairs : bool, default=False
         Whether batches hold pairs, first sides and then second sides, whose vectors u
@@ -319,6 +319,7 @@ class DynamicMetaNet(MixingNet):
         *,
         encoder,
         encoder_dims,
+        conv_widths,
         hidden_dims,
         encoder_dropout,
         head_dropout,
@@ -328,7 +329,7 @@ class DynamicMetaNet(MixingNet):
         super().__init__(dims, **mixing)
         self.pairs = pairs
         self.encoder = make_encoder(
-            encoder, self.mixer.dim, encoder_dims, encoder_dropout
+            encoder, self.mixer.dim, encoder_dims, conv_widths, encoder_dropout
         )
         dim = self.encoder.dim * (4 if pairs else 1)
         self.head = make_head(dim, hidden_dims, n_outputs, head_dropout)
