@@ -59,6 +59,7 @@ ROOMS = {
             "Trained with a Dynamic* estimator": [
                 "TrainableTransformer",
                 "TrainableCharacters",
+                "TrainableTokens",
             ],
             "Several sources": [
                 "EmbeddingUnion",

@@ -169,6 +169,10 @@ VARIANTS = [
     sk.DynamicMetaRegressor(
         **NET, trainable=sk.TrainableCharacters(2, filters=[(2, 2)])
     ),
+    sk.DynamicMetaClassifier(**NET, trainable=sk.TrainableTokens(2)),
+    sk.DynamicMetaEmbedding(
+        **NET, trainable=[("pair", sk.TrainableTokens(2, ngram=2))]
+    ),
     sk.TextMetaEncoder(SOURCES, active=("words", "file"), cv=2, random_state=0),
 ]
 VARIED = (
@@ -256,7 +260,11 @@ def expected_failed_checks(estimator):
         return {}
     if hasattr(estimator, "validation_fraction"):
         reason = "Validation rows and batches are drawn by row, whatever their weights."
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
+        reasons = {"check_sample_weight_equivalence_on_dense_data": reason}
+        if not estimator.trainable:
+            reason = "Without vectors, it learns those of tokens."
+            reasons["check_refuses_unembedded"] = reason
+        return reasons
     if isinstance(estimator, sk.StackedMetaClassifier | sk.StackedMetaRegressor):
         return _expected_of_stacked(estimator)
     if isinstance(estimator, sk.TableClassifier | sk.TableRegressor):
@@ -334,7 +342,7 @@ def test_every_public_estimator_is_checked():
         if isinstance(thing, type) and issubclass(thing, BaseEstimator)
     }
     # These are fitted within an estimator that trains them.
-    estimators -= {sk.TrainableCharacters, sk.TrainableTransformer}
+    estimators -= {sk.TrainableCharacters, sk.TrainableTokens, sk.TrainableTransformer}
     assert {type(estimator) for estimator in ESTIMATORS} == estimators
 
 

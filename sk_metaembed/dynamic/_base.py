@@ -157,9 +157,10 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         Parameters
         ----------
         X : EmbeddedSequences of shape (n_sequences,)
-            With the blocks of the sources to combine, or SequencePairs of them. If
-            there are trainable sources only: texts, token lists, TokenSequences or
-            SequencePairs of them, as `PairEncoder` of a `Tokenizer` returns.
+            With the blocks of the sources to combine, or SequencePairs of them. Without
+            such sources: texts, token lists, TokenSequences or SequencePairs of them,
+            as `PairEncoder` of a `Tokenizer` returns. Vectors of tokens are then
+            learned, unless there are other trainable sources.
         y : array-like of shape (n_sequences,) or (n_sequences, n_outputs)
             Labels, an indicator matrix of labels, or numbers; for a tagger a list of
             tags per sequence.
@@ -188,7 +189,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         """
         X, y, weights, groups = self._read_rows(X, y, sample_weight, groups)
         tokens, blocks = tokens_and_blocks(X)
-        sources = PreparedSources(trainable_pairs(self), tokens)
+        sources = PreparedSources(trainable_pairs(self, X), tokens)
         self._trainable_sources = sources
         self.dims_in_ = {block.name: block.dim for block in blocks}
         check_dims(self.dims_in_, sources, self.projection_dim, self.layer_norm)
@@ -227,7 +228,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
     def _read_rows(self, X, y, sample_weight, groups):
         """Return sequences, targets, weights and groups, without rows of weight 0."""
-        X = read_fit_input(X, self)
+        X = read_fit_input(X)
         y = self._read_target(y, X)
         weights = checked_weights(sample_weight, X)
         groups = check_groups(groups, len(X))
@@ -317,8 +318,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
 
         if self.batch_size != "auto":
             return self.batch_size
-        has_trainable = bool(self._trainable_sources.prepared)
-        return auto_batch_size(n_rows, has_trainable=has_trainable)
+        has_networks = not all(self._trainable_sources.are_tables)
+        return auto_batch_size(n_rows, has_networks=has_networks)
 
     def _monitor(self):
         """Return the name of what early stopping follows in the history."""
@@ -350,13 +351,15 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         options = self._read_train_options()
         share, decay = options.get("linear_share", 0.0), options["weight_decay"]
         self._linear_model, self.linear_share_ = None, 0.0
-        # A network that trains sources reads what vectors do not tell, and its weights
+        # Trained networks of sources read what vectors do not tell, and their weights
         # must not decay; a linear model explains little of pairs.
-        if self._trainable_sources.prepared or self._reads_pairs:
+        has_networks = not all(self._trainable_sources.are_tables)
+        if has_networks or self._reads_pairs or not self.dims_in_:
             if share not in (0, "auto"):
                 raise ValueError(
                     f"linear_share={share!r} in train_options needs sequences of words "
-                    "and vectors, and no trainable sources. Leave it at 'auto' or 0."
+                    "and vectors, and no trainable sources but TrainableTokens. Leave "
+                    "it at 'auto' or 0."
                 )
             return 0.0 if decay == "auto" else decay
         data = X, codes, weights, rows, self._target
@@ -407,8 +410,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             # One pass over each weight on a CPU, one kernel for all weights on a GPU.
             optimizer__fused=device.type in ("cpu", "cuda"),
             optimizer__param_groups=[
-                (f"*trained.{i}.*", {"lr": source.lr})
-                for i, source in enumerate(self._trainable_sources.prepared)
+                (f"*trained.{i}.*", group)
+                for i, group in enumerate(self._trainable_sources.optimizer_groups())
             ],
             lr=self.lr,
             batch_size=batch_size,
@@ -604,7 +607,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         # A trainable source can read texts, without a source before the estimator.
-        tags.input_tags.string = bool(self.trainable)
+        fitted_on_tokens = not getattr(self, "dims_in_", True)
+        tags.input_tags.string = bool(self.trainable) or fitted_on_tokens
         return tags
 
 

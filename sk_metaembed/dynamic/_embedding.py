@@ -33,8 +33,9 @@ class Vectors(NamedTuple):
 class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     r"""Combine embeddings by attention trained on y (DME and CDME).
 
-    The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
-    projected to a common dimension, weighted per word, and summed. The weights are
+    The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
+    tokens that are learned with the network, if X contains texts or token lists. They
+    are projected to a common dimension, weighted per word, and summed. The weights are
     trained on the labels with an encoder and a linear head; then `transform` returns
     the mixed word vectors, for `Pooling` and any classifier, or the vectors of the
     encoder.
@@ -51,10 +52,11 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
     trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit.
-        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
-        learns word vectors from characters.
+        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
+        token or n-gram, `TrainableCharacters` word vectors from characters;
+        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
+        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
+        TokenSequences; otherwise nothing.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -99,7 +101,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
         length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable sources.
+        their number, up to 256, unless there are trainable networks.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
         Without, it is the number of epochs with about 400 steps, or 16 per class if
@@ -174,7 +176,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, unless all sources are trainable.
+        If X is neither sequences nor texts, or has no blocks but had them in fit.
     ValueError
         If y is missing or has missing values, or if X has other blocks than in fit.
 
@@ -353,7 +355,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             As `transform` returns.
         """
         # Read X once: a generator is exhausted after one pass.
-        X = read_fit_input(X, self)
+        X = read_fit_input(X)
         return self.fit(X, y, sample_weight, X_val=X_val, y_val=y_val).transform(X)
 
     def transform(

@@ -79,12 +79,13 @@ class PublishedMixin:
 class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     r"""Classify sequences with dynamic meta-embeddings (DME and CDME).
 
-    The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
-    standardized, projected, weighted per word and dimension, and summed; the maximum
-    over the words is the input of a multi-layer head, which predicts the label. A
-    linear model of mean vectors and words has a share in the prediction.
-    `published` returns the network of the paper. Use `DynamicMetaEmbedding` instead to
-    put another classifier after the meta-embedding.
+    The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
+    tokens that are learned with the network, if X contains texts or token lists. They
+    are standardized, projected, weighted per word and dimension, and summed; the
+    maximum over the words is the input of a multi-layer head, which predicts the label.
+    A linear model of mean vectors and words has a share in the prediction. `published`
+    returns the network of the paper. Use `DynamicMetaEmbedding` instead to put another
+    classifier after the meta-embedding.
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
     and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
@@ -98,10 +99,11 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
     trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit.
-        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
-        learns word vectors from characters.
+        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
+        token or n-gram, `TrainableCharacters` word vectors from characters;
+        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
+        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
+        TokenSequences; otherwise nothing.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -146,7 +148,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
         length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable sources.
+        their number, up to 256, unless there are trainable networks.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
         Without, it is the number of epochs with about 400 steps, or 16 per class if
@@ -226,8 +228,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences or SequencePairs of them, unless all sources
-        are trainable; or if X has single sequences after a fit on pairs.
+        If X is neither sequences, pairs nor texts, has no blocks but had them in fit,
+        or has single sequences after a fit on pairs.
     ValueError
         If y is missing or has missing values, or if X has other blocks than in fit.
 
@@ -272,8 +274,8 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     for label sets these are divided by the number of labels. The value that was used
     is ``net_.optimizer__weight_decay``.
 
-    "auto" is 0 for pairs, and with trainable sources. With early stopping, the held-out
-    score is that of the network alone.
+    "auto" is 0 for pairs, without blocks, and with trainable networks. With early
+    stopping, the held-out score is that of the network alone.
 
     References
     ----------
@@ -304,7 +306,13 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     >>> clf.attention_weights(X[:1]).columns.tolist()
     ['sequence', 'position', 'token', 'one-hot']
 
-    Trainable sources read texts themselves:
+    Without vectors, those of tokens are learned:
+
+    >>> clf = DynamicMetaClassifier(max_epochs=20, random_state=0)
+    >>> clf.fit([["A", "C"], ["A", "G"]] * 20, y).predict([["G"]]).tolist()
+    ['neg']
+
+    Other trainable sources read texts too:
 
     >>> from sk_metaembed import TrainableCharacters
     >>> clf = DynamicMetaClassifier(
@@ -396,10 +404,11 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     """Predict numbers from sequences with dynamic meta-embeddings.
 
-    The sources are the blocks of X, as `EmbeddingUnion` returns them. The network is
-    the same as in `DynamicMetaClassifier`, with the squared error as its loss. Targets
-    are standardized for training, and predictions are on the original scale. Pairs are
-    read as by the classifier, for example to rate their similarity.
+    The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
+    tokens that are learned with the network, if X contains texts or token lists. The
+    network is the same as in `DynamicMetaClassifier`, with the squared error as its
+    loss. Targets are standardized for training, and predictions are on the original
+    scale. Pairs are read as by the classifier, for example to rate their similarity.
 
     Parameters
     ----------
@@ -409,10 +418,11 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
     trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit.
-        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
-        learns word vectors from characters.
+        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
+        token or n-gram, `TrainableCharacters` word vectors from characters;
+        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
+        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
+        TokenSequences; otherwise nothing.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -457,7 +467,7 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
         length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable sources.
+        their number, up to 256, unless there are trainable networks.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
         Without, it is the number of epochs with about 400 steps, or 16 per class if
@@ -530,7 +540,7 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, unless all sources are trainable.
+        If X is neither sequences nor texts, or has no blocks but had them in fit.
     ValueError
         If y is missing, has missing values or is not numeric, or if X has other blocks
         than in fit.

@@ -24,8 +24,9 @@ from ._trainable import Input, tokens_and_blocks
 class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     r"""Tag tokens with dynamic meta-embeddings (DME and CDME).
 
-    The sources are the blocks of X, as `EmbeddingUnion` returns them. They are
-    projected, weighted per word and summed, a BiLSTM reads the sentence in both
+    The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
+    tokens that are learned with the network, if X contains texts or token lists. They
+    are projected, weighted per word and summed, a BiLSTM reads the sentence in both
     directions, or convolutions read the neighbors of each token, and a linear layer
     scores the tags of each token. A CRF adds scores of adjacent tags and predicts the
     best sequence. This is the usual model for named entities, parts of speech or
@@ -40,10 +41,11 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         and a factor gamma (ELMo's scalar mix). "uniform": no weights, a plain sum.
     trainable : trainable source, or list of (str, source), default=None
         Sources whose own weights are trained too, at their own learning rates, in
-        addition to the blocks of X or alone. X may then be texts, token lists or
-        TokenSequences; it must have blocks if it had blocks in fit.
-        `TrainableTransformer` wraps a `TransformerEmbedding`; `TrainableCharacters`
-        learns word vectors from characters.
+        addition to the blocks of X or alone. `TrainableTokens` learns a vector per
+        token or n-gram, `TrainableCharacters` word vectors from characters;
+        `TrainableTransformer` wraps a `TransformerEmbedding`. None is
+        ``TrainableTokens()`` if X has no blocks, but texts, token lists or
+        TokenSequences; otherwise nothing.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256
@@ -85,7 +87,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     batch_size : int or "auto", default="auto"
         Approximate number of sequences per step. A batch has sequences of similar
         length. "auto" is 32, and above 2,500 sequences grows with the square root of
-        their number, up to 256, unless there are trainable sources.
+        their number, up to 256, unless there are trainable networks.
     max_epochs : int or "auto", default="auto"
         Maximum number of passes over the data. "auto" is 100 with early stopping.
         Without, it is the number of epochs with about 800 steps, or 16 per class if
@@ -160,7 +162,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     Raises
     ------
     TypeError
-        If X is not an EmbeddedSequences, unless all sources are trainable.
+        If X is neither sequences nor texts, or has no blocks but had them in fit.
     ValueError
         If y has more or fewer tags than tokens, does not follow the scheme, or has tags
         that were not seen in training; or if X has other blocks than in fit.

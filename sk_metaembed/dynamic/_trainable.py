@@ -30,11 +30,14 @@ class PreparedSources:
         Dimension of each kind of vectors, by its name among all sources.
     levels : list of str
         Their levels.
+    are_tables : list of bool
+        Whether the vectors of a source are the rows of a table, per source.
     """
 
     def __init__(self, pairs, tokens):
         self.names = [name for name, _ in pairs]
         self.prepared = [source.prepare(tokens) for _, source in pairs]
+        self.are_tables = [getattr(p, "is_table", False) for p in self.prepared]
         self.dims, self.levels = {}, []
         for name, prepared in zip(self.names, self.prepared, strict=True):
             several = len(prepared.dims) > 1
@@ -42,10 +45,26 @@ class PreparedSources:
                 self.dims[f"{name}__{kind}" if several else name] = dim
             self.levels += [prepared.levels[kind] for kind in prepared.dims]
 
+    def optimizer_groups(self):
+        """Return the options of the optimizer for the weights of each source.
 
-def trainable_pairs(model):
-    """Return the parameter `trainable` of an estimator as a list of (name, source)."""
+        Weight decay would shrink the vector of a rare token in each step without it.
+        """
+        decays = [{"weight_decay": 0.0} if table else {} for table in self.are_tables]
+        pairs = zip(self.prepared, decays, strict=True)
+        return [{"lr": source.lr, **decay} for source, decay in pairs]
+
+
+def trainable_pairs(model, X):
+    """Return the trainable sources of an estimator as a list of (name, source).
+
+    Without any, and without vectors in X, vectors of tokens are learned.
+    """
     pairs = [] if model.trainable is None else model.trainable
+    if isinstance(pairs, list | tuple) and not (pairs or tokens_and_blocks(X)[1]):
+        from ..sources import TrainableTokens
+
+        pairs = TrainableTokens()
     if not isinstance(pairs, list | tuple):
         # "transformer" for a TrainableTransformer.
         pairs = [(type(pairs).__name__.removeprefix("Trainable").lower(), pairs)]
@@ -60,8 +79,8 @@ def trainable_pairs(model):
                 example = f"[('a', {type(source).__name__}(...))]"
                 todo = f"Give each one in a list a name: {example}."
             raise TypeError(
-                "trainable takes a TrainableTransformer, TrainableCharacters, or a "
-                "list of pairs (name, source); got "
+                "trainable takes a TrainableTokens, TrainableTransformer, "
+                "TrainableCharacters, or a list of pairs (name, source); got "
                 f"{kind or type(source).__name__}. {todo}"
             )
     model._validate_names([name for name, _ in pairs])
@@ -72,21 +91,17 @@ def _can_be_trained(source):
     return hasattr(source, "prepare") and not isinstance(source, type)
 
 
-def read_fit_input(X, model):
+def read_fit_input(X):
     """Return the X of fit as EmbeddedSequences, TokenSequences, or pairs of them.
 
     Parameters
     ----------
     X : EmbeddedSequences, TokenSequences, texts, token lists, or SequencePairs
-    model : estimator
-        Its trainable sources, if there are any, do not need blocks.
     """
     if isinstance(X, SequencePairs):
-        read_fit_input(X.sequences, model)
+        read_fit_input(X.sequences)
         return X
-    if not trainable_pairs(model) or isinstance(X, EmbeddedSequences):
-        return check_embedded(X)
-    return check_tokens(X)
+    return X if isinstance(X, EmbeddedSequences) else check_tokens(X)
 
 
 def read_fitted_input(X, dims, fitted_on_pairs):

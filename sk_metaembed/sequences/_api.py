@@ -12,7 +12,15 @@ from ._mixins import (
     dimension_names,
     explained_token_errors,
 )
-from ._ngrams import Ngrams, learn_ngrams, lowered, ngram_weights, word_counts
+from ._ngrams import (
+    Ngrams,
+    learn_ngrams,
+    lowered,
+    ngram_numbers,
+    ngram_weights,
+    word_counts,
+    word_numbers,
+)
 from ._sequence_pairs import read_pairs, tokens_of
 from ._split import canonical, canonical_words, prepare_texts
 from ._tags import (

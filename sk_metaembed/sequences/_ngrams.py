@@ -40,21 +40,23 @@ def word_counts(tokens):
     return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
 
 
-def learn_ngrams(tokens, max_length, max_features):
+def learn_ngrams(tokens, max_length, max_features=None, min_count=1):
     """Return the `Ngrams` of a TokenSequences: of each length, the most frequent.
 
     Frequency is the number of sequences that contain an n-gram; ties are decided by the
-    order of first occurrence of their words.
+    order of first occurrence of their words. Those with fewer than `min_count`
+    occurrences are left out.
     """
     tokens = canonical(tokens)
     rows = tokens.segment_ids()
-    kept, frequencies = _most_frequent(tokens.codes, rows, max_features)
+    limits = max_features, min_count
+    kept, frequencies = _most_frequent(tokens.codes, rows, *limits)
     numbers = _places(kept, tokens.codes)
     words = dict(zip(tokens.types[kept].tolist(), range(len(kept)), strict=True))
     keys, counts, prefixes = [], [frequencies], numbers
     for length in range(2, max_length + 1):
         pairs, starts = _pairs(prefixes, numbers, rows, length, len(words))
-        kept, frequencies = _most_frequent(pairs, rows[starts], max_features)
+        kept, frequencies = _most_frequent(pairs, rows[starts], *limits)
         keys.append(kept)
         counts.append(frequencies)
         prefixes = _spread(_places(kept, pairs), starts, len(rows))
@@ -81,23 +83,34 @@ def ngram_weights(tokens, ngrams):
     return normalize(weights, copy=False) if weights.nnz else weights
 
 
+def word_numbers(types, ngrams):
+    """Return the number of each word, (n_types,), -1 if it is unknown."""
+    get = ngrams.words.get
+    return np.array([get(word, -1) for word in canonical_words(types)], dtype=np.int64)
+
+
+def ngram_numbers(tokens, ngrams):
+    """Return the number of the n-gram that starts at each token, -1 if it is unknown.
+
+    One array of shape (n_tokens,) per length, from 1.
+    """
+    words = word_numbers(tokens.types, ngrams)[tokens.codes]
+    rows, numbers = tokens.segment_ids(), [words]
+    for length, keys in enumerate(ngrams.keys, start=2):
+        pairs, starts = _pairs(numbers[-1], words, rows, length, len(ngrams.words))
+        numbers.append(_spread(_places(keys, pairs), starts, len(rows)))
+    return numbers
+
+
 def _features(tokens, ngrams):
     """Return sequence and column of each known n-gram of each sequence."""
-    get = ngrams.words.get
-    words = canonical_words(tokens.types)
-    of_types = np.fromiter((get(word, -1) for word in words), dtype=np.int64)
-    numbers = of_types[tokens.codes]
-    rows = tokens.segment_ids()
-    all_rows, columns = [rows[numbers >= 0]], [numbers[numbers >= 0]]
-    prefixes, n_before = numbers, len(ngrams.words)
-    for length, keys in enumerate(ngrams.keys, start=2):
-        pairs, starts = _pairs(prefixes, numbers, rows, length, len(ngrams.words))
-        places = _places(keys, pairs)
-        known = places >= 0
-        all_rows.append(rows[starts[known]])
-        columns.append(n_before + places[known])
-        prefixes = _spread(places, starts, len(rows))
-        n_before += len(keys)
+    rows, all_rows, columns, n_before = tokens.segment_ids(), [], [], 0
+    sizes = [len(each) for each in (ngrams.words, *ngrams.keys)]
+    for size, numbers in zip(sizes, ngram_numbers(tokens, ngrams), strict=True):
+        known = np.flatnonzero(numbers >= 0)
+        all_rows.append(rows[known])
+        columns.append(n_before + numbers[known])
+        n_before += size
     return np.concatenate(all_rows), np.concatenate(columns)
 
 
@@ -114,8 +127,15 @@ def _pairs(prefixes, numbers, rows, length, n_words):
     return prefixes[starts] * n_words + numbers[starts + last], starts
 
 
-def _most_frequent(keys, rows, n):
-    """Return up to n sorted keys that occur in the most rows, and in how many."""
+def _most_frequent(keys, rows, n, min_count):
+    """Return up to n sorted keys that occur in the most rows, and in how many.
+
+    None is all of them. Keys with fewer than `min_count` occurrences are left out.
+    """
+    if min_count > 1:
+        _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        frequent = counts[places] >= min_count
+        keys, rows = keys[frequent], rows[frequent]
     order = np.lexsort((rows, keys))
     keys, rows = keys[order], rows[order]
     is_new = np.ones(len(keys), dtype=bool)

@@ -20,6 +20,7 @@ from .students._contextual_to_static import contextual_to_static
 from .students._contrastive import ContrastiveEmbedding
 from .students._distilled import DistilledEmbedding, Student
 from .trainable._characters import CharacterSpec, TrainableCharacters
+from .trainable._tokens import TokenSpec, TrainableTokens
 from .trainable._transformer import TrainableTransformer, TransformerSpec
 from .transformer._embedding import TransformerEmbedding
 from .transformer._forward import OutputSpec
@@ -47,6 +48,7 @@ __all__ = [
     "PretrainedEmbedding",
     "StaticSubwordEmbedding",
     "TrainableCharacters",
+    "TrainableTokens",
     "TrainableTransformer",
     "TransformerEmbedding",
     "Word2VecEmbedding",
@@ -60,6 +62,7 @@ set_public_module(
     globals(),
     NgramVectors,
     CharacterSpec,
+    TokenSpec,
     TransformerSpec,
     OutputSpec,
     ElmoOptions,

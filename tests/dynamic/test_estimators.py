@@ -176,7 +176,7 @@ def test_callbacks_are_closed_after_an_error(embedded, labels):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda X, y: (["a text"], y), TypeError, "Put a source before it"),
+        (lambda X, y: (np.ones((60, 2)), y), ValueError, "got 2 columns of numbers"),
         (lambda X, y: (X, y[:-1]), ValueError, "60 rows and y 59 labels"),
         (lambda X, y: (X[:0], y[:0]), ValueError, "at least one sequence"),
     ],

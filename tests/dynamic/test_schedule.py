@@ -107,12 +107,12 @@ def test_no_rows_are_held_out_by_default():
 
 
 def test_batches_grow_with_the_number_of_rows():
-    count = partial(auto_batch_size, has_trainable=False)
+    count = partial(auto_batch_size, has_networks=False)
     sizes = [count(n) for n in (1, 2500, 10_000, 40_000, 10**6)]
     assert sizes == [MIN_BATCH_SIZE, MIN_BATCH_SIZE, 64, 128, MAX_BATCH_SIZE]
     n = ROWS_OF_SMALL_BATCHES
     assert count(n + 1) - count(n) <= 1
-    assert auto_batch_size(10**6, has_trainable=True) == MIN_BATCH_SIZE
+    assert auto_batch_size(10**6, has_networks=True) == MIN_BATCH_SIZE
 
 
 def test_batch_size_depends_on_parameters_and_trainable_sources():

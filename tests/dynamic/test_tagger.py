@@ -170,7 +170,7 @@ def test_one_tag_empty_sentences_and_a_long_one(embedded):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda X, y: (["a text"], y), TypeError, "Put a source before it"),
+        (lambda X, y: (np.ones((60, 2)), y), ValueError, "got 2 columns of numbers"),
         (lambda X, y: (X, [[*y[0], "O"], *y[1:]]), ValueError, "row 0 of y has"),
         (lambda X, y: (X, [["I-a"] * len(r) for r in y]), ValueError, "it must be"),
         (

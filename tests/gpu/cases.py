@@ -25,6 +25,7 @@ from sk_metaembed import (
     SequencePairs,
     TokenSequences,
     TrainableCharacters,
+    TrainableTokens,
     TrainableTransformer,
     TransformerEmbedding,
 )
@@ -321,6 +322,7 @@ SOURCES = {
     "transformer texts": transformer(layers="all", output="mean"),
     "transformer static": transformer(static=True),
     "characters": trained_with(lambda: TrainableCharacters(dropout=0.0)),
+    "tokens": trained_with(TrainableTokens),
     "trainable transformer": trained_with(_tuned, "transformers", "safetensors"),
 }
 

@@ -19,14 +19,14 @@ MIN_BATCH_SIZE, MAX_BATCH_SIZE = 32, 256
 ROWS_OF_SMALL_BATCHES = 2500
 
 
-def auto_batch_size(n_rows, *, has_trainable):
+def auto_batch_size(n_rows, *, has_networks):
     """Return the number of sequences per step of training.
 
     Large batches take less time per sequence, because they look up and project each
-    distinct word once, but few sequences need many steps. A trainable source
-    (`has_trainable`) may need much memory per sequence.
+    distinct word once, but few sequences need many steps. The
+    networks of trainable sources (`has_networks`) may need much memory per sequence.
     """
-    if has_trainable:
+    if has_networks:
         return MIN_BATCH_SIZE
     size = MIN_BATCH_SIZE * math.sqrt(n_rows / ROWS_OF_SMALL_BATCHES)
     return round(min(max(size, MIN_BATCH_SIZE), MAX_BATCH_SIZE))

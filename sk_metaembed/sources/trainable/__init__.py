@@ -9,6 +9,9 @@ that has
     "sequence", or all are "type".
 ``lr``
     The learning rate of its weights.
+``is_table``
+    Optional. True if each vector is a row of a table: its weights then have no weight
+    decay, and it needs no more memory per sequence than a frozen source.
 ``network()``
     Returns a new torch Module. Called with a batch of pieces, the module returns a pair
     (values, known) of tensors for each entry of ``dims``. A module that draws random

@@ -1,0 +1,241 @@
+"""TrainableTokens: the vocabulary, unknown tokens and n-grams, and their training."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+import sk_metaembed as sk
+from sk_metaembed import DynamicMetaClassifier, TokenSequences, TrainableTokens
+from sk_metaembed.inspection import explain
+
+from ...dynamic.test_estimators import SMALL
+
+OPTIONS = SMALL | {"encoder": "mean", "max_epochs": 15, "early_stopping": False}
+ROWS = [["a", "b", "c"], ["c", "b", "a"], [], ["b"], ["a", "b", "c", "a"]] * 4
+Y = np.arange(20) % 2
+
+
+def net(*, learned=None, kind=DynamicMetaClassifier, **options):
+    return kind(trainable=learned, **OPTIONS | options)
+
+
+def known(spec, rows):
+    """Return for each token of each row whether the table has a vector of it."""
+    tokens = TokenSequences.from_lists(rows)
+    pieces = spec.pieces(tokens)
+    codes = tokens.codes if pieces.codes is None else pieces.codes
+    of_tokens = pieces.known["type"][codes]
+    return [of.tolist() for of in np.split(of_tokens, tokens.offsets[1:-1])]
+
+
+def looked_up(spec, network, rows):
+    """Return the vector of each token of all rows, zeros where it is unknown."""
+    tokens = TokenSequences.from_lists(rows)
+    pieces = spec.pieces(tokens)
+    codes = tokens.codes if pieces.codes is None else pieces.codes
+    types = np.arange(len(pieces.known["type"]))
+    with torch.no_grad():
+        ((values, is_known),) = network(pieces.batch(types, torch.from_numpy))
+    np.testing.assert_array_equal(is_known.numpy(), pieces.known["type"])
+    return (values * is_known[:, None]).numpy()[codes]
+
+
+def test_tokens_of_fit_are_known_and_others_are_not():
+    spec = TrainableTokens(4).prepare(TokenSequences.from_lists(ROWS))
+    assert spec.n_rows == 3
+    assert known(spec, [["z", "a"], ["A", "c"], []]) == [
+        [False, True],
+        [False, True],
+        [],
+    ]
+    network = spec.network()
+    first = looked_up(spec, network, [["a", "b"], ["z", "a"]])
+    np.testing.assert_array_equal(first[0], first[3])
+    assert not first[2].any() and np.abs(first[0] - first[1]).max() > 0.01
+
+
+def test_an_ngram_is_known_at_its_first_token():
+    spec = TrainableTokens(4, ngram=2).prepare(TokenSequences.from_lists(ROWS))
+    assert spec.n_rows == 5  # ab bc cb ba ca; not across rows
+    assert known(spec, [["a", "b", "z"], ["a", "a", "b"], ["c"], ["b", "c"]]) == [
+        [True, False, False],
+        [False, True, False],
+        [False],
+        [True, False],
+    ]
+    vectors = looked_up(spec, spec.network(), [["a", "b", "c"], ["z", "a", "b"]])
+    np.testing.assert_array_equal(vectors[0], vectors[4])
+    assert np.abs(vectors[0] - vectors[1]).max() > 0.01
+    whole = TrainableTokens(ngram=4).prepare(TokenSequences.from_lists(ROWS))
+    assert known(whole, [["a", "b", "c", "a"]]) == [[True, False, False, False]]
+
+
+@pytest.mark.parametrize(("ngram", "n_rows"), [(1, 3), (2, 2), (3, 1)])
+def test_rare_tokens_and_ngrams_are_unknown(ngram, n_rows):
+    rows = [["a", "b", "c"], ["a", "b", "c"], ["x", "a", "b"]]  # b c: 2 of 3
+    tokens = TokenSequences.from_lists(rows)
+    spec = TrainableTokens(ngram=ngram, min_count=2).prepare(tokens)
+    assert spec.n_rows == n_rows
+    assert (
+        known(spec, [["a", "b", "c"]])[0][0]
+        and not known(spec, [["x", "a", "b"]])[0][0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([[], []], {}, "found no tokens in 2 sequences"),
+        ([["a"], ["b", "c"]], {"ngram": 3}, "ngram=3, but the longest of 2 sequences"),
+        (
+            [["a"], ["b"]],
+            {"min_count": 2},
+            "no token of 2 sequences occurs min_count=2",
+        ),
+        ([["a"]], {"ngram": 0}, "'ngram' parameter"),
+        ([["a"]], {"dim": 0}, "'dim' parameter"),
+    ],
+)
+def test_nothing_to_learn_raises(rows, options, message):
+    model = net(learned=TrainableTokens(**options))
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, [0, 1][: len(rows)])
+
+
+def motifs(n, seed):
+    """Return rows of four letters, and whether "ab" occurs more often than "ba"."""
+    rng = np.random.default_rng(seed)
+    rows, y = [], []
+    for i in range(n):
+        pair = ["a", "b"] if i % 2 else ["b", "a"]
+        row = [*rng.choice(["c", "d"], 4)]
+        at = rng.integers(len(row) + 1)
+        rows.append([str(token) for token in [*row[:at], *pair, *row[at:]]])
+        y.append(i % 2)
+    return rows, np.array(y)
+
+
+def test_labels_are_learned_from_token_lists_alone():
+    rows = [["x", word, "y"] for word in ("good", "fine", "bad", "poor") * 8]
+    y = [1, 1, 0, 0] * 8
+    model = net().fit(rows, y)
+    assert list(model.trained_) == ["tokens"]
+    assert model.dims_in_ == {} and model.linear_share_ == 0
+    new = [["poor", "z"], ["fine"], ["z", "bad", "x"]]
+    assert model.predict(new).tolist() == [0, 1, 0]
+    explicit = net(learned=TrainableTokens()).fit(rows, y)
+    np.testing.assert_array_equal(explicit.predict_proba(new), model.predict_proba(new))
+    texts = [" ".join(row) for row in rows]
+    np.testing.assert_array_equal(
+        net().fit(texts, y).predict_proba(texts), model.predict_proba(rows)
+    )
+
+
+def test_order_is_learned_by_vectors_of_pairs_next_to_those_of_tokens():
+    X, y = motifs(120, 0)
+    new, labels = motifs(60, 1)
+    pair = "pairs", TrainableTokens(8, ngram=2, lr=0.02)
+    both = [("tokens", TrainableTokens(8, lr=0.02)), pair]
+    assert net(learned=both).fit(X, y).score(new, labels) > 0.95
+    assert net().fit(X, y).score(new, labels) < 0.7  # a mean of tokens has no order
+    weights = net(learned=both).fit(X, y).attention_weights([["a", "b"]])
+    assert weights.columns.tolist()[3:] == ["tokens", "pairs"]
+    assert weights["pairs"][1] == 0 and 0 < weights["pairs"][0] < 1
+
+
+def test_learned_and_frozen_vectors_are_mixed():
+    X, y = motifs(60, 0)
+    union = sk.EmbeddingUnion(
+        [("even", sk.FunctionEmbedding(lambda ws: [[float(w < "c")] for w in ws]))]
+    )
+    embedded = union.fit_transform(X)
+    learned = [("own", TrainableTokens(8)), ("pairs", TrainableTokens(8, ngram=2))]
+    model = net(learned=learned).fit(embedded, y)
+    assert list(model.attention_weights(embedded[:1]))[3:] == ["even", "own", "pairs"]
+    assert model.linear_share_ > 0
+    plain = net().fit(embedded, y)
+    assert not plain.trained_ and list(plain.attention_weights(embedded[:1]))[3:] == [
+        "even"
+    ]
+    with pytest.raises(TypeError, match="takes EmbeddedSequences, got list"):
+        plain.predict(X)
+
+
+def test_rows_of_weight_zero_have_no_vectors():
+    rows = [["a", "b"], ["rare", "b"], ["c", "a"], ["a", "c"]] * 3
+    weights = [0 if "rare" in row else 1 for row in rows]
+    tokens = TokenSequences.from_lists(rows)
+    model = net(max_epochs=2).fit(tokens, [0, 1, 1, 0] * 3, sample_weight=weights)
+    assert len(model.trained_["tokens"].vectors.weight) == 3
+    proba = model.predict_proba([["rare"], ["other"], []])
+    np.testing.assert_array_equal(proba, proba[[0, 0, 0]])
+
+
+def test_weight_decay_leaves_the_vectors_of_rare_tokens():
+    """Without decay, a vector without gradient stays as it was initialized."""
+    rows = [["a"], ["b"]] * 40 + [["rare"]]
+    y = [0, 1] * 40 + [0]
+    decay = {"weight_decay": 0.5}
+    model = net(train_options=decay, lr=1e-6, learned=TrainableTokens(lr=1e-6))
+    network = model.fit(rows, y).trained_["tokens"]
+    lengths = network.vectors.weight.norm(dim=1)
+    start = net(lr=1e-6, max_epochs=1, learned=TrainableTokens(lr=1e-6)).fit(rows, y)
+    expected = start.trained_["tokens"].vectors.weight.norm(dim=1)
+    torch.testing.assert_close(lengths, expected, rtol=1e-3, atol=0)
+    (group,) = [g for _, g in model.net_.optimizer__param_groups]
+    assert group == {"lr": 1e-6, "weight_decay": 0.0}
+
+
+@pytest.mark.parametrize("encoder", ["max", "mean", "gru", "bilstm-max"])
+def test_a_row_is_the_same_alone_and_in_any_batch(encoder):
+    learned = [("tokens", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
+    model = net(learned=learned, encoder=encoder, max_epochs=1, batch_size=4)
+    rows = [*ROWS[:5], ["z", "a", "b"], ["z"], ["a"] * 30]
+    whole = model.fit(ROWS, Y).predict_proba(rows)
+    for i, row in enumerate(rows):
+        np.testing.assert_allclose(model.predict_proba([row])[0], whole[i], atol=1e-6)
+    turned = model.predict_proba(rows[::-1])[::-1]
+    np.testing.assert_allclose(turned, whole, atol=1e-6)
+
+
+def test_one_seed_gives_one_result_and_files_restore_it(tmp_path):
+    learned = [("tokens", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
+    model = net(learned=learned, max_epochs=2).fit(ROWS, Y)
+    again = net(learned=learned, max_epochs=2).fit(ROWS, Y)
+    rows = [["a", "z", "b"], ["b", "c"], []]
+    np.testing.assert_array_equal(model.predict_proba(rows), again.predict_proba(rows))
+    sk.save(model, tmp_path / "net.skm")
+    loaded = sk.load(tmp_path / "net.skm")
+    for copy in (loaded, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(
+            copy.predict_proba(rows), model.predict_proba(rows)
+        )
+    spec, kept = (m._trainable_sources.prepared[1] for m in (model, loaded))
+    assert spec.ngrams.words == kept.ngrams.words and kept.n_rows == 5
+
+
+def test_every_kind_of_net_learns_tokens():
+    X, y = motifs(60, 0)
+    number = net(kind=sk.DynamicMetaRegressor).fit(X, y.astype(float))
+    assert np.isfinite(number.predict(X)).all()
+    mixed = net(kind=sk.DynamicMetaEmbedding).fit_transform(X, y)
+    assert mixed.blocks[0].level == "type" and mixed.tokens.n_types == 4
+    tags = [["B-x" if token in "ab" else "O" for token in row] for row in X]
+    tagger = sk.DynamicMetaTagger(
+        **SMALL | {"lr": 0.05, "max_epochs": 9, "early_stopping": False}
+    )
+    assert tagger.fit(X, tags).predict([["a", "c"]])[0] == ["B-x", "O"]
+    pairs = sk.PairEncoder(sk.Tokenizer()).fit_transform(
+        list(zip(X, X[::-1], strict=True))
+    )
+    assert net(max_epochs=1).fit(pairs, y).predict(pairs[:3]).shape == (3,)
+
+
+def test_explain_names_the_tokens_that_decide():
+    texts = [f"the {word} film" for word in ("good", "bad") * 20]
+    model = net().fit(texts, [1, 0] * 20)
+    for rows in (["the good film"], TokenSequences.from_lists([["the", "good"]])):
+        words = explain(model, rows, target=1).words
+        assert words.argmax() == 1 and words[1] > 0
