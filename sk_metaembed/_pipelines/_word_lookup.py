@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core._arrays import infinite_rows
 from ..sequences import EmbeddedSequences, TokenSequences
-from ..sequences._api import prepare_texts
+from ..sequences._api import canonical_words
 from ._steps import find_embedded, fitted_steps, outputs_within
 
 
@@ -144,8 +144,7 @@ def _in_any_form(look_up, words):
     for form in ("NFC", "NFD"):
         places = [i for i in np.flatnonzero(~known) if not words[i].isascii()]
         if places:
-            others = [words[i] for i in places]
-            others = prepare_texts(others, lowercase=False, normalize=form)
+            others = canonical_words([words[i] for i in places], form)
             values[places], known[places] = look_up(others)
     return values, known
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from .._core._arrays import normalize_rows, row_product
 from ..pooling._api import sequence_blocks
-from ..sequences._api import learn_ngrams, lowered, ngram_weights
+from ..sequences._api import folds_case, learn_ngrams, ngram_weights, without_case
 from ._ridge import leave_one_out, merged_copies, ridge
 from ._standardization import standardization
 
@@ -51,7 +51,8 @@ class LinearModel:
         self._n_rows = len(rows)
         data = _Rows(X, codes, weights, rows, target)
         self._standards = data.standards
-        tokens = lowered(data.X.tokens.compact())
+        self._folds_case = folds_case(data.X.tokens)
+        tokens = self._counted(data.X.tokens.compact())
         self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
         parts = [data.vectors, ngram_weights(tokens, self._words)]
         products = [data.products, _products(parts[1][data.read])]
@@ -78,6 +79,9 @@ class LinearModel:
         self._of_vectors, self._of_words = (scale * f * own for own, f in pairs)
         self._intercepts = offset + scale * intercepts
 
+    def _counted(self, tokens):
+        return without_case(tokens) if self._folds_case else tokens
+
     def weight_decay(self, target):
         """Return the weight decay for a network of the target."""
         return _weight_decay(self._r2_of_copies, self._n_rows, target)
@@ -96,7 +100,7 @@ class LinearModel:
 
     def outputs(self, X):
         """Return outputs on the scale of a network's, (n_rows, n_outputs)."""
-        words = ngram_weights(lowered(X.tokens), self._words)
+        words = ngram_weights(self._counted(X.tokens), self._words)
         outputs = self._intercepts + words @ self._of_words
         for start in range(0, len(X), _CHUNK):  # vectors of all rows can be large
             rows = slice(start, start + _CHUNK)

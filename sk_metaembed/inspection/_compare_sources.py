@@ -37,7 +37,7 @@ from ..meta._api import read_classes, read_numbers, reads_texts
 from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
-from ..sequences._api import adopt_block, equal_rows
+from ..sequences._api import adopt_block, equal_rows, folds_case, without_case
 from ..sources import (
     EmbeddingUnion,
     FunctionEmbedding,
@@ -357,6 +357,7 @@ class _TextCandidates:
                 "candidates. Rename the source."
             )
         self._fixed = {}
+        self._words = without_case(tokens) if folds_case(tokens) else tokens
 
     def _vectors(self, embedded):
         """Return what the stack reads: vectors of sequences, unless a model reads all.
@@ -369,7 +370,7 @@ class _TextCandidates:
     def parts(self, train, test, y):
         """Yield (model, training rows, test rows, seconds spent) of each candidate."""
         stack, rows, held_out = self._stack, self._tokens[train], self._tokens[test]
-        yield _tfidf(stack), [*rows], [*held_out], 0.0
+        yield _tfidf(stack), [*self._words[train]], [*self._words[test]], 0.0
         if not self._sources:
             yield stack, rows, held_out, 0.0
             return
@@ -431,17 +432,13 @@ def _pooled(embedded):
 
 def _tfidf(stack):
     vectorizer = TfidfVectorizer(
-        preprocessor=_lower, tokenizer=list, token_pattern=None, ngram_range=(1, 2)
+        lowercase=False, tokenizer=list, token_pattern=None, ngram_range=(1, 2)
     )
     if is_regressor(stack):
         return make_pipeline(vectorizer, Ridge())
     weight = stack.class_weight
     model = LogisticRegression(C=10, max_iter=1000, class_weight=weight)
     return make_pipeline(vectorizer, model)
-
-
-def _lower(tokens):
-    return [token.lower() for token in tokens]
 
 
 def _predicts_numbers(sources, y, target_type):

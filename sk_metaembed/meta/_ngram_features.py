@@ -6,7 +6,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core._arrays import pair_features
 from ..sequences import SequencePairs
-from ..sequences._api import learn_ngrams, lowered, ngram_weights, word_counts
+from ..sequences._api import (
+    canonical_words,
+    folds_case,
+    learn_ngrams,
+    ngram_weights,
+    without_case,
+    word_counts,
+)
 
 _MAX_WORDS = 2
 _MAX_FEATURES = 20_000  # of each number of words
@@ -16,8 +23,9 @@ _CHARACTERS = (2, 4)
 class _NgramFeatures(TransformerMixin, BaseEstimator):
     """TF-IDF rows of unit length, CSR float32 (n_rows, n_features).
 
-    A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences in
-    lower case. For SequencePairs it returns the features of pairs, and their cosine.
+    A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences.
+    The case of words of texts is ignored, that of other tokens is not. For
+    SequencePairs it returns the features of pairs, and their cosine.
     """
 
     def fit(self, X, y=None):
@@ -28,12 +36,16 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
     def fit_transform(self, X, y=None):
         """Learn the n-grams of X, and return the features of X."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
-        return _of_rows(X, self._learn(lowered(tokens.compact())))
+        self.folds_case_ = folds_case(tokens)
+        return _of_rows(X, self._learn(self._words(tokens.compact())))
 
     def transform(self, X):
         """Return the features, CSR float32 (n_rows, n_features)."""
         tokens = X.sequences if isinstance(X, SequencePairs) else X
-        return _of_rows(X, self._weights(lowered(tokens)))
+        return _of_rows(X, self._weights(self._words(tokens)))
+
+    def _words(self, tokens):
+        return without_case(tokens) if self.folds_case_ else tokens
 
 
 class WordFeatures(_NgramFeatures):
@@ -62,7 +74,8 @@ class CharacterFeatures(_NgramFeatures):
             lowercase=False,
             dtype=np.float32,
         )
-        counts = word_counts(tokens) @ self.vectorizer_.fit_transform(tokens.types)
+        words = canonical_words(tokens.types)
+        counts = word_counts(tokens) @ self.vectorizer_.fit_transform(words)
         self.tfidf_ = TfidfTransformer(sublinear_tf=True).fit(counts)
         return csr_array(self.tfidf_.transform(counts))
 
@@ -70,7 +83,8 @@ class CharacterFeatures(_NgramFeatures):
         if not tokens.n_types:
             shape = len(tokens), len(self.vectorizer_.vocabulary_)
             return csr_array(shape, dtype=np.float32)
-        counts = word_counts(tokens) @ self.vectorizer_.transform(tokens.types)
+        words = canonical_words(tokens.types)
+        counts = word_counts(tokens) @ self.vectorizer_.transform(words)
         return csr_array(self.tfidf_.transform(counts))
 
 

@@ -19,7 +19,7 @@ from .._core._messages import short_repr
 from .._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
-from ..sequences._api import block_dims, canonical, canonical_words, check_embedded
+from ..sequences._api import block_dims, check_embedded, look_up
 from ._bags import block_bags, pool_late
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
@@ -66,7 +66,6 @@ def learn_weights(kind, tokens, sif_a):
 
     `kind` is "idf", "sif" or "usif".
     """
-    tokens = canonical(tokens)
     if kind == "idf":
         words, weights = inverse_document_frequencies(tokens)
         unseen = np.log(1 + len(tokens)) + 1
@@ -406,8 +405,7 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
         bags = block_bags(tokens, block)
         if self.word_weights_ is None:
             return bags
-        get, unseen = self.word_weights_.get, self.unseen_weight_
-        weights = [get(word, unseen) for word in canonical_words(tokens.types)]
+        weights = look_up(tokens.types, self.word_weights_, self.unseen_weight_)
         weights = np.array(weights, dtype=float)[bags.codes]
         if self._weighting != "idf":
             return bags._replace(weights=weights)

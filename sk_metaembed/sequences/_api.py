@@ -14,15 +14,16 @@ from ._mixins import (
 )
 from ._ngrams import (
     Ngrams,
+    folds_case,
     learn_ngrams,
-    lowered,
     ngram_numbers,
     ngram_weights,
+    without_case,
     word_counts,
     word_numbers,
 )
 from ._sequence_pairs import read_pairs, tokens_of
-from ._split import canonical, canonical_words, prepare_texts
+from ._split import canonical_words, look_up
 from ._tags import (
     SCHEMES,
     allowed_transitions,

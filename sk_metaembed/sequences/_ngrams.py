@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from ._split import canonical, canonical_words, prepare_texts
+from ._split import look_up, prepare_texts
+from ._text_spans import locate_words
 
 
 class Ngrams(NamedTuple):
@@ -28,7 +29,16 @@ class Ngrams(NamedTuple):
     idf: np.ndarray
 
 
-def lowered(tokens):
+def folds_case(tokens):
+    """Return whether the tokens are words of texts, whose case n-grams ignore.
+
+    The case of token lists, and of tokens that a pattern or function of the user finds
+    in texts, has a meaning of its own: atoms of molecules, events, items.
+    """
+    return getattr(tokens._row_info.locate, "func", None) is locate_words
+
+
+def without_case(tokens):
     """Return a TokenSequences whose types are in lower case and NFC."""
     return tokens._with_words(prepare_texts(tokens.types))
 
@@ -47,7 +57,6 @@ def learn_ngrams(tokens, max_length, max_features=None, min_count=1):
     order of first occurrence of their words. Those with fewer than `min_count`
     occurrences are left out.
     """
-    tokens = canonical(tokens)
     rows = tokens.segment_ids()
     limits = max_features, min_count
     kept, frequencies = _most_frequent(tokens.codes, rows, *limits)
@@ -85,8 +94,7 @@ def ngram_weights(tokens, ngrams):
 
 def word_numbers(types, ngrams):
     """Return the number of each word, (n_types,), -1 if it is unknown."""
-    get = ngrams.words.get
-    return np.array([get(word, -1) for word in canonical_words(types)], dtype=np.int64)
+    return np.array(look_up(types, ngrams.words, -1), dtype=np.int64)
 
 
 def ngram_numbers(tokens, ngrams):

@@ -2,8 +2,7 @@
 
 import unicodedata
 from functools import partial
-from itertools import filterfalse
-from operator import is_
+from itertools import filterfalse, repeat
 
 import numpy as np
 
@@ -29,20 +28,31 @@ def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
     return [text if text.isascii() else form(text) for text in texts]
 
 
-def canonical_words(words):
-    """Return words in NFC, the form of split texts, as a list.
+def canonical_words(words, form="NFC"):
+    """Return the words of a language in a Unicode form, as a list.
 
-    Steps that learn words count and look them up in this form: token lists may spell
-    accented letters in one character or several.
+    For what reads the spelling of a word: token lists may write accented letters as one
+    character or several. A single character is returned as it is: it may be an id.
     """
-    return prepare_texts(words, lowercase=False)
+    normalize = unicodedata.normalize
+    return [
+        word if word.isascii() or len(word) == 1 else normalize(form, word)
+        for word in words
+    ]
 
 
-def canonical(tokens):
-    """Return a TokenSequences over words in NFC."""
-    words = canonical_words(tokens.types)
-    same = all(map(is_, words, tokens.types))
-    return tokens if same else tokens._with_words(words)
+def look_up(words, table, default):
+    """Return the value of each word in a dict, a list; `default` for unknown words.
+
+    Words that are unknown are looked up again in NFC and in NFD, so a word that is
+    known is never taken for another.
+    """
+    values = list(map(table.get, words, repeat(default)))
+    for i, word in enumerate(words):
+        if not word.isascii() and word not in table:
+            others = [canonical_words([word], form)[0] for form in ("NFC", "NFD")]
+            values[i] = table.get(others[0], table.get(others[1], default))
+    return values
 
 
 def split_texts(texts, *, rule, split, prepare, locate):

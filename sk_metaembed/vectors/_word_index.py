@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core._ragged import gather_spans
 from .._kernels._compiled import use_compiled
-from ..sequences._api import prepare_texts
+from ..sequences._api import canonical_words
 
 MAX_NGRAM = 999  # characters
 _SECONDS = 3e-6  # for a word in Python
@@ -196,7 +196,8 @@ def find_respelled(words, lookup, *, case_fallback):
             places = [i for i in places if rows[i] < 0 and not words[i].isascii()]
         given = [words[i] for i in places]
         for lowercase in (False, True) if case_fallback else (False,):
-            spelled = prepare_texts(given, lowercase=lowercase, normalize=form)
+            spelled = [word.lower() for word in given] if lowercase else given
+            spelled = spelled if form is None else canonical_words(spelled, form)
             changed = [
                 (place, new)
                 for place, old, new in zip(places, given, spelled, strict=True)

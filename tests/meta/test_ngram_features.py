@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import paired_cosine_distances
 
-from sk_metaembed import SequencePairs, TokenSequences
+from sk_metaembed import SequencePairs, Tokenizer, TokenSequences
 from sk_metaembed.meta._ngram_features import CharacterFeatures, WordFeatures
 
 KINDS = {
@@ -25,17 +25,18 @@ def lists(n=60, seed=0):
 tokens = TokenSequences.from_lists
 
 
-def by_name(kind, rows, new):
-    """Return scikit-learn's features, and those of this library, in one order."""
-    texts, new_texts = ([" ".join(row) for row in part] for part in (rows, new))
-    vectorizer = TfidfVectorizer(sublinear_tf=True, **KINDS[kind]).fit(texts)
-    step = kind().fit(tokens(rows))
-    return vectorizer.transform(new_texts), step.transform(tokens(new))
+def cased_words(rows):
+    return Tokenizer(lowercase=False).transform([" ".join(row) for row in rows])
 
 
 @EACH
-def test_rows_have_the_products_of_scikit_learns(kind):
-    expected, result = by_name(kind, lists(), lists(seed=1))
+@pytest.mark.parametrize("read", [tokens, cased_words])
+def test_rows_have_the_products_of_scikit_learns(kind, read):
+    rows, new = lists(), lists(seed=1)
+    options = {**KINDS[kind], "sublinear_tf": True, "lowercase": read is cased_words}
+    vectorizer = TfidfVectorizer(**options).fit([" ".join(row) for row in rows])
+    expected = vectorizer.transform([" ".join(row) for row in new])
+    result = kind().fit(read(rows)).transform(read(new))
     assert sparse.issparse(result)
     assert result.dtype == np.float32
     assert result.shape == expected.shape

@@ -15,7 +15,7 @@ from sklearn.utils import check_scalar
 from ..._core._named_errors import names_errors
 from ..._core._typing import StrPath, SupportsTransform, Texts
 from ...sequences import EmbeddedSequences, TokenSequences
-from ...sequences._api import canonical, read_rows
+from ...sequences._api import read_rows
 from ...vectors import WordVectors
 from .._text_streams import is_stream
 
@@ -222,4 +222,4 @@ def _token_vectors(source, rows, name):
             "another with block=."
         )
     block = embedded.broadcast(block, "token")
-    return canonical(embedded.tokens), block.values, block.known
+    return embedded.tokens, block.values, block.known

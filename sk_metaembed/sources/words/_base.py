@@ -7,7 +7,7 @@ import numpy as np
 from ..._core._arrays import is_immutable
 from ..._core._sklearn import StrOptions
 from ...sequences import EmbeddedSequences
-from ...sequences._api import adopt_block, block_of_table, canonical, prepare_texts
+from ...sequences._api import adopt_block, block_of_table, canonical_words
 from .._base import FREQUENT, BaseEmbedding, fit_preprocessing, row_mean, shares_known
 
 OOV: TypeAlias = Literal["zero", "mean", "subword", "error"]
@@ -55,8 +55,7 @@ class BaseWordEmbedding(BaseEmbedding):
         Returns the table row of each word, int of shape (n,), -1 if it is absent.
         Absent words are looked up again in NFC and in NFD.
     ``_fit_vectors(tokens, y)``
-        Learns or opens the table. The words of `tokens` are in NFC, the form of split
-        texts.
+        Learns or opens the table.
     ``_compose(words)``
         Returns vectors composed of the words' parts and a bool array of which are
         known, for ``oov="subword"``. Optional.
@@ -120,7 +119,7 @@ class BaseWordEmbedding(BaseEmbedding):
         )
 
     def _learn(self, tokens, y):
-        self._fit_vectors(canonical(tokens), y)
+        self._fit_vectors(tokens, y)
         return self._fit_lookup(tokens)
 
     def _fit_lookup(self, tokens):
@@ -206,7 +205,7 @@ class BaseWordEmbedding(BaseEmbedding):
 
 def _words(words, form="NFC"):
     """Return words in a Unicode form, (n,) of object."""
-    words = prepare_texts(words, lowercase=False, normalize=form)
+    words = canonical_words(words, form)
     return np.fromiter(words, object, len(words))
 
 

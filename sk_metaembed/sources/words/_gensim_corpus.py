@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._core._optional import progress_bar
 from ...sequences import TokenSequences, check_tokens
-from ...sequences._api import canonical, count_missing
+from ...sequences._api import count_missing
 from .._text_streams import Lines, is_stream, refuse_text, text_files
 
 _ROWS = 4096  # read at a time
@@ -73,7 +73,7 @@ class TokenStream:
             self.n_rows += len(tokens)
             self.n_tokens += tokens.n_tokens
             self.n_missing += count_missing(tokens)
-            yield canonical(tokens)
+            yield tokens
 
     def __iter__(self):
         """Yield the batches until an error occurs, and store the error."""

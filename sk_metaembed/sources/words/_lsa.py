@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.extmath import randomized_svd
 
 from ..._core._sklearn import COUNT
-from ...sequences._api import adopt_block, canonical_words, word_counts
+from ...sequences._api import adopt_block, canonical_words, look_up, word_counts
 from .._base import BaseEmbedding, Preprocess, no_tokens_error
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class LSAEmbedding(BaseEmbedding):
     def _fit_vectors(self, tokens, y):
         from sklearn.feature_extraction.text import TfidfTransformer
 
-        words = canonical_words(tokens.types)
+        words = self._words(tokens)
         if not any(map(str.strip, words)):
             raise no_tokens_error(len(tokens), tokens.texts)
         self.vectorizer_ = _word_features(self.char_ngrams)
@@ -150,6 +150,11 @@ class LSAEmbedding(BaseEmbedding):
             self.block_name, weights @ self.components_.T, "sequence", known
         )
 
+    def _words(self, tokens):
+        """Return the types; n-grams are found in NFC, in which letters are single."""
+        types = tokens.types
+        return types if self.char_ngrams is None else canonical_words(types)
+
     def _weights(self, counts, unseen=0.0):
         """Return TF-IDF rows, CSR (n_sequences, n_features), and which are not zero.
 
@@ -168,10 +173,10 @@ class LSAEmbedding(BaseEmbedding):
         vocabulary = self.vectorizer_.vocabulary_
         every = clone(self.vectorizer_)  # of these words, known or not
         # The last word, which does not count, makes sure that there is a feature.
-        features = every.fit_transform([*canonical_words(tokens.types), "a"])[:-1]
+        features = every.fit_transform([*self._words(tokens), "a"])[:-1]
         counts = word_counts(tokens) @ features
         names = every.get_feature_names_out()
-        columns = np.array([vocabulary.get(name, -1) for name in names])
+        columns = np.array(look_up(names, vocabulary, -1))
         known = np.flatnonzero(columns >= 0)
         shape = len(names), len(vocabulary)
         ones = np.ones(len(known), dtype=np.float32)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ...._training._device import send
+from ....sequences._api import look_up
 from .._character_ids import N_MARKS, character_ids, count_truncated, mark_ids
 from ._corpus import UNKNOWN, RowsCorpus, StreamCorpus
 
@@ -125,7 +126,7 @@ class _WordTable:
         code = self._codes.setdefault(word, len(self._words))
         if code == len(self._words):
             self._words.append(word)
-            target = self._ids.get(word, self._unknown)
+            (target,) = look_up([word], self._ids, self._unknown)
             # A word spelled like a mark is an ordinary word, not the mark.
             self._targets.append(max(target, self._unknown))
         return code

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ....sequences import check_tokens
-from ....sequences._api import canonical, canonical_words
 from ..._text_streams import Lines, is_stream, refuse_text, text_files
 from .._texts import split_at_spaces
 
@@ -31,7 +30,7 @@ def read_corpus(X):
     refuse_text(X)
     if is_stream(X):
         return StreamCorpus(X)
-    return RowsCorpus(canonical(check_tokens(X, split=split_at_spaces)))
+    return RowsCorpus(check_tokens(X, split=split_at_spaces))
 
 
 class RowsCorpus:
@@ -83,7 +82,7 @@ class StreamCorpus:
                     f"each row must be a str or a list of str; row {i} "
                     f"of the stream is {row!r:.60}."
                 )
-            yield canonical_words(words)
+            yield words
 
 
 def shuffle_buffer(rows, rng, size=_BUFFER_SIZE):
