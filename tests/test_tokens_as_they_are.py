@@ -1,6 +1,9 @@
 """Texts may be normalized; tokens are kept as they are, in every step."""
 
+from enum import Enum
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -83,3 +86,67 @@ def test_candidates_of_compare_sources_keep_tokens():
     rows, y = rows_of(["C", "c"], 40)
     found = compare_sources([constant()], rows, y, cv=2, random_state=0).frame()
     assert found.set_index("sources")["score"][["TF-IDF", "stack"]].tolist() == [1, 1]
+
+
+class Event(str, Enum):  # noqa: UP042
+    """Not a StrEnum: its str() is "Event.LOGIN"."""
+
+    LOGIN = "login"
+    LOGOUT = "logout"
+
+
+EVENTS = [Event.LOGIN, Event.LOGOUT] * 8
+NAMES = [event.value for event in EVENTS]
+
+
+@pytest.mark.parametrize("kind", [Event, np.str_])
+def test_subclasses_of_str_are_read_by_their_characters(kind):
+    row = [kind("login"), "view", kind("logout")]
+    expected = [["login", "view", "logout"]]
+    containers = {
+        "list": sk.Tokenizer().transform([row]),
+        "texts": sk.Tokenizer().transform(row),
+        "function": sk.Tokenizer(tokenizer=lambda text: row).transform(["text"]),
+        "from_lists": sk.TokenSequences.from_lists([row]),
+        "codes": sk.TokenSequences(row, [0, 1, 2], [0, 3]),
+        "pairs": sk.SequencePairs.from_lists([(row, row)]).first,
+    }
+    for name, tokens in containers.items():
+        assert {*map(type, tokens.types)} == {str}, name
+        assert sum(tokens.to_list(), []) == expected[0], name
+    store = sk.WordVectors.from_arrays(row, np.eye(3))
+    assert store.words.tolist() == expected[0]
+    assert kind("login") in store
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        EVENTS,
+        tuple(EVENTS),
+        np.array(EVENTS, dtype=object),
+        pd.Series(EVENTS, dtype=object),
+        [[event] for event in EVENTS],
+    ],
+    ids=["list", "tuple", "array", "series", "column"],
+)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_labels_of_an_enum_are_their_characters(y):
+    rows = [[name, f"x{i}"] for i, name in enumerate(NAMES)]
+    model = sk.make_text_pipeline().fit(rows, y)
+    assert model.classes_.tolist() == ["login", "logout"]
+    assert model.predict(rows).tolist() == NAMES
+
+
+def test_groups_and_tags_of_an_enum_are_their_characters():
+    tagger = make_pipeline(constant(), sk.DynamicMetaTagger(max_epochs=1))
+    tagger.fit([["a", "b"]] * 8, [[Event.LOGIN, Event.LOGOUT]] * 8)
+    assert tagger[-1].classes_.tolist() == ["login", "logout"]
+    rows = [[name] for name in NAMES]
+    model = sk.StackedMetaClassifier(cv=2).fit(
+        sk.Tokenizer().transform(rows), [0, 0, 1, 1] * 4, groups=EVENTS
+    )
+    assert model.classes_.tolist() == [0, 1]
+    cells = pd.DataFrame({"event": pd.Series(EVENTS, dtype=object), "n": range(16)})
+    encoder = sk.TableEncoder().fit(cells)
+    assert "event__login" in encoder.get_feature_names_out().tolist()

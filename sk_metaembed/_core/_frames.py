@@ -32,6 +32,20 @@ def is_missing(value):
     return isinstance(value, _SCALARS) and bool(value != value)
 
 
+def plain_str(text):
+    """Return the characters of an instance of a subclass of str, as a str.
+
+    ``str(text)`` of a member of an Enum of str is the name of the member.
+
+    >>> from enum import Enum
+    >>> class Event(str, Enum):
+    ...     LOGIN = "login"
+    >>> plain_str(Event.LOGIN), str(Event.LOGIN)
+    ('login', 'Event.LOGIN')
+    """
+    return str.__str__(text)
+
+
 def plain_container(X, name="X"):
     """Return a container of another library as one of pandas, polars, Arrow or NumPy.
 

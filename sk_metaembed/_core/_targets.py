@@ -12,7 +12,13 @@ from decimal import Decimal
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from ._frames import column_names, is_missing, plain_container, read_frame
+from ._frames import (
+    column_names,
+    is_missing,
+    plain_container,
+    plain_str,
+    read_frame,
+)
 from ._messages import plural, short_repr
 
 _BINARIZE = (
@@ -266,6 +272,9 @@ def _as_array(y):
         objects = np.array(y, dtype=object)
         if not all(isinstance(value, str) for value in objects.flat):
             return objects
+        if not {*map(type, objects.flat)} <= {str, np.str_}:
+            # NumPy cuts the names of members of an Enum.
+            array = np.reshape([*map(plain_str, objects.flat)], objects.shape)
     return array
 
 
@@ -319,7 +328,7 @@ def _typed_column(column, place, names):
     values = [*column]
     are_texts = [isinstance(value, str) for value in values]
     if values and all(are_texts):
-        return column
+        return np.fromiter(map(plain_str, values), object, len(values))
     for row, value in enumerate(values):
         if not isinstance(value, (str, *_NUMBERS)) or isinstance(value, _TIMES):
             raise TypeError(_other_type(value, _where((row, *place), names)))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._core._frames import is_missing
+from .._core._frames import is_missing, plain_str
 
 
 def check_words(rows, n_columns, what):
@@ -27,7 +27,7 @@ def check_words(rows, n_columns, what):
                     f"{what}, row {i}: expected {n_columns} words; got "
                     f"{type(word).__name__} {word!r:.40}."
                 )
-            codes[i, j] = table.setdefault(str(word), len(table))
+            codes[i, j] = table.setdefault(plain_str(word), len(table))
     return list(table), codes
 
 

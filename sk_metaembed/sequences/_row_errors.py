@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .._core._frames import is_missing
+from .._core._frames import is_missing, plain_str
 from .._core._messages import short_repr
 
 TEXT, TOKEN_LIST = "a str", "a list of str"
@@ -50,7 +50,7 @@ def plain_tokens(row, where, *, part="token"):
                 f"{where}, {part} {j} is {kind(token)} ({short_repr(token)}). Every "
                 f"{part} must be a str{remedy}"
             )
-    return [str(token) for token in row]
+    return [plain_str(token) for token in row]
 
 
 def _row_remedy(row, expected, reader):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from .._core._arrays import read_only
+from .._core._frames import plain_str
 from .._core._ragged import span_index
 from ._html import tokens_html
 from ._indexing import Rows
@@ -141,6 +142,7 @@ class TokenSequences(Rows[list[str]]):
         _check_layout(table, rows, bounds)
         # After the check: a code of more than 32 bits would wrap around to another.
         rows = rows.astype(np.int32, copy=False)
+        table = np.fromiter(map(plain_str, table), object, len(table))
         row_info = _info_of_index(index, len(bounds) - 1)
         self._set(table, rows, bounds.astype(np.int64, copy=False), row_info)
 

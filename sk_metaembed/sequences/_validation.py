@@ -20,6 +20,7 @@ from .._core._frames import (
     is_missing,
     pandas_index,
     plain_container,
+    plain_str,
     read_frame,
 )
 from .._core._messages import short_repr
@@ -225,7 +226,7 @@ def check_cells(
     for i, cell in enumerate(cells):
         where = _where(i % n_rows, labels[i // n_rows])
         if expected == TEXT and isinstance(cell, str):
-            checked.append(str(cell))
+            checked.append(plain_str(cell))
         elif expected == TOKEN_LIST and is_token_list(cell):
             checked.append(plain_tokens(as_list(cell), where))
         else:

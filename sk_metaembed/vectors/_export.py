@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from .._core._frames import plain_str
 from .._core._named_errors import names_errors
 from .._core._typing import StrPath, WordEmbedding
 from .._io._atomic import atomic_path
@@ -255,7 +256,7 @@ def _checked_words(words):
     if not isinstance(words, str | bytes | np.ndarray):
         words = list(words)
     pack(words)  # raises for a single str, and for elements that are not str
-    words = [str(word) for word in words]
+    words = [plain_str(word) for word in words]
     if not words:
         raise ValueError("words is empty; pass at least one word.")
     return words
