@@ -2,13 +2,13 @@
 
 Nothing is padded: a batch holds its tokens one after the other, and their lengths.
 Tables of types and sequences are copied to the device once, and a batch contains row
-numbers. Positions are computed in NumPy and sent along with the batch, so that the
-network never reads a number from the device: this would stall a GPU and break compiled
-graphs.
+numbers. Positions are computed in NumPy and sent to the device, so that the network
+never reads a number from it: this would stall a GPU and break compiled graphs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -43,26 +43,76 @@ def as_writable(array):
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
+# The positions of a dense grid, where most of them hold no token. Recurrent layers of
+# 512 need 6 KB for each.
+MAX_POSITIONS = 65_536
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Positions of the tokens of a batch.
+class Steps:
+    """Some consecutive sequences of a batch as a dense grid, for recurrences.
 
     A grid position without a token has the number of another token: what is computed
-    there is never read.
+    there is never read. Tokens are numbered from the first one of these sequences.
 
     Attributes
     ----------
-    lengths : int64 tensor of shape (n_sequences,)
-    segments : int64 tensor of shape (n_tokens,)
-        The sequence of each token.
+    tokens : slice
+        Their tokens in the batch.
     forward_index, backward_index : int64 tensor of shape (max_length, n_sequences)
         The token at each step, read from the start or the end of each sequence.
     forward_position, backward_position : int64 tensor of shape (n_tokens,)
         The position of each token in the flattened grids.
     last : int64 tensor of shape (n_sequences,)
         The position of each sequence's last token in the flattened `forward_index`.
+    """
+
+    tokens: slice
+    forward_index: torch.Tensor
+    backward_index: torch.Tensor
+    forward_position: torch.Tensor
+    backward_position: torch.Tensor
+    last: torch.Tensor
+
+    @classmethod
+    def of(cls, lengths, first, send):
+        """Return the steps of sequences of the given lengths.
+
+        Parameters
+        ----------
+        lengths : ndarray of int64, shape (n_sequences,)
+        first : int
+            The number of their first token in the batch.
+        send : callable
+            Turns an array into a tensor on the device.
+        """
+        n, n_tokens = len(lengths), int(lengths.sum())
+        starts = np.cumsum(lengths) - lengths
+        steps = np.arange(lengths.max(initial=0))[:, None]
+        ends = np.maximum(lengths - 1, 0)
+        final = max(n_tokens - 1, 0)
+        segments = np.repeat(np.arange(n), lengths)
+        position = np.arange(n_tokens) - starts[segments]
+        parts = {
+            "forward_index": np.minimum(starts + np.minimum(steps, ends), final),
+            "backward_index": np.minimum(starts + np.maximum(ends - steps, 0), final),
+            "forward_position": position * n + segments,
+            "backward_position": (ends[segments] - position) * n + segments,
+            "last": ends * n + np.arange(n),
+        }
+        parts = {name: send(part) for name, part in parts.items()}
+        return cls(slice(first, first + n_tokens), **parts)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Positions of the tokens of a batch.
+
+    Attributes
+    ----------
+    lengths : int64 tensor of shape (n_sequences,)
+    segments : int64 tensor of shape (n_tokens,)
+        The sequence of each token.
     n_known : int64 tensor of shape (n_sequences,)
         The number of tokens that some source knows.
     unknown : bool tensor of shape (n_tokens,) or None
@@ -71,13 +121,10 @@ class Grid:
 
     lengths: torch.Tensor
     segments: torch.Tensor
-    forward_index: torch.Tensor
-    backward_index: torch.Tensor
-    forward_position: torch.Tensor
-    backward_position: torch.Tensor
-    last: torch.Tensor
     n_known: torch.Tensor
-    unknown: torch.Tensor | None = None
+    unknown: torch.Tensor | None
+    _lengths: np.ndarray
+    _send: Callable
 
     @classmethod
     def of(cls, lengths, send, known=None):
@@ -91,28 +138,58 @@ class Grid:
         known : ndarray of bool, shape (n_tokens,), default=None
             Which tokens some source knows; None for all.
         """
-        n = len(lengths)
-        starts = np.cumsum(lengths) - lengths
-        longest = int(lengths.max()) if n else 0
-        steps = np.arange(longest)[:, None]
-        ends = np.maximum(lengths - 1, 0)
-        final = max(int(lengths.sum()) - 1, 0)
-        segments = np.repeat(np.arange(n), lengths)
-        position = np.arange(len(segments)) - starts[segments]
-        parts = {
-            "lengths": lengths,
-            "segments": segments,
-            "forward_index": np.minimum(starts + np.minimum(steps, ends), final),
-            "backward_index": np.minimum(starts + np.maximum(ends - steps, 0), final),
-            "forward_position": position * n + segments,
-            "backward_position": (ends[segments] - position) * n + segments,
-            "last": ends * n + np.arange(n),
-        }
-        parts["n_known"] = lengths
+        segments, n_known = np.repeat(np.arange(len(lengths)), lengths), lengths
         if known is not None:
-            parts["n_known"] = np.bincount(segments[known], minlength=n)
-            parts["unknown"] = ~known
-        return cls(**{name: send(part) for name, part in parts.items()})
+            n_known = np.bincount(segments[known], minlength=len(lengths))
+            known = send(~known)
+        parts = [send(part) for part in (lengths, segments, n_known)]
+        return cls(*parts, known, lengths, send)
+
+    @property
+    def longest(self):
+        """Number of tokens of the longest sequence."""
+        return int(self._lengths.max(initial=0))
+
+    @cached_property
+    def steps(self):
+        """The `Steps` of all sequences, in parts where their lengths differ much."""
+        cuts = grid_parts(self._lengths)
+        firsts = np.append(0, np.cumsum(self._lengths))
+        return [
+            Steps.of(self._lengths[start:stop], int(firsts[start]), self._send)
+            for start, stop in zip(cuts[:-1], cuts[1:], strict=True)
+        ]
+
+    def map_steps(self, function, *tensors):
+        """Return ``function(*tensors, steps)`` for all `Steps`, one after the other.
+
+        Tensors have one row per token, as the results. There is one token at least.
+        """
+        if len(self.steps) == 1:
+            return function(*tensors, self.steps[0])
+        parts = [
+            function(*(tensor[steps.tokens] for tensor in tensors), steps)
+            for steps in self.steps
+            if steps.tokens.start < steps.tokens.stop
+        ]
+        return torch.cat(parts)
+
+
+def grid_parts(lengths):
+    """Return where sequences are divided into dense grids, ndarray of (n_parts + 1,).
+
+    A grid has `MAX_POSITIONS` positions at most, or two for each token.
+    """
+    cuts, longest, n_tokens = [0], 0, 0
+    if len(lengths) * int(lengths.max(initial=0)) <= MAX_POSITIONS:
+        return [0, len(lengths)]
+    for i, length in enumerate(lengths.tolist()):
+        longest, n_tokens = max(longest, length), n_tokens + length
+        n_positions = (i + 1 - cuts[-1]) * longest
+        if n_positions > max(MAX_POSITIONS, 2 * n_tokens) and i > cuts[-1]:
+            cuts.append(i)
+            longest = n_tokens = length
+    return [*cuts, len(lengths)]
 
 
 @dataclass(frozen=True)
@@ -425,7 +502,8 @@ class BucketLoader:
     ----------
     dataset : SequenceDataset
     batch_size : int
-        Sequences per batch; without `shuffle`, the minimum.
+        Sequences per batch; without `shuffle`, the minimum for sequences that are not
+        very long.
     shuffle : bool
     rng : numpy RandomState, default=None
     """
@@ -455,5 +533,6 @@ class BucketLoader:
         while start < len(rows):
             longest = max(1, int(lengths[rows[start]]))
             size = max(self.batch_size, _TOKENS_PER_BATCH // longest)
+            size = max(1, min(size, MAX_POSITIONS // longest))
             yield rows[start : start + size]
             start += size

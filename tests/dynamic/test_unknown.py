@@ -115,7 +115,7 @@ def test_recurrences_read_an_unknown_token_as_zeros(encoder):
     known = np.isin(X.tokens.types, KNOWN)[X.tokens.codes]
     torch.manual_seed(0)
     tokens = torch.randn(X.tokens.n_tokens, 3) * torch.from_numpy(known)[:, None]
-    recurrent = make_encoder(encoder, 3, (4,), 0.0)
+    recurrent = make_encoder(encoder, 3, (4,), (), 0.0)
     result = recurrent(tokens, grid)
     layer = nn.GRU(3, 4) if encoder == "gru" else nn.LSTM(3, 4, bidirectional=True)
     state = {}

@@ -20,6 +20,7 @@ that no sum is zero. Each sentence is read from its own end, so no padding has t
 masked.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -99,23 +100,27 @@ def tag_losses(scores, chain, grid, tags):
     """
     if len(scores) == 0:
         return scores.sum(dim=1)
-    return _TagLosses.apply(scores, *chain, grid, tags)
+
+    def losses(scores, tags, steps):
+        return _TagLosses.apply(scores, *chain, steps, tags)
+
+    return grid.map_steps(losses, scores, tags)
 
 
 class _TagLosses(torch.autograd.Function):
     """`tag_losses` with the gradient in closed form."""
 
     @staticmethod
-    def forward(ctx, scores, transitions, starts, ends, grid, tags):
-        ahead = _lookahead(scores, Chain(transitions, starts, ends), grid)
+    def forward(ctx, scores, transitions, starts, ends, steps, tags):
+        ahead = _lookahead(scores, Chain(transitions, starts, ends), steps)
         n_tags = scores.shape[1]
         # First tokens use the last row, which has the start scores.
-        previous = torch.where(_is_first(grid), n_tags, tags.roll(1))
-        at = grid.backward_position
+        previous = torch.where(_is_first(steps), n_tags, tags.roll(1))
+        at = steps.backward_position
         before = ahead.before.view(-1)[at * (n_tags + 1) + previous]
         own = ahead.sums.view(-1)[at * n_tags + tags]
         ctx.save_for_backward(*ahead, previous, tags)
-        ctx.grid, ctx.dtype = grid, scores.dtype
+        ctx.at, ctx.dtype = at, scores.dtype
         losses = torch.log(before / own) - ahead.pairs[previous, tags]
         return losses.to(scores.dtype)
 
@@ -123,7 +128,7 @@ class _TagLosses(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad):
         *ahead, previous, tags = ctx.saved_tensors
-        ahead, at, grad = _Lookahead(*ahead), ctx.grid.backward_position, grad.double()
+        ahead, at, grad = _Lookahead(*ahead), ctx.at, grad.double()
         n_tags = ahead.sums.shape[2]
         given, taken = torch.zeros_like(ahead.before), torch.zeros_like(ahead.sums)
         given.view(-1)[at * (n_tags + 1) + previous] = grad
@@ -140,11 +145,16 @@ def tag_probabilities(scores, chain, grid):
     """Return the marginal probability of each tag, float32 (n_tokens, n_tags)."""
     if len(scores) == 0:
         return scores
-    ahead = _lookahead(scores, chain, grid)
+    return grid.map_steps(partial(_marginals, chain), scores)
+
+
+def _marginals(chain, scores, steps):
+    """Return `tag_probabilities` of the tokens of some `Steps`."""
+    ahead = _lookahead(scores, chain, steps)
     given = torch.zeros_like(ahead.before)
-    given.flatten(0, 1)[grid.backward_position, -1] = _is_first(grid).double()
+    given.flatten(0, 1)[steps.backward_position, -1] = _is_first(steps).double()
     flow = _flow(ahead, given, torch.zeros_like(ahead.sums))[1]
-    return flow.flatten(0, 1)[grid.backward_position].to(scores.dtype)
+    return flow.flatten(0, 1)[steps.backward_position].to(scores.dtype)
 
 
 @torch.no_grad()
@@ -152,29 +162,34 @@ def best_tags(scores, chain, grid):
     """Return the tags of each sentence's best path (Viterbi), int64 (n_tokens,)."""
     if len(scores) == 0:
         return grid.segments
+    return grid.map_steps(partial(_best_path, chain), scores)
+
+
+def _best_path(chain, scores, steps):
+    """Return `best_tags` of the tokens of some `Steps`."""
     # In float64, because the sums of a long sentence are large. Sentences are the last
     # axis, along which processors compute in parallel.
-    steps = scores.T.double()[:, grid.backward_index].unbind(dim=1)
+    columns = scores.T.double()[:, steps.backward_index].unbind(dim=1)
     transitions = chain.transitions.double()
     pairs = transitions.T[:, :, None]
-    ahead = [steps[0] + chain.ends[:, None]]
-    for step in steps[1:]:
+    ahead = [columns[0] + chain.ends[:, None]]
+    for step in columns[1:]:
         ahead.append((pairs + ahead[-1][:, None]).amax(dim=0).add_(step))
     ahead = torch.stack(ahead).transpose(1, 2).flatten(0, 1)
-    steps = ahead[grid.backward_position[grid.forward_index]].unbind()
-    path = [(chain.starts + steps[0]).argmax(dim=1)]
-    for step in steps[1:]:
+    rows = ahead[steps.backward_position[steps.forward_index]].unbind()
+    path = [(chain.starts + rows[0]).argmax(dim=1)]
+    for step in rows[1:]:
         reached = transitions.index_select(0, path[-1]).add_(step)
         path.append(reached.argmax(dim=1))
-    return torch.stack(path).flatten()[grid.forward_position]
+    return torch.stack(path).flatten()[steps.forward_position]
 
 
-def _lookahead(scores, chain, grid):
-    """Return the `_Lookahead` of some tokens, one or more."""
+def _lookahead(scores, chain, steps):
+    """Return the `_Lookahead` of the tokens of some `Steps`, one or more."""
     pairs = torch.cat([chain.transitions, chain.starts[None]]).double()
     pairs = pairs - pairs.amax()
     rates = _softened(pairs).exp_()
-    sums = scores.double()[grid.backward_index]
+    sums = scores.double()[steps.backward_index]
     sums.sub_(sums.amax(dim=2, keepdim=True)).clamp_(min=_LEAST)
     sums[0] += _softened(chain.ends - chain.ends.amax())
     sums.exp_()
@@ -233,11 +248,9 @@ def _flow(ahead, given, taken):
     return given, taken
 
 
-def _is_first(grid):
+def _is_first(steps):
     """Return which tokens are the first of a sentence."""
-    first = torch.ones_like(grid.segments, dtype=torch.bool)
-    first[1:] = grid.segments[1:] != grid.segments[:-1]
-    return first
+    return steps.forward_position < len(steps.last)
 
 
 class TagScores(NamedTuple):

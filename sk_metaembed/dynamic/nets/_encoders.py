@@ -10,7 +10,8 @@ would read of another sequence counts as zeros, so that nothing is padded.
 Recurrent layers run over sequences without padding. A bidirectional layer over padded
 input would read padding before the first word in backward direction. Here each
 direction is a layer of its own, and the backward one starts at the end of every
-sequence. The batch stays dense, and steps after a sequence are ignored.
+sequence. The batch stays dense, and steps after a sequence are ignored. A batch with
+few very long sequences is computed in several parts, each of them dense.
 """
 
 import torch
@@ -30,10 +31,10 @@ def _columns(tokens, places):
 
 
 def _at(states, places, shape):
-    """Return the states at positions of the flattened grid, (*shape, dim)."""
+    """Return the states at positions of the flattened grid, (*shape[:-1], dim)."""
     n_columns = states.shape[0] * states.shape[1]
-    extra = shape[1:].numel()
-    flat = states.reshape(n_columns // extra, *shape[1:], states.shape[-1])
+    extra = shape[1:-1].numel()
+    flat = states.reshape(n_columns // extra, *shape[1:-1], states.shape[-1])
     return flat.index_select(0, places)
 
 
@@ -65,15 +66,19 @@ class MaskedLSTM(nn.Module):
         -------
         tensor of shape (n_tokens, 2 * dim) or (n_tokens, n_streams, 2 * dim)
         """
-        shape = tokens.shape[:-1]
         if len(tokens) == 0:
-            return tokens.new_zeros(*shape, 2 * self.forward_lstm.hidden_size)
+            shape = *tokens.shape[:-1], 2 * self.forward_lstm.hidden_size
+            return tokens.new_zeros(shape)
+        return grid.map_steps(self._states, tokens)
+
+    def _states(self, tokens, steps):
+        """Return the states at the tokens of some `Steps`."""
         directions = (
-            (self.forward_lstm, grid.forward_index, grid.forward_position),
-            (self.backward_lstm, grid.backward_index, grid.backward_position),
+            (self.forward_lstm, steps.forward_index, steps.forward_position),
+            (self.backward_lstm, steps.backward_index, steps.backward_position),
         )
         states = [
-            _at(run_recurrent(lstm, _columns(tokens, index)), position, shape)
+            _at(run_recurrent(lstm, _columns(tokens, index)), position, tokens.shape)
             for lstm, index, position in directions
         ]
         return torch.cat(states, dim=-1)
@@ -246,13 +251,17 @@ class GRUEncoder(nn.Module):
 
     def forward(self, tokens, grid):
         """Return the last state of each sequence, (n_sequences, dims[-1])."""
+        ends = [self._ends(tokens[steps.tokens], steps) for steps in grid.steps]
+        return or_zeros(torch.cat(ends), grid)
+
+    def _ends(self, tokens, steps):
+        """Return the last states of the sequences of some `Steps`."""
         if len(tokens) == 0:
-            return tokens.new_zeros(len(grid.lengths), self.dim)
-        states = _columns(tokens, grid.forward_index)
+            return tokens.new_zeros(len(steps.last), self.dim)
+        states = _columns(tokens, steps.forward_index)
         for layer in self.layers:
             states = run_recurrent(layer, self.dropout(states))
-        ends = states.reshape(-1, self.dim).index_select(0, grid.last)
-        return or_zeros(ends, grid)
+        return states.reshape(-1, self.dim).index_select(0, steps.last)
 
 
 class Convolution(nn.Module):
@@ -327,10 +336,9 @@ class Convolutions(nn.Module):
 
     def forward(self, tokens, grid):
         """Return the last layer's states, (n_tokens, len(widths) * dims[-1])."""
-        longest = len(grid.forward_index)
         for layer in self.layers:
             tokens = self.dropout(tokens)
-            parts = [filters(tokens, grid.segments, longest) for filters in layer]
+            parts = [filters(tokens, grid.segments, grid.longest) for filters in layer]
             tokens = torch.cat(parts, dim=1)
         return tokens
 
