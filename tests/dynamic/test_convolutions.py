@@ -67,6 +67,31 @@ def test_gradients_of_filters_are_right():
     assert torch.autograd.gradcheck(values, (tokens, weight))
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_filters_of_types_are_those_of_the_tokens_that_repeat_them(width):
+    torch.manual_seed(0)
+    filters = Convolution(4, 3, width)
+    segments = torch.from_numpy(np.repeat(np.arange(len(LENGTHS)), LENGTHS))
+    index = torch.arange(len(segments)) * 7 % 3
+    gradients = []
+    for by_type in (True, False):
+        types = drawn(3, 4).requires_grad_()
+        rows = (types,) if by_type else (types[index],)
+        values = filters(*rows, segments, 7, index if by_type else None)
+        gradients.append((values, *torch.autograd.grad(values.square().sum(), types)))
+    for by_type, by_token in zip(*gradients, strict=True):
+        torch.testing.assert_close(by_type, by_token)
+
+
+def test_few_types_give_the_outputs_of_their_tokens():
+    """A batch of many tokens per type reads types, and a single row reads tokens."""
+    rows = [list("abcaabbca"), list("cab"), list("b"), [], list("zacab") * 3] * 4
+    model = DynamicMetaClassifier(**CONV | {"max_epochs": 1})
+    together = model.fit(rows, [0, 1, 0, 1, 0] * 4).predict_proba(rows)
+    alone = np.concatenate([model.predict_proba([row]) for row in rows[:5]])
+    np.testing.assert_allclose(together[:5], alone, atol=1e-6)
+
+
 def test_a_row_is_its_largest_and_mean_values_alone_and_in_a_batch():
     torch.manual_seed(0)
     encoder = make_encoder("conv", 4, (3, 2), (1, 3, 4), 0.0)

@@ -168,6 +168,8 @@ def or_zeros(vectors, grid):
 class MeanEncoder(nn.Module):
     """The mean over the known tokens."""
 
+    reads_types = False
+
     def __init__(self, dim_in):
         super().__init__()
         self.dim = dim_in
@@ -180,6 +182,8 @@ class MeanEncoder(nn.Module):
 
 class MaxEncoder(nn.Module):
     """The maximum over the known tokens."""
+
+    reads_types = False
 
     def __init__(self, dim_in):
         super().__init__()
@@ -204,6 +208,8 @@ class BiLSTM(nn.Module):
     dropout : float
         On the input of each layer.
     """
+
+    reads_types = False
 
     def __init__(self, dim_in, dims, dropout):
         super().__init__()
@@ -239,6 +245,8 @@ class GRUEncoder(nn.Module):
     dropout : float
         On the input of each layer.
     """
+
+    reads_types = False
 
     def __init__(self, dim_in, dims, dropout):
         super().__init__()
@@ -283,30 +291,41 @@ class Convolution(nn.Module):
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, tokens, segments, longest):
+    def forward(self, rows, segments, longest, index=None):
         """Return the filters' values at each token, (n_tokens, n_filters).
 
         Parameters
         ----------
-        tokens : tensor of shape (n_tokens, dim_in)
+        rows : tensor of shape (n_rows, dim_in)
         segments : int64 tensor of shape (n_tokens,)
             The sequence of each token.
         longest : int
             The number of tokens of the longest sequence.
+        index : int64 tensor of shape (n_tokens,), default=None
+            The row of each token; None if rows are tokens. The products with the
+            weights are then computed once per row.
         """
-        linear, pad = nn.functional.linear, nn.functional.pad
+        pad = nn.functional.pad
+
+        def product(weight, part, bias=None):
+            if index is None:
+                return nn.functional.linear(rows[part], weight, bias)
+            values = nn.functional.linear(rows, weight, bias)
+            return nn.functional.embedding(index[part], values)
+
         center = (len(self.weight) - 1) // 2
-        values = linear(tokens, self.weight[center], self.bias)
+        values = product(self.weight[center], slice(None), self.bias)
         for i, weight in enumerate(self.weight):
             distance = i - center
             if distance == 0 or abs(distance) >= longest:
                 continue
             n = abs(distance)
-            near = (segments[n:] == segments[:-n]).to(tokens.dtype)[:, None]
+            near = (segments[n:] == segments[:-n]).to(values.dtype)[:, None]
             if distance > 0:
-                values = values + pad(linear(tokens[n:], weight) * near, (0, 0, 0, n))
+                own = pad(product(weight, slice(n, None)) * near, (0, 0, 0, n))
             else:
-                values = values + pad(linear(tokens[:-n], weight) * near, (0, 0, n, 0))
+                own = pad(product(weight, slice(None, -n)) * near, (0, 0, n, 0))
+            values = values + own
         return torch.relu(values)
 
 
@@ -334,25 +353,31 @@ class Convolutions(nn.Module):
         self.dropout = ByteDropout(dropout)
         self.dim = sizes[-1]
 
-    def forward(self, tokens, grid):
-        """Return the last layer's states, (n_tokens, len(widths) * dims[-1])."""
+    def forward(self, rows, grid, index=None):
+        """Return the last layer's states, (n_tokens, len(widths) * dims[-1]).
+
+        `index` has the row of each token; None if rows are tokens.
+        """
+        place = grid.segments, grid.longest
         for layer in self.layers:
-            tokens = self.dropout(tokens)
-            parts = [filters(tokens, grid.segments, grid.longest) for filters in layer]
-            tokens = torch.cat(parts, dim=1)
-        return tokens
+            rows = self.dropout(rows)
+            rows = torch.cat([filters(rows, *place, index) for filters in layer], dim=1)
+            index = None
+        return rows
 
 
 class ConvolutionalEncoder(Convolutions):
     """Convolutions, then their maximum and their mean over the tokens."""
 
+    reads_types = True
+
     def __init__(self, dim_in, dims, widths, dropout):
         super().__init__(dim_in, dims, widths, dropout)
         self.dim *= 2
 
-    def forward(self, tokens, grid):
+    def forward(self, rows, grid, index=None):
         """Return (n_sequences, 2 * len(widths) * dims[-1]), maxima before means."""
-        states = super().forward(tokens, grid)
+        states = super().forward(rows, grid, index)
         mean = segment_sum(states, grid) / grid.lengths.clamp(min=1)[:, None]
         return or_zeros(torch.cat([segment_max(states, grid), mean], dim=1), grid)
 

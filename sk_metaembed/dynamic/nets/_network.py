@@ -17,6 +17,8 @@ from ._encoders import ByteDropout, MaskedLSTM, make_encoder
 _NO_LABEL = -100
 # The published size: large enough to pick a source, too small to carry content.
 _CONTEXT_DIM = 2
+# Convolutions read the types of a batch if tokens repeat them as often, on average.
+TOKENS_PER_TYPE = 4
 
 
 class Mixer(nn.Module):
@@ -70,14 +72,24 @@ class Mixer(nn.Module):
         Vectors have shape (n_tokens, dim). Weights have shape (n_tokens, n_sources);
         they are means over the dimensions. In training they are None.
         """
+        mixed, weights, index = self.mix(batch)
+        if index is None:
+            return mixed, weights
+        weights = None if weights is None else weights[index]
+        return embedding(index, mixed), weights
+
+    def mix(self, batch):
+        """Return mixed vectors, their weights, and the row of each token or None.
+
+        Rows are types if all sources have the types of the batch as rows and weights do
+        not depend on the context. Otherwise rows are tokens.
+        """
         sources, known, index = self.project(batch), batch.known, batch.index
         if batch.shares_rows and self.attention != "context":
-            mixed, weights = self.mix_rows(sources, torch.stack(known, dim=1))
-            weights = None if weights is None else weights[index[0]]
-            return embedding(index[0], mixed), weights
+            return *self.mix_rows(sources, torch.stack(known, dim=1)), index[0]
         tokens = [embedding(i, v) for v, i in zip(sources, index, strict=True)]
         known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
-        return self.mix_rows(tokens, known, batch.grid)
+        return *self.mix_rows(tokens, known, batch.grid), None
 
     def project(self, batch):
         """Return the projections of each source, a list of (n_rows, dim)."""
@@ -288,11 +300,15 @@ class MixingNet(nn.Module):
 
     def mix(self, batch):
         """Return the mixed vectors of a batch's tokens, and their weights."""
-        if batch.pieces:
-            pairs = zip(self.trained, batch.pieces, strict=True)
-            outputs = [network(pieces) for network, pieces in pairs]
-            batch = batch.completed([vectors for each in outputs for vectors in each])
-        return self.mixer(batch)
+        return self.mixer(self.completed(batch))
+
+    def completed(self, batch):
+        """Return the batch with the vectors of trainable sources."""
+        if not batch.pieces:
+            return batch
+        pairs = zip(self.trained, batch.pieces, strict=True)
+        outputs = [network(pieces) for network, pieces in pairs]
+        return batch.completed([vectors for each in outputs for vectors in each])
 
 
 class DynamicMetaNet(MixingNet):
@@ -336,7 +352,12 @@ class DynamicMetaNet(MixingNet):
 
     def encode(self, batch):
         """Return the sequences' vectors, (n_sequences, encoder.dim)."""
-        return self.encoder(self.dropout(self.mix(batch)[0]), batch.grid)
+        rows, _, index = self.mixer.mix(self.completed(batch))
+        if index is None:
+            return self.encoder(self.dropout(rows), batch.grid)
+        if self.encoder.reads_types and TOKENS_PER_TYPE * len(rows) <= len(index):
+            return self.encoder(self.dropout(rows), batch.grid, index)
+        return self.encoder(self.dropout(embedding(index, rows)), batch.grid)
 
     def forward(self, batch):
         """Return the outputs, float32 (n_rows, n_outputs)."""
