@@ -59,6 +59,7 @@ ROOMS = {
             "Trained with a Dynamic* estimator": [
                 "TrainableTransformer",
                 "TrainableCharacters",
+                "TrainablePositions",
                 "TrainableTokens",
             ],
             "Several sources": [

@@ -57,6 +57,7 @@ from .sources import LSAEmbedding as LSAEmbedding
 from .sources import PretrainedEmbedding as PretrainedEmbedding
 from .sources import StaticSubwordEmbedding as StaticSubwordEmbedding
 from .sources import TrainableCharacters as TrainableCharacters
+from .sources import TrainablePositions as TrainablePositions
 from .sources import TrainableTokens as TrainableTokens
 from .sources import TrainableTransformer as TrainableTransformer
 from .sources import TransformerEmbedding as TransformerEmbedding

@@ -358,8 +358,8 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
             if share not in (0, "auto"):
                 raise ValueError(
                     f"linear_share={share!r} in train_options needs sequences of words "
-                    "and vectors, and no trainable sources but TrainableTokens. Leave "
-                    "it at 'auto' or 0."
+                    "and vectors, and no trainable sources but TrainableTokens and "
+                    "TrainablePositions. Leave it at 'auto' or 0."
                 )
             return 0.0 if decay == "auto" else decay
         data = X, codes, weights, rows, self._target

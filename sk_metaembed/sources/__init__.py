@@ -20,6 +20,7 @@ from .students._contextual_to_static import contextual_to_static
 from .students._contrastive import ContrastiveEmbedding
 from .students._distilled import DistilledEmbedding, Student
 from .trainable._characters import CharacterSpec, TrainableCharacters
+from .trainable._positions import PositionSpec, TrainablePositions
 from .trainable._tokens import TokenSpec, TrainableTokens
 from .trainable._transformer import TrainableTransformer, TransformerSpec
 from .transformer._embedding import TransformerEmbedding
@@ -48,6 +49,7 @@ __all__ = [
     "PretrainedEmbedding",
     "StaticSubwordEmbedding",
     "TrainableCharacters",
+    "TrainablePositions",
     "TrainableTokens",
     "TrainableTransformer",
     "TransformerEmbedding",
@@ -62,6 +64,7 @@ set_public_module(
     globals(),
     NgramVectors,
     CharacterSpec,
+    PositionSpec,
     TokenSpec,
     TransformerSpec,
     OutputSpec,

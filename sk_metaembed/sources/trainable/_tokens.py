@@ -22,8 +22,38 @@ class TokenBatch(NamedTuple):
     known: object  # (n_types,) which tokens have a row
 
 
-class TokenSpec:
+class TableSpec:
     """Specification of a table of vectors: small, picklable, without weights.
+
+    Subclasses have ``n_rows``, the number of vectors, and ``pieces(tokens)``.
+
+    Parameters
+    ----------
+    kind : str
+        What has a vector.
+    dim : int
+    lr : float
+
+    Attributes
+    ----------
+    dims, levels : dict of str to int, dict of str to str
+        Dimension and level of the vectors.
+    """
+
+    is_table = True
+
+    def __init__(self, kind, dim, lr):
+        self.dims, self.levels, self.lr = {kind: dim}, {kind: "type"}, lr
+
+    def network(self):
+        """Return a new network, a torch Module that takes a `TokenBatch`."""
+        from ._token_network import TokenNetwork
+
+        return TokenNetwork(self.n_rows, *self.dims.values())
+
+
+class TokenSpec(TableSpec):
+    """Specification of a table of tokens or n-grams.
 
     Parameters
     ----------
@@ -36,17 +66,13 @@ class TokenSpec:
 
     Attributes
     ----------
-    dims, levels : dict of str to int, dict of str to str
-        Dimension and level of the vectors.
     ngrams : Ngrams
         The tokens that have a vector; for `ngram` of 2 or more, the n-grams.
     """
 
-    is_table = True
-
     def __init__(self, tokens, dim, ngram, min_count, lr):
-        self.ngram, self.lr = ngram, lr
-        self.dims, self.levels = {"token": dim}, {"token": "type"}
+        super().__init__("token", dim, lr)
+        self.ngram = ngram
         self.ngrams = learn_ngrams(tokens, ngram, min_count=min_count)
         if not self.n_rows:
             raise _no_rows_error(tokens, ngram, min_count)
@@ -57,19 +83,13 @@ class TokenSpec:
         keys = [self.ngrams.words, *self.ngrams.keys]
         return len(keys[self.ngram - 1])
 
-    def network(self):
-        """Return a new network, a torch Module that takes a `TokenBatch`."""
-        from ._token_network import TokenNetwork
-
-        return TokenNetwork(self.n_rows, self.dims["token"])
-
     def pieces(self, tokens):
         """Return the `TokenRows` of sequences."""
         if self.ngram == 1:
             return TokenRows(word_numbers(tokens.types, self.ngrams))
         codes = ngram_numbers(tokens, self.ngrams)[self.ngram - 1]
         codes[codes < 0] = self.n_rows
-        return TokenRows(np.append(np.arange(self.n_rows), -1), codes)
+        return TokenRows.of_codes(codes, self.n_rows)
 
 
 class TokenRows:
@@ -92,6 +112,11 @@ class TokenRows:
     def __init__(self, rows, codes=None):
         self.codes, self._rows = codes, rows
         self.known = {"type": rows >= 0}
+
+    @classmethod
+    def of_codes(cls, codes, n_rows):
+        """Return the rows of tokens by their numbers, `n_rows` for tokens without."""
+        return cls(np.append(np.arange(n_rows), -1), codes)
 
     def batch(self, types, send):
         """Return the `TokenBatch` of types; `send` puts an array on the device."""
