@@ -1,10 +1,13 @@
 """Texts may be normalized; tokens are kept as they are, in every step."""
 
+import re
 from enum import Enum
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
+from gensim.models.word2vec import LineSentence
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -150,3 +153,107 @@ def test_groups_and_tags_of_an_enum_are_their_characters():
     cells = pd.DataFrame({"event": pd.Series(EVENTS, dtype=object), "n": range(16)})
     encoder = sk.TableEncoder().fit(cells)
     assert "event__login" in encoder.get_feature_names_out().tolist()
+
+
+STATES = [["school", "school", "job"], ["job", "job", "job"], ["school", "job", None]]
+KNOWN = [[state for state in row if state] for row in STATES]
+CODES = [[{"school": 1, "job": 2}.get(state) for state in row] for row in STATES]
+WIDE = {
+    "frame": (pd.DataFrame(STATES, columns=["m1", "m2", "m3"]), KNOWN),
+    "categories": (pd.DataFrame(STATES).astype("category"), KNOWN),
+    "array": (np.array(STATES, dtype=object), KNOWN),
+    "complete array": (np.array(STATES[:2]), KNOWN[:2]),
+    "polars": (polars.DataFrame(STATES, orient="row"), KNOWN),
+    "integers": (np.array(CODES[:2]), [["1", "1", "2"], ["2", "2", "2"]]),
+    "codes": (
+        pd.DataFrame(CODES).astype("Int64"),
+        [["1", "1", "2"], ["2", "2", "2"], ["1", "2"]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_columns_of_states_are_converted_as_the_error_says(name):
+    X, expected = WIDE[name]
+    with pytest.raises(ValueError, match="each row is a sequence") as error:
+        sk.make_text_pipeline().fit(X, range(len(X)))
+    code = re.search(r"lists of str: (.*?)\. Encode columns", str(error.value))[1]
+    rows = eval(code, {"numpy": np, "pandas": pd, "X": X})
+    assert sk.Tokenizer().transform(rows).to_list() == expected
+
+
+def test_columns_of_different_meaning_are_not_taken_for_states():
+    table = pd.DataFrame({"name": ["a", "b"], "town": ["c", "d"], "note": ["e", "c"]})
+    with pytest.raises(ValueError, match="Encode several columns"):
+        sk.Tokenizer().fit(table)
+    with pytest.raises(ValueError, match="columns of numbers"):
+        sk.Tokenizer().fit(np.ones((3, 4)))
+    with pytest.raises(ValueError, match="Encode several columns"):
+        sk.Tokenizer().fit(pd.DataFrame({name: [["a"]] for name in "abc"}))
+
+
+class Letters:
+    """Iterable but no Sequence, as sequences of Biopython."""
+
+    def __iter__(self):
+        return iter("MKV")
+
+
+class Kind(Enum):
+    A = 1
+
+
+@pytest.mark.parametrize(
+    ("row", "remedy"),
+    [
+        (Letters(), r"list\(row\), if its items are str"),
+        (iter("ab"), r"list\(row\), if its items are str"),
+        ({"a", "b"}, r"sets have no order; .* sorted\(row\)"),
+        ([Kind.A], r"names of the members: \[t.name for t in row\]"),
+        ([1], r"\[str\(t\) for t in row\]"),
+        ([True], "numbers are not tokens"),
+        ([np.int64(3)], "numbers are not tokens"),
+        ([b"a"], r"token.decode\('utf-8'\)"),
+        ([None], "leave missing tokens out"),
+        ([float("nan")], "leave missing tokens out"),
+    ],
+)
+def test_rows_of_other_objects_are_refused_with_a_remedy(row, remedy):
+    with pytest.raises(TypeError, match=remedy):
+        sk.Tokenizer().transform([["a"], row])
+
+
+def test_files_of_arrays_are_refused_with_the_way_in(tmp_path):
+    path = tmp_path / "graph.npz"
+    np.savez(path, IDs=["a", "b"], data=np.eye(2))  # as pecanpy writes vectors
+    for source in (sk.Word2VecEmbedding(), sk.ElmoLanguageModel()):
+        with pytest.raises(ValueError, match="arrays of NumPy.*from_arrays"):
+            source.fit(path)
+    with pytest.raises(TypeError, match="numpy.load"):
+        sk.Tokenizer().fit(path)
+    with pytest.raises(ValueError, match=r"file\['IDs'\] and file\['data'\]"):
+        sk.PretrainedEmbedding(path).fit([["a"]])
+    file = np.load(path)
+    store = sk.WordVectors.from_arrays(file["IDs"], file["data"])
+    assert store["b"].tolist() == [0, 1]
+
+
+WALKS = "A-1 GET/x -1\nGET/x -1 A-1\n" * 5
+
+
+def test_a_file_of_walks_is_named_and_kept_by_a_stream_of_tokens(tmp_path):
+    path = tmp_path / "walks.txt"
+    path.write_text(WALKS)
+    source = sk.Word2VecEmbedding(4, min_count=1, epochs=1, random_state=0)
+    with pytest.warns(UserWarning, match="tokens with spaces between them.*'A-1'"):
+        source.fit(path)
+    assert set(source.vocabulary_) == {"a", "1", "get", "x"}
+    for corpus in (sk.TextStream(path, tokenizer="spaces"), LineSentence(str(path))):
+        source.fit(corpus)
+        assert set(source.vocabulary_) == {"A-1", "GET/x", "-1"}
+
+
+def test_a_file_of_texts_is_not_taken_for_walks(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("She said: \"Don't go, it's late!\" (I agree.)\nOK, 3 more.\n" * 3)
+    sk.Word2VecEmbedding(4, min_count=1, epochs=1).fit(path)  # warnings are errors

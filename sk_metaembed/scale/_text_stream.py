@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import filterfalse
 from typing import Any, Literal
-from unicodedata import is_normalized
 
 import numpy as np
 
@@ -108,8 +107,8 @@ class TextStream:
         """Path of the plain file of tokens, None for any other source.
 
         The threads of gensim read such a file themselves; any other source is read
-        by this process. A plain file is in NFC, as words are looked up, and has neither
-        a byte order mark nor white space beyond ASCII, at which gensim does not split.
+        by this process. A plain file has neither a byte order mark nor white space
+        beyond ASCII, at which gensim does not split.
         """
         if self.tokenizer != "spaces" or self._is_function() or self.column:
             return None
@@ -117,7 +116,7 @@ class TextStream:
         if len(files) != 1 or detect_compression(files[0])[0] is not None:
             return None
         with open(files[0], encoding="utf-8", errors="replace") as file:
-            is_plain = all(map(_is_plain, filterfalse(str.isascii, file)))
+            is_plain = not any(map(_OTHER_SPACE.search, filterfalse(str.isascii, file)))
         return str(files[0]) if is_plain else None
 
     def _open_source(self, column=None, keep=()):
@@ -153,7 +152,3 @@ class TextStream:
 
     def __repr__(self):
         return f"TextStream({self.source!r:.60})"
-
-
-def _is_plain(line):
-    return _OTHER_SPACE.search(line) is None and is_normalized("NFC", line)

@@ -2,7 +2,8 @@
 
 import datetime
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from enum import Enum
 
 import numpy as np
 
@@ -12,6 +13,19 @@ from .._core._messages import short_repr
 TEXT, TOKEN_LIST = "a str", "a list of str"
 TEXT_OR_TOKENS = f"{TEXT} or {TOKEN_LIST}"
 NUMBERS = numbers.Number | np.bool_ | datetime.date | datetime.timedelta
+# By package: how a row becomes a text or tokens, and a token a str.
+_ROWS_OF = {
+    "spacy": "[token.text for token in row]",
+    "stanza": "[token.text for token in row.iter_tokens()]",
+    "Bio": "list(row), or split str(row.seq) of a SeqRecord into k-mers",
+    "rdkit": "Chem.MolToSmiles(row)",
+    "music21": "[str(note.pitch) for note in row.flatten().notes if note.isNote]",
+}
+_TOKENS_OF = {
+    "spacy": "[token.text for token in row]",
+    "music21": "[str(note.pitch) for note in row if note.isNote]",
+    "rdkit": "[atom.GetSymbol() for atom in row]",
+}
 _TAG_REMEDY = (
     ', such as "O" or "B-person"; convert numbers to the names that they encode.'
 )
@@ -75,6 +89,13 @@ def _row_remedy(row, expected, reader):
             "if rows are records, pass their texts: [row[name] for row in X], with the "
             "name of the field."
         )
+    if isinstance(row, Set):
+        return "sets have no order; pass lists, for example sorted(row)."
+    conversion = _ROWS_OF.get(type(row).__module__.partition(".")[0])
+    if conversion is None and isinstance(row, Iterable) and expected != TEXT:
+        conversion = "list(row), if its items are str"
+    if conversion is not None:
+        return f"convert it, for example with {conversion}."
     return f"drop the row or convert it to {expected}."
 
 
@@ -96,4 +117,8 @@ def _token_remedy(token):
             "with [str(t) for t in row]; if they are features or vectors, pass the "
             "texts they were computed from."
         )
-    return "convert it, for example with [str(t) for t in row]."
+    if isinstance(token, Enum):
+        return "pass names of the members: [t.name for t in row]."
+    package = type(token).__module__.partition(".")[0]
+    conversion = _TOKENS_OF.get(package, "[str(t) for t in row]")
+    return f"convert it, for example with {conversion}."

@@ -10,7 +10,9 @@ import numbers
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -40,6 +42,8 @@ from ._token_sequences import TokenSequences
 
 _FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+")
 _MAX_PATH = 1000  # characters
+_ROWS_READ = 1000  # of a table, for an error message
+_STATES = str | numbers.Number
 _ALLOWED = (
     "Allowed are a list, tuple, array, generator, or a pandas or polars Series or "
     "one-column DataFrame, of str or of lists of str; or a TokenSequences"
@@ -52,7 +56,12 @@ def refuse_other_input(X, allowed=_ALLOWED):
         is_path = isinstance(X, os.PathLike)
         kind = "path" if is_path else f"single {type(X).__name__}"
         remedy = "" if is_path else " Put it in a list: [text]."
-        if is_path or _names_file(X):
+        if str(X).endswith((".npz", ".npy")):
+            remedy += (
+                " Load arrays with numpy.load; vectors of words are a source: "
+                "PretrainedEmbedding(WordVectors.from_arrays(words, matrix))."
+            )
+        elif is_path or _names_file(X):
             remedy += (
                 " Read a file first, for example its lines with "
                 "pathlib.Path(...).read_text().splitlines()."
@@ -99,6 +108,7 @@ def _check_one_column(X):
         )
     n_columns = X.shape[1]
     if n_columns != 1:
+        _refuse_positions(X)
         if holds_numbers(X):
             raise ValueError(
                 f"expected one column of texts, got {n_columns} columns of "
@@ -119,12 +129,46 @@ def _check_one_column(X):
         )
 
 
+def _refuse_positions(X):
+    """Raise a ValueError if the columns of X are probably the positions of sequences.
+
+    Such columns, states of persons by month or steps of walks, share their values.
+    Columns that share none, such as numbers of the rows, do not count.
+    """
+    cells = [column[:_ROWS_READ] for column in read_frame(X)]
+    values = [
+        {cell for cell in column if isinstance(cell, _STATES) and not is_missing(cell)}
+        for column in cells
+    ]
+    counts = Counter(value for column in values for value in column)
+    shared = [value for value, n_columns in counts.items() if n_columns > 1]
+    sizes = [len(column) for column in values if not column.isdisjoint(shared)]
+    if len(sizes) < 3 or len(shared) > 2 * max(sizes):
+        return
+    has_gaps = any(map(is_missing, chain.from_iterable(cells)))
+    if not has_gaps and any(isinstance(value, float) for value in shared):
+        return
+    frame = "X" if hasattr(X, "iterrows") else "pandas.DataFrame(numpy.asarray(X))"
+    rows = f"[row.dropna().astype(str).tolist() for _, row in {frame}.iterrows()]"
+    if not has_gaps:
+        rows = "numpy.asarray(X).astype(str).tolist()"
+    raise ValueError(
+        f"expected one column of texts or token lists, got {X.shape[1]} columns (shape "
+        f"{tuple(X.shape)}) with the same values, such as {short_repr(shared)}. If "
+        "each row is a sequence, with one column per position (states of persons by "
+        "month, steps of walks), drop other columns, such as numbers of the rows, and "
+        f"convert the rows to lists of str: {rows}. Encode columns of different "
+        "meaning by a TextMetaEncoder."
+    )
+
+
 def holds_numbers(X):
     """Return whether X is an array or frame of numbers, such as Pooling's output."""
     if len(getattr(X, "shape", ())) != 2:
         return False
-    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
-    return getattr(dtype, "kind", "O") in "biufc" and X.shape[1] > 0
+    dtype = getattr(X, "dtype", None)
+    dtype = dtype if hasattr(dtype, "kind") else np.asarray(X).dtype
+    return dtype.kind in "biufc" and X.shape[1] > 0
 
 
 def check_texts(X: Iterable[str]) -> list[str]:

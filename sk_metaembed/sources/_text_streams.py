@@ -32,6 +32,13 @@ def text_files(path):
         raise FileNotFoundError(f"no file or folder {str(path)!r}.")
     is_compressed = path.suffix in (".gz", ".bz2", ".xz")
     plain = path.with_suffix("") if is_compressed else path
+    if plain.suffix.lower() in (".npz", ".npy"):
+        raise ValueError(
+            f"{path} contains arrays of NumPy, not text with one sequence per line. "
+            "Pass walks and other sequences as lists of str; for vectors of words, "
+            "such as those of pecanpy, use "
+            "PretrainedEmbedding(WordVectors.from_arrays(words, matrix))."
+        )
     if plain.suffix.lower() in _RECORDS:
         raise ValueError(
             f"{path} contains records, not plain text with one sequence per line. Pass "

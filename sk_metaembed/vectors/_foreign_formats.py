@@ -35,7 +35,11 @@ _TAR = (
     "and [navec[word] for word in navec.vocab.words] to WordVectors.from_arrays"
 )
 _ZIP = "It is a zip archive: unpack it and pass one of its files"
-_NPZ = f"It is an .npz of NumPy: load it, and pass words and matrix to {_ARRAYS}"
+_NPZ = (
+    "It is an .npz of NumPy: load it, and pass words and matrix to "
+    f"{_ARRAYS}; of embeddings of pecanpy these are file['IDs'] and file['data'], with "
+    "file = numpy.load(path). For its graphs, pass walks to Word2VecEmbedding"
+)
 _SAFETENSORS = (
     "It is a safetensors file, which has no words: pass the folder of a static model "
     "(model2vec, sentence-transformers) to make_embedding, or words and matrix to "

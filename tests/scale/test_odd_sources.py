@@ -44,10 +44,10 @@ def test_a_tokenizer_of_a_stream_counts(pipe, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["\ufeffa", "a\u00a0b", "e\u0301", "a b\té c\r\n"])
-def test_gensim_reads_files_in_nfc_whose_spaces_are_ascii(text, tmp_path):
+def test_gensim_reads_files_whose_spaces_are_ascii(text, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text(text, encoding="utf-8")
-    path = str(file) if "é" in text else None
+    path = None if text[0] == "\ufeff" or "\u00a0" in text else str(file)
     assert TextStream(file, tokenizer="spaces").corpus_file == path
 
 

@@ -1,6 +1,8 @@
 """Helpers for training with gensim: corpora and progress bars."""
 
 import os
+import re
+import warnings
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +14,10 @@ from ...sequences._api import count_missing
 from .._text_streams import Lines, is_stream, refuse_text, text_files
 
 _ROWS = 4096  # read at a time
+# Of the lines of a file that are checked, and the share of words that texts have with
+# punctuation inside or in capitals, at most.
+_LINES, _MOST_CHANGED = 1000, 0.5
+_PUNCTUATION = ".,;:!?()[]\"'\u2018\u2019\u201c\u201d"
 _MAX_LENGTH = 10_000  # gensim silently truncates longer sentences
 
 
@@ -49,6 +55,7 @@ class TokenStream:
         self._rows = X
         if isinstance(X, os.PathLike):
             self._rows = Lines(text_files(Path(X)))
+            _warn_of_tokens(X, self._rows)
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
@@ -94,6 +101,31 @@ class TokenStream:
                 "It must yield the same rows in every pass: its __iter__ must start "
                 "over each time, as TextStream(function) does. Or pass a list."
             )
+
+
+def _warn_of_tokens(path, lines):
+    """Warn of a file whose lines are tokens that the splitting of texts changes."""
+    pieces = [piece for line in islice(lines, _LINES) for piece in line.split()]
+    changed = [
+        (piece, words)
+        for piece, words in zip(pieces, check_tokens(pieces), strict=True)
+        if words != [piece] and not _is_word(piece, words)
+    ]
+    if len(changed) > _MOST_CHANGED * len(pieces):
+        piece, words = max(changed, key=lambda pair: len(pair[1]))
+        warnings.warn(
+            f"{path}: the lines look like tokens with spaces between them, but are "
+            f"split as texts, into words in lower case: {piece!r} is read as {words}. "
+            "For walks and other tokens, which are kept as they are, pass "
+            'sk_metaembed.scale.TextStream(path, tokenizer="spaces").',
+            stacklevel=2,
+        )
+
+
+def _is_word(piece, words):
+    """Return whether words are a piece of a text without punctuation and capitals."""
+    letters = piece.strip(_PUNCTUATION)
+    return words == re.split("['\u2019]", letters.lower()) and not letters.isupper()
 
 
 def types_with_counts(counts):

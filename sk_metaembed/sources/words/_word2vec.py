@@ -190,9 +190,12 @@ class Word2VecEmbedding(BaseWordEmbedding):
         X : TokenSequences, texts or token lists; a stream of them; or a path
             A stream is an iterable that can be read repeatedly and is not a collection,
             such as `TextStream`. It is read once to count words and once per epoch. A
-            path (`pathlib.Path`) names a UTF-8 text file with one sequence per line, or
-            a folder with such .txt files. The result is the same as for a list of the
-            same rows. A generator is read into memory.
+            path (`pathlib.Path`) names a UTF-8 text file with one text per line, or a
+            folder with such .txt files. The result is the same as for a list of the
+            same rows: texts are split into words in lower case. For a file of tokens
+            with spaces between them, such as walks, which are kept as they are, pass
+            ``TextStream(path, tokenizer="spaces")`` or gensim's ``LineSentence(path)``.
+            A generator is read into memory.
         y : ignored
             Nothing is learned from labels.
 
