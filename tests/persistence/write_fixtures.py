@@ -59,7 +59,14 @@ TABLE = pd.DataFrame(
     }
 )
 YES_NO = ["yes", "no", "yes", "no", "no", "yes"] * 5
-GENSIM = {"vector_size": 4, "min_count": 1, "epochs": 1, "n_jobs": 1, "random_state": 0}
+GENSIM = {
+    "vector_size": 4,
+    "min_count": 1,
+    "epochs": 1,
+    "n_jobs": 1,
+    "random_state": 0,
+    "sample": 1e-3,
+}
 NET = {"projection_dim": 4, "encoder_dim": 2, "hidden_dims": (4,), "max_epochs": 1}
 ARCHITECTURE = {"projection_dim": 4, "cell_dim": 4, "char_dim": 2, "filters": ((1, 4),)}
 LANGUAGE_MODEL = {"architecture": ARCHITECTURE, "max_epochs": 1}

@@ -85,8 +85,11 @@ class FastTextEmbedding(Word2VecEmbedding):
         Average the context vectors instead of adding them (CBOW only).
     alpha, min_alpha : float, default=0.025, 0.0001
         Initial and final learning rate.
-    sample : float, default=0.001
+    sample : float, default=None
         Frequency above which words are randomly downsampled, 0 for no downsampling.
+        None is 0.001, the default of gensim, or 1 / n_words if that is larger: all
+        tokens of an alphabet of 20 letters are more frequent than 0.001, and most of
+        the data would be dropped.
     min_n, max_n : int, default=3, 6
         Minimum and maximum length of character n-grams, including the marks of the
         word's start and end. With ``max_n < min_n``, no n-grams are used.
@@ -176,7 +179,7 @@ class FastTextEmbedding(Word2VecEmbedding):
         cbow_mean: bool = True,
         alpha: float = 0.025,
         min_alpha: float = 0.0001,
-        sample: float = 1e-3,
+        sample: float | None = None,
         min_n: int = 3,
         max_n: int = 6,
         bucket: int = 2_000_000,

@@ -25,6 +25,7 @@ from ._gensim_corpus import (
     types_with_counts,
 )
 
+DOWNSAMPLED = 1e-3  # gensim's default of `sample`
 _FLAG = ["boolean", Options(Integral, {0, 1})]  # gensim's own are 0 and 1
 
 
@@ -57,8 +58,11 @@ class Word2VecEmbedding(BaseWordEmbedding):
         Average the context vectors instead of adding them (CBOW only).
     alpha, min_alpha : float, default=0.025, 0.0001
         Initial and final learning rate.
-    sample : float, default=0.001
+    sample : float, default=None
         Frequency above which words are randomly downsampled, 0 for no downsampling.
+        None is 0.001, the default of gensim, or 1 / n_words if that is larger: all
+        tokens of an alphabet of 20 letters are more frequent than 0.001, and most of
+        the data would be dropped.
     oov : {"zero", "mean", "error"}, default="zero"
         Vector of a word without a trained vector: zeros, the mean of the vocabulary,
         or an error that names the word. A word with zeros is unknown and later steps
@@ -127,7 +131,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         "cbow_mean": _FLAG,
         "alpha": [POSITIVE],
         "min_alpha": [NONNEGATIVE],
-        "sample": [NONNEGATIVE],
+        "sample": [NONNEGATIVE, None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -147,7 +151,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         cbow_mean: bool = True,
         alpha: float = 0.025,
         min_alpha: float = 0.0001,
-        sample: float = 1e-3,
+        sample: float | None = None,
         oov: OOV = "zero",
         preprocess: Preprocess | None = None,
         missing: Literal["raise", "empty"] = "raise",
@@ -226,7 +230,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
                 "negative=5 or hs=True."
             )
         model = self._make_model(**self._options())
-        model.build_vocab(**corpus, keep_raw_vocab=True)
+        self._build_vocabulary(model, corpus)
         if stream is None:
             n_rows = len(tokens)
         else:
@@ -246,6 +250,18 @@ class Word2VecEmbedding(BaseWordEmbedding):
         self._store(model)
         return model.raw_vocab
 
+    def _build_vocabulary(self, model, corpus):
+        """Count words and initialize vectors, as ``model.build_vocab`` does.
+
+        `sample` may depend on the number of words, which is known in between.
+        """
+        model.corpus_total_words, model.corpus_count = model.scan_vocab(**corpus)
+        n_words = sum(n >= self.min_count for n in model.raw_vocab.values())
+        if self.sample is None:
+            model.sample = max(DOWNSAMPLED, 1 / max(n_words, 1))
+        model.prepare_vocab(keep_raw_vocab=True)
+        model.prepare_weights()
+
     def _store(self, model):
         self.vocabulary_ = dict(model.wv.key_to_index)
         self.vectors_ = model.wv.vectors
@@ -264,6 +280,8 @@ class Word2VecEmbedding(BaseWordEmbedding):
         for flag in ("sg", "hs", "cbow_mean"):
             options[flag] = int(options[flag])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if self.sample is None:
+            del options["sample"]
         return {
             **options,
             "seed": int(seed),

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from gensim.models import FastText, Word2Vec
 from gensim.models.fasttext import ft_ngram_hashes
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 
-from sk_metaembed import FastTextEmbedding, TextStream, Word2VecEmbedding
+from sk_metaembed import FastTextEmbedding, Pooling, TextStream, Word2VecEmbedding
 
 CORPUS = [
     ["the", "cat", "walks", "and", "talks"],
@@ -16,7 +18,13 @@ CORPUS = [
     [],
     ["walking", "and", "talking", "in", "the", "café"],
 ] * 5
-OPTIONS = {"vector_size": 7, "min_count": 5, "window": 3, "epochs": 3}
+OPTIONS = {
+    "vector_size": 7,
+    "min_count": 5,
+    "window": 3,
+    "epochs": 3,
+    "sample": 1e-3,
+}
 UNSEEN = ["walker", "talkative", "cafés", "東京", "", "x", "barking" * 9]
 KINDS = {
     "word2vec": Word2VecEmbedding(**OPTIONS, random_state=3),
@@ -46,6 +54,56 @@ def test_word2vec_is_gensims(ours, theirs):
     model = Word2Vec(CORPUS, **OPTIONS, **theirs, workers=1, seed=seed(3))
     assert list(source.vocabulary_) == model.wv.index_to_key
     assert np.array_equal(source.vectors_, model.wv.vectors)
+
+
+def letters(n, alphabet="ACGT", seed=0):
+    """Return rows of random letters, of which the first is the most frequent."""
+    chances = np.arange(len(alphabet), 0, -1) / np.arange(len(alphabet) + 1).sum()
+    rows = np.random.default_rng(seed).choice([*alphabet], (n, 20), p=chances)
+    return rows.tolist()
+
+
+def test_small_alphabets_are_not_downsampled_away():
+    rows = letters(50)
+    source = Word2VecEmbedding(5, min_count=1, random_state=3)
+    model = Word2Vec(
+        rows, vector_size=5, min_count=1, sample=1 / 4, workers=1, seed=seed(3)
+    )
+    assert np.array_equal(source.fit(rows).vectors_, model.wv.vectors)
+    fasttext = FastTextEmbedding(5, min_count=1, bucket=20, random_state=3)
+    model = FastText(
+        rows,
+        vector_size=5,
+        min_count=1,
+        bucket=20,
+        sample=1 / 4,
+        workers=1,
+        seed=seed(3),
+    )
+    assert np.array_equal(fasttext.fit(rows).vectors_, model.wv.vectors)
+
+
+def test_words_below_min_count_do_not_make_an_alphabet_large():
+    rows = [*letters(50), [f"rare{i}" for i in range(2000)]]
+    source = Word2VecEmbedding(5, random_state=3).fit(rows)
+    model = Word2Vec(rows, vector_size=5, sample=1 / 4, workers=1, seed=seed(3))
+    assert np.array_equal(source.vectors_, model.wv.vectors)
+
+
+def test_large_vocabularies_are_downsampled_as_in_gensim():
+    rows = [*letters(50), [f"word{i}" for i in range(1000)]]
+    source = Word2VecEmbedding(5, min_count=1, random_state=3).fit(rows)
+    model = Word2Vec(rows, vector_size=5, min_count=1, workers=1, seed=seed(3))
+    assert np.array_equal(source.vectors_, model.wv.vectors)
+
+
+def test_letters_separate_classes_with_default_vectors():
+    rows = letters(200) + letters(200, "TGCA", 1)
+    y = np.repeat([0, 1], 200)
+    model = make_pipeline(
+        Word2VecEmbedding(16, random_state=0), Pooling(), LogisticRegression()
+    )
+    assert model.fit(rows, y).score(rows, y) > 0.85
 
 
 @pytest.mark.parametrize(
