@@ -11,7 +11,12 @@ from ._imputer import SourceImputer
 from ._label_regression import LabelRegression
 from ._linear import SourceMap
 from ._neighbors import SharedRows
-from ._ngram_features import CharacterFeatures, WordFeatures
+from ._ngram_features import (
+    CharacterFeatures,
+    NgramFeatures,
+    PositionFeatures,
+    WordFeatures,
+)
 from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
 from ._source_selector import SourceSelector
@@ -41,8 +46,10 @@ set_public_module(
     CharacterFeatures,
     LabelRegression,
     Layer,
+    NgramFeatures,
     PerColumn,
     PerLabel,
+    PositionFeatures,
     SharedRows,
     SourceMap,
     Target,

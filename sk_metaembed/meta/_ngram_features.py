@@ -1,4 +1,6 @@
-"""TF-IDF features of words and of their characters, for linear models in a stack."""
+"""Features of words, their characters and their order, for linear models in a stack."""
+
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -10,18 +12,24 @@ from ..sequences._api import (
     canonical_words,
     folds_case,
     learn_ngrams,
+    learn_positions,
     ngram_weights,
+    position_weights,
     without_case,
     word_counts,
 )
 
 _MAX_WORDS = 2
-_MAX_FEATURES = 20_000  # of each number of words
+_MAX_LENGTH = 5  # of n-grams of a small alphabet
+_MAX_FEATURES = 20_000  # of each number of words, and of positions
 _CHARACTERS = (2, 4)
+# Of a small alphabet. Texts of so few different words are shorter.
+_MAX_TYPES = 1000
+_LEAST_COUNT = 8  # occurrences per type
 
 
 class _NgramFeatures(TransformerMixin, BaseEstimator):
-    """TF-IDF rows of unit length, CSR float32 (n_rows, n_features).
+    """Rows of unit length, CSR float32 (n_rows, n_features).
 
     A subclass has `_learn` and `_weights`, which return the rows of a TokenSequences.
     The case of words of texts is ignored, that of other tokens is not. For
@@ -49,18 +57,42 @@ class _NgramFeatures(TransformerMixin, BaseEstimator):
 
 
 class WordFeatures(_NgramFeatures):
-    """Words and pairs of adjacent words."""
+    """TF-IDF of words and pairs of adjacent words."""
 
     def _learn(self, tokens):
-        self.ngrams_ = learn_ngrams(tokens, _MAX_WORDS, _MAX_FEATURES)
+        self.ngrams_ = self._ngrams(tokens)
         return self._weights(tokens)
+
+    def _ngrams(self, tokens):
+        return learn_ngrams(tokens, _MAX_WORDS, _MAX_FEATURES)
 
     def _weights(self, tokens):
         return ngram_weights(tokens, self.ngrams_)
 
 
+class NgramFeatures(WordFeatures):
+    """TF-IDF of n-grams of three words or more."""
+
+    def _ngrams(self, tokens):
+        sizes = _MAX_LENGTH, _MAX_FEATURES
+        learn = partial(learn_ngrams, tokens, *sizes, min_length=_MAX_WORDS + 1)
+        ngrams = learn(min_count=2)
+        return ngrams if len(ngrams.idf) else learn()  # models need a feature
+
+
+class PositionFeatures(_NgramFeatures):
+    """Words by their position from the start, and from the end if lengths differ."""
+
+    def _learn(self, tokens):
+        self.positions_ = learn_positions(tokens, _MAX_FEATURES)
+        return self._weights(tokens)
+
+    def _weights(self, tokens):
+        return position_weights(tokens, self.positions_)
+
+
 class CharacterFeatures(_NgramFeatures):
-    """Character n-grams within words, which are padded with a space on each side.
+    """TF-IDF of character n-grams within words, padded with a space on each side.
 
     N-grams are computed once per distinct word, not once per occurrence.
     """
@@ -86,6 +118,24 @@ class CharacterFeatures(_NgramFeatures):
         words = canonical_words(tokens.types)
         counts = word_counts(tokens) @ self.vectorizer_.transform(words)
         return csr_array(self.tfidf_.transform(counts))
+
+
+def token_features(tokens):
+    """Return the names of the features of tokens that may distinguish sequences.
+
+    Characters are features if tokens have several, order if few different tokens occur
+    often.
+    """
+    used = tokens.types[tokens.type_counts() > 0]
+    longest = tokens.lengths.max(initial=0)
+    is_small = len(used) <= _MAX_TYPES and tokens.n_tokens >= _LEAST_COUNT * len(used)
+    is_feature = {
+        "words": len(used) > 0,
+        "chars": any(len(word) > 1 for word in used),
+        "ngrams": is_small and longest > _MAX_WORDS,
+        "positions": is_small and longest > 1,
+    }
+    return [name for name, is_one in is_feature.items() if is_one]
 
 
 def _of_rows(X, weights):

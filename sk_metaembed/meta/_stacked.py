@@ -40,6 +40,7 @@ from ..sequences import (
     TokenSequences,
 )
 from ..sequences._api import equal_rows, tokens_of
+from ._ngram_features import token_features
 from ._stacked_decisions import decision_values
 from ._stacked_rows import FORMS, StackRows, in_form, of_name
 from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
@@ -47,7 +48,8 @@ from ._stacked_targets import predicted, probabilities, read_classes, read_numbe
 Input = EmbeddedSequences | TokenSequences | SequencePairs
 
 _CONCAT = "concat"
-_SWITCH = {_CONCAT: "concat", "words": "tfidf", "chars": "tfidf"}
+_OF_TOKENS = "words", "chars", "ngrams", "positions"
+_SWITCH = {_CONCAT: "concat", **dict.fromkeys(_OF_TOKENS, "tfidf")}
 
 
 class Member(NamedTuple):
@@ -292,8 +294,9 @@ class _BaseStacked(
         if self.concat and len(names) > 1:
             names.append(_CONCAT)
         members = [Member(name, self.estimator, forms) for name in names]
-        if self.tfidf and tokens_of(rows.sequences).n_tokens:
-            members += [Member(name, None, (name,)) for name in ("words", "chars")]
+        if self.tfidf:
+            names = token_features(tokens_of(rows.sequences))
+            members += [Member(name, None, (name,)) for name in names]
         for name, model in self.models or ():
             form = "tokens" if reads_texts(model) else "sequences"
             members.append(Member(name, model, (form,)))
@@ -490,11 +493,12 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
     model per source, one of their concatenation ("concat"), and one each of the words
-    and characters of the sequences ("words", "chars"). Their decision values are summed
-    with nonnegative weights that are learned out of fold. An uninformative source gets
-    a weight near 0, and a source with many dimensions does not dominate the others.
-    With few rows the sum is close to a model of the concatenation. This is the
-    recommended model for whole texts.
+    and characters of the sequences ("words", "chars"). Of tokens of a small alphabet,
+    such as amino acids, states or events, their order is read too ("ngrams",
+    "positions"). Decision values are summed with nonnegative weights that are learned
+    out of fold. An uninformative source gets a weight near 0, and a source with many
+    dimensions does not dominate the others. With few rows the sum is close to a model
+    of the concatenation. This is the recommended model for whole texts.
 
     Parameters
     ----------
@@ -512,9 +516,10 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
     tfidf : bool, default=True
-        Whether to fit a model of words and pairs of adjacent words, "words", and one of
-        the characters of words, "chars", on sparse TF-IDF features. They need no
-        source, and are omitted if there are no tokens.
+        Whether to fit models of sparse features of the tokens, which need no source:
+        "words", of words and pairs of adjacent words; "chars", of the characters of
+        words, if any word has several; and for tokens of a small alphabet "ngrams", of
+        3 to 5 adjacent tokens, and "positions", of tokens by their position.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
         1,500 rows or more. An int is a number of folds, stratified; there are fewer if
@@ -534,7 +539,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     scores_ : dict of str to float
         Out-of-fold accuracy of each model alone. NaN if no row could be held out.
     estimators_ : dict of str to estimator or list
-        The models of the sources, "concat", "words" and "chars", fitted on all rows;
+        The models of the sources, "concat" and those of the tokens, fitted on all rows;
         and lists of the models of `models`, fitted without the rows of one fold each.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
@@ -617,6 +622,14 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     pairs of two of these words. Document frequencies, and means and variances of
     dimensions, are computed without y from all training rows with a weight above 0,
     which count alike.
+
+    An alphabet is small if the training rows have at most 1,000 different tokens, which
+    occur 8 times on average; texts have either fewer words or more different ones.
+    "ngrams" then uses the 20,000 most frequent groups of 3, of 4 and of 5 adjacent
+    tokens, of those that occur twice or more, weighted as above. "positions" uses the
+    20,000 most frequent pairs of a token and its position, or one of the windows of 4
+    positions that overlap by 2, with the weight :math:`1 + \ln c`. Positions are
+    counted from the start, and from the end too if lengths differ, up to 1,000.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
     two classes and for each of several labels. The weights minimize the out-of-fold log
@@ -758,8 +771,9 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them. There is one
     model per source, one of their concatenation ("concat"), and one each of the words
-    and characters of the sequences ("words", "chars"). Their predictions are summed
-    with nonnegative weights that are learned out of fold.
+    and characters of the sequences ("words", "chars"). Of tokens of a small alphabet,
+    their order is read too ("ngrams", "positions"). Predictions are summed with
+    nonnegative weights that are learned out of fold.
 
     Parameters
     ----------
@@ -777,9 +791,10 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         Whether to fit a model of the concatenated sources, "concat", if there are
         several. It takes about as much time as the sources together.
     tfidf : bool, default=True
-        Whether to fit a model of words and pairs of adjacent words, "words", and one of
-        the characters of words, "chars", on sparse TF-IDF features. They need no
-        source, and are omitted if there are no tokens.
+        Whether to fit models of sparse features of the tokens, which need no source:
+        "words", of words and pairs of adjacent words; "chars", of the characters of
+        words, if any word has several; and for tokens of a small alphabet "ngrams", of
+        3 to 5 adjacent tokens, and "positions", of tokens by their position.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
         1,500 rows or more. An int is a number of folds; there are fewer if there are
@@ -798,7 +813,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         Out-of-fold coefficient of determination of each model alone. NaN if no row
         could be held out.
     estimators_ : dict of str to estimator or list
-        The models of the sources, "concat", "words" and "chars", fitted on all rows;
+        The models of the sources, "concat" and those of the tokens, fitted on all rows;
         and lists of the models of `models`, fitted without the rows of one fold each.
     dims_in_ : dict of str to int
         Dimension of each block in fit, by name. `predict` requires the same.
@@ -865,7 +880,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     20,000 words with the largest document frequencies, and the 20,000 most frequent
     pairs of two of these words. Document frequencies, and means and variances of
     dimensions, are computed without y from all training rows with a weight above 0,
-    which count alike.
+    which count alike. For "ngrams" and "positions" see `StackedMetaClassifier`.
 
     References
     ----------

@@ -10,7 +10,12 @@ from .._core._arrays import normalize_rows, pair_features
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences
 from ..sequences._api import block_dims, check_embedded, tokens_of
-from ._ngram_features import CharacterFeatures, WordFeatures
+from ._ngram_features import (
+    CharacterFeatures,
+    NgramFeatures,
+    PositionFeatures,
+    WordFeatures,
+)
 
 
 def _scaler():
@@ -46,6 +51,8 @@ FORMS = {
     "given": Form("vectors"),
     "words": Form("tokens", WordFeatures),
     "chars": Form("tokens", CharacterFeatures),
+    "ngrams": Form("tokens", NgramFeatures),
+    "positions": Form("tokens", PositionFeatures),
     # Of `models`:
     "tokens": Form("tokens", per_fold=True),
     "sequences": Form("input", per_fold=True),

@@ -9,7 +9,7 @@ from ._mixins import (
     SequencesOutputMixin,
     TaggerMixin,
 )
-from ._ngrams import Ngrams
+from ._ngrams import Ngrams, Positions
 from ._sequence_pairs import SequencePairs
 from ._split import prepare_texts
 from ._tags import convert_tags
@@ -38,6 +38,7 @@ __all__ = [
 set_public_module(
     globals(),
     Ngrams,
+    Positions,
     RowInfo,
     prepare_texts,
     locate_in_order,

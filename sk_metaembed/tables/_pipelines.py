@@ -36,8 +36,10 @@ def make_text_pipeline(
     """Make a pipeline from texts to predictions with default settings.
 
     The pipeline is a stack of linear models of words and pairs of words, of characters,
-    of each source, and of the concatenated sources. It needs no files or downloads, and
-    accepts sets of labels. With few rows it is close to a single model of the sources.
+    of each source, and of the concatenated sources. Of lists of tokens of a small
+    alphabet, such as amino acids, states or events, it also reads n-grams and
+    positions. It needs no files or downloads, and accepts sets of labels. With few rows
+    it is close to a single model of the sources.
     Words and characters are read in lower case, so only sources that read texts as
     they are written distinguish "US" from "us".
 

@@ -3,22 +3,30 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.metrics.pairwise import paired_cosine_distances
 
 from sk_metaembed import SequencePairs, Tokenizer, TokenSequences
-from sk_metaembed.meta._ngram_features import CharacterFeatures, WordFeatures
+from sk_metaembed.meta._ngram_features import (
+    CharacterFeatures,
+    NgramFeatures,
+    PositionFeatures,
+    WordFeatures,
+    token_features,
+)
 
+OF_WORDS = {"analyzer": "word", "token_pattern": r"\S+"}
 KINDS = {
-    WordFeatures: {"analyzer": "word", "ngram_range": (1, 2), "token_pattern": r"\S+"},
+    WordFeatures: {**OF_WORDS, "ngram_range": (1, 2)},
+    NgramFeatures: {**OF_WORDS, "ngram_range": (3, 5)},
     CharacterFeatures: {"analyzer": "char_wb", "ngram_range": (2, 4)},
 }
-EACH = pytest.mark.parametrize("kind", KINDS)
+EACH = pytest.mark.parametrize("kind", [*KINDS, PositionFeatures])
 
 
 def lists(n=60, seed=0):
     rng = np.random.default_rng(seed)
-    words = [f"{case}{i}" for i in range(12) for case in ("word", "Word", "x")]
+    words = [f"{case}{i}" for i in range(3) for case in ("word", "Word", "x")]
     return [rng.choice(words, rng.integers(0, 8)).tolist() for _ in range(n)]
 
 
@@ -29,12 +37,18 @@ def cased_words(rows):
     return Tokenizer(lowercase=False).transform([" ".join(row) for row in rows])
 
 
-@EACH
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("read", [tokens, cased_words])
 def test_rows_have_the_products_of_scikit_learns(kind, read):
     rows, new = lists(), lists(seed=1)
     options = {**KINDS[kind], "sublinear_tf": True, "lowercase": read is cased_words}
-    vectorizer = TfidfVectorizer(**options).fit([" ".join(row) for row in rows])
+    vectorizer = TfidfVectorizer(**options)
+    if kind is NgramFeatures:  # of one occurrence are left out
+        texts = [" ".join(row) for row in rows]
+        counter = CountVectorizer(**KINDS[kind], lowercase=read is cased_words)
+        counts = counter.fit_transform(texts).sum(axis=0).A1
+        vectorizer.set_params(vocabulary=counter.get_feature_names_out()[counts > 1])
+    vectorizer.fit([" ".join(row) for row in rows])
     expected = vectorizer.transform([" ".join(row) for row in new])
     result = kind().fit(read(rows)).transform(read(new))
     assert sparse.issparse(result)
@@ -44,6 +58,56 @@ def test_rows_have_the_products_of_scikit_learns(kind, read):
     np.testing.assert_allclose(
         (result @ result.T).toarray(), (expected @ expected.T).toarray(), atol=1e-5
     )
+
+
+@pytest.mark.parametrize("lengths", [(9, 10), (0, 9)])
+def test_positions_are_counted_from_the_start_and_end_if_lengths_differ(lengths):
+    rng = np.random.default_rng(0)
+    rows = [rng.choice([*"abc"], rng.integers(*lengths)).tolist() for _ in range(50)]
+
+    def windows(row):
+        from_each_end = [row] if lengths == (9, 10) else [row, row[::-1]]
+        for end, sequence in enumerate(from_each_end):
+            for i, token in enumerate(sequence):
+                for width, shift in [(1, 0), (4, 0), (4, 2)]:
+                    yield end, width, shift, (i + shift) // width, token
+
+    vectorizer = TfidfVectorizer(analyzer=windows, use_idf=False, sublinear_tf=True)
+    expected = vectorizer.fit_transform(rows)
+    result = PositionFeatures().fit_transform(tokens(rows))
+    assert result.shape == expected.shape
+    products = (result @ result.T).toarray()
+    np.testing.assert_allclose(products, (expected @ expected.T).toarray(), atol=1e-6)
+
+
+def test_ngrams_of_one_occurrence_are_features_only_if_there_are_no_others():
+    rows = [[*"abcd"], [*"abcx"]]
+    features = NgramFeatures().fit(tokens(rows))
+    assert features.transform(tokens(rows)).shape == (2, 1)  # abc
+    apart = [[*"abc"], [*"cba"]]
+    assert NgramFeatures().fit_transform(tokens(apart)).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([["a", "b", "ab"]], ["words", "chars"]),
+        ([["a", "b", "c"]], ["words"]),
+        ([[*"acgt"] * 2] * 4, ["words", "ngrams", "positions"]),
+        ([["up", "down"]] * 8, ["words", "chars", "positions"]),
+        ([["up"]] * 8, ["words", "chars"]),
+        ([[]], []),
+    ],
+)
+def test_order_is_read_of_few_tokens_that_occur_often(rows, names):
+    others = TokenSequences.from_lists([[f"word{i}"] for i in range(99)] + rows)
+    assert token_features(others[99:]) == names
+
+
+def test_order_of_many_different_tokens_is_not_read():
+    rows = [[f"w{i}", f"w{i + 1}", f"w{i + 2}"] * 4 for i in range(1001)]
+    assert token_features(tokens(rows)) == ["words", "chars"]
+    assert "ngrams" in token_features(tokens(rows[:998]))
 
 
 @EACH
@@ -56,9 +120,8 @@ def test_words_of_no_row_are_not_features(kind):
 @EACH
 def test_no_words(kind):
     step = kind().fit(tokens(lists()))
-    assert not step.transform(
-        tokens([[], ["unknown" if kind is WordFeatures else ""]])
-    ).nnz
+    unknown = "" if kind is CharacterFeatures else "unknown"
+    assert not step.transform(tokens([[], [unknown]])).nnz
     assert step.transform(tokens([])).shape[0] == 0
 
 

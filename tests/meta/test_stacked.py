@@ -204,6 +204,41 @@ def test_models_of_words_are_those_of_their_sparse_features():
     np.testing.assert_allclose(own.coef_, new.coef_, rtol=0.02, atol=0.02)
 
 
+def rows_by_order(decides, n_rows=240):
+    """Return rows of four letters, and which of them have what decides the class."""
+    rng = np.random.default_rng(0)
+    rows, y = [], np.arange(n_rows) % 2
+    for label in y:
+        row = rng.choice([*"acgt"], rng.integers(20, 30))
+        if decides == "ngrams":
+            start = rng.integers(len(row) - 3)
+            row[start : start + 4] = [*("acgt" if label else "tcga")]
+        else:
+            row[{"start": 5, "end": -5}[decides]] = "ag"[label]
+        rows.append(row.tolist())
+    return TokenSequences.from_lists(rows), y
+
+
+@pytest.mark.parametrize("decides", ["start", "end", "ngrams"])
+def test_order_is_read_of_tokens_of_a_small_alphabet(decides):
+    X, y = rows_by_order(decides)
+    model = classifier().fit(X[:160], y[:160])
+    assert [*model.weights_] == ["words", "ngrams", "positions"]
+    best = "ngrams" if decides == "ngrams" else "positions"
+    assert max(model.weights_, key=model.weights_.get) == best
+    assert model.score(X[160:], y[160:]) > 0.85
+    numbers = StackedMetaRegressor(random_state=0).fit(X[:160], y[:160])
+    assert numbers.score(X[160:], y[160:]) > 0.4
+
+
+def test_order_is_read_of_both_sides_of_pairs():
+    X, y = rows_by_order("start", 480)
+    rng = np.random.default_rng(0)
+    sides = rng.permutation(480).reshape(2, 240)
+    model = classifier().fit(SequencePairs(X[sides.ravel()]), y[sides[0]])
+    assert model.scores_["positions"] > 0.8 > model.scores_["words"]
+
+
 def test_sources_have_rows_of_unit_length():
     X, y = planted(n_rows=60)
     model = classifier(tfidf=False).fit(X, y)
