@@ -354,11 +354,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         # Trained networks of sources read what vectors do not tell, and their weights
         # must not decay; a linear model explains little of pairs.
         has_networks = not all(self._trainable_sources.are_tables)
-        if has_networks or self._reads_pairs or not self.dims_in_:
+        if has_networks or self._reads_pairs:
             if share not in (0, "auto"):
                 raise ValueError(
-                    f"linear_share={share!r} in train_options needs sequences of words "
-                    "and vectors, and no trainable sources but TrainableTokens and "
+                    f"linear_share={share!r} in train_options needs single sequences "
+                    "and no trainable sources but TrainableTokens and "
                     "TrainablePositions. Leave it at 'auto' or 0."
                 )
             return 0.0 if decay == "auto" else decay

@@ -1,4 +1,4 @@
-"""A linear model of mean vectors and words, with which a network is averaged.
+"""A linear model of mean vectors and n-grams, with which a network is averaged.
 
 What it explains of rows that it has not seen, which ridge regression computes exactly,
 tells how noisy the targets are: the weight decay of the network and its share of the
@@ -13,11 +13,15 @@ from ..pooling._api import sequence_blocks
 from ..sequences._api import folds_case, learn_ngrams, ngram_weights, without_case
 from ._ridge import leave_one_out, merged_copies, ridge
 from ._standardization import standardization
+from ._trainable import tokens_and_blocks
 
 # Rows on which the penalty and the share of the words are chosen, rows of the fit, and
 # the most frequent words.
 MAX_ROWS, MAX_ROWS_OF_FIT, _MAX_WORDS = 1000, 100_000, 20_000
 _WORD_SHARES = (0, 0.25, 0.5, 0.75, 1)
+_NGRAM_LENGTHS = (1, 2, 3)
+# Without sources, both models read the tokens and nothing else.
+_SHARE_OF_NGRAMS = 0.4
 _PENALTIES = np.logspace(-4, 1, 16)
 _MAX_SCALE = 60
 _MAX_NUMBERS = 20_000_000  # in the columns of the fit
@@ -29,9 +33,11 @@ CLEAR, MANY_ROWS, MANY_OUTPUTS = 0.7, 400, 7
 class LinearModel:
     """Ridge regression on the mean vectors of sources and the TF-IDF of words.
 
+    Without sources, it reads the TF-IDF of n-grams up to a length that is chosen.
+
     Parameters
     ----------
-    X : EmbeddedSequences
+    X : EmbeddedSequences or TokenSequences
     codes : ndarray of shape (n_data,) or (n_data, n_outputs)
         Targets, encoded by `target`.
     weights : ndarray of shape (n_data,)
@@ -42,7 +48,8 @@ class LinearModel:
     Attributes
     ----------
     r2, r2_of_vectors : float
-        Leave-one-out R2 over all columns, and the same with vectors alone. All copies
+        Leave-one-out R2 over all columns, and the same with vectors alone, which is 0
+        without sources. All copies
         of a row are left out with it, so that they do not choose a small penalty. A
         network does learn copies, so its weight decay follows the R2 with them.
     """
@@ -51,22 +58,30 @@ class LinearModel:
         self._n_rows = len(rows)
         data = _Rows(X, codes, weights, rows, target)
         self._standards = data.standards
-        self._folds_case = folds_case(data.X.tokens)
-        tokens = self._counted(data.X.tokens.compact())
-        self._words = learn_ngrams(tokens, 1, _MAX_WORDS)
-        parts = [data.vectors, ngram_weights(tokens, self._words)]
-        products = [data.products, _products(parts[1][data.read])]
-        *few, (vectors, words) = merged_copies(*data.targets_read, products)
+        self._folds_case = folds_case(data.tokens)
+        tokens = self._counted(data.tokens.compact())
+        # Choices of a length of n-grams and their share.
+        choices = [(0, share) for share in _WORD_SHARES]
+        lengths = (1,)
+        if not data.standards:
+            choices = [(i, 1) for i in range(len(_NGRAM_LENGTHS))]
+            lengths = _NGRAM_LENGTHS
+        ngrams = [learn_ngrams(tokens, length, _MAX_WORDS) for length in lengths]
+        features = [ngram_weights(tokens, each) for each in ngrams]
+        products = [data.products, *(_products(each[data.read]) for each in features)]
+        *few, (vectors, *words) = merged_copies(*data.targets_read, products)
         tried = [
-            leave_one_out((1 - share) * vectors + share * words, *few, _PENALTIES)
-            for share in _WORD_SHARES
+            leave_one_out((1 - share) * vectors + share * words[i], *few, _PENALTIES)
+            for i, share in choices
         ]
         place = int(np.argmax([each.r2 for each in tried]))
-        best, share = tried[place], _WORD_SHARES[place]
-        self.r2 = best.r2
-        self.r2_of_vectors = self._r2_of_copies = tried[0].r2
+        best, (i, share) = tried[place], choices[place]
+        self._words, parts = ngrams[i], [data.vectors, features[i]]
+        self.r2, self.r2_of_vectors = best.r2, tried[0].r2 if data.standards else 0.0
+        self._r2_of_copies = self.r2_of_vectors if data.standards else self.r2
         if len(vectors) < len(data.read):
-            self._r2_of_copies = data.r2_of_copies()
+            own = data.products if data.standards else products[1 + i]
+            self._r2_of_copies = data.r2_of_copies(own)
         columns, weights, n_rows = data.columns, data.weights, len(data.columns)
         offset = _outputs_of_means(weights @ columns, n_rows, target)
         scale = calibrated_scale(best.decisions, offset, *few, target)
@@ -90,8 +105,10 @@ class LinearModel:
         """Return the share of this model in the outputs, beside a network.
 
         It is the larger, the less is explained, above all of many labels, and the more
-        words explain that vectors do not.
+        words explain that vectors do not. Without vectors, it is fixed.
         """
+        if not self._standards:
+            return _SHARE_OF_NGRAMS
         noise = _noise(max(self.r2, self._r2_of_copies)) ** 2
         noise *= min(target.n_outputs / MANY_OUTPUTS, 1)
         words = max(self.r2, 0) - max(self.r2_of_vectors, 0)
@@ -100,8 +117,10 @@ class LinearModel:
 
     def outputs(self, X):
         """Return outputs on the scale of a network's, (n_rows, n_outputs)."""
-        words = ngram_weights(self._counted(X.tokens), self._words)
+        words = ngram_weights(self._counted(tokens_and_blocks(X)[0]), self._words)
         outputs = self._intercepts + words @ self._of_words
+        if not self._standards:
+            return outputs
         for start in range(0, len(X), _CHUNK):  # vectors of all rows can be large
             rows = slice(start, start + _CHUNK)
             vectors = _mean_vectors(sequence_blocks(X[rows]), self._standards)
@@ -111,8 +130,10 @@ class LinearModel:
 
 def weight_decay_alone(X, codes, weights, rows, target):
     """Return the weight decay of a `LinearModel`, without fitting the rest of it."""
+    if not tokens_and_blocks(X)[1]:
+        return LinearModel(X, codes, weights, rows, target).weight_decay(target)
     data = _Rows(X, codes, weights, rows, target)
-    return _weight_decay(data.r2_of_copies(), len(rows), target)
+    return _weight_decay(data.r2_of_copies(data.products), len(rows), target)
 
 
 def _weight_decay(r2, n_rows, target):
@@ -124,23 +145,26 @@ class _Rows:
 
     def __init__(self, X, codes, weights, rows, target):
         rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
-        self.X, self.columns = X[rows], target.columns(codes[rows]).astype(np.float64)
+        X, self.columns = X[rows], target.columns(codes[rows]).astype(np.float64)
         self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
-        blocks = sequence_blocks(self.X)
+        self.tokens, blocks = tokens_and_blocks(X)
+        blocks = sequence_blocks(X) if blocks else []
         self.standards = [
             standardization(block, known, self.weights[known])
             for block in blocks
             for known in [np.flatnonzero(block.known)]
         ]
-        self.vectors = _mean_vectors(blocks, self.standards)
+        self.vectors = np.zeros((len(rows), 0), dtype=np.float32)
+        if blocks:
+            self.vectors = _mean_vectors(blocks, self.standards)
         self.read = _drawn(np.arange(len(rows)), MAX_ROWS)
         self.products = _products(self.vectors[self.read])
         weights = self.weights[self.read]
         self.targets_read = self.columns[self.read], weights / weights.sum()
 
-    def r2_of_copies(self):
-        """Return the R2 of the vectors, where copies are left out one by one."""
-        return leave_one_out(self.products, *self.targets_read, _PENALTIES).r2
+    def r2_of_copies(self, products):
+        """Return the R2 of rows with given products; copies are left out one by one."""
+        return leave_one_out(products, *self.targets_read, _PENALTIES).r2
 
 
 def _mean_vectors(blocks, standards):

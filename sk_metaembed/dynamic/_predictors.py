@@ -175,8 +175,9 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
         - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
-          mean vectors and words in the outputs; 0 is the network alone. "auto" is the
-          larger, the less is explained of y, and the more words add: see the Notes.
+          mean vectors and words, or of n-grams without vectors, in the outputs; 0 is
+          the network alone. "auto" is the larger, the less is explained of y, and the
+          more words add, and 0.4 without vectors: see the Notes.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
         - ``label_smoothing`` : float, default=0.01. Share of the target that is spread
@@ -274,8 +275,13 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     for label sets these are divided by the number of labels. The value that was used
     is ``net_.optimizer__weight_decay``.
 
-    "auto" is 0 for pairs, without blocks, and with trainable networks. With early
-    stopping, the held-out score is that of the network alone.
+    Without blocks in X, the linear model reads the TF-IDF of the 20,000 most frequent
+    tokens, pairs of tokens and triples of tokens, of which only tokens, or only these
+    and pairs, are used if that has a larger :math:`R^2`. Its share is 0.4, and
+    :math:`R_c^2` is that of its n-grams.
+
+    "auto" is 0 for pairs, and with trainable networks. With early stopping, the
+    held-out score is that of the network alone.
 
     References
     ----------
@@ -491,8 +497,9 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
         - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
-          mean vectors and words in the outputs; 0 is the network alone. "auto" is the
-          larger, the less is explained of y, and the more words add: see the Notes.
+          mean vectors and words, or of n-grams without vectors, in the outputs; 0 is
+          the network alone. "auto" is the larger, the less is explained of y, and the
+          more words add, and 0.4 without vectors: see the Notes.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
         - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes

@@ -30,20 +30,22 @@ class PreparedSources:
         Dimension of each kind of vectors, by its name among all sources.
     levels : list of str
         Their levels.
-    are_tables : list of bool
-        Whether the vectors of a source are the rows of a table, per source.
     """
 
     def __init__(self, pairs, tokens):
         self.names = [name for name, _ in pairs]
         self.prepared = [source.prepare(tokens) for _, source in pairs]
-        self.are_tables = [getattr(p, "is_table", False) for p in self.prepared]
         self.dims, self.levels = {}, []
         for name, prepared in zip(self.names, self.prepared, strict=True):
             several = len(prepared.dims) > 1
             for kind, dim in prepared.dims.items():
                 self.dims[f"{name}__{kind}" if several else name] = dim
             self.levels += [prepared.levels[kind] for kind in prepared.dims]
+
+    @property
+    def are_tables(self):
+        """Whether the vectors of a source are the rows of a table, per source."""
+        return [getattr(source, "is_table", False) for source in self.prepared]
 
     def optimizer_groups(self):
         """Return the options of the optimizer for the weights of each source.

@@ -60,12 +60,16 @@ def make_text_pipeline(
         `ContrastiveEmbedding`: minutes on a CPU. "high" also trains a copy together
         with its classifier, with `TrainableTransformer`: minutes on a GPU, tens of
         minutes on a CPU. For a regressor, "medium" is the same as "high", which trains
-        no pairs. Trained encoders are members of the stack, one for each fold of its
-        cross-validation, so prediction and files are as many times larger.
+        no pairs. Without a `TransformerEmbedding`, both train a `DynamicMetaClassifier`
+        or `DynamicMetaRegressor` that reads the order of tokens by convolutions, with
+        the vectors of the sources or, without sources, vectors of tokens that are
+        learned: a minute on a CPU. Trained networks are members of the stack, one for
+        each fold of its cross-validation, so prediction and files are as many times
+        larger.
     n_jobs : int, default=None
         Number of sources and models that are fitted in parallel.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds of the stack, and the training of encoders. It is not
+        Determines the folds of the stack, and the training of networks. It is not
         passed to another `estimator`.
 
     Returns
@@ -77,8 +81,8 @@ def make_text_pipeline(
     Raises
     ------
     TypeError, ValueError
-        If `estimator` or `effort` is not one of these, or `effort` trains encoders and
-        there are none, or `estimator` is not a stack.
+        If `estimator` or `effort` is not one of these, or `effort` trains networks and
+        `estimator` is not a stack.
 
     See Also
     --------

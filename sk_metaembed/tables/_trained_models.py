@@ -1,4 +1,4 @@
-"""Trained encoders as members of a stack of texts, by the effort that may be spent."""
+"""Trained networks as members of a stack of texts, by the effort that may be spent."""
 
 from ..dynamic import DynamicMetaClassifier, DynamicMetaRegressor
 from ..pooling import Pooling
@@ -19,7 +19,8 @@ def trained_models(estimator, sources, effort, random_state):
     ----------
     estimator : "classifier", "regressor" or estimator
     sources : list of (str, source) pairs
-        Each `TransformerEmbedding` among them is trained.
+        Each `TransformerEmbedding` among them is trained. Without one, a network of
+        the vectors of all sources is, or of learned vectors of tokens.
     effort : {"low", "medium", "high"}
     random_state : int, RandomState or None
     """
@@ -29,18 +30,14 @@ def trained_models(estimator, sources, effort, random_state):
         return None
     if not isinstance(estimator, str):
         raise ValueError(
-            f"effort={effort!r} adds trained encoders to the stack, the model of "
+            f"effort={effort!r} adds trained networks to the stack, the model of "
             f'"classifier" and "regressor"; got estimator={estimator!r} too. Use '
             'effort="low", or one of these names.'
         )
     encoders = [(n, s) for n, s in sources if isinstance(s, TransformerEmbedding)]
-    if not encoders:
-        raise ValueError(
-            f"effort={effort!r} trains the encoders among the sources, but none is a "
-            "TransformerEmbedding. Add one, such as TransformerEmbedding(folder) of a "
-            'sentence encoder, or use effort="low".'
-        )
     is_number = estimator == "regressor"
+    if not encoders:
+        return [("net", _network(is_number, random_state))]
     models = []
     for name, source in encoders:
         if not is_number:
@@ -50,6 +47,13 @@ def trained_models(estimator, sources, effort, random_state):
             tuned = _trained_whole(source, is_number, random_state)
             models.append((f"{name}-tuned", tuned))
     return models
+
+
+def _network(is_number, random_state):
+    """Return a network that reads the order of tokens, next to models that do not."""
+    kind = DynamicMetaRegressor if is_number else DynamicMetaClassifier
+    options = {"linear_share": 0}  # the stack has linear models of its own
+    return kind(encoder="conv", train_options=options, random_state=random_state)
 
 
 def _trained_on_pairs(source, random_state):

@@ -6,6 +6,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression
 
 from sk_metaembed import (
+    FunctionEmbedding,
     LSAEmbedding,
     TokenSequences,
     TransformerEmbedding,
@@ -121,11 +122,35 @@ def test_an_encoder_that_learns_gets_weight(encoder):
     assert model["model"].scores_["tiny-pairs"] > 0.9
 
 
+def one_hot(words):
+    return np.array([[word == letter for letter in "abxyz"] for word in words], float)
+
+
+@pytest.mark.parametrize(
+    ("sources", "effort"), [(None, "medium"), ([FunctionEmbedding(one_hot)], "high")]
+)
+def test_without_encoders_a_network_reads_the_order_of_tokens(sources, effort):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    between = [" ".join(rng.choice(["x", "y", "z"], 4)) for _ in y]
+    texts = [f"a {b} b" if c else f"b {b} a" for b, c in zip(between, y, strict=True)]
+    stack = make_text_pipeline("classifier", sources, effort=effort)
+    ((name, net),) = stack["model"].models
+    assert (name, net.encoder) == ("net", "conv")
+    small = {"projection_dim": 8, "encoder_dim": 8, "hidden_dims": (), "lr": 0.05}
+    net.set_params(max_epochs=8, random_state=0, **small)
+    model = stack.set_params(model__cv=2).fit(texts, y)["model"]
+    assert model.scores_["net"] > 0.95
+    trained = dict(model.models)["net"]
+    assert trained is net and not hasattr(net, "net_")
+    number = make_text_pipeline("regressor", sources, effort=effort)["model"].models
+    assert is_regressor(number[0][1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"effort": "most"}, "effort must be one of .*'high'.*; got 'most'"),
-        ({"effort": "high"}, "none is a TransformerEmbedding. Add one"),
         (
             {"effort": "high", "estimator": LogisticRegression()},
             "the model of .classifier. and .regressor.; got estimator=Logistic",

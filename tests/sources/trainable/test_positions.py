@@ -44,7 +44,7 @@ def test_a_network_reads_positions(encoder, tmp_path):
 
 
 def test_without_positions_the_maximum_does_not_tell_the_classes_apart():
-    options = OPTIONS | {"encoder": "max"}
+    options = OPTIONS | {"encoder": "max", "train_options": {"linear_share": 0}}
     model = DynamicMetaClassifier(trainable=Tokens(4), **options).fit(ROWS, Y)
     assert (model.predict(ROWS) == Y).mean() == 0.5
 

@@ -122,7 +122,7 @@ def test_labels_are_learned_from_token_lists_alone():
     y = [1, 1, 0, 0] * 8
     model = net().fit(rows, y)
     assert list(model.trained_) == ["tokens"]
-    assert model.dims_in_ == {} and model.linear_share_ == 0
+    assert model.dims_in_ == {}
     new = [["poor", "z"], ["fine"], ["z", "bad", "x"]]
     assert model.predict(new).tolist() == [0, 1, 0]
     explicit = net(learned=TrainableTokens()).fit(rows, y)
@@ -138,9 +138,12 @@ def test_order_is_learned_by_vectors_of_pairs_next_to_those_of_tokens():
     new, labels = motifs(60, 1)
     pair = "pairs", TrainableTokens(8, ngram=2, lr=0.02)
     both = [("tokens", TrainableTokens(8, lr=0.02)), pair]
-    assert net(learned=both).fit(X, y).score(new, labels) > 0.95
-    assert net().fit(X, y).score(new, labels) < 0.7  # a mean of tokens has no order
-    weights = net(learned=both).fit(X, y).attention_weights([["a", "b"]])
+    alone = {"linear_share": 0, "weight_decay": 0.0}
+    model = net(learned=both, train_options=alone).fit(X, y)
+    assert model.score(new, labels) > 0.95
+    # A mean of tokens has no order.
+    assert net(train_options=alone).fit(X, y).score(new, labels) < 0.7
+    weights = model.attention_weights([["a", "b"]])
     assert weights.columns.tolist()[3:] == ["tokens", "pairs"]
     assert weights["pairs"][1] == 0 and 0 < weights["pairs"][0] < 1
 
