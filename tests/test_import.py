@@ -15,11 +15,12 @@ FRAMES = {"pandas", "polars", "pyarrow"}  # scikit-learn loads those that it fin
 MAKE = ["DynamicMetaClassifier", "Pooling", "Tokenizer", "Word2VecEmbedding"]
 
 
-def loaded_by(code, before=""):
-    """Return the modules that running code afresh loads, without those of `before`."""
-    start = f"{before}\nimport sys; before = {{*sys.modules}}" if before else ""
-    end = f"import sys; print(*{{*sys.modules}}{' - before' * bool(before)})"
-    return set(run_script(f"{start}\n{code}\n{end}").split())
+def loaded_by(*scripts):
+    """Return the modules that each script loads, one after the other."""
+    shown = "import sys; print(*sys.modules)"
+    lines = run_script("\n".join(f"{s}\n{shown}" for s in scripts)).splitlines()
+    loaded = [set(line.split()) for line in lines]
+    return [own - before for before, own in zip([set(), *loaded], loaded, strict=False)]
 
 
 def top_level(names):
@@ -27,30 +28,26 @@ def top_level(names):
 
 
 def test_the_package_loads_next_to_nothing():
-    loaded = top_level(loaded_by("import sk_metaembed; dir(sk_metaembed)"))
-    assert not loaded & {*HEAVY, *FRAMES, "sklearn", "scipy", "numpy"}
+    (loaded,) = loaded_by("import sk_metaembed; dir(sk_metaembed)")
+    assert not top_level(loaded) & {*HEAVY, *FRAMES, "sklearn", "scipy", "numpy"}
 
 
-def test_star_import_loads_little_more_than_the_base_of_scikit_learn():
+def test_star_import_estimators_and_the_check_suite_load_nothing_heavy():
     # pandas and its like come with scikit-learn's own base, where they are installed.
     with_callbacks = "contextlib.suppress(ImportError): import sklearn.callback"
     base = f"import contextlib, sklearn.base\nwith {with_callbacks}"
-    more = loaded_by("from sk_metaembed import *", base)
+    clones = "; ".join(f"repr(sklearn.clone({name}()))" for name in MAKE)
+    _, more, used = loaded_by(
+        base,
+        "from sk_metaembed import *",
+        f"{clones}\nfrom sk_metaembed.utils import estimator_checks\n"
+        "from sk_metaembed.inspection import SourceWeightsDisplay",
+    )
     more = {name for name in more if not name.startswith(PACKAGE)}
     assert not top_level(more) & {*HEAVY, *FRAMES, "scipy"}
     parts = {".".join(name.split(".")[:2]) for name in more if name[:8] == "sklearn."}
     assert parts <= {"sklearn.utils"}
-
-
-def test_making_and_cloning_estimators_and_the_check_suite_load_nothing_heavy():
-    # In one process: one that loads nothing heavy is none that does.
-    made = "\n".join(f"repr(clone({name}()))" for name in MAKE)
-    loaded = loaded_by(
-        f"from sklearn.base import clone\nfrom sk_metaembed import {', '.join(MAKE)}\n"
-        f"{made}\nfrom sk_metaembed.utils import estimator_checks\n"
-        "from sk_metaembed.inspection import SourceWeightsDisplay"
-    )
-    assert not top_level(loaded) & HEAVY
+    assert not top_level(used) & HEAVY
 
 
 def test_unknown_names_raise_attribute_error():

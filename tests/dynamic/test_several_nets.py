@@ -1,6 +1,7 @@
 """Several networks as one predictor, by scikit-learn's voting estimators."""
 
 import numpy as np
+import pytest
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 
 from sk_metaembed import DynamicMetaClassifier, DynamicMetaRegressor, load, save
@@ -13,8 +14,10 @@ def nets(kind, n_nets=3):
     return [(f"net{i}", kind(random_state=i, **SMALL)) for i in range(n_nets)]
 
 
-def test_probabilities_are_averaged_and_saved(embedded, labels, tmp_path):
-    vote = VotingClassifier(nets(DynamicMetaClassifier), voting="soft", n_jobs=2)
+# Each of two processes imports torch.
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
+def test_probabilities_are_averaged_and_saved(n_jobs, embedded, labels, tmp_path):
+    vote = VotingClassifier(nets(DynamicMetaClassifier), voting="soft", n_jobs=n_jobs)
     found = vote.fit(embedded, labels).predict_proba(embedded)
     parts = [net.predict_proba(embedded) for net in vote.estimators_]
     assert np.ptp(parts, axis=0).max() > 0.01

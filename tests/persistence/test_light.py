@@ -1,4 +1,4 @@
-"""Loading imports only what the estimator needs, and holds arrays once."""
+"""Serving and small fits import only what they need; loading holds arrays once."""
 
 import json
 import tracemalloc
@@ -23,24 +23,28 @@ from sk_metaembed import (
 
 from ..processes import run_script
 from ..test_estimators import vectors
-from ..test_import import loaded_by, top_level
 
 HEAVY = {"torch", "gensim", "numba", "transformers", "matplotlib", "dask"}
-HEAVY |= {"safetensors", "skops"}
+HEAVY |= {"safetensors", "skops", "pandas", "polars", "pyarrow"}
 TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad", "Ünseen", ""] * 2
 # A long text has more words than are looked up at once in a few titles.
 SERVED = [*TEXTS, " ".join(f"good{i} film" for i in range(3000))]
 TRAINED = {"vector_size": 8, "min_count": 1, "epochs": 1, "random_state": 0}
 
 # scikit-learn itself imports the DataFrame libraries that are installed.
-SERVE = """
+SERVE_AND_FIT = """
 import json, sys
 import sklearn.pipeline, sklearn.linear_model
 before = set(sys.modules)
 from sk_metaembed import load
-texts = json.loads(sys.argv[1])
-pipes = map(load, sys.argv[2:])
+texts, store = json.loads(sys.argv[1]), sys.argv[2]
+pipes = map(load, sys.argv[3:])
 given = [[pipe.predict_proba([text])[0].tolist() for text in texts] for pipe in pipes]
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
+source = PretrainedEmbedding(WordVectors.open(store))
+steps = Tokenizer(punctuation=True), source, Pooling()
+pipe = sklearn.pipeline.make_pipeline(*steps, sklearn.linear_model.LogisticRegression())
+pipe.fit(["a good film", "é, a bad film"] * 20, [0, 1] * 20).predict(["good"] * 40)
 added = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(json.dumps([sorted(added), given]))
 """
@@ -63,29 +67,14 @@ def pipelines():
     return [pipe.fit(TEXTS, y) for pipe in pipes]
 
 
-def test_pipelines_are_served_without_heavy_libraries(tmp_path):
+def test_pipelines_are_served_and_fitted_without_heavy_libraries(tmp_path):
     pipes = pipelines()
     files = [save(pipe, tmp_path / f"{i}.skm") for i, pipe in enumerate(pipes)]
-    shown = run_script(SERVE, json.dumps(SERVED), *files)
+    shown = run_script(SERVE_AND_FIT, json.dumps(SERVED), vectors().path, *files)
     added, given = json.loads(shown.splitlines()[-1])
     assert not HEAVY & {*added}
     expected = [pipe.predict_proba(SERVED) for pipe in pipes]
     np.testing.assert_allclose(given, expected, atol=1e-6)
-
-
-FIT = """
-from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
-store = WordVectors.open({path!r})
-steps = Tokenizer(punctuation=True), PretrainedEmbedding(store), Pooling()
-pipe = sklearn.pipeline.make_pipeline(*steps, sklearn.linear_model.LogisticRegression())
-pipe.fit(["a good film", "é, a bad film"] * 20, [0, 1] * 20).predict(["good"] * 40)
-"""
-
-
-def test_a_small_fit_loads_no_more_than_scikit_learn():
-    code = FIT.format(path=str(vectors().path))
-    loaded = loaded_by(code, "import sklearn.pipeline, sklearn.linear_model")
-    assert not {*HEAVY, "pandas", "pyarrow", "polars"} & top_level(loaded)
 
 
 def test_arrays_are_in_memory_once(tmp_path):
