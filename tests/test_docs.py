@@ -138,7 +138,7 @@ def test_code_of_the_readme_runs_on_a_part_of_the_articles(module, monkeypatch, 
     blocks = (ROOT / "README.md").read_text("utf-8").split("```python\n")[1:]
     code = blocks[0].split("```")[0]
     news = load_bbc_news()
-    part = Bunch(data=news.data[::10], target=news.target[::10])
+    part = Bunch(data=news.data[::20], target=news.target[::20])
     monkeypatch.setattr(sk_metaembed.datasets, "load_bbc_news", lambda: part)
     assert sum(bool(line.strip()) for line in code.splitlines()) <= 15
     exec(code, vars(module))

@@ -237,7 +237,8 @@ def test_a_far_longer_vector_changes_others_little_and_is_named(length, row):
     far = sequences(values)
     model, target = linear(far, clear)
     assert np.mean(target.decode(model.outputs(X)) == clear) > 0.95
-    net = DynamicMetaClassifier(random_state=0, train_options={"linear_share": 0})
+    options = QUICK | {"max_epochs": 40, "lr": 0.05}
+    net = DynamicMetaClassifier(**options, train_options={"linear_share": 0})
     with pytest.warns(UserWarning, match=f"'a': 1 vector longer .* in row {row} of"):
         assert net.fit(far, clear).score(X, clear) > 0.9
 

@@ -133,14 +133,14 @@ def test_held_out_data_stop_training_on_few_rows():
 
 
 def test_early_stopping_does_not_end_while_only_the_loss_improves():
-    X, topic = topics(400, n_classes=8)
+    X, topic = topics(240, n_classes=8)
     y = topic == 7
     found = {}
     for monitor in ("loss", "score"):
         model = DynamicMetaClassifier(**SMALL, early_stopping=True)
         model.set_params(train_options={"linear_share": 0, "monitor": monitor})
-        model.fit(X[:320], y[:320])
-        found[monitor] = model.predict(X[320:])[y[320:]].mean()
+        model.fit(X[:160], y[:160])
+        found[monitor] = model.predict(X[160:])[y[160:]].mean()
     assert found["loss"] > 2 * found["score"]
 
 

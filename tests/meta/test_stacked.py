@@ -429,8 +429,8 @@ def test_weights_of_rows_are_repeated_rows(kind):
 
 
 def test_weights_of_classes_are_weights_of_their_rows():
-    X, y = planted(n_rows=300, n_classes=3)
-    kept = (y < 2) | (np.arange(300) % 5 == 0)
+    X, y = planted(n_rows=150, n_classes=3)
+    kept = (y < 2) | (np.arange(150) % 5 == 0)
     X, y = X[kept], y[kept]
     weight = {0: 1.0, 1: 1.0, 2: 8.0}
     options = {"concat": False, "tfidf": False}
@@ -576,7 +576,7 @@ def test_sets_of_labels():
 
 
 def test_several_columns_of_numbers():
-    X, _ = planted()
+    X, _ = planted(80)
     y = np.stack([values(X, "a")[:, 0], values(X, "b")[:, 0] * 100], axis=1)
     model = StackedMetaRegressor(random_state=0).fit(X, y)
     assert model.predict(X).shape == y.shape

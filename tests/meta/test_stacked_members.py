@@ -183,7 +183,7 @@ class Grouped(LogisticRegression):
 
 
 CV = GroupKFold(3)
-INNER = StackedMetaClassifier(tfidf=False, cv=CV)
+INNER = StackedMetaClassifier(LogisticRegression(), concat=False, tfidf=False, cv=CV)
 SELECTED = make_pipeline(SourceSelector(INNER, n_sources_to_select=1, cv=CV), ARRAYS)
 
 

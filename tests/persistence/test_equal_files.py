@@ -1,5 +1,12 @@
 """Equal estimators give equal files in processes that hash and allocate otherwise."""
 
+import itertools
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,20 +22,13 @@ from .same import Holder
 TEXTS = ["a good film", "a bad film", "good plot", "bad plot, so bad"] * 5
 LABELS = [1, 0] * 10
 SCRIPT = """
-import itertools, shutil, sys, tempfile, time
-from pathlib import Path
-target, temporary, kinds = sys.argv[1:]
-# What an estimator has of its process: the durations of epochs, and paths.
-time.time = lambda: 0.0
-shutil.rmtree(temporary, ignore_errors=True)
-number = itertools.count()
-def mkdtemp(*_, **__):
-    folder = Path(temporary, str(next(number)))
-    folder.mkdir(parents=True)
-    return str(folder)
-tempfile.mkdtemp = mkdtemp
+import sys
+import pytest
 from tests.persistence import test_equal_files
-test_equal_files.write(Path(target), kinds == "all")
+target, temporary, kinds = sys.argv[1:]
+with pytest.MonkeyPatch.context() as monkeypatch:
+    test_equal_files.write(target, temporary, kinds, monkeypatch)
+print(hash("tea"))
 """
 
 
@@ -86,20 +86,35 @@ def estimators(is_all):
     yield "forest", ensemble.RandomForestClassifier(**few).fit(X, Y)
 
 
-def write(folder, is_all):
-    for name, estimator in estimators(is_all):
-        save(estimator, folder / f"{name}.skm")
+def write(target, temporary, kinds, monkeypatch):
+    """Save estimators without what they have of their process: durations and paths."""
+    number = itertools.count()
+
+    def mkdtemp(*_, **__):
+        folder = Path(temporary, str(next(number)))
+        folder.mkdir(parents=True)
+        return str(folder)
+
+    shutil.rmtree(temporary, ignore_errors=True)
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    monkeypatch.setattr(tempfile, "mkdtemp", mkdtemp)
+    for name, estimator in estimators(kinds == "all"):
+        save(estimator, Path(target, f"{name}.skm"))
 
 
+@pytest.mark.filterwarnings("ignore:Loading .* requires explicit trust:UserWarning")
 @pytest.mark.parametrize("kinds", ["few", pytest.param("all", marks=pytest.mark.slow)])
 def test_files_are_equal_in_each_process(kinds, tmp_path):
-    files = []
-    for seed in "1", "2":
-        folder = tmp_path / seed
+    folders = tmp_path / "here", tmp_path / "there"
+    for folder in folders:
         folder.mkdir()
-        changed = {"PYTHONHASHSEED": seed, "MALLOC_PERTURB_": seed * 2}
-        run_script(SCRIPT, folder, tmp_path / "temporary", kinds, **changed)
-        files.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        write(folders[0], tmp_path / "temporary", kinds, monkeypatch)
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    changed = {"PYTHONHASHSEED": seed, "MALLOC_PERTURB_": "11"}
+    shown = run_script(SCRIPT, folders[1], tmp_path / "temporary", kinds, **changed)
+    assert int(shown.split()[-1]) != hash("tea")
+    files = [{path.name: path.read_bytes() for path in f.iterdir()} for f in folders]
     assert len(files[0]) > 10
     different = [name for name in files[0] if files[0][name] != files[1][name]]
     assert files[0].keys() == files[1].keys()
