@@ -257,3 +257,51 @@ def test_a_file_of_texts_is_not_taken_for_walks(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("She said: \"Don't go, it's late!\" (I agree.)\nOK, 3 more.\n" * 3)
     sk.Word2VecEmbedding(4, min_count=1, epochs=1).fit(path)  # warnings are errors
+
+
+def test_lists_in_tables_keep_the_case_of_items():
+    rng = np.random.RandomState(0)
+    y = np.arange(300) % 2
+    rows = [[*rng.choice([*"uvwxyz"], 5).tolist(), "Cc"[label]] for label in y]
+    table = pd.DataFrame({"items": pd.Series(rows, dtype=object)})
+    model = sk.make_table_pipeline(random_state=0).fit(table[:200], y[:200])
+    assert model.score(table[200:], y[200:]) == 1
+
+
+ODD = [" ", "\t", "\n", "", "\0", "a b", "a\nb", "\u2028", "\ufeff", "</s>", "\ud800"]
+
+
+def test_odd_tokens_are_kept_through_models_and_files(tmp_path):
+    rows, y = rows_of(ODD, 4 * len(ODD))
+    for model in (
+        make_pipeline(sk.Word2VecEmbedding(**TINY), sk.Pooling("sum", weights="sif")),
+        make_pipeline(sk.Tokenizer(), sk.LSAEmbedding(12), sk.Pooling()),
+        sk.make_text_pipeline(random_state=0),
+    ):
+        model.fit(rows, y)
+        loaded = sk.load(sk.save(model, tmp_path / "model.skm"))
+        method = "transform" if hasattr(model, "transform") else "predict_proba"
+        result = getattr(model, method)(rows)
+        np.testing.assert_array_equal(getattr(loaded, method)(rows), result)
+    assert model.score(rows, y) == 1
+
+
+@pytest.mark.parametrize("token", ODD)
+def test_stores_keep_odd_tokens_or_name_them(token, tmp_path):
+    if token == "\ud800":
+        with pytest.raises(ValueError, match="surrogate"):
+            sk.WordVectors.from_arrays([token, "q"], np.eye(2))
+        return
+    store = sk.WordVectors.from_arrays([token, "q"], np.eye(2))
+    source = sk.PretrainedEmbedding(store).fit([["q"]])
+    sk.export_vectors(source, [token, "q"], tmp_path / "store", format="store")
+    for each in (store, sk.WordVectors.open(tmp_path / "store")):
+        assert each.words.tolist() == [token, "q"]
+        assert each[token].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("token", ["  "])
+def test_tokens_of_white_space_alone_are_learned(token):
+    rows = [[token], [token] * 2] * 8
+    model = sk.make_text_pipeline().fit(rows, [0, 1] * 8, model__groups=range(16))
+    assert model.predict(rows).shape == (16,)

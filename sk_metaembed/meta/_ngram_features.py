@@ -100,13 +100,16 @@ class CharacterFeatures(_NgramFeatures):
     def _learn(self, tokens):
         from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
+        words = canonical_words(tokens.types)
+        has_ngrams = any(map(str.strip, words))
         self.vectorizer_ = CountVectorizer(
             analyzer="char_wb",
             ngram_range=_CHARACTERS,
             lowercase=False,
+            # White space alone has no n-grams: a column of zeros.
+            vocabulary=None if has_ngrams else [" "],
             dtype=np.float32,
         )
-        words = canonical_words(tokens.types)
         counts = word_counts(tokens) @ self.vectorizer_.fit_transform(words)
         self.tfidf_ = TfidfTransformer(sublinear_tf=True).fit(counts)
         return csr_array(self.tfidf_.transform(counts))

@@ -138,7 +138,9 @@ class ColumnEncoder(BaseEstimator):
         parts = [floats - self.offset_]
         if is_listed or kind.strays or (is_string and self.ngrams):
             self.strings_ = clone(self.strings)
-            self.strings_.set_params(one_hot=is_listed or not is_string)
+            self.strings_.set_params(
+                one_hot=is_listed or not is_string, lowercase=kind.kind != "list"
+            )
             parts.append(self.strings_.fit_transform(texts, targets, folds, weights))
         is_known = self.ngrams and kind.kind in _REPEATED
         if self.sources is not None and is_string and not (is_listed or is_known):

@@ -27,6 +27,8 @@ class StringFeatures(BaseEstimator):
     n_components : int
         Number of singular vectors, at most the rank.
     random_state : int
+    lowercase : bool, default=True
+        Whether n-grams ignore case. Not for lists, whose items are kept as they are.
 
     Attributes
     ----------
@@ -38,10 +40,11 @@ class StringFeatures(BaseEstimator):
         Coefficient of determination of the regression out of fold.
     """
 
-    def __init__(self, one_hot, n_components, random_state):
+    def __init__(self, one_hot, n_components, random_state, lowercase=True):
         self.one_hot = one_hot
         self.n_components = n_components
         self.random_state = random_state
+        self.lowercase = lowercase
 
     def fit_transform(self, texts, targets, folds, weights):
         """Fit, and return the features of the training rows, float32.
@@ -121,7 +124,11 @@ class StringFeatures(BaseEstimator):
         """Fit the vectorizers; return the TF-IDF of the values, of words and chars."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        options = {"sublinear_tf": True, "max_features": _MAX_FEATURES}
+        options = {
+            "lowercase": self.lowercase,
+            "sublinear_tf": True,
+            "max_features": _MAX_FEATURES,
+        }
         vectorizers = (
             TfidfVectorizer(
                 token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), **options

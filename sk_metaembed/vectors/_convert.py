@@ -126,6 +126,14 @@ def _check_arrays(words, matrix):
     return packed, matrix
 
 
+def _is_utf8(word):
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def store_arrays(
     words,
     matrix,
@@ -137,8 +145,18 @@ def store_arrays(
     cache_dir=None,
     overwrite=False,
 ):
-    """Return a store of arrays: at ``path``, or in the cache under their digest."""
+    """Return a store of arrays: at ``path``, or in the cache under their digest.
+
+    `repairs` are those of a model, whose words may be invalid UTF-8.
+    """
     packed, matrix = _check_arrays(words, matrix)
+    if repairs is None and packed.decodable()[1]:
+        row, word = next((i, w) for i, w in enumerate(words) if not _is_utf8(w))
+        raise ValueError(
+            f"Element {row} of the words is {word!r}, which has a lone surrogate and "
+            "cannot be stored as UTF-8. Replace it, for example with "
+            'word.encode("utf-8", "replace").decode().'
+        )
     options = Options.checked(None, dtype)
 
     def write(folder):

@@ -322,7 +322,8 @@ class WordVectors(Handle, Immutable, keep=16):
         TypeError
             If a word is not a str.
         ValueError
-            If the shapes disagree or no usable row is left.
+            If the shapes disagree, no usable row is left, or a word has a lone
+            surrogate.
         """
         options = {"path": path, "cache_dir": cache_dir, "dtype": dtype}
         return cls._of_directory(store_arrays(words, matrix, **options))

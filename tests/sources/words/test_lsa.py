@@ -82,7 +82,15 @@ def test_unknown_and_empty_rows_are_zero(char_ngrams):
     for rows in ([], [[]], [[""]]):
         assert not source.transform(rows).block("lsa").values.any()
     with pytest.raises(ValueError, match="1 sequence. All of them are empty"):
-        source.fit([["", " "]])
+        source.fit([[]])
+
+
+def test_white_space_is_a_word_without_ngrams():
+    rows = [["", " "], ["\t"], [" "]] * 2
+    values = LSAEmbedding(3, random_state=0).fit_transform(rows).block("lsa").values
+    assert len(np.unique(values.round(4), axis=0)) == 3
+    with pytest.raises(ValueError, match="white space alone, such as ''"):
+        LSAEmbedding(3, char_ngrams=(1, 2)).fit(rows)
 
 
 @pytest.mark.parametrize(
