@@ -115,9 +115,9 @@ def explain(
     *Occlusion.* The contribution of a word is the value of the text minus the value
     without the word [2]_, and of a source the value minus the value with all its
     vectors unknown. They measure the effect of a single word or source, and do not sum
-    to the value: if two words have the same meaning, each contributes little. The base
-    value is the mean prediction of `background`, or the value of the text without any
-    word.
+    to the value: if two words have the same meaning, each contributes little. Without a
+    word the next ones move, which models of positions notice. The base value is the
+    mean prediction of `background`, or the value of the text without any word.
 
     The contribution of a column of a frame is the value minus the mean value with the
     column's entry replaced by the entries of the `background` rows. It requires

@@ -1,7 +1,5 @@
 """Features of words, their characters and their order, for linear models in a stack."""
 
-from functools import partial
-
 import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -21,6 +19,7 @@ from ..sequences._api import (
 
 _MAX_WORDS = 2
 _MAX_LENGTH = 5  # of n-grams of a small alphabet
+_GAPS = 2, 3, 4  # distances of pairs
 _MAX_FEATURES = 20_000  # of each number of words, and of positions
 _CHARACTERS = (2, 4)
 # Of a small alphabet. Texts of so few different words are shorter.
@@ -71,13 +70,15 @@ class WordFeatures(_NgramFeatures):
 
 
 class NgramFeatures(WordFeatures):
-    """TF-IDF of n-grams of three words or more."""
+    """TF-IDF of n-grams of three words or more, and of pairs with words between."""
 
     def _ngrams(self, tokens):
         sizes = _MAX_LENGTH, _MAX_FEATURES
-        learn = partial(learn_ngrams, tokens, *sizes, min_length=_MAX_WORDS + 1)
-        ngrams = learn(min_count=2)
-        return ngrams if len(ngrams.idf) else learn()  # models need a feature
+        kinds = {"min_length": _MAX_WORDS + 1, "gaps": _GAPS}
+        ngrams = learn_ngrams(tokens, *sizes, min_count=2, **kinds)
+        if not len(ngrams.idf):  # a model needs a feature
+            ngrams = learn_ngrams(tokens, *sizes, **kinds)
+        return ngrams
 
 
 class PositionFeatures(_NgramFeatures):

@@ -275,7 +275,7 @@ class _BaseStacked(
         decisions = np.stack([result.decisions for result in fitted])
         held_out_weights = folds.held_out * row_weights(target, sample_weight)
         names = [member.name for member in members]
-        defaults = self._default_weights(names)
+        defaults = self._default_weights(members)
         are_given = [member.estimator is not None for member in members]
         weights = fit_weights(decisions, target, held_out_weights, defaults, are_given)
         by_name = dict(zip(names, fitted, strict=True))
@@ -340,17 +340,20 @@ class _BaseStacked(
         for name, model in self.models or ():
             check_predictor(model, kind, f"model {name!r}")
 
-    def _default_weights(self, names):
+    def _default_weights(self, members):
         """Return the default weights, to which few rows shrink the learned ones.
 
         Only the concatenation counts, or the only source. Several sources without
-        concatenation count equally; without sources, all models do.
+        concatenation count equally; without sources, all models do, those of order half
+        as much.
         """
         # The names do not show it: a source may be called "concat".
         if self.concat and len(self.dims_in_) > 1:
-            counts = [name == _CONCAT for name in names]
+            counts = [member.name == _CONCAT for member in members]
+        elif self.dims_in_:
+            counts = [member.name in self.dims_in_ for member in members]
         else:
-            counts = [not self.dims_in_ or name in self.dims_in_ for name in names]
+            counts = [1 / (1 + FORMS[form].of_order) for _, _, (form,) in members]
         return np.array(counts) / np.sum(counts)
 
     def _rows(self, X):
@@ -519,7 +522,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         Whether to fit models of sparse features of the tokens, which need no source:
         "words", of words and pairs of adjacent words; "chars", of the characters of
         words, if any word has several; and for tokens of a small alphabet "ngrams", of
-        3 to 5 adjacent tokens, and "positions", of tokens by their position.
+        3 to 5 adjacent tokens and pairs with up to 3 tokens between them, and
+        "positions", of tokens by their position.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
         1,500 rows or more. An int is a number of folds, stratified; there are fewer if
@@ -573,17 +577,17 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     where w minimizes the log loss of the out-of-fold predictions of the training rows
     plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights :math:`w^0`
     are 1 for "concat", or for the only source, and 0 for all others. Without "concat",
-    several sources have equal :math:`w^0`; without sources, all models do. The log loss
-    is a sum over rows. With few rows the weights therefore stay close to :math:`w^0`,
-    the plain concatenation; with many rows the second term is negligible. Weights are
-    nonnegative and no further model is fitted on the sum, because out-of-fold
-    predictions of few rows are negatively correlated with y: a held-out row is missing
-    from its class. A model with free signs would learn this correlation. For a
-    classifier without `decision_function`, :math:`f_s` is the logarithm of the
-    probability, at least 1e-6, or the log odds of the second of two classes. Decision
-    values of `estimator` and `models` need not be log odds: before, they are multiplied
-    by the factor c of at most 1 that minimizes their own log loss plus
-    :math:`\frac{3}{2} (c - 1)^2`, which is part of the weight.
+    several sources have equal :math:`w^0`; without sources, all models do, "ngrams" and
+    "positions" half as large a one. The log loss is a sum over rows. With few rows the
+    weights therefore stay close to :math:`w^0`, the plain concatenation; with many rows
+    the second term is negligible. Weights are nonnegative and no further model is
+    fitted on the sum, because out-of-fold predictions of few rows are negatively
+    correlated with y: a held-out row is missing from its class. A model with free signs
+    would learn this correlation. For a classifier without `decision_function`,
+    :math:`f_s` is the logarithm of the probability, at least 1e-6, or the log odds of
+    the second of two classes. Decision values of `estimator` and `models` need not be
+    log odds: before, they are multiplied by the factor c of at most 1 that minimizes
+    their own log loss plus :math:`\frac{3}{2} (c - 1)^2`, which is part of the weight.
 
     By default, the rows of each source have unit length, and the concatenation consists
     of such rows. All dimensions then have one scale, so a source whose vectors differ
@@ -626,10 +630,11 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     An alphabet is small if the training rows have at most 1,000 different tokens, which
     occur 8 times on average; texts have either fewer words or more different ones.
     "ngrams" then uses the 20,000 most frequent groups of 3, of 4 and of 5 adjacent
-    tokens, of those that occur twice or more, weighted as above. "positions" uses the
-    20,000 most frequent pairs of a token and its position, or one of the windows of 4
-    positions that overlap by 2, with the weight :math:`1 + \ln c`. Positions are
-    counted from the start, and from the end too if lengths differ, up to 1,000.
+    tokens, and pairs with 1, 2 and 3 tokens between them, of those that occur twice or
+    more, weighted as above. "positions" uses the 20,000 most frequent pairs of a token
+    and its position, or one of the windows of 4 positions that overlap by 2, with the
+    weight :math:`1 + \ln c`. Positions are counted from the start, and from the end too
+    if lengths differ, up to 1,000.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
     two classes and for each of several labels. The weights minimize the out-of-fold log
@@ -794,7 +799,8 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
         Whether to fit models of sparse features of the tokens, which need no source:
         "words", of words and pairs of adjacent words; "chars", of the characters of
         words, if any word has several; and for tokens of a small alphabet "ngrams", of
-        3 to 5 adjacent tokens, and "positions", of tokens by their position.
+        3 to 5 adjacent tokens and pairs with up to 3 tokens between them, and
+        "positions", of tokens by their position.
     cv : int, cross-validation generator or an iterable, default=None
         Folds of the out-of-fold predictions. None means five folds, or three for
         1,500 rows or more. An int is a number of folds; there are fewer if there are
@@ -842,12 +848,13 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     rows plus :math:`\frac{3}{2} \lVert w - w^0 \rVert^2` [1]_ [2]_. The weights
     :math:`w^0` are 1 for "concat", or for the only source, and 0 for all others.
     Without "concat", several sources have equal :math:`w^0`; without sources, all
-    models do. The squared error is a sum over rows. With few rows the weights therefore
-    stay close to :math:`w^0`, the plain concatenation; with many rows the second term
-    is negligible. Weights are nonnegative and no further model is fitted on the sum,
-    because out-of-fold predictions of few rows are negatively correlated with y: the
-    mean of the other rows lies on the opposite side of the overall mean. A model with
-    free signs would learn this correlation. Predictions of `estimator` and `models`,
+    models do, "ngrams" and "positions" half as large a one. The squared error is a sum
+    over rows. With few rows the weights therefore stay close to :math:`w^0`, the plain
+    concatenation; with many rows the second term is negligible. Weights are nonnegative
+    and no further model is fitted on the sum, because out-of-fold predictions of few
+    rows are negatively correlated with y: the mean of the other rows lies on the
+    opposite side of the overall mean. A model with free signs would learn this
+    correlation. Predictions of `estimator` and `models`,
     less :math:`\bar y`, are first multiplied by the factor c of at most 1 that
     minimizes their own squared error, in the same units, plus :math:`\frac{3}{2} (c -
     1)^2`; it is part of the weight. The squared error of each column of y is divided by

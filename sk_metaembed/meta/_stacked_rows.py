@@ -37,12 +37,15 @@ class Form(NamedTuple):
         Whether dimensions are scaled one by one, for which rows must be as many.
     per_fold : bool
         Whether one model per fold is fitted, whose mean counts.
+    of_order : bool
+        Whether features are of the order of tokens.
     """
 
     reads: str
     make_features: Callable | None = None
     per_dimension: bool = False
     per_fold: bool = False
+    of_order: bool = False
 
 
 FORMS = {
@@ -51,8 +54,8 @@ FORMS = {
     "given": Form("vectors"),
     "words": Form("tokens", WordFeatures),
     "chars": Form("tokens", CharacterFeatures),
-    "ngrams": Form("tokens", NgramFeatures),
-    "positions": Form("tokens", PositionFeatures),
+    "ngrams": Form("tokens", NgramFeatures, of_order=True),
+    "positions": Form("tokens", PositionFeatures, of_order=True),
     # Of `models`:
     "tokens": Form("tokens", per_fold=True),
     "sequences": Form("input", per_fold=True),

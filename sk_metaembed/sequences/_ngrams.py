@@ -1,6 +1,6 @@
 """Features of words, n-grams and positions, from token codes rather than strings."""
 
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,19 +22,24 @@ class Ngrams(NamedTuple):
     words : dict of str to int
         Number of each word, from 0.
     keys : list of ndarray of int64
-        For lengths 2, 3, ...: the sorted keys of the n-grams. A key is the number of
-        the n-gram's beginning, among those that are one shorter, times ``len(words)``
-        plus the number of its last word. The number of an n-gram is its place here.
+        For lengths 2, 3, ..., and then for each of `gaps`: the sorted keys of the
+        n-grams. A key is the number of the n-gram's beginning, among those that are one
+        shorter, times ``len(words)`` plus the number of its last word. The number of an
+        n-gram is its place here.
     idf : ndarray of float32, shape (n_features,)
-        Inverse document frequencies of the n-grams of each length, from `min_length`.
+        Inverse document frequencies of the n-grams of each length, from `min_length`,
+        and with each of `gaps`.
     min_length : int
         The length of the shortest features; shorter n-grams are beginnings only.
+    gaps : tuple of int
+        Distances of the words of pairs, which any words may be between.
     """
 
     words: dict
     keys: list
     idf: np.ndarray
     min_length: int = 1
+    gaps: tuple = ()
 
 
 class Positions(NamedTuple):
@@ -77,28 +82,33 @@ def word_counts(tokens):
     return csr_matrix((ones, tokens.codes, tokens.offsets), shape=shape)
 
 
-def learn_ngrams(tokens, max_length, max_features=None, min_count=1, min_length=1):
-    """Return the `Ngrams` of a TokenSequences: of each length, the most frequent.
+def learn_ngrams(
+    tokens, max_length, max_features=None, min_count=1, *, min_length=1, gaps=()
+):
+    """Return the `Ngrams` of a TokenSequences: of each kind, the most frequent.
 
     Frequency is the number of sequences that contain an n-gram; ties are decided by the
     order of first occurrence of their words. Those with fewer than `min_count`
-    occurrences are left out. Features have `min_length` words or more.
+    occurrences are left out. Features have `min_length` words or more, or are pairs
+    with a distance among `gaps`.
     """
     rows = tokens.segment_ids()
     limits = max_features, min_count
     kept, frequencies = _most_frequent(tokens.codes, rows, *limits)
-    numbers = _places(kept, tokens.codes)
+    numbers = beginnings = _places(kept, tokens.codes)
     words = dict(zip(tokens.types[kept].tolist(), range(len(kept)), strict=True))
-    keys, counts, prefixes = [], [frequencies], numbers
-    for length in range(2, max_length + 1):
-        pairs, starts = _pairs(prefixes, numbers, rows, length, len(words))
+    keys, counts = [], [frequencies]
+    for distance in (*range(1, max_length), *gaps):
+        if len(keys) >= max_length - 1:
+            beginnings = numbers
+        pairs, starts = _pairs(beginnings, numbers, rows, distance, len(words))
         kept, frequencies = _most_frequent(pairs, rows[starts], *limits)
         keys.append(kept)
         counts.append(frequencies)
-        prefixes = _spread(_places(kept, pairs), starts, len(rows))
+        beginnings = _spread(_places(kept, pairs), starts, len(rows))
     n, counts = len(tokens), np.concatenate(counts[min_length - 1 :])
     idf = 1 + np.log((1 + n) / (1 + counts))
-    return Ngrams(words, keys, idf.astype(np.float32), min_length)
+    return Ngrams(words, keys, idf.astype(np.float32), min_length, tuple(gaps))
 
 
 def ngram_weights(tokens, ngrams):
@@ -140,24 +150,28 @@ def word_numbers(types, ngrams):
 
 
 def ngram_numbers(tokens, ngrams):
-    """Return the number of the n-gram that starts at each token, -1 if it is unknown.
+    """Yield the number of the n-gram that starts at each token, -1 if it is unknown.
 
-    One array of shape (n_tokens,) per length, from 1.
+    One array of shape (n_tokens,) per length, from 1, and then per gap.
     """
     words = word_numbers(tokens.types, ngrams)[tokens.codes]
-    rows, numbers = tokens.segment_ids(), [words]
-    for length, keys in enumerate(ngrams.keys, start=2):
-        pairs, starts = _pairs(numbers[-1], words, rows, length, len(ngrams.words))
-        numbers.append(_spread(_places(keys, pairs), starts, len(rows)))
-    return numbers
+    rows, numbers = tokens.segment_ids(), words
+    yield words
+    max_length = 1 + len(ngrams.keys) - len(ngrams.gaps)
+    distances = *range(1, max_length), *ngrams.gaps
+    for i, (keys, distance) in enumerate(zip(ngrams.keys, distances, strict=True)):
+        beginnings = numbers if i < max_length - 1 else words
+        pairs, starts = _pairs(beginnings, words, rows, distance, len(ngrams.words))
+        numbers = _spread(_places(keys, pairs), starts, len(rows))
+        yield numbers
 
 
 def _features(tokens, ngrams):
     """Return sequence and column of each known n-gram of each sequence."""
     rows, all_rows, columns, n_before = tokens.segment_ids(), [], [], 0
     sizes = [len(each) for each in (ngrams.words, *ngrams.keys)]
-    of_lengths = [*zip(sizes, ngram_numbers(tokens, ngrams), strict=True)]
-    for size, numbers in of_lengths[ngrams.min_length - 1 :]:
+    of_kinds = zip(sizes, ngram_numbers(tokens, ngrams), strict=True)
+    for size, numbers in islice(of_kinds, ngrams.min_length - 1, None):
         known = np.flatnonzero(numbers >= 0)
         all_rows.append(rows[known])
         columns.append(n_before + numbers[known])
@@ -199,17 +213,19 @@ def _unit_rows(weights):
     return normalize(weights, copy=False) if weights.nnz else weights
 
 
-def _pairs(prefixes, numbers, rows, length, n_words):
+def _pairs(beginnings, numbers, rows, distance, n_words):
     """Return the keys of n-grams whose parts are known, and the tokens they start at.
 
-    `prefixes` has the number of the n-gram of ``length - 1`` words that starts at each
-    token, and `numbers` the number of the word there; both are -1 if it is unknown.
+    `beginnings` has the number of the n-gram without its last word that starts at each
+    token, and `numbers` the number of the word there; both are -1 if it is unknown. The
+    last word is at a distance from the start.
     """
-    last = length - 1
     starts = np.flatnonzero(
-        (prefixes[:-last] >= 0) & (numbers[last:] >= 0) & (rows[:-last] == rows[last:])
+        (beginnings[:-distance] >= 0)
+        & (numbers[distance:] >= 0)
+        & (rows[:-distance] == rows[distance:])
     )
-    return prefixes[starts] * n_words + numbers[starts + last], starts
+    return beginnings[starts] * n_words + numbers[starts + distance], starts
 
 
 def _most_frequent(keys, rows, n, min_count):

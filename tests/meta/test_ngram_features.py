@@ -15,10 +15,19 @@ from sk_metaembed.meta._ngram_features import (
     token_features,
 )
 
-OF_WORDS = {"analyzer": "word", "token_pattern": r"\S+"}
+
+def ngrams_and_gaps(text):
+    words = text.split()
+    for i in range(len(words)):
+        yield from (str(words[i : i + n]) for n in (3, 4, 5) if i + n <= len(words))
+        yield from (
+            f"{words[i]} {n} {word}" for n, word in enumerate(words[i + 2 : i + 5])
+        )
+
+
 KINDS = {
-    WordFeatures: {**OF_WORDS, "ngram_range": (1, 2)},
-    NgramFeatures: {**OF_WORDS, "ngram_range": (3, 5)},
+    WordFeatures: {"analyzer": "word", "ngram_range": (1, 2), "token_pattern": r"\S+"},
+    NgramFeatures: {"analyzer": ngrams_and_gaps},
     CharacterFeatures: {"analyzer": "char_wb", "ngram_range": (2, 4)},
 }
 EACH = pytest.mark.parametrize("kind", [*KINDS, PositionFeatures])
@@ -41,15 +50,15 @@ def cased_words(rows):
 @pytest.mark.parametrize("read", [tokens, cased_words])
 def test_rows_have_the_products_of_scikit_learns(kind, read):
     rows, new = lists(), lists(seed=1)
-    options = {**KINDS[kind], "sublinear_tf": True, "lowercase": read is cased_words}
-    vectorizer = TfidfVectorizer(**options)
-    if kind is NgramFeatures:  # of one occurrence are left out
-        texts = [" ".join(row) for row in rows]
-        counter = CountVectorizer(**KINDS[kind], lowercase=read is cased_words)
+    write = str.lower if read is cased_words else str
+    texts, new_texts = ([write(" ".join(row)) for row in part] for part in (rows, new))
+    options = {**KINDS[kind], "lowercase": False}
+    vectorizer = TfidfVectorizer(**options, sublinear_tf=True)
+    if kind is NgramFeatures:  # those of one occurrence are left out
+        counter = CountVectorizer(**options)
         counts = counter.fit_transform(texts).sum(axis=0).A1
         vectorizer.set_params(vocabulary=counter.get_feature_names_out()[counts > 1])
-    vectorizer.fit([" ".join(row) for row in rows])
-    expected = vectorizer.transform([" ".join(row) for row in new])
+    expected = vectorizer.fit(texts).transform(new_texts)
     result = kind().fit(read(rows)).transform(read(new))
     assert sparse.issparse(result)
     assert result.dtype == np.float32
@@ -81,11 +90,10 @@ def test_positions_are_counted_from_the_start_and_end_if_lengths_differ(lengths)
 
 
 def test_ngrams_of_one_occurrence_are_features_only_if_there_are_no_others():
-    rows = [[*"abcd"], [*"abcx"]]
-    features = NgramFeatures().fit(tokens(rows))
-    assert features.transform(tokens(rows)).shape == (2, 1)  # abc
-    apart = [[*"abc"], [*"cba"]]
-    assert NgramFeatures().fit_transform(tokens(apart)).shape == (2, 2)
+    rows = tokens([[*"abcd"], [*"abcx"]])
+    assert NgramFeatures().fit_transform(rows).shape == (2, 2)  # abc, a_c
+    apart = tokens([[*"abc"], [*"cba"]])
+    assert NgramFeatures().fit_transform(apart).shape == (2, 4)
 
 
 @pytest.mark.parametrize(

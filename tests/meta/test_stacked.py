@@ -231,6 +231,13 @@ def test_order_is_read_of_tokens_of_a_small_alphabet(decides):
     assert numbers.score(X[160:], y[160:]) > 0.4
 
 
+def test_models_of_order_count_half_by_default():
+    X, y = rows_by_order("start", 20)
+    with pytest.warns(UserWarning, match="all 20 rows are of one group"):
+        model = classifier().fit(X, y, groups=np.zeros(20))
+    assert model.weights_ == {"words": 0.5, "ngrams": 0.25, "positions": 0.25}
+
+
 def test_order_is_read_of_both_sides_of_pairs():
     X, y = rows_by_order("start", 480)
     rng = np.random.default_rng(0)

@@ -87,7 +87,7 @@ class TokenSpec(TableSpec):
         """Return the `TokenRows` of sequences."""
         if self.ngram == 1:
             return TokenRows(word_numbers(tokens.types, self.ngrams))
-        codes = ngram_numbers(tokens, self.ngrams)[self.ngram - 1]
+        *_, codes = ngram_numbers(tokens, self.ngrams)
         codes[codes < 0] = self.n_rows
         return TokenRows.of_codes(codes, self.n_rows)
 
