@@ -43,6 +43,8 @@ def as_writable(array):
 
 # Enough tokens to fill a matrix product, few enough to stay in a laptop's memory.
 _TOKENS_PER_BATCH = 16_384
+# Combinations of types are mixed, not tokens, if these repeat them as often on average.
+_TOKENS_PER_COMBINATION = 2
 # The positions of a dense grid, where most of them hold no token. Recurrent layers of
 # 512 need 6 KB for each.
 MAX_POSITIONS = 65_536
@@ -202,7 +204,8 @@ class Batch:
         One per source. Sources with the same rows share one entry of `index`.
     known : list of bool tensor of shape (n_rows_i,)
     index : list of int64 tensor of shape (n_tokens,)
-        The row of each token, one tensor per source.
+        The row of each token, one tensor per source. With `joint`, the row of each
+        distinct combination of types instead, (n_combinations,).
     grid : Grid or None
         Positions of the tokens; None if they are not needed.
     rows : ndarray of int64, shape (n_sequences,)
@@ -212,7 +215,10 @@ class Batch:
     pieces : list
         The inputs of the networks of trainable sources.
     pieces_index : list of int64 tensor of shape (n_tokens,)
-        The row of each token in the outputs of these networks.
+        As `index`, in the outputs of these networks.
+    joint : int64 tensor of shape (n_tokens,) or None
+        If sources have different types, such as tokens and positions, and tokens
+        repeat combinations of them: the combination of each token.
     """
 
     values: list
@@ -223,6 +229,7 @@ class Batch:
     weights: torch.Tensor | None = None
     pieces: list = field(default_factory=list)
     pieces_index: list = field(default_factory=list)
+    joint: torch.Tensor | None = None
 
     def __len__(self):
         return len(self.rows)
@@ -316,6 +323,7 @@ class SequenceData:
             levels = [*source.levels.values()]
             self.trainable_inputs.append(TrainableInput(pieces, levels, codes))
         self._tables = [self._table(block) for block in self.blocks]
+        self._joint_codes = self._distinct_combinations()
         known = self.known_at("sequence" if self.level == "sequence" else "token")
         self._known = None if known.all() else known
 
@@ -346,6 +354,12 @@ class SequenceData:
         sequences = self._sequences(rows)
         positions, offsets = span_index(self.offsets, sequences)
         lengths, made = np.diff(offsets), {}
+        read, joint = positions, None
+        if self._joint_codes is not None:
+            own = self._joint_codes[positions]
+            _, first, index = np.unique(own, return_index=True, return_inverse=True)
+            if _TOKENS_PER_COMBINATION * len(first) <= len(positions):
+                read, joint = positions[first], self.send(index)
 
         def places(level, codes=self.codes):
             """Return the rows of a level in this batch, and the row of each token."""
@@ -357,13 +371,30 @@ class SequenceData:
                     index = np.repeat(np.arange(len(sequences)), lengths)
                     used = sequences
                 else:
-                    used, index = np.unique(codes[positions], return_inverse=True)
+                    used, index = np.unique(codes[read], return_inverse=True)
                 made[key] = used, self.send(used), self.send(index)
             return made[key]
 
         known = None if self._known is None else self._known[positions]
         grid = Grid.of(lengths, self.send, known)
-        return self._batch(places, rows, sequences, grid)
+        return replace(self._batch(places, rows, sequences, grid), joint=joint)
+
+    def _distinct_combinations(self):
+        """Return the number of each token's combination of types, or None.
+
+        None if all sources have the same types, or one has vectors of tokens or
+        sequences.
+        """
+        inputs = self.trainable_inputs
+        of_types = all(block.level == "type" for block in self.blocks)
+        if not of_types or not all(source.reads_types for source in inputs):
+            return None
+        codes = [self.codes] * bool(self.blocks) + [source.codes for source in inputs]
+        combined, *others = {id(each): each for each in codes}.values()
+        for other in others:
+            pairs = combined * (other.max(initial=0) + 1) + other
+            combined = np.unique(pairs, return_inverse=True)[1]
+        return combined if others else None
 
     @property
     def is_static(self):

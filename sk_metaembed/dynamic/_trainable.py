@@ -2,6 +2,8 @@
 
 from typing import TypeAlias
 
+import numpy as np
+
 from .._core._typing import Texts
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._api import check_embedded
@@ -60,13 +62,18 @@ class PreparedSources:
 def trainable_pairs(model, X):
     """Return the trainable sources of an estimator as a list of (name, source).
 
-    Without any, and without vectors in X, vectors of tokens are learned.
+    Without any, and without vectors in X, vectors of tokens are learned, and those of
+    positions if all sequences have the same length.
     """
     pairs = [] if model.trainable is None else model.trainable
-    if isinstance(pairs, list | tuple) and not (pairs or tokens_and_blocks(X)[1]):
-        from ..sources import TrainableTokens
+    tokens, blocks = tokens_and_blocks(X)
+    if isinstance(pairs, list | tuple) and not (pairs or blocks):
+        from ..sources import TrainablePositions, TrainableTokens
 
-        pairs = TrainableTokens()
+        pairs = [("tokens", TrainableTokens())]
+        lengths = np.unique(tokens.lengths[tokens.lengths > 0])
+        if len(lengths) == 1 and lengths[0] > 1:
+            pairs += [("positions", TrainablePositions())]
     if not isinstance(pairs, list | tuple):
         # "transformer" for a TrainableTransformer.
         pairs = [(type(pairs).__name__.removeprefix("Trainable").lower(), pairs)]

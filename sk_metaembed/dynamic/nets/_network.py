@@ -81,15 +81,18 @@ class Mixer(nn.Module):
     def mix(self, batch):
         """Return mixed vectors, their weights, and the row of each token or None.
 
-        Rows are types if all sources have the types of the batch as rows and weights do
-        not depend on the context. Otherwise rows are tokens.
+        Rows are types, or combinations of types, if all sources have vectors of types
+        and weights do not depend on the context. Otherwise rows are tokens.
         """
         sources, known, index = self.project(batch), batch.known, batch.index
+        joint = batch.joint
+        if joint is not None and self.attention == "context":
+            index, joint = [own[joint] for own in index], None
         if batch.shares_rows and self.attention != "context":
             return *self.mix_rows(sources, torch.stack(known, dim=1)), index[0]
         tokens = [embedding(i, v) for v, i in zip(sources, index, strict=True)]
         known = torch.stack([k[i] for k, i in zip(known, index, strict=True)], dim=1)
-        return *self.mix_rows(tokens, known, batch.grid), None
+        return *self.mix_rows(tokens, known, batch.grid), joint
 
     def project(self, batch):
         """Return the projections of each source, a list of (n_rows, dim)."""

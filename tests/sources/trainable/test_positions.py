@@ -6,6 +6,7 @@ import pytest
 import sk_metaembed as sk
 from sk_metaembed import DynamicMetaClassifier, TokenSequences, TrainablePositions
 from sk_metaembed import TrainableTokens as Tokens
+from sk_metaembed.dynamic import _batches
 
 from .test_tokens import OPTIONS, known, looked_up
 
@@ -52,3 +53,30 @@ def test_without_positions_the_maximum_does_not_tell_the_classes_apart():
 def test_rows_without_tokens_have_no_position():
     with pytest.raises(ValueError, match="no tokens"):
         TrainablePositions().prepare(TokenSequences.from_lists([[], []]))
+
+
+def test_sequences_of_equal_length_have_positions_by_default():
+    rows = [["a", "b", "c"], ["c", "b", "a"], []] * 4
+    model = DynamicMetaClassifier(**OPTIONS).fit(rows, [0, 1, 0] * 4)
+    assert list(model.trained_) == ["tokens", "positions"]
+    assert np.isfinite(model.predict_proba([["a"], [], ["z"] * 9])).all()
+    for other in ([["a", "b"], ["c"]] * 4, [["a"], ["b"]] * 4):
+        model.fit(other, [0, 1] * 4)
+        assert list(model.trained_) == ["tokens"]
+
+
+@pytest.mark.parametrize("attention", ["word", "context", "task", "uniform"])
+def test_repeated_combinations_of_types_are_mixed_as_tokens_are(attention, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = [[str(token) for token in rng.choice(["a", "b"], 6)] for _ in range(24)]
+    results = []
+    for limit in (2, 10**9):
+        monkeypatch.setattr(_batches, "_TOKENS_PER_COMBINATION", limit)
+        options = OPTIONS | {"embedding_dropout": 0.0, "encoder": "conv"}
+        model = DynamicMetaClassifier(attention, **options)
+        model.fit(rows, np.arange(24) % 2)
+        results.append((model.predict_proba(rows), model.attention_weights(rows[:3])))
+    joint, by_token = results
+    np.testing.assert_allclose(joint[0], by_token[0], atol=1e-4)
+    weights = [frame[["tokens", "positions"]] for frame in (joint[1], by_token[1])]
+    np.testing.assert_allclose(*weights, atol=1e-4)

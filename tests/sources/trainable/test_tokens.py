@@ -119,6 +119,7 @@ def motifs(n, seed):
 
 def test_labels_are_learned_from_token_lists_alone():
     rows = [["x", word, "y"] for word in ("good", "fine", "bad", "poor") * 8]
+    rows[0] = ["good"]
     y = [1, 1, 0, 0] * 8
     model = net().fit(rows, y)
     assert list(model.trained_) == ["tokens"]
@@ -167,7 +168,7 @@ def test_learned_and_frozen_vectors_are_mixed():
 
 
 def test_rows_of_weight_zero_have_no_vectors():
-    rows = [["a", "b"], ["rare", "b"], ["c", "a"], ["a", "c"]] * 3
+    rows = [["a", "b"], ["rare", "b"], ["c", "a"], ["a", "c", "a"]] * 3
     weights = [0 if "rare" in row else 1 for row in rows]
     tokens = TokenSequences.from_lists(rows)
     model = net(max_epochs=2).fit(tokens, [0, 1, 1, 0] * 3, sample_weight=weights)
@@ -223,7 +224,7 @@ def test_every_kind_of_net_learns_tokens():
     X, y = motifs(60, 0)
     number = net(kind=sk.DynamicMetaRegressor).fit(X, y.astype(float))
     assert np.isfinite(number.predict(X)).all()
-    mixed = net(kind=sk.DynamicMetaEmbedding).fit_transform(X, y)
+    mixed = net(kind=sk.DynamicMetaEmbedding).fit_transform([*X, ["a"]], [*y, 0])
     assert mixed.blocks[0].level == "type" and mixed.tokens.n_types == 4
     tags = [["B-x" if token in "ab" else "O" for token in row] for row in X]
     tagger = sk.DynamicMetaTagger(
