@@ -238,13 +238,18 @@ def _most_frequent(keys, rows, n, min_count):
         frequent = counts[places] >= min_count
         keys, rows = keys[frequent], rows[frequent]
     # Sorting one array of numbers takes a third of the time of np.lexsort.
-    size = int(keys.max(initial=0)) + 1
+    size, n_rows = (int(each.max(initial=0)) + 1 for each in (keys, rows))
+    every = None
+    if size * n_rows > np.iinfo(np.int64).max:
+        every, keys = np.unique(keys, return_inverse=True)
+        size = len(every)
     cells = np.sort(rows.astype(np.int64) * size + keys)
     is_new = np.ones(len(cells), dtype=bool)
     is_new[1:] = cells[1:] != cells[:-1]
     distinct, frequencies = np.unique(cells[is_new] % size, return_counts=True)
     kept = np.sort(np.argsort(-frequencies, kind="stable")[:n])
-    return distinct[kept], frequencies[kept]
+    distinct = distinct[kept] if every is None else every[distinct[kept]]
+    return distinct, frequencies[kept]
 
 
 def _places(keys, searched):

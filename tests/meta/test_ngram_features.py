@@ -14,6 +14,7 @@ from sk_metaembed.meta._ngram_features import (
     WordFeatures,
     token_features,
 )
+from sk_metaembed.sequences._ngrams import _most_frequent
 
 
 def ngrams_and_gaps(text):
@@ -116,6 +117,15 @@ def test_order_of_many_different_tokens_is_not_read():
     rows = [[f"w{i}", f"w{i + 1}", f"w{i + 2}"] * 4 for i in range(1001)]
     assert token_features(tokens(rows)) == ["words", "chars"]
     assert "ngrams" in token_features(tokens(rows[:998]))
+
+
+@pytest.mark.parametrize("scale", [1, 1 << 60])
+def test_frequencies_are_of_rows_for_keys_of_any_size(scale):
+    keys = np.array([1, 5, 5, 1, 5, 2, 5]) * scale
+    rows = np.array([0, 0, 0, 1, 7, 7, 9])
+    found, frequencies = _most_frequent(keys, rows, 2, 1)
+    assert (found // scale).tolist() == [1, 5]
+    assert frequencies.tolist() == [2, 3]
 
 
 @EACH
