@@ -38,6 +38,16 @@ def pytest_configure(config):
     settings.load_profile("here")
 
 
+ALL_SLOW = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no tests that are all slow, and what they need, unless they are run."""
+    if "not slow" in config.option.markexpr and collection_path.suffix == ".py":
+        return bool(ALL_SLOW.search(collection_path.read_text("utf-8"))) or None
+    return None
+
+
 @pytest.fixture(autouse=True)
 def simulated_system(monkeypatch):
     """Refuse what Windows refuses, if the environment asks for it."""

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from skops import io as skops_io
 
 from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
 
@@ -24,6 +23,8 @@ def pipe(tmp_path):
 
 
 def test_skops_keeps_a_pipeline_small(pipe, tmp_path):
+    from skops import io as skops_io
+
     path = tmp_path / "model.skops"
     skops_io.dump(pipe, path)
     assert path.stat().st_size < 100_000  # the vectors have 400,000
@@ -52,6 +53,8 @@ def mlflow(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:mlflow")
 @pytest.mark.filterwarnings("ignore::FutureWarning:mlflow")
 def test_mlflow_logs_and_reads_its_default_format(mlflow, pipe, tmp_path):
+    from skops import io as skops_io
+
     with pytest.raises(mlflow.MlflowException, match="skops_trusted_types"):
         mlflow.sklearn.save_model(pipe, tmp_path / "m", pip_requirements=[])
     frame = pd.DataFrame({"text": TEXTS})
