@@ -305,3 +305,21 @@ def test_tokens_of_white_space_alone_are_learned(token):
     rows = [[token], [token] * 2] * 8
     model = sk.make_text_pipeline().fit(rows, [0, 1] * 8, model__groups=range(16))
     assert model.predict(rows).shape == (16,)
+
+
+def test_case_falls_back_for_words_and_not_for_ids():
+    cased = ["tea", "o'brien", "c", "n", "N", "a-1", "id7", "ph", "caf\u00e9", "Paris"]
+    rows = [["Tea", "TEA", "O'Brien", "CAFE\u0301", "Cafe\u0301", "N"]]
+    ids = [["C", "A-1", "ID7", "pH", "tEA"]]
+    store = sk.WordVectors.from_arrays(cased, np.eye(len(cased)))
+    source = sk.PretrainedEmbedding(store).fit(rows)
+    assert source.coverage_["tokens"] == 1
+    assert source.transform(rows)[0][-1].argmax() == cased.index("N")
+    assert not source.transform(ids).blocks[0].known.any()
+    # Without capitals in the store, its authors lower-cased all words.
+    lower = [word for word in cased if word.islower()]
+    store = sk.WordVectors.from_arrays(lower, np.eye(len(lower)))
+    assert sk.PretrainedEmbedding(store).fit(ids).coverage_["tokens"] == 1
+    exact = sk.PretrainedEmbedding(store, case_fallback=False, oov="zero")
+    with pytest.warns(UserWarning, match="only 0.0% of the 5"):
+        assert exact.fit(ids).coverage_["tokens"] == 0

@@ -139,10 +139,10 @@ def compare_sources(
     Notes
     -----
     TF-IDF is a `LogisticRegression` with C=10, or a `Ridge`, of words and pairs of
-    adjacent words in lower case. A source alone is a stack of that source without words
-    and characters: one linear model, whose penalty is chosen in the training part. The
-    concatenation is the same model on the vectors of all sources, each scaled to unit
-    length unless the stack has an `estimator`.
+    adjacent words, in lower case for texts. A source alone is a stack of that source
+    without words and characters: one linear model, whose penalty is chosen in the
+    training part. The concatenation is the same model on the vectors of all sources,
+    each scaled to unit length unless the stack has an `estimator`.
 
     Seconds are per fit: the time of the model and of embedding the training part with
     its sources. A source is embedded once per fold for all candidates. A

@@ -621,11 +621,12 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
-    \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
-    20,000 words with the largest document frequencies, and the 20,000 most frequent
-    pairs of two of these words. Document frequencies, and means and variances of
-    dimensions, are computed without y from all training rows with a weight above 0,
-    which count alike.
+    \ln \frac{1 + n}{1 + n_f})`; rows have unit length. The case of words that the
+    default `Tokenizer` finds in texts is ignored; other tokens are read as they are.
+    "words" uses the 20,000 words with the largest document frequencies, and the 20,000
+    most frequent pairs of two of these words. Document frequencies, and means and
+    variances of dimensions, are computed without y from all training rows with a
+    weight above 0, which count alike.
 
     An alphabet is small if the training rows have at most 1,000 different tokens, which
     occur 8 times on average; texts have either fewer words or more different ones.
@@ -883,11 +884,13 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
 
     A word, pair of words or group of 2 to 4 characters that occurs c times in a
     sequence, and in n_f of n training sequences, has the weight :math:`(1 + \ln c)(1 +
-    \ln \frac{1 + n}{1 + n_f})`, in lower case; rows have unit length. "words" uses the
-    20,000 words with the largest document frequencies, and the 20,000 most frequent
-    pairs of two of these words. Document frequencies, and means and variances of
-    dimensions, are computed without y from all training rows with a weight above 0,
-    which count alike. For "ngrams" and "positions" see `StackedMetaClassifier`.
+    \ln \frac{1 + n}{1 + n_f})`; rows have unit length. The case of words that the
+    default `Tokenizer` finds in texts is ignored; other tokens are read as they are.
+    "words" uses the 20,000 words with the largest document frequencies, and the 20,000
+    most frequent pairs of two of these words. Document frequencies, and means and
+    variances of dimensions, are computed without y from all training rows with a
+    weight above 0, which count alike. For "ngrams" and "positions" see
+    `StackedMetaClassifier`.
 
     References
     ----------

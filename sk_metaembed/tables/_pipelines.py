@@ -40,8 +40,9 @@ def make_text_pipeline(
     alphabet, such as amino acids, states or events, it also reads n-grams and
     positions. It needs no files or downloads, and accepts sets of labels. With few rows
     it is close to a single model of the sources.
-    Words and characters are read in lower case, so only sources that read texts as
-    they are written distinguish "US" from "us".
+    Words and characters of texts are read in lower case, so only sources that read
+    texts as they are written distinguish "US" from "us". Token lists are read as they
+    are.
 
     Parameters
     ----------

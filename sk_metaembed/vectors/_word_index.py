@@ -187,7 +187,8 @@ def find_respelled(words, lookup, *, case_fallback):
     """Return the rows of words in other spellings, int32, -1 where all are absent.
 
     Files are in either Unicode form, and so are texts: `words`, a list, are looked up
-    in NFC and then in NFD; with `case_fallback`, each time also in lower case.
+    in NFC and then in NFD; with `case_fallback`, each time also in lower case. If it is
+    "words", this does not apply to tokens that may be something else.
     """
     rows = np.full(len(words), -1, np.int32)
     places = range(len(words))
@@ -196,7 +197,10 @@ def find_respelled(words, lookup, *, case_fallback):
             places = [i for i in places if rows[i] < 0 and not words[i].isascii()]
         given = [words[i] for i in places]
         for lowercase in (False, True) if case_fallback else (False,):
-            spelled = [word.lower() for word in given] if lowercase else given
+            spelled = given
+            if lowercase:
+                is_word = _is_capitalized if case_fallback == "words" else bool
+                spelled = [word.lower() if is_word(word) else word for word in given]
             spelled = spelled if form is None else canonical_words(spelled, form)
             changed = [
                 (place, new)
@@ -207,6 +211,14 @@ def find_respelled(words, lookup, *, case_fallback):
                 found, spellings = zip(*changed, strict=True)
                 rows[list(found)] = lookup(list(spellings))
     return rows
+
+
+def _is_capitalized(word):
+    """Return whether a word has letters alone, the first or all of them capitals."""
+    (word,) = canonical_words([word])
+    letters = word.replace("'", "").replace("\u2019", "")
+    is_title = word.istitle() or letters.istitle()  # "O'Neill" or "Don't"
+    return (is_title or word.isupper()) and letters.isalpha() and len(letters) > 1
 
 
 def _checked(rows):

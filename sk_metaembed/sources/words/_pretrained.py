@@ -24,6 +24,9 @@ _GENSIM_DATA = "https://github.com/piskvorky/gensim-data"
 # Fitted preprocessing, by store and kind.
 _PREPROCESSINGS: WeakKeyDictionary[WordVectors, dict] = WeakKeyDictionary()
 
+_HEAD = 10_000  # words of a store that tell whether case has a meaning
+_FEW_CAPITALS = 0.01  # share of them
+
 _LOW_COVERAGE = 0.05  # known share of the training tokens below which to warn
 _N_UNKNOWN = 1000  # most frequent unknown words to examine
 _SHOWN = 5
@@ -110,6 +113,13 @@ def _way_in(model):
     return "For words and a matrix, use WordVectors.from_arrays(words, matrix)."
 
 
+def has_case(store):
+    """Return whether words of a store have capitals, beyond a few marks and errors."""
+    words = store._packed.take(np.arange(min(_HEAD, len(store)))).to_list("replace")
+    n_cased = sum(word != word.lower() for word in words)
+    return n_cased > _FEW_CAPITALS * len(words)
+
+
 def find_words(store, words, case_fallback):
     """Return the row of each word, (n,) of object, in a store: int32, -1 if absent."""
     rows = store.lookup(words)
@@ -147,8 +157,11 @@ class PretrainedEmbedding(BaseWordEmbedding):
         A word with zeros is unknown and later steps skip it. A mean or n-gram vector
         makes the word known and is used like any other.
     case_fallback : bool, default=True
-        Look up a word in lower case if it is not in the store. Words with accents are
-        always looked up in both Unicode forms, NFC and NFD.
+        Look up a word in lower case if it is not in the store. If words of the store
+        have capitals, so that their case has a meaning, this applies only to words of
+        two or more letters, the first or all of them capitals, as at the beginning of a
+        sentence: not to "C", "A-1" or "pH". Words with accents are always looked up in
+        both Unicode forms, NFC and NFD.
     preprocess : {"unit", "center", "unit-center-unit", "all-but-the-top"}, default=None
         Preprocessing of the vectors, learned from the first 100,000 words of the store
         (files list the most frequent words first).
@@ -255,7 +268,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
-        self._fitted_case_fallback = self.case_fallback
         store = self.vectors
         if isinstance(store, str | os.PathLike):
             path = resolve_path(os.fspath(store))
@@ -277,6 +289,8 @@ class PretrainedEmbedding(BaseWordEmbedding):
         self.vectors_ = store if same else self._open(store.path)
 
     def _fit_lookup(self, tokens):
+        is_cased = self.case_fallback and has_case(self.vectors_)
+        self._fitted_case_fallback = "words" if is_cased else self.case_fallback
         lookup = super()._fit_lookup(tokens)
         if tokens.n_tokens and self.coverage_["tokens"] < _LOW_COVERAGE:
             warn_low_coverage(tokens, lookup.known, self.vectors_)
