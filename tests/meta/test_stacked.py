@@ -35,6 +35,8 @@ from sk_metaembed import (
     StackedMetaClassifier,
     StackedMetaRegressor,
     TokenSequences,
+    load,
+    save,
 )
 from sk_metaembed._core._targets import no_warning_of_rare_classes
 from sk_metaembed.meta._stacked_folds import make_folds
@@ -244,6 +246,18 @@ def test_order_is_read_of_both_sides_of_pairs():
     sides = rng.permutation(480).reshape(2, 240)
     model = classifier().fit(SequencePairs(X[sides.ravel()]), y[sides[0]])
     assert model.scores_["positions"] > 0.8 > model.scores_["words"]
+
+
+def test_models_of_order_are_saved_and_read_each_row_alone(tmp_path):
+    X, y = rows_by_order("ngrams", 60)
+    model = classifier().fit(X, y)
+    expected = model.decision_function(X)
+    save(model, tmp_path / "model.skm")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.skm").decision_function(X), expected
+    )
+    alone = [model.decision_function(X[i : i + 1])[0] for i in range(9)]
+    np.testing.assert_allclose(alone, expected[:9], rtol=1e-6)
 
 
 def test_sources_have_rows_of_unit_length():
