@@ -9,7 +9,9 @@ reported.
 
 flair runs in another Python, in which it is installed: ``--flair-python PATH``.
 sentence-transformers computes one vector per sentence; it is skipped if it is not
-installed. ``--documents``: long texts, in windows; the source only.
+installed. ``--documents``: long texts, in windows; the source only. ``--host``: the
+source with zeros in place of the network's states, next to its tokenizer alone, on BBC
+articles, whole and cut into texts of 20 words.
 
 Needs ``SK_METAEMBED_DATA``.
 Run: python benchmarks/transformer_speed.py [--all] [--flair-python PATH]
@@ -21,14 +23,16 @@ import os
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
 from _data import load_sst2
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from sk_metaembed import Tokenizer, TransformerEmbedding
+from sk_metaembed import Tokenizer, TokenSequences, TransformerEmbedding
 from sk_metaembed._training._onednn import pack_layers
 from sk_metaembed.datasets import load_bbc_news
 
@@ -204,6 +208,56 @@ def documents(path, device, n_documents, rounds):
         print(f"{name}: {rate:.1f} documents/s, {cpu_rate:.1f} per CPU second")
 
 
+class Zeros(torch.nn.Module):
+    """A network whose hidden states are zeros and take no time to compute."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config, n_states = config, config.num_hidden_layers + 1
+        self.weight = torch.nn.Parameter(torch.zeros(1, 1))
+        self._states = [torch.zeros(2**15, config.hidden_size)] * n_states
+
+    def forward(
+        self,
+        input_ids,
+        attention_mask=None,
+        token_type_ids=None,
+        output_hidden_states=True,
+        return_dict=True,
+    ):
+        """Return zeros of the shape of the hidden states."""
+        size = input_ids.numel()
+        states = [s[:size].view(*input_ids.shape, -1) for s in self._states]
+        return SimpleNamespace(hidden_states=states)
+
+
+def host(path, n_documents, rounds):
+    """Print the speed of the source without its network, and of the tokenizer alone."""
+    documents = list(load_bbc_news().data[:n_documents])
+    words = " ".join(documents).split()
+    short = [" ".join(words[i : i + 20]) for i in range(0, len(words), 20)]
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    pair = Zeros(AutoConfig.from_pretrained(path)), tokenizer
+    split = tokenizer.backend_tokenizer.encode_batch
+    print("| | tokens | tokenizer, tokens/CPU s | source | relative |")
+    print("|---|---|---|---|---|")
+    for name, texts in (("texts of 20 words", short), ("articles", documents)):
+        tokens = Tokenizer().transform(texts)
+        lists = TokenSequences(tokens.types, tokens.codes, tokens.offsets)
+        for kind, data in (("", texts), (", as token lists", lists)):
+            given = [" ".join(row) for row in data] if kind else texts
+            source = TransformerEmbedding(pair, output="words").fit(data[:20])
+            alone = partial(split, given, add_special_tokens=False)
+            sides = alone, partial(source.transform, data)
+            times = [[timed(side)[1] for side in sides] for _ in range(rounds + 1)]
+            alone, whole = np.median(times[1:], axis=0)
+            n = tokens.n_tokens
+            print(
+                f"| {name}{kind} | {n:,} | {n / alone:,.0f} | {n / whole:,.0f} "
+                f"| {alone / whole:.2f} |"
+            )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="a folder; MiniLM if none is given")
@@ -211,6 +265,7 @@ def main():
     parser.add_argument("--threads", type=int, help="torch's, on a CPU")
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--documents", type=int, help="number of BBC articles")
+    parser.add_argument("--host", type=int, help="number of BBC articles; no network")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--all", action="store_true", help="budgets, bf16")
     parser.add_argument("--flair-python", help="a Python that has flair")
@@ -222,6 +277,9 @@ def main():
         from sk_metaembed.datasets import minilm_path
 
         path = minilm_path()
+    if args.host:
+        host(str(path), args.host, args.rounds)
+        return
     if args.documents:
         documents(str(path), args.device, args.documents, args.rounds)
         return

@@ -5,12 +5,27 @@ import numpy as np
 _CHUNK = 1 << 16  # bytes gathered at once
 
 
+def offsets_of(lengths):
+    """Return where each row of a ragged array begins, and the end of the last."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 def span_index(offsets, rows):
     """Return the positions of some rows of a ragged array, and their new offsets."""
     lengths = np.diff(offsets)[rows]
-    new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    shift = np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
-    return np.arange(new_offsets[-1]) + shift, new_offsets
+    return ranges(offsets[:-1][rows], lengths), offsets_of(lengths)
+
+
+def ranges(starts, lengths):
+    """Return the integers of ranges, one range after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    offsets = offsets_of(lengths)
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
 
 
 def gather_spans(buffer, starts, ends, separator):

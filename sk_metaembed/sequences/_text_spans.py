@@ -4,15 +4,17 @@ A `Tokenizer` splits a prepared text: lower case, one Unicode form. Tokens are l
 there first, then mapped to the characters of the original text.
 """
 
+import re
 import unicodedata
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 
 import numpy as np
 
 from ._characters import ASCII_WORDS, BOUNDARY, word_class, word_rule
 
 _NOT_FOUND = (-1, -1)
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 # Hangul vowels and final consonants combine with the letter before them, although they
 # are letters too.
 _JAMO = range(0x1160, 0x1200)
@@ -31,25 +33,35 @@ class _Classes(dict):
 _CLASSES = _Classes()
 
 
-def text_spans(text, tokens, prepare, locate):
-    """Return (start, end) of each token in a text, int32 (n_tokens, 2), or -1.
+def text_spans(texts, tokens, prepare, locate):
+    """Return (start, end) of all tokens in their texts, int32 (n_tokens, 2), or -1.
 
-    `prepare` maps a list of original texts to those that were split, `locate` such a
-    text and its tokens to a list of (start, end).
+    `tokens` has a list per text. `prepare` maps a list of original texts to those that
+    were split, `locate` such a text and its tokens to a list of (start, end).
     """
-    (prepared,) = prepare([text])
+    spans = chain.from_iterable(
+        _spans_in(text, prepared, words, prepare, locate)
+        for text, prepared, words in zip(texts, prepare(texts), tokens, strict=True)
+    )
+    flat = np.fromiter(chain.from_iterable(spans), np.int32)
+    return flat.reshape(-1, 2)
+
+
+def _spans_in(text, prepared, tokens, prepare, locate):
     located = locate(prepared, tokens)
     starts, ends = _original_positions(text, prepared, prepare)
     if not tokens or len(located) != len(tokens) or starts is None:
-        return np.full((len(tokens), 2), -1, dtype=np.int32)
-    spans = [
+        return [_NOT_FOUND] * len(tokens)
+    same = isinstance(starts, range) and "" not in tokens
+    if same and [prepared[start:end] for start, end in located] == tokens:
+        return located
+    return [
         # An empty token has no characters.
         (starts[start], ends[end - 1])
         if start < end and prepared[start:end] == token
         else _NOT_FOUND
         for token, (start, end) in zip(tokens, located, strict=True)
     ]
-    return np.array(spans, dtype=np.int32)
 
 
 @lru_cache(maxsize=2)
@@ -60,11 +72,30 @@ def _word_tables(punctuation):
 
 
 def word_spans(text, punctuation):
-    """Return (start, end) of the words of a text, one character at a time."""
+    """Return (start, end) of the Unicode words of a text.
+
+    A space ends any word, so only what is next to a character beyond ASCII, up to a
+    space, is read by character.
+    """
+    in_ascii = ASCII_WORDS[punctuation].finditer
+    spans, at = [], 0
+    for match in () if text.isascii() else _BEYOND_ASCII.finditer(text):
+        if match.start() < at:
+            continue
+        start = max(text.rfind(" ", at, match.start()) + 1, at)
+        spans += [word.span() for word in in_ascii(text, at, start)]
+        at = text.find(" ", match.end())
+        at = len(text) if at < 0 else at
+        spans += _spans_by_character(text, start, at, punctuation)
+    return spans + [word.span() for word in in_ascii(text, at)]
+
+
+def _spans_by_character(text, first, last, punctuation):
+    """Return (start, end) of the words in a part of a text."""
     steps, emits = _word_tables(punctuation)
     spans = []
-    state = start = 0
-    for i, character in enumerate(text):
+    state, start = 0, first
+    for i, character in enumerate(text[first:last], start=first):
         step = steps[state][_CLASSES[character]]
         if step & BOUNDARY:
             if emits[state]:
@@ -72,14 +103,12 @@ def word_spans(text, punctuation):
             start = i
         state = step & ~BOUNDARY
     if emits[state]:
-        spans.append((start, len(text)))
+        spans.append((start, last))
     return spans
 
 
 def locate_words(prepared, tokens, *, punctuation):
     """Return the spans of Unicode words, as the default splitting finds them."""
-    if prepared.isascii():
-        return [match.span() for match in ASCII_WORDS[punctuation].finditer(prepared)]
     return word_spans(prepared, punctuation)
 
 
@@ -170,8 +199,13 @@ def _original_positions(text, prepared, prepare):
 
     Both are None if the preparation does more than change clusters one by one.
     """
+    same = range(len(text)), range(1, len(text) + 1)
     if text.isascii():
-        return range(len(text)), range(1, len(text) + 1)
+        return same
+    characters = list(set(text))
+    one_by_one = not any(map(_combines, characters))
+    if one_by_one and set(map(len, prepare(characters))) == {1}:
+        return same if len(text) == len(prepared) else (None, None)
     starts, ends, lengths = [], [], {}
     for start, end in _clusters(text):
         cluster = text[start:end]

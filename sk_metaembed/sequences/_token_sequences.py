@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._core._arrays import read_only
+from .._core._arrays import chunks, read_only
 from .._core._frames import plain_str
 from .._core._ragged import span_index
 from ._html import tokens_html
@@ -302,12 +302,11 @@ class TokenSequences(Rows[list[str]]):
         _, _, texts, *how = self._row_info
         if texts is None:
             return None
-        parts = [
-            text_spans(text, sequence, *how)
-            for text, sequence in zip(texts, self, strict=True)
-        ]
-        empty = np.empty((0, 2), dtype=np.int32)
-        return np.concatenate([empty, *parts], dtype=np.int32)
+        parts = [np.empty((0, 2), dtype=np.int32)]
+        for rows in chunks(len(self)):
+            tokens = self[rows].to_list()
+            parts.append(text_spans(texts[rows].tolist(), tokens, *how))
+        return np.concatenate(parts)
 
     def compact(self) -> Self:
         """Return the same sequences over the used types only, in first-seen order.

@@ -15,10 +15,12 @@ limited, from small to large:
 """
 
 import random
+from itertools import compress, islice
 
 import numpy as np
 
 from ..._core._messages import short_repr
+from ..._core._ragged import offsets_of
 from ..contextual._sentences import at_level, text_of
 from ._sentence_cache import round_entry
 
@@ -36,10 +38,9 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
     rows : SentenceRows
         The sentences to embed, and the kinds of the blocks to return.
     compute : callable
-        From a list of sentences to an iterable such as a generator. It has one item per
-        sentence, in order: a list with ``(values, known)`` for each kind, of shapes
-        (n_tokens, dim) and (n_tokens,) at the token level, (dim,) and a bool at the
-        sequence level.
+        From a list of sentences to a list of ``(values, known)``, one per kind, of
+        shapes (n_rows, dim) and (n_rows,). Rows are the tokens of all sentences, one
+        sentence after the other, or at the sequence level the sentences.
     slice_tokens : int
         Maximum number of tokens per call of `compute`. The sentences of a slice are of
         similar length.
@@ -53,11 +54,12 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
     Raises
     ------
     ValueError
-        If `compute` returns other shapes, or values that are not finite.
+        If `compute` returns values that are not finite.
 
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
     >>> from sk_metaembed import Tokenizer
     >>> from sk_metaembed.sources.contextual._sentences import (
     ...     SentenceRows, VectorKind, distinct_sentences
@@ -65,8 +67,8 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
     >>> from sk_metaembed.sources.cache._sentence_cache import SentenceCache
     >>> def lengths(sentences):
     ...     print(sentences)
-    ...     for words in sentences:
-    ...         yield [([[len(w)] for w in words], [True] * len(words))]
+    ...     values = np.array([[len(w)] for words in sentences for w in words])
+    ...     return [(values, np.ones(len(values), bool))]
     >>> folder = tempfile.TemporaryDirectory()
     >>> kinds = [VectorKind("length", 1)]
     >>> with SentenceCache(folder.name, "model 1") as cache:
@@ -100,61 +102,49 @@ def sentence_blocks(cache, rows, compute, *, slice_tokens):
 
 def _from_cache(cache, rows, numbers):
     """Scatter the vectors of cached sentences; return the numbers of the others."""
-    missing = []
+    missing = [np.zeros(0, dtype=np.int64)]
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
-        keys = _keys(cache, rows, part)
-        entries = cache.get_many(keys)
-        for j, number in enumerate(part):
-            entry = entries[j :: len(part)]  # keys are ordered by kind
-            if all(
-                pair is not None and rows.fits(number, pair, kind)
-                for pair, kind in zip(entry, rows.kinds, strict=True)
-            ):
-                rows.scatter(number, entry)
-            else:
-                missing.append(number)
-    return np.array(missing, dtype=np.int64)
+        entries = cache.get_many(_keys(cache, rows, part))
+        entries = [entries[j :: len(part)] for j in range(len(part))]  # by sentence
+        found = np.array(list(map(rows.fits, part, entries)))
+        if found.any():
+            rows.scatter(part[found], rows.join(compress(entries, found)))
+        missing.append(part[~found])
+    return np.concatenate(missing)
 
 
 def _compute(cache, rows, numbers, compute):
     """Compute sentences, scatter their vectors, and store them."""
     if not len(numbers):
         return
-    results = iter(compute([rows.sentences[n] for n in numbers]))
-    dtype = "float32" if cache is None else cache.dtype
+    arrays = compute([rows.sentences[n] for n in numbers])
+    arrays = _rounded(
+        rows, numbers, arrays, "float32" if cache is None else cache.dtype
+    )
+    rows.scatter(numbers, arrays)
+    if cache is None:
+        return
+    entries = rows.split(numbers, arrays)
     for part in _slices(rows, numbers, _TRANSFER_BYTES // rows.bytes_per_token):
-        entries = [_checked(rows, n, next(results, None), dtype) for n in part]
-        for number, entry in zip(part, entries, strict=True):
-            rows.scatter(number, entry)
-        if cache is not None:
-            pairs = [pair for kind in zip(*entries, strict=True) for pair in kind]
-            cache.put_many(_keys(cache, rows, part), pairs)
+        by_kind = zip(*islice(entries, len(part)), strict=True)
+        pairs = [pair for pairs in by_kind for pair in pairs]
+        cache.put_many(_keys(cache, rows, part), pairs)
 
 
-def _checked(rows, number, entry, dtype):
-    """Return a computed entry, one pair per kind, rounded to `dtype`, or raise."""
-    sentence = rows.sentences[number]
-    entry = [] if entry is None else list(entry)
-    if len(entry) != len(rows.kinds):
-        raise ValueError(
-            "A source must return (values, known) for each of "
-            f"{len(rows.kinds)} layers per sentence; for "
-            f"{short_repr(text_of(sentence))} it returned {len(entry) or 'nothing'}."
-        )
-    rounded = []
-    for kind, pair in zip(rows.kinds, entry, strict=True):
-        try:
-            if not rows.fits(number, pair, kind):
-                raise ValueError(
-                    f"{len(sentence)} tokens must have dimension {kind.dim} at the "
-                    f"{kind.level} level; got values of shape {np.shape(pair[0])} and "
-                    f"known of shape {np.shape(pair[1])}."
-                )
-            rounded.append(round_entry(*pair, dtype))
-        except ValueError as error:
-            where = f"Layer {kind.name!r} of {short_repr(text_of(sentence))}"
-            raise ValueError(f"{where}: {error}") from error
-    return rounded
+def _rounded(rows, numbers, arrays, dtype):
+    """Return computed arrays rounded to `dtype`, or raise an error for a sentence."""
+    try:
+        return [round_entry(*pair, dtype) for pair in arrays]
+    except ValueError:
+        for number, entry in zip(numbers, rows.split(numbers, arrays), strict=True):
+            for kind, pair in zip(rows.kinds, entry, strict=True):
+                try:
+                    round_entry(*pair, dtype)
+                except ValueError as error:
+                    text = short_repr(text_of(rows.sentences[number]))
+                    where = f"Layer {kind.name!r} of {text}"
+                    raise ValueError(f"{where}: {error}") from error
+        raise
 
 
 def _keys(cache, rows, numbers):
@@ -168,13 +158,10 @@ def _keys(cache, rows, numbers):
 
 
 def _slices(rows, numbers, budget):
-    """Yield lists of numbers of sentences, with at most `budget` tokens per list."""
-    part, n_tokens = [], 0
-    for number in numbers:
-        if part and n_tokens + rows.sizes[number] > budget:
-            yield part
-            part, n_tokens = [], 0
-        part.append(number)
-        n_tokens += rows.sizes[number]
-    if part:
-        yield part
+    """Yield parts of numbers of sentences, with at most `budget` tokens per part."""
+    ends, start = offsets_of(rows.sizes[numbers]), 0
+    while start < len(numbers):
+        stop = int(np.searchsorted(ends, ends[start] + budget, "right")) - 1
+        stop = max(stop, start + 1)
+        yield numbers[start:stop]
+        start = stop

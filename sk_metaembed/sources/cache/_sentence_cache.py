@@ -300,7 +300,9 @@ def _text_digest(original):
 
 
 def round_entry(values, known, dtype):
-    """Return an entry as it will be read, so that first and later results are equal.
+    """Return vectors as they will be read, so that first and later results are equal.
+
+    The rows may belong to one sentence or to several.
 
     Raises
     ------
@@ -309,7 +311,7 @@ def round_entry(values, known, dtype):
     """
     values = np.asarray(values)
     with np.errstate(over="ignore"):  # checked below
-        rounded = values.astype(DTYPES[dtype])
+        rounded = values.astype(DTYPES[dtype], copy=False)
     if not np.isfinite(rounded).all():
         if np.isfinite(values).all():
             raise ValueError(

@@ -5,13 +5,16 @@ A contextual source reads token lists, or original texts if they are known.
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._core._ragged import offsets_of, span_index
 from ..._io._temp_memmap import memmap_zeros
 from ...sequences._api import adopt_block
+
+_ROWS_PER_STEP = 256  # that are copied at once
 
 
 @dataclass(frozen=True)
@@ -207,6 +210,8 @@ class SentenceRows:
 
     def __init__(self, tokens, groups, sentences, kinds, *, memory_limit=None):
         self.groups, self.sentences, self.kinds = groups, sentences, kinds
+        self._sequences = np.fromiter(chain.from_iterable(groups), np.int64)
+        self._group_offsets = offsets_of([len(sequences) for sequences in groups])
         self._offsets = tokens.offsets
         self.sizes = np.array([len(s) for s in sentences], dtype=np.int64)
         self.bytes_per_token = 4 * sum(kind.dim for kind in kinds)
@@ -231,19 +236,58 @@ class SentenceRows:
             for kind, (values, known) in zip(self.kinds, self.results, strict=True)
         ]
 
-    def fits(self, number, pair, kind):
-        """Return whether values and known of a sentence have the shapes of a kind."""
-        size = () if kind.level == "sequence" else (len(self.sentences[number]),)
-        values, known = pair
-        return np.shape(values) == (*size, kind.dim) and np.shape(known) == size
+    def fits(self, number, entry):
+        """Return whether the (values, known) of a sentence have the right shapes."""
+        for kind, pair in zip(self.kinds, entry, strict=True):
+            size = () if kind.level == "sequence" else (self.sizes[number],)
+            if pair is None or np.shape(pair[0]) != (*size, kind.dim):
+                return False
+            if np.shape(pair[1]) != size:
+                return False
+        return True
 
-    def scatter(self, number, entry):
-        """Write a sentence's (values, known) per kind to all rows where it occurs."""
+    def scatter(self, numbers, arrays):
+        """Write the vectors of some sentences to all rows where they occur.
+
+        Parameters
+        ----------
+        numbers : ndarray of int, shape (n,)
+        arrays : list of (values, known)
+            One per kind, with the rows of these sentences one after the other.
+        """
+        places, _ = span_index(self._group_offsets, numbers)
+        sequences = self._sequences[places]
+        which = np.repeat(
+            np.arange(len(numbers)), np.diff(self._group_offsets)[numbers]
+        )
+        levels = {"sequence": (which, sequences)}
+        if any(kind.level == "token" for kind in self.kinds):
+            source, _ = span_index(offsets_of(self.sizes[numbers]), which)
+            levels["token"] = source, span_index(self._offsets, sequences)[0]
         for kind, (values, known), (out, mask) in zip(
-            self.kinds, entry, self.results, strict=True
+            self.kinds, arrays, self.results, strict=True
         ):
-            for i in self.groups[number]:
-                rows = i
-                if kind.level == "token":
-                    rows = slice(self._offsets[i], self._offsets[i + 1])
-                out[rows], mask[rows] = values, known
+            source, rows = levels[kind.level]
+            mask[rows] = known[source]
+            # In steps, so that the copies stay in the processor's cache.
+            for i in range(0, len(rows), _ROWS_PER_STEP):
+                part = slice(i, i + _ROWS_PER_STEP)
+                out[rows[part]] = values[source[part]]
+
+    def split(self, numbers, arrays):
+        """Yield a list of (values, known), one per kind, of each of some sentences."""
+        tokens = pairwise(offsets_of(self.sizes[numbers]).tolist())
+        for i, (start, stop) in enumerate(tokens):
+            places = {"sequence": i, "token": slice(start, stop)}
+            yield [
+                (values[places[kind.level]], known[places[kind.level]])
+                for kind, (values, known) in zip(self.kinds, arrays, strict=True)
+            ]
+
+    def join(self, entries):
+        """Return the arrays that `split` divides into these entries."""
+        arrays = []
+        for kind, pairs in zip(self.kinds, zip(*entries, strict=True), strict=True):
+            joined = np.stack if kind.level == "sequence" else np.concatenate
+            arrays.append([joined(parts) for parts in zip(*pairs, strict=True)])
+        return arrays

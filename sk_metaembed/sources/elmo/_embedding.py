@@ -373,8 +373,8 @@ class ElmoEmbedding(ContextualEmbedding):
             self._states = states
         at = np.array([sequence for (sequence,) in rows.groups], dtype=np.int64)
         states = self._states[:, :, at]
-        for i, entry in enumerate(compute(rows.sentences, states)):
-            rows.scatter(i, entry)
+        if len(at):
+            rows.scatter(np.arange(len(at)), compute(rows.sentences, states))
         self._states[:, :, at] = states
         return rows.blocks()
 

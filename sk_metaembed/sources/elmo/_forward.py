@@ -161,15 +161,13 @@ class ElmoForward:
         return WordTable(self.model)
 
     def words(self, sentences):
-        """Yield ``[(vector, known)]`` for sentences of one word, without context."""
+        """Return ``[(vectors, known)]`` of sentences of one word, without context."""
         with self.model.lock:
             rows = self.table.rows([word for (word,) in sentences])
-            vectors = self.table.vectors[rows].cpu().numpy()
-        for vector in vectors:
-            yield [(vector[None], [True])]
+            return [_all_known(self.table.vectors[rows].cpu().numpy())]
 
     def __call__(self, sentences, states=None):
-        """Yield a list of ``(values, known)`` per sentence, one per contextual output.
+        """Return a list of ``(values, known)``, one per contextual output.
 
         Parameters
         ----------
@@ -207,13 +205,14 @@ class ElmoForward:
                 self._progress(int(lengths[batch].sum()))
 
         self._runner.run(sizes + N_MARKS, forward)
-        for sentence, word_spans, entry in zip(sentences, spans, results, strict=True):
-            if self.spec.output == "default":
-                yield [(entry[0].mean(axis=0), True)]
-            elif word_spans is None:
-                yield [(values, np.ones(len(values), bool)) for values in entry]
-            else:
-                yield [mean_of_words(values, sentence, word_spans) for values in entry]
+        by_output = zip(*results, strict=True)
+        if self.spec.output == "default":
+            means = [values.mean(axis=0) for (values,) in results]
+            return [_all_known(np.stack(means))]
+        if spans[0] is None:
+            return [_all_known(np.concatenate(parts)) for parts in by_output]
+        aligned = (map(mean_of_words, parts, sentences, spans) for parts in by_output)
+        return [tuple(map(np.concatenate, zip(*p, strict=True))) for p in aligned]
 
     def _outputs(self, layers):
         """Return the contextual outputs of a batch, each (n_tokens, dim)."""
@@ -221,6 +220,10 @@ class ElmoForward:
         if spec.mixes:
             return [scalar_mix(layers, spec.shares, spec.gamma, spec.layer_norm)]
         return [layers[k] for k in spec.layers]
+
+
+def _all_known(values):
+    return values, np.ones(len(values), dtype=bool)
 
 
 def scalar_mix(layers, shares, gamma, layer_norm):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core._ragged import span_index
+from ..._core._ragged import offsets_of, span_index
 
 
 class Pieces(NamedTuple):
@@ -17,8 +17,7 @@ class Pieces(NamedTuple):
     @classmethod
     def of_lists(cls, lists):
         """Return the pieces of texts, given as lists of ids."""
-        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-        np.cumsum([len(ids) for ids in lists], out=offsets[1:])
+        offsets = offsets_of([len(ids) for ids in lists])
         ids = np.fromiter(chain.from_iterable(lists), np.int32, offsets[-1])
         return cls(ids, offsets)
 
@@ -29,9 +28,7 @@ class Pieces(NamedTuple):
 
     def selected(self, keep):
         """Return only the pieces of a mask, (n_pieces,)."""
-        before = np.zeros(len(keep) + 1, dtype=np.int64)
-        np.cumsum(keep, out=before[1:])
-        return Pieces(self.ids[keep], before[self.offsets])
+        return Pieces(self.ids[keep], offsets_of(keep)[self.offsets])
 
     def cut(self, limit, *, from_left=False):
         """Return at most `limit` pieces of each text, the last ones if `from_left`."""

@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..._core._checked_parameters import CheckedParametersMixin
+from ..._core._ragged import offsets_of, span_index
 from ..._core._sklearn import COUNT, POSITIVE, StrOptions
 from ...sequences import TokenSequences
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
-from ..transformer._forward import PooledPieces, pooled_pieces, windows_of
+from ..transformer._forward import PooledPieces, Windows, pooled_pieces, windows_of
 
 _SENTENCES_PER_STEP = 1024
 
@@ -26,8 +27,7 @@ _SENTENCES_PER_STEP = 1024
 class PieceBatch(NamedTuple):
     """The input of a network for a batch of sentences, with tensors in `pooled`."""
 
-    ids: list  # one array per window
-    types: list | None  # the same
+    windows: Windows
     pooled: PooledPieces
     n_rows: int  # of words or texts, including those without a piece
 
@@ -48,26 +48,32 @@ class SentencePieces:
 
     def __init__(self, source, tokens, limit, truncate):
         aligner, lock = source._model.aligner(source.prompt_), source._model.lock
-        self._output, self._frame = source._spec.output, aligner.frame
-        self._lengths = tokens.lengths
-        self._windows = [[] for _ in range(len(tokens))]
-        as_text = self._output != "words"
-        for start in range(0, len(tokens), _SENTENCES_PER_STEP):
+        self._output, self._cls = source._spec.output, aligner.frame.cls
+        by_word, self._lengths = self._output == "words", tokens.lengths
+        self._token_offsets = tokens.offsets
+        parts = []
+        for start in range(0, max(len(tokens), 1), _SENTENCES_PER_STEP):
             part = tokens[start : start + _SENTENCES_PER_STEP]
             groups, sentences = source._find_sentences(part, merge_equal=False)
             with lock:
-                encoded = aligner.encode(sentences, as_text=as_text)
-            for (i,), pieces in zip(groups, encoded, strict=True):
-                self._windows[start + i] = windows_of(
-                    start + i, pieces, self._frame, limit, truncate=truncate
+                pieces = aligner.encode(sentences, as_text=not by_word)
+            windows = windows_of(pieces, aligner.frame, limit, truncate=truncate)
+            # Sequences without a sentence have neither windows nor tokens.
+            sequences = start + np.array([i for (i,) in groups], dtype=np.int64)
+            parts.append(
+                windows._replace(
+                    sentences=sequences[windows.sentences],
+                    words=windows.words + tokens.offsets[start],
                 )
+            )
+        self._windows = _joined(parts)
+        counts = np.bincount(self._windows.sentences, minlength=len(tokens))
+        self._firsts = offsets_of(counts)
         self.known = {
             "token": np.zeros(tokens.n_tokens, dtype=bool),
-            "sequence": np.array([len(part) > 0 for part in self._windows], dtype=bool),
+            "sequence": counts > 0,
         }
-        for first, windows in zip(tokens.offsets[:-1], self._windows, strict=True):
-            for window in windows:
-                self.known["token"][first + window.words] = True
+        self.known["token"][self._windows.words] = True
 
     def batch(self, rows, send):
         """Return the `PieceBatch` of some sentences.
@@ -78,16 +84,28 @@ class SentencePieces:
         send : callable
             Converts an array to a tensor on the device.
         """
-        lengths = self._lengths[rows]
-        firsts, n_rows = np.arange(len(rows)), len(rows)
+        numbers, bounds = span_index(self._firsts, rows)
+        windows = self._windows.take(numbers)
+        owners, n_rows = np.repeat(np.arange(len(rows)), np.diff(bounds)), len(rows)
         if self._output == "words":
-            firsts, n_rows = np.cumsum(lengths) - lengths, int(lengths.sum())
-        firsts = firsts.repeat([len(self._windows[i]) for i in rows])
-        windows = [window for i in rows for window in self._windows[i]]
-        pooled = pooled_pieces(windows, firsts, self._output, self._frame.cls)
+            begins = offsets_of(np.diff(self._token_offsets)[rows])
+            shifts = (begins[:-1] - self._token_offsets[:-1][rows])[owners]
+            words = windows.words + np.repeat(shifts, np.diff(windows.uses))
+            windows, n_rows = windows._replace(words=words), int(begins[-1])
+        pooled = pooled_pieces(windows, owners, self._output, self._cls)
         pooled = PooledPieces(*(send(part.astype(np.int64)) for part in pooled))
-        types = [w.types for w in windows] if self._frame.typed else None
-        return PieceBatch([w.ids for w in windows], types, pooled, n_rows)
+        return PieceBatch(windows, pooled, n_rows)
+
+
+def _joined(parts):
+    """Return several Windows as one."""
+    offsets, uses = (
+        offsets_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
+        for name in ("offsets", "uses")
+    )
+    arrays = zip(*parts, strict=True)
+    joined = Windows(*(None if a[0] is None else np.concatenate(a) for a in arrays))
+    return joined._replace(offsets=offsets, uses=uses)
 
 
 class TransformerSpec:

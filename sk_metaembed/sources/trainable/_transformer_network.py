@@ -106,9 +106,9 @@ class TrainableModule(nn.Module):
         """
         source = self.spec.source
         spec, device = source._spec, self._network.device
-        lengths = np.array([len(ids) for ids in batch.ids], dtype=np.int64)
+        lengths = np.diff(batch.windows.offsets)
         chunks = token_batches(lengths, source._budget(device.type), self._policy)
-        states = [self._states(batch, chunk) for chunk in chunks]
+        states = [self._states(batch.windows.take(chunk)) for chunk in chunks]
         begins = send(_begins(lengths, chunks), device)
         rows = batch.pooled.rows
         places = begins[batch.pooled.windows] + batch.pooled.positions
@@ -118,15 +118,14 @@ class TrainableModule(nn.Module):
         for layer in spec.layers:
             flat = [s[layer].reshape(-1, spec.dim).float() for s in states]
             flat = torch.cat([torch.zeros(0, spec.dim, device=device), *flat])
-            vectors = pool_pieces(flat[places], batch.pooled.sizes, spec.mode)
+            vectors = pool_pieces(flat, places, batch.pooled.offsets, spec.mode)
             values = flat.new_zeros(batch.n_rows, spec.dim)
             results.append((values.index_copy(0, rows, vectors), known))
         return results
 
-    def _states(self, batch, chunk):
-        ids = [batch.ids[i] for i in chunk]
-        types = None if batch.types is None else [batch.types[i] for i in chunk]
-        states = self._network.states(ids, types)
+    def _states(self, windows):
+        lengths = np.diff(windows.offsets)
+        states = self._network.states(windows.ids, lengths, windows.types)
         check_dimensions(states, self.spec.source._spec)
         return states
 

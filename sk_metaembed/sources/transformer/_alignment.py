@@ -1,12 +1,14 @@
 """Aligner: from words and texts to the pieces of a model's tokenizer, and back."""
 
 import warnings
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._core._ragged import offsets_of
 from ..contextual._sentences import OriginalText, overlapping, text_of
+from ._word_splitter import NO_PIECES, make_splitter, split_texts
 
 _PROBES = ("a", "the", "1", ".")
 _PROBE_WORDS = ("The", "sun", "a", "1", "b")  # show whether spaces are lost
@@ -19,15 +21,17 @@ _SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
 
 
 class Pieces(NamedTuple):
-    """The pieces of a sentence, without the special tokens around it.
+    """The pieces of sentences, without the special tokens around them.
 
-    A piece may belong to several words, or to none.
+    Those of sentence i are at ``offsets[i]:offsets[i + 1]``. A piece may belong to
+    several words, or to none.
     """
 
     ids: np.ndarray
-    n_prefix: int  # pieces of the prefix, before all others
-    at: np.ndarray  # positions of the pieces that belong to words, grouped by word
-    words: np.ndarray  # the word of each of these positions
+    offsets: np.ndarray
+    n_prefix: np.ndarray  # pieces of each sentence's prefix, before all others
+    at: np.ndarray  # indices of the pieces that belong to words, grouped by word
+    words: np.ndarray  # the word of each, counted over all sentences
 
 
 class Frame(NamedTuple):
@@ -71,8 +75,8 @@ class Aligner:
         self.has_offsets = _has_offsets(tokenizer)
         self._space = "" if self.has_offsets else _space_of(tokenizer)
         self.frame = _frame_of(tokenizer)
-        [prefix_ids] = _encode(tokenizer, [prefix])["input_ids"]
-        self._prefix_ids = np.array(prefix_ids, dtype=np.int64)
+        self._split = make_splitter(tokenizer)
+        self._prefix_ids = split_texts(tokenizer, [prefix]).ids
         n_prefix = len(self._prefix_ids)
         self.n_prompt = len(self.frame.left) + n_prefix if prefix else 0
         self.overhead = len(self.frame.left) + n_prefix + len(self.frame.right)
@@ -80,18 +84,16 @@ class Aligner:
         self._readable = {}
 
     def encode(self, sentences, *, as_text=False):
-        """Return the Pieces of each sentence.
+        """Return the Pieces of sentences.
 
         Parameters
         ----------
-        sentences : list of OriginalText, or of sequences of str
+        sentences : list of OriginalText, or list of sequences of str
             Original texts with places of tokens require `has_offsets`.
         as_text : bool, default=False
             Whether no pieces are assigned to words. The words of a list are then joined
             by spaces.
         """
-        if not sentences:
-            return []
         if as_text:
             return self._whole(sentences)
         if self.has_offsets:
@@ -99,81 +101,69 @@ class Aligner:
         return self._word_by_word(sentences)
 
     def encode_words(self, words):
-        """Return the ids of the pieces that each word has within a text."""
+        """Return the ids of the pieces of words within a text, and their offsets."""
         pieces = self.encode([("a", word) for word in words])
-        return [p.ids[p.at[p.words == 1]] for p in pieces]
+        is_second = pieces.words % 2 == 1
+        sizes = np.bincount(pieces.words[is_second] // 2, minlength=len(words))
+        return pieces.ids[pieces.at[is_second]], offsets_of(sizes)
 
     def readable(self, words):
         """Return per word whether the tokenizer knows a piece of it, (n_words,)."""
         new = [word for word in words if word not in self._readable]
         for start in range(0, len(new), _WORDS_PER_BATCH):
             part = new[start : start + _WORDS_PER_BATCH]
-            known = are_readable(self.encode_words(part), self.tokenizer)
+            known = are_readable(*self.encode_words(part), self.tokenizer)
             self._readable.update(zip(part, known.tolist(), strict=True))
         return np.array([self._readable[word] for word in words], dtype=bool)
 
     def _by_characters(self, sentences):
-        pairs = [
-            (s.text, s.spans) if isinstance(s, OriginalText) else _joined(s)
-            for s in sentences
-        ]
-        texts = [self.prefix + encodable(text) for text, _ in pairs]
-        encoded = _encode(self.tokenizer, texts, return_offsets_mapping=True)
-        n_pieces = [len(row) for row in encoded["input_ids"]]
-        n_words = [len(spans) for _, spans in pairs]
-        begins, offsets = _in_one_text(texts, encoded["offset_mapping"], n_pieces)
+        texts, words, n_words = _texts_and_spans(sentences)
+        texts = [self.prefix + encodable(text) for text in texts]
+        split = self._split(texts)
+        n_pieces = np.diff(split.offsets)
+        # In a text of all, in which a piece of one and a word of another never overlap.
+        begins = offsets_of([len(text) + len(_BETWEEN) for text in texts])[:-1]
+        spans = split.spans + np.repeat(begins, n_pieces)[:, None]
+        spans = _with_next(_BETWEEN.join(texts), spans)
         begins += len(self.prefix)
-        words = np.concatenate([spans for _, spans in pairs]).astype(np.int64)
         shifted = words + np.repeat(begins, n_words)[:, None]
-        at, owners = overlapping(np.where(words < 0, -1, shifted), offsets)
-        is_prefix = offsets[:, 1] <= np.repeat(begins, n_pieces)
-        # The first of each text; the last entry is the number of all.
-        first_pieces, first_words = _begins(n_pieces), _begins(n_words)
-        n_prefix = np.diff(_begins(is_prefix)[first_pieces])
-        cuts = np.searchsorted(owners, first_words)
-        return [
-            Pieces(np.array(ids, np.int64), n, at[i:j] - piece, owners[i:j] - word)
-            for ids, n, piece, word, (i, j) in zip(
-                encoded["input_ids"],
-                n_prefix.tolist(),
-                first_pieces[:-1].tolist(),
-                first_words[:-1].tolist(),
-                pairwise(cuts.tolist()),
-                strict=True,
-            )
-        ]
+        at, owners = overlapping(np.where(words < 0, -1, shifted), spans)
+        is_prefix = offsets_of(spans[:, 1] <= np.repeat(begins, n_pieces))
+        n_prefix = np.diff(is_prefix[split.offsets])
+        return Pieces(split.ids, split.offsets, n_prefix, at, owners)
 
     def _whole(self, sentences):
         """Return the pieces of texts, not of their words."""
-        texts = [self.prefix + encodable(text_of(s)) for s in sentences]
-        none, result = np.zeros(0, dtype=np.int64), []
-        for ids in _encode(self.tokenizer, texts)["input_ids"]:
-            ids = np.array(ids, dtype=np.int64)
-            shared = ids[: len(self._prefix_ids)]
-            # The last piece of the prefix may be part of the text's first piece.
-            differs = shared != self._prefix_ids[: len(shared)]
-            n_prefix = int(differs.argmax()) if differs.any() else len(shared)
-            result.append(Pieces(ids, n_prefix, none, none))
-        return result
+        split = self._split([self.prefix + encodable(text_of(s)) for s in sentences])
+        # The last piece of the prefix may be part of the text's first piece.
+        places = split.offsets[:-1, None] + np.arange(len(self._prefix_ids))
+        places = np.where(places < split.offsets[1:, None], places, len(split.ids))
+        is_prefix = np.append(split.ids, -1)[places] == self._prefix_ids
+        n_prefix = np.logical_and.accumulate(is_prefix, axis=1).sum(axis=1)
+        none = np.zeros(0, dtype=np.int64)
+        return Pieces(split.ids, split.offsets, n_prefix, none, none)
 
     def _word_by_word(self, sentences):
-        texts = [
-            self._with_spaces([encodable(w) for w in words]) for words in sentences
-        ]
-        distinct = list(dict.fromkeys(w for words in texts for w in words if w))
-        rows = _encode(self.tokenizer, distinct)["input_ids"] if distinct else []
-        pieces = {"": [], **dict(zip(distinct, rows, strict=True))}
-        n_prefix, result = len(self._prefix_ids), []
-        for words in texts:
-            owners = np.arange(len(words)).repeat([len(pieces[word]) for word in words])
-            ids = np.array([id_ for word in words for id_ in pieces[word]], np.int64)
-            at = np.arange(n_prefix, n_prefix + len(ids))
-            ids = np.concatenate([self._prefix_ids, ids])
-            result.append(Pieces(ids, n_prefix, at, owners))
-        return result
+        words = [self._with_spaces(map(encodable, words)) for words in sentences]
+        flat = list(chain.from_iterable(words))
+        rows = dict.fromkeys(filter(None, flat))
+        # Rows are the prefix, the distinct words, and that of words of no characters.
+        split = self._split([self.prefix, *rows]).followed_by(NO_PIECES)
+        rows = {word: row for row, word in enumerate([*rows, ""], start=1)}
+        codes = np.fromiter(map(rows.__getitem__, flat), np.int64, len(flat))
+        firsts = offsets_of([len(sentence) for sentence in words])
+        codes = np.insert(codes, firsts[:-1], 0)
+        split = split.take(codes)
+        owners = np.repeat(np.arange(len(codes)), np.diff(split.offsets))
+        at = np.flatnonzero(codes[owners])
+        owners = (owners - np.cumsum(codes == 0)[owners])[at]
+        offsets = split.offsets[firsts + np.arange(len(firsts))]
+        n_prefix = np.full(len(words), len(self._prefix_ids))
+        return Pieces(split.ids, offsets, n_prefix, at, owners)
 
     def _with_spaces(self, words):
         """Return words with a space before all but the first, and the empty ones."""
+        words = list(words)
         first = next((i for i, word in enumerate(words) if word), len(words))
         return [
             self._space + word if word and i > first else word
@@ -181,41 +171,25 @@ class Aligner:
         ]
 
 
-def _encode(tokenizer, texts, **options):
-    return tokenizer(
-        texts,
-        add_special_tokens=False,
-        verbose=False,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        **options,
-    )
+def _texts_and_spans(sentences):
+    """Return the texts of sentences, the spans of all words, and the words per text.
 
-
-def _begins(sizes):
-    """Return where each of some parts begins, and the end of the last."""
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
-def _in_one_text(texts, offsets, n_pieces):
-    """Return where each text begins in a text of all, and the offsets of pieces there.
-
-    Texts are so far apart that a piece of one and a word of another never overlap.
+    Words are joined by spaces. Spans have shape (n_words, 2), and are -1 for words of
+    no characters or that are not in the text.
     """
-    begins = _begins([len(text) + len(_BETWEEN) for text in texts])[:-1]
-    flat = chain.from_iterable(chain.from_iterable(offsets))
-    pieces = np.fromiter(flat, np.int64).reshape(-1, 2)
-    pieces += np.repeat(begins, n_pieces)[:, None]
-    return begins, _with_next(_BETWEEN.join(texts), pieces)
-
-
-def _joined(words):
-    """Return words joined by spaces, and their spans; -1 for empty words."""
-    sizes = np.array([len(word) for word in words], dtype=np.int64)
-    ends = np.cumsum(sizes + (sizes > 0)) - 1
-    spans = np.column_stack([ends - sizes, ends])
+    if sentences and isinstance(sentences[0], OriginalText):
+        spans = np.frombuffer(b"".join(s.span_bytes for s in sentences), np.int32)
+        n_words = [len(sentence) for sentence in sentences]
+        return [s.text for s in sentences], spans.reshape(-1, 2), n_words
+    texts = [" ".join(filter(None, words)) for words in sentences]
+    n_words = [len(words) for words in sentences]
+    words = chain.from_iterable(sentences)
+    sizes = np.fromiter(map(len, words), np.int64, sum(n_words))
+    begins = offsets_of(sizes + (sizes > 0))
+    starts = begins[:-1] - np.repeat(begins[offsets_of(n_words)[:-1]], n_words)
+    spans = np.column_stack([starts, starts + sizes])
     spans[sizes == 0] = -1
-    return " ".join(word for word in words if word), spans
+    return texts, spans, n_words
 
 
 def _has_offsets(tokenizer):
@@ -226,21 +200,19 @@ def _has_offsets(tokenizer):
     """
     if not tokenizer.is_fast:
         return False
-    text, spans = _joined([_UNKNOWN_WORD, *_PROBE_WORDS])
-    offsets = _encode(tokenizer, text, return_offsets_mapping=True)["offset_mapping"]
-    offsets = _with_next(text, np.array(offsets, dtype=np.int64).reshape(-1, 2))
-    at, _ = overlapping(spans, offsets)
+    [text], words, _ = _texts_and_spans([[_UNKNOWN_WORD, *_PROBE_WORDS]])
+    spans = _with_next(text, split_texts(tokenizer, [text]).spans)
+    at, _ = overlapping(words, spans)
     in_one_word = len(np.unique(at)) == len(at)
-    return in_one_word and len(at) > 0 and offsets[-1, 1] == len(text)
+    return in_one_word and len(at) > 0 and spans[-1, 1] == len(text)
 
 
 def _space_of(tokenizer):
     """Return "" or " ": the string before a word that gives its pieces in a text."""
-    whole = list(_encode(tokenizer, " ".join(_PROBE_WORDS))["input_ids"])
+    whole = split_texts(tokenizer, [" ".join(_PROBE_WORDS)]).ids
     for space in ("", " "):
         parts = [_PROBE_WORDS[0], *(space + word for word in _PROBE_WORDS[1:])]
-        ids = _encode(tokenizer, parts)["input_ids"]
-        if [piece for row in ids for piece in row] == whole:
+        if np.array_equal(split_texts(tokenizer, parts).ids, whole):
             return space
     return ""
 
@@ -277,9 +249,9 @@ def _frame_of(tokenizer):
 def _probe(tokenizer):
     special = {*tokenizer.all_special_ids} - {tokenizer.unk_token_id}
     for probe in (*_PROBES, *list(tokenizer.get_vocab())[:1000]):
-        inner = _encode(tokenizer, probe)["input_ids"]
+        inner = split_texts(tokenizer, [probe]).ids.tolist()
         if inner and not special.intersection(inner):
-            return probe, list(inner)
+            return probe, inner
     raise ValueError(
         f"{type(tokenizer).__name__} returns no pieces for any of {_PROBES} or of the "
         "words of its own vocabulary. Check that it belongs to the model."
@@ -295,7 +267,7 @@ def _with_next(text, offsets):
     stops = np.maximum(stops, starts + 1)
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     is_space = _SPACES[np.minimum(codes, len(_SPACES) - 1)]
-    others = _begins(~is_space)  # characters before each position
+    others = offsets_of(~is_space)  # characters before each position
     first, last = (np.minimum(places, len(text)) for places in (starts, stops))
     is_space = (others[first] == others[last]) & (first < last)
     return np.column_stack([starts, stops + is_space])
@@ -306,19 +278,15 @@ def encodable(text):
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def are_readable(pieces, tokenizer):
-    """Return per word, an array of piece ids, whether one is not the unknown piece."""
+def are_readable(ids, offsets, tokenizer):
+    """Return per word, with pieces at its offsets, whether one is known."""
     unknown = tokenizer.unk_token_id
     # SentencePiece splits off the mark of a space before an unknown word.
     nothing = [unknown, *tokenizer.convert_tokens_to_ids(["\u2581", "\u0120"])]
     nothing = [id_ for id_ in nothing if id_ is not None]
-    return np.array(
-        [
-            len(ids) > 0 and not (unknown in ids and np.isin(ids, nothing).all())
-            for ids in pieces
-        ],
-        dtype=bool,
-    )
+    has_unknown = np.diff(offsets_of(ids == unknown)[offsets]) > 0
+    has_more = np.diff(offsets_of(~np.isin(ids, nothing))[offsets]) > 0
+    return (np.diff(offsets) > 0) & (has_more | ~has_unknown)
 
 
 def readable_types(tokens, aligner):

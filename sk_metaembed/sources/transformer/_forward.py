@@ -10,11 +10,11 @@ steps are:
    word or window. The vector of a text is the mean over its windows.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._core._ragged import offsets_of, ranges, span_index
 from ..contextual._batching import BatchRunner
 from ..contextual._sentences import VectorKind, text_of
 
@@ -72,48 +72,34 @@ class ForwardPass:
         self._progress = progress
 
     def __call__(self, sentences):
-        """Yield a list of (values, known) per sentence, one per kind of vector."""
+        """Return the (values, known) of sentences, one per kind of vector."""
+        by_word = self.spec.output == "words"
         with self.model.lock:
-            windows = self._windows(sentences)
-        owners = np.array([w.sentence for w in windows], dtype=np.int64)
+            pieces = self.aligner.encode(sentences, as_text=not by_word)
+        windows = windows_of(
+            pieces, self.aligner.frame, self.limit, truncate=self.truncate
+        )
+        owners = windows.sentences
         sizes = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
         # The tokens of a sentence are counted with its first window.
         progress = np.where(np.diff(owners, prepend=-1) > 0, sizes[owners], 0)
-        if self.spec.output == "words":
-            starts = np.r_[0, np.cumsum(sizes)]
-            arrays, known = self._rows(windows, starts[owners], starts[-1], progress)
-            for start, stop in pairwise(starts.tolist()):
-                yield [(array[start:stop], known[start:stop]) for array in arrays]
-            return
-        arrays, _ = self._rows(windows, np.arange(len(windows)), len(windows), progress)
-        known = np.isin(np.arange(len(sentences)), owners)
-        arrays = [_window_means(array, owners, len(sentences)) for array in arrays]
+        n_rows = int(sizes.sum()) if by_word else len(owners)
+        arrays, known = self._rows(windows, n_rows, progress)
+        if not by_word:
+            known = np.isin(np.arange(len(sentences)), owners)
+            arrays = [_window_means(array, owners, len(sentences)) for array in arrays]
         if self.spec.output == "sentence":
             arrays = [self._finished(*arrays, known)]
-        for i, is_known in enumerate(known.tolist()):
-            yield [(array[i], is_known) for array in arrays]
+        return [(array, known) for array in arrays]
 
-    def _windows(self, sentences):
-        as_text, frame = self.spec.output != "words", self.aligner.frame
-        encoded = self.aligner.encode(sentences, as_text=as_text)
-        return [
-            window
-            for i, pieces in enumerate(encoded)
-            for window in windows_of(
-                i, pieces, frame, self.limit, truncate=self.truncate
-            )
-        ]
-
-    def _rows(self, windows, row_offsets, n_rows, progress):
+    def _rows(self, windows, n_rows, progress):
         """Return the vectors of words, or of windows, and which rows are known.
 
         Parameters
         ----------
-        windows : list of Window
-        row_offsets : ndarray of int, shape (n_windows,)
-            The row of word 0 of the window's sentence; for vectors of texts, the row of
-            the window.
+        windows : Windows
         n_rows : int
+            Number of words, or of windows.
         progress : ndarray of int, shape (n_windows,)
             Tokens to report as progress.
 
@@ -128,53 +114,57 @@ class ForwardPass:
         known, arrays = np.zeros(n_rows, dtype=bool), []
         # Vectors of texts stay on a GPU: copying them would wait for each batch.
         device = "cpu" if self.spec.output == "words" else None
+        # In this order, batches are slices.
+        order = np.argsort(-np.diff(windows.offsets), kind="stable")
+        windows, progress = windows.take(order), progress[order]
+        cls = self.aligner.frame.cls
+        pieces = pooled_pieces(windows, order, self.spec.output, cls)
 
         def forward(batch):
+            start, stop = batch[0], batch[-1] + 1
+            part = pieces.part(start, stop)
+            rows = part.rows if self.spec.output != "sentence" else order[start:stop]
             with self.model.lock:
-                part = [windows[k] for k in batch]
-                rows, pooled = self._pooled(part, row_offsets[batch])
+                pooled = self._pooled(windows.inputs(start, stop), part)
             if not arrays:
                 arrays.extend(
                     v.new_zeros(n_rows, v.shape[1], device=device) for v in pooled
                 )
             for array, vectors in zip(arrays, pooled, strict=True):
-                array[torch.from_numpy(rows)] = vectors.to(array.device)
+                places = torch.from_numpy(rows).to(array.device)
+                array.index_copy_(0, places, vectors.to(array.device))
             known[rows] = True
             if self._progress is not None:
                 self._progress(int(progress[batch].sum()))
 
         with self.model.lock:
             policy = self.model.network.batching_policy
-        self._runner.run([len(w.ids) for w in windows], forward, policy)
+        self._runner.run(np.diff(windows.offsets), forward, policy)
         if not arrays:
             arrays = [torch.zeros(n_rows, self.spec.dim) for _ in self.spec.layers]
         return [array.cpu().numpy() for array in arrays], known
 
-    def _pooled(self, windows, row_offsets):
-        """Return the rows that windows fill, and a tensor per kind of vector."""
-        frame, spec, network = self.aligner.frame, self.spec, self.model.network
-        ids = [w.ids for w in windows]
-        types = [w.types for w in windows] if frame.typed else None
-        if spec.output == "sentence":
-            return row_offsets, [self._pooled_texts(ids, types)]
+    def _pooled(self, inputs, pieces):
+        """Return the rows of a batch, a tensor per kind of vector."""
         from ..._training._device import send
 
-        states = network.hidden_states(ids, types)
+        spec, network = self.spec, self.model.network
+        if spec.output == "sentence":
+            return [self._pooled_texts(*inputs)]
+        states = network.hidden_states(*inputs)
         check_dimensions(states, spec)
         device, length = states[0].device, states[0].shape[1]
-        pieces = pooled_pieces(windows, row_offsets, spec.output, frame.cls)
         places = send(pieces.windows * length + pieces.positions, device)
-        sizes = send(pieces.sizes, device)
+        offsets = send(pieces.offsets, device)
         flat = [states[k].reshape(-1, spec.dim) for k in spec.layers]
-        vectors = [pool_pieces(f[places].float(), sizes, spec.mode) for f in flat]
-        return pieces.rows, vectors
+        return [pool_pieces(f, places, offsets, spec.mode) for f in flat]
 
-    def _pooled_texts(self, ids, types):
+    def _pooled_texts(self, ids, lengths, types):
         """Return the vectors that a sentence encoder pools from windows, a tensor."""
         import torch
 
         head = self.model.head
-        states, mask = self.model.network.last_states(ids, types)
+        states, mask = self.model.network.last_states(ids, lengths, types)
         n_prompt = 0 if head.include_prompt else self.aligner.n_prompt
         with torch.inference_mode():
             return head.pool(states, mask, n_prompt)
@@ -191,39 +181,49 @@ class ForwardPass:
 class PooledPieces(NamedTuple):
     """The pieces that are pooled into rows of vectors, row by row."""
 
-    windows: np.ndarray  # the window of each piece, in the batch
+    windows: np.ndarray  # the window of each piece
     positions: np.ndarray  # the position of each piece there
-    sizes: np.ndarray  # number of pieces per row
+    offsets: np.ndarray  # where the pieces of each row begin, and the end
     rows: np.ndarray
 
+    def part(self, start, stop):
+        """Return those in some of the windows."""
+        begin, end = np.searchsorted(self.windows, (start, stop))
+        first, last = np.searchsorted(self.offsets, (begin, end))
+        return PooledPieces(
+            self.windows[begin:end] - start,
+            self.positions[begin:end],
+            self.offsets[first : last + 1] - begin,
+            self.rows[first:last],
+        )
 
-def pooled_pieces(windows, row_offsets, output, cls):
-    """Return the PooledPieces of a batch of windows.
+
+def pooled_pieces(windows, rows, output, cls):
+    """Return the PooledPieces of windows.
 
     Parameters
     ----------
-    windows : list of Window
-    row_offsets : ndarray of int, shape (n_windows,)
-        The row of word 0 of the window's sentence; for vectors of texts, the row of the
-        window.
-    output : {"words", "cls", "mean"}
+    windows : Windows
+    rows : ndarray of int, shape (n_windows,)
+        For vectors of texts, the row of each window. Those of a text are adjacent. The
+        rows of words are their numbers in `windows`.
+    output : {"words", "cls", "mean", "sentence"}
     cls : int or None
         Index of the classification token.
     """
+    lengths = np.diff(windows.offsets)
     if output == "words":
-        positions = [w.positions for w in windows]
-        rows = [w.words + n for w, n in zip(windows, row_offsets, strict=True)]
+        sizes, positions = np.diff(windows.uses), windows.positions
+    elif output == "cls":
+        sizes = np.ones_like(lengths)
+        positions = np.where(cls < 0, lengths + cls, cls)
     else:
-        positions = [np.arange(len(w.ids)) for w in windows]
-        if output == "cls":
-            positions = [places[[cls]] for places in positions]
-        rows = [row_offsets.repeat([len(places) for places in positions])]
-    where = np.repeat(np.arange(len(windows)), [len(places) for places in positions])
-    none = np.zeros(0, dtype=np.int64)
-    rows, positions = (np.concatenate([none, *parts]) for parts in (rows, positions))
-    order = np.argsort(rows, kind="stable")
-    filled, sizes = np.unique(rows, return_counts=True)
-    return PooledPieces(where[order], positions[order], sizes, filled)
+        sizes = lengths
+        positions = ranges(np.zeros_like(lengths), lengths)
+    where = np.repeat(np.arange(len(lengths)), sizes)
+    rows = windows.words if output == "words" else rows[where]
+    first = np.flatnonzero(np.diff(rows, prepend=-1))
+    return PooledPieces(where, positions, np.append(first, len(rows)), rows[first])
 
 
 def _window_means(vectors, owners, n_texts):
@@ -234,22 +234,39 @@ def _window_means(vectors, owners, n_texts):
     return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
 
-def pool_pieces(pieces, sizes, mode):
-    """Return one vector per word, (n_pieces, dim) x (n_words,) -> (n_words, dim).
+def pool_pieces(states, places, offsets, mode):
+    """Return one vector per word in float32, (n_words, dim).
 
+    Parameters
+    ----------
+    states : tensor of shape (n_states, dim)
+    places : tensor of int, shape (n_pieces,)
+        Rows of `states`, grouped by word.
+    offsets : tensor of int, shape (n_words + 1,)
+        Where the places of each word begin, and the end.
+    mode : {"first", "last", "mean", "max"}
+
+    Examples
+    --------
     >>> import torch
-    >>> pieces = torch.tensor([[1.0], [3.0], [5.0]])
-    >>> pool_pieces(pieces, torch.tensor([2, 1]), "mean").ravel().tolist()
+    >>> states = torch.tensor([[0.0], [1.0], [3.0], [5.0]])
+    >>> places, offsets = torch.tensor([1, 2, 3]), torch.tensor([0, 2, 3])
+    >>> pool_pieces(states, places, offsets, "mean").ravel().tolist()
     [2.0, 5.0]
     """
     import torch
 
-    if len(pieces) == len(sizes):
-        return pieces
+    if len(places) == len(offsets) - 1:
+        return states[places].float()
     if mode in ("first", "last"):
-        stops = sizes.cumsum(0)
-        return pieces[stops - 1 if mode == "last" else stops - sizes]
-    return torch.segment_reduce(pieces, mode, lengths=sizes)
+        places = places[offsets[1:] - 1 if mode == "last" else offsets[:-1]]
+        return states[places].float()
+    sizes = offsets.diff()
+    if mode == "max":
+        return torch.segment_reduce(states[places].float(), mode, lengths=sizes)
+    # Ten times as fast as `segment_reduce`, with the same sums.
+    add = torch.nn.functional.embedding_bag
+    return add(places, states.float(), offsets[:-1], mode="sum") / sizes[:, None]
 
 
 def check_dimensions(states, spec):
@@ -263,95 +280,140 @@ def check_dimensions(states, spec):
         )
 
 
-class Window(NamedTuple):
-    """The input of the network for a part of a sentence, and the vectors to use."""
+class Windows(NamedTuple):
+    """The inputs of the network for parts of sentences, and the vectors to use.
 
-    sentence: int
+    Window i has ``ids[offsets[i]:offsets[i + 1]]``, and for words the positions
+    ``positions[uses[i]:uses[i + 1]]``.
+    """
+
+    sentences: np.ndarray  # the sentence of each window
     ids: np.ndarray
-    types: np.ndarray
+    types: np.ndarray | None  # of the same shape; None for a tokenizer without types
+    offsets: np.ndarray
     positions: np.ndarray  # positions of the pieces whose vectors are used for words
-    words: np.ndarray  # the word of each of these pieces
+    words: np.ndarray  # the word of each of these pieces, of all sentences
+    uses: np.ndarray
+
+    def inputs(self, start, stop):
+        """Return ids, lengths and types of the windows from `start` to `stop`."""
+        part = slice(*self.offsets[[start, stop]])
+        types = None if self.types is None else self.types[part]
+        return self.ids[part], np.diff(self.offsets[start : stop + 1]), types
+
+    def take(self, rows):
+        """Return some of the windows."""
+        places, offsets = span_index(self.offsets, rows)
+        used, uses = span_index(self.uses, rows)
+        types = None if self.types is None else self.types[places]
+        taken = self.sentences[rows], self.ids[places], types, offsets
+        return Windows(*taken, self.positions[used], self.words[used], uses)
 
 
-def windows_of(sentence, pieces, frame, limit, *, truncate=False):
-    """Return the windows of a sentence; none if it has no pieces.
+def windows_of(pieces, frame, limit, *, truncate=False):
+    """Return the Windows of sentences; one without pieces has none.
 
     `limit` is the maximum number of pieces per window, special tokens and prefix
     included. With `truncate`, only the first window is returned, or the last one if the
     tokenizer cuts texts on the left.
     """
-    n_body = len(pieces.ids) - pieces.n_prefix
-    if not n_body:
-        return []
-    spans = window_spans(n_body, _capacity(limit, frame, pieces))
+    n_body = np.diff(pieces.offsets) - pieces.n_prefix
+    spans = window_spans(n_body, _capacities(n_body, pieces.n_prefix, frame, limit))
     if truncate:
-        spans = spans[-1:] if frame.cuts_left else spans[:1]
-    chosen = best_windows(pieces.words, spans, pieces.at - pieces.n_prefix)
-    return [
-        _window(sentence, pieces, frame, chosen == k, span)
-        for k, span in enumerate(spans.tolist())
-    ]
+        spans = spans.one_per_sentence(last=frame.cuts_left)
+    ids, types, offsets = _framed(pieces, spans, frame)
+    owners = np.searchsorted(pieces.offsets, pieces.at, "right") - 1
+    at = pieces.at - (pieces.offsets[:-1] + pieces.n_prefix)[owners]
+    windows = best_windows(pieces.words, at, owners, spans)
+    inside = (at >= spans.starts[windows]) & (at < spans.stops[windows])
+    used = np.flatnonzero(inside)
+    used = used[np.argsort(windows[used], kind="stable")]
+    positions = at - spans.starts[windows] + len(frame.left) + pieces.n_prefix[owners]
+    uses = offsets_of(np.bincount(windows[used], minlength=len(spans.starts)))
+    return Windows(
+        *(spans.sentences, ids, types, offsets),
+        *(positions[used], pieces.words[used], uses),
+    )
 
 
-def n_cut(pieces, frame, limit):
-    """Return how many pieces of a sentence are beyond the first window."""
-    n_body = len(pieces.ids) - pieces.n_prefix
-    return max(0, n_body - _capacity(limit, frame, pieces))
-
-
-def _capacity(limit, frame, pieces):
-    """Return how many pieces fit between special tokens and prefix."""
-    n_prefix = pieces.n_prefix
+def _capacities(n_body, n_prefix, frame, limit):
+    """Return how many pieces fit between special tokens and prefix, per sentence."""
     if limit is None:
-        return max(1, len(pieces.ids) - n_prefix)
+        return np.maximum(n_body, 1)
     n_special = len(frame.left) + len(frame.right)
-    capacity = limit - n_special - n_prefix
-    if capacity < 1:
+    capacities = limit - n_special - n_prefix
+    full = np.flatnonzero((capacities < 1) & (n_body > 0))
+    if len(full):
         raise ValueError(
             f"windows of {limit} pieces have no room for text between {n_special} "
-            f"special tokens and {n_prefix} pieces of the prompt. Use a larger "
-            "max_length or a shorter prompt."
+            f"special tokens and {n_prefix[full[0]]} pieces of the prompt. Use a "
+            "larger max_length or a shorter prompt."
         )
-    return capacity
+    return np.maximum(capacities, 1)
 
 
-def _window(sentence, pieces, frame, chosen, span):
-    """Return the window of a span of pieces.
+def _framed(pieces, spans, frame):
+    """Return ids and types of windows with special tokens and prefix, and offsets."""
+    left, right = (
+        np.array(part, dtype=np.int64).reshape(-1, 2)
+        for part in (frame.left, frame.right)
+    )
+    n_prefix, begins = pieces.n_prefix[spans.sentences], pieces.offsets[spans.sentences]
+    sizes = np.column_stack([n_prefix, spans.stops - spans.starts])
+    starts = np.column_stack([begins, begins + n_prefix + spans.starts])
+    offsets = offsets_of(sizes.sum(axis=1) + len(left) + len(right))
+    head = offsets[:-1, None] + np.arange(len(left))
+    tail = offsets[1:, None] + np.arange(-len(right), 0)
+    own = np.ones(offsets[-1], dtype=bool)
+    own[head] = own[tail] = False
+    ids = np.empty(len(own), np.int64)
+    ids[own] = pieces.ids[ranges(starts.ravel(), sizes.ravel())]
+    ids[head], ids[tail] = left[:, 0], right[:, 0]
+    if not frame.typed:
+        return ids, None, offsets
+    types = np.full(len(own), frame.type)
+    types[head], types[tail] = left[:, 1], right[:, 1]
+    return ids, types, offsets
 
-    `chosen` flags the pieces of words that are taken from this window.
-    """
-    start, stop = span
-    n_prefix, head = pieces.n_prefix, len(frame.left) + pieces.n_prefix
-    left = np.array(frame.left, dtype=np.int64).reshape(-1, 2)
-    right = np.array(frame.right, dtype=np.int64).reshape(-1, 2)
-    prefix, body = pieces.ids[:n_prefix], pieces.ids[n_prefix:]
-    ids = np.concatenate([left[:, 0], prefix, body[start:stop], right[:, 0]])
-    types = np.full(len(ids), frame.type)
-    types[: len(left)], types[len(ids) - len(right) :] = left[:, 1], right[:, 1]
-    at = pieces.at - n_prefix
-    taken = np.flatnonzero(chosen & (at >= start) & (at < stop))
-    positions = at[taken] - start + head
-    return Window(sentence, ids, types, positions, pieces.words[taken])
+
+class WindowSpans(NamedTuple):
+    """Where windows begin and end in the pieces of their sentences."""
+
+    sentences: np.ndarray  # (n_windows,)
+    starts: np.ndarray  # (n_windows,)
+    stops: np.ndarray  # (n_windows,)
+    firsts: np.ndarray  # the first window of each sentence, and the number of all
+    strides: np.ndarray  # of each sentence
+
+    def one_per_sentence(self, *, last):
+        """Return the first or last window of each sentence."""
+        counts = np.diff(self.firsts)
+        keep = self.firsts[1:] - 1 if last else self.firsts[:-1]
+        keep = keep[counts > 0]
+        taken = (part[keep] for part in self[:3])
+        return WindowSpans(*taken, offsets_of(counts > 0), self.strides)
 
 
-def window_spans(n_pieces, capacity):
-    """Return begin and end of windows, (n_windows, 2), which overlap by half.
+def window_spans(n_pieces, capacities):
+    """Return the WindowSpans of sentences; windows overlap by half.
 
     The last window ends with the text and is as long as the others.
 
-    >>> window_spans(9, 4).tolist()
-    [[0, 4], [2, 6], [4, 8], [5, 9]]
-    >>> window_spans(3, 4).tolist()
-    [[0, 3]]
+    >>> spans = window_spans(np.array([9, 0, 3]), np.array([4, 4, 4]))
+    >>> np.stack(spans[:3], axis=1).tolist()
+    [[0, 0, 4], [0, 2, 6], [0, 4, 8], [0, 5, 9], [2, 0, 3]]
     """
-    if n_pieces <= capacity:
-        return np.array([[0, n_pieces]])
-    stride = max(1, capacity // 2)
-    starts = np.append(np.arange(0, n_pieces - capacity, stride), n_pieces - capacity)
-    return np.column_stack([starts, starts + capacity])
+    strides = np.maximum(1, capacities // 2)
+    beyond = np.maximum(n_pieces - capacities, 0)
+    firsts = offsets_of((n_pieces > 0) - -beyond // strides)
+    sentences = np.repeat(np.arange(len(n_pieces)), np.diff(firsts))
+    numbers = np.arange(len(sentences)) - firsts[sentences]
+    starts = np.minimum(numbers * strides[sentences], beyond[sentences])
+    stops = np.minimum(starts + capacities[sentences], n_pieces[sentences])
+    return WindowSpans(sentences, starts, stops, firsts, strides)
 
 
-def best_windows(words, spans, at):
+def best_windows(words, at, owners, spans):
     """Return, for each piece, the window in which its word has most context.
 
     Context is the number of pieces to the left or right of the word in the window,
@@ -362,11 +424,12 @@ def best_windows(words, spans, at):
     ----------
     words : ndarray of int, shape (n_pieces,)
         The word of each piece; pieces of one word are adjacent.
-    spans : ndarray of int, shape (n_windows, 2)
-        From `window_spans`.
     at : ndarray of int, shape (n_pieces,)
-        The positions of the pieces in the text, adjacent for a word. A position may
-        occur for several words.
+        The positions of the pieces in their sentence, adjacent for a word. A position
+        may occur for several words.
+    owners : ndarray of int, shape (n_pieces,)
+        The sentence of each piece.
+    spans : WindowSpans
 
     Returns
     -------
@@ -374,36 +437,38 @@ def best_windows(words, spans, at):
 
     Examples
     --------
-    >>> spans = window_spans(9, 4)
+    >>> spans = window_spans(np.array([9]), np.array([4]))
     >>> words = np.array([0, 1, 2, 2, 3, 4, 5, 6, 7])
-    >>> best_windows(words, spans, np.arange(9)).tolist()
+    >>> best_windows(words, np.arange(9), np.zeros(9, int), spans).tolist()
     [0, 0, 0, 0, 1, 2, 2, 3, 3]
     """
-    n = len(words)
-    if len(spans) == 1 or not n:
-        return np.zeros(n, dtype=np.int64)
-    firsts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
-    sizes = np.diff(np.r_[firsts, n])
-    window, context = _best(at[firsts], at[firsts + sizes - 1] + 1, spans)
-    whole = context >= 0
-    window[~whole] = _best(at[firsts[~whole]], at[firsts[~whole]] + 1, spans)[0]
-    return np.repeat(window, sizes)
+    windows = spans.firsts[owners]
+    several = np.flatnonzero(np.diff(spans.firsts)[owners] > 1)
+    if not len(several):
+        return windows
+    first = several[np.flatnonzero(np.diff(words[several], prepend=-1))]
+    sizes = np.diff(np.searchsorted(several, first), append=len(several))
+    best, context = _best(at[first], at[first + sizes - 1] + 1, owners[first], spans)
+    part = np.flatnonzero(context < 0)
+    begins = at[first[part]]
+    best[part], _ = _best(begins, begins + 1, owners[first[part]], spans)
+    windows[several] = np.repeat(best, sizes)
+    return windows
 
 
-def _best(begins, ends, spans):
+def _best(begins, ends, owners, spans):
     """Return the best window of each span of pieces, and its context in this window."""
-    last = len(spans) - 1
-    stride = max(1, (spans[0, 1] - spans[0, 0]) // 2)
+    first, last = spans.firsts[owners, None], spans.firsts[owners + 1, None] - 1
     # All windows but the last begin at multiples of the stride, so that at most three
     # of them, and the last one, contain the beginning of a span.
-    near = begins[:, None] // stride - np.arange(3)
-    tried = np.column_stack([np.clip(near, 0, last), np.full(len(begins), last)])
+    near = first + (begins // spans.strides[owners])[:, None] - np.arange(3)
+    tried = np.column_stack([np.clip(near, first, last), last])
     tried.sort(axis=1)
-    start, stop = spans[tried, 0], spans[tried, 1]
+    start, stop = spans.starts[tried], spans.stops[tried]
     left, right = begins[:, None] - start, stop - ends[:, None]
     inside = (left >= 0) & (right >= 0)
     left = np.where(start == 0, _UNLIMITED, left)
-    right = np.where(stop == spans[-1, 1], _UNLIMITED, right)
+    right = np.where(stop == spans.stops[last], _UNLIMITED, right)
     context = np.where(inside, np.minimum(left, right), -1)
     best = context.argmax(axis=1)
     rows = np.arange(len(begins))
@@ -431,9 +496,12 @@ def pieces_beyond(sentences, aligner, limit, *, as_text):
         for i, sentence in enumerate(sentences)
         if _most_pieces(text_of(sentence)) + aligner.overhead > limit
     ]
-    encoded = aligner.encode([sentences[i] for i in long], as_text=as_text)
-    for i, pieces in zip(long, encoded, strict=True):
-        beyond[i] = n_cut(pieces, aligner.frame, limit)
+    if not long:
+        return beyond
+    pieces = aligner.encode([sentences[i] for i in long], as_text=as_text)
+    n_body = np.diff(pieces.offsets) - pieces.n_prefix
+    capacities = _capacities(n_body, pieces.n_prefix, aligner.frame, limit)
+    beyond[long] = np.maximum(0, n_body - capacities)
     return beyond
 
 

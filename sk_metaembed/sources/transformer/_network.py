@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from ..._core._ragged import span_index
 from ._alignment import are_readable
 from ._forward import pool_pieces
 
@@ -60,14 +61,16 @@ class Network:
             )
         return table.detach()
 
-    def hidden_states(self, rows, types):
+    def hidden_states(self, ids, lengths, types):
         """Return all hidden states of a batch, without dropout and gradients.
 
         Parameters
         ----------
-        rows : list of ndarray of int
-            Piece ids of each sequence.
-        types : list of ndarray of int, or None
+        ids : ndarray of int, shape (n_pieces,)
+            Piece ids of the sequences, one after the other.
+        lengths : ndarray of int, shape (n_rows,)
+            Number of pieces per sequence.
+        types : ndarray of int, shape (n_pieces,), or None
             Their token types. None passes no types, for models that do not expect them.
 
         Returns
@@ -75,16 +78,16 @@ class Network:
         tuple of tensor of shape (n_rows, longest, dim)
         """
         with self._inference():
-            return self.states(rows, types)
+            return self.states(ids, lengths, types)
 
-    def last_states(self, rows, types):
+    def last_states(self, ids, lengths, types):
         """Return the last hidden states of a batch, as the model returns them.
 
         Some networks, such as ModernBERT, normalize them after the last layer.
 
         Parameters
         ----------
-        rows, types : list, list or None
+        ids, lengths, types : ndarray of int, or None
             As for `hidden_states`.
 
         Returns
@@ -95,7 +98,7 @@ class Network:
         from ..._training._device import send
 
         with self._inference():
-            options, inside = self._arguments(rows, types)
+            options, inside = self._arguments(ids, lengths, types)
             output = self.body(**options, output_hidden_states=False, return_dict=True)
         state = getattr(output, "last_hidden_state", None)
         if state is None or state.shape[:2] != inside.shape:
@@ -105,28 +108,28 @@ class Network:
             )
         return state, send(inside, self.device)
 
-    def states(self, rows, types):
+    def states(self, ids, lengths, types):
         """Return all hidden states in the current mode of the module and of torch."""
-        options, inside = self._arguments(rows, types)
+        options, inside = self._arguments(ids, lengths, types)
         output = self.body(**options, output_hidden_states=True, return_dict=True)
         return self._checked(output, inside.shape)
 
-    def _arguments(self, rows, types):
+    def _arguments(self, ids, lengths, types):
         """Return the network's arguments, and which pieces are not padding."""
         from ..._training._device import send
 
-        sizes = np.array([len(row) for row in rows])
-        inside = np.arange(sizes.max()) < sizes[:, None]
+        inside = np.arange(lengths.max()) < lengths[:, None]
         arrays = {"input_ids": np.full(inside.shape, self._pad)}
-        arrays["input_ids"][inside] = np.concatenate(rows)
+        arrays["input_ids"][inside] = ids
         self.check_pieces(arrays["input_ids"])
         if self.takes_mask:
             arrays["attention_mask"] = inside
         if types is not None and "token_type_ids" in self._parameters:
-            arrays["token_type_ids"] = np.zeros(inside.shape)
-            arrays["token_type_ids"][inside] = np.concatenate(types)
+            arrays["token_type_ids"] = np.zeros(inside.shape, np.int64)
+            arrays["token_type_ids"][inside] = types
+        device = self.device
         options = {
-            name: send(array.astype(np.int64), self.device)
+            name: send(array.astype(np.int64, copy=False), device)
             for name, array in arrays.items()
         }
         if "use_cache" in self._parameters:
@@ -149,13 +152,16 @@ class Network:
         long = self.trial_row()
         short = long[: len(long) // 3 + 1]
         with self._inference():
-            alone = self.states([short], None)
-            if self.takes_mask and _first_rows_equal(
-                alone, self.states([short, long], None)
-            ):
+            alone = self._trial(short)
+            if self.takes_mask and _first_rows_equal(alone, self._trial(short, long)):
                 return "any"
-            pair = self.states([short, long[-len(short) :]], None)
+            pair = self._trial(short, long[-len(short) :])
             return "alike" if _first_rows_equal(alone, pair) else "none"
+
+    def _trial(self, *rows):
+        """Return all hidden states of some rows of pieces."""
+        lengths = np.array([len(row) for row in rows])
+        return self.states(np.concatenate(rows), lengths, None)
 
     def trial_row(self, n_pieces=14):
         """Return ids of pieces to try the network with, an array without padding."""
@@ -180,7 +186,7 @@ class Network:
         if packs:
             from ..._training._onednn import pack_layers
 
-            trial = partial(self.states, [self.trial_row()], None)
+            trial = partial(self._trial, self.trial_row())
             pack_layers(self.module, trial, _first_rows_equal)
 
     @contextmanager
@@ -237,7 +243,8 @@ def network_shape(config, get_network):
     dim = getattr(text, "hidden_size", None)
     if isinstance(layers, int) and isinstance(dim, int):
         return layers + 1, dim
-    states = get_network().hidden_states([np.ones(1, int)], None)
+    one = np.ones(1, int)
+    states = get_network().hidden_states(one, one, None)
     return len(states), states[-1].shape[-1]
 
 
@@ -332,19 +339,19 @@ def static_vectors(model, aligner, words, subword):
     known = np.zeros(len(words), dtype=bool)
     for start in range(0, len(words), _WORDS_PER_BATCH):
         with model.lock:
-            pieces = aligner.encode_words(words[start : start + _WORDS_PER_BATCH])
-        rows = np.flatnonzero(are_readable(pieces, model.tokenizer))
+            ids, offsets = aligner.encode_words(words[start : start + _WORDS_PER_BATCH])
+        rows = np.flatnonzero(are_readable(ids, offsets, model.tokenizer))
         if len(rows):
-            readable = [pieces[i] for i in rows]
-            model.network.check_pieces(np.concatenate(readable))
-            values[rows + start] = _pooled(table, readable, subword)
-            known[rows + start] = True
+            places, offsets = span_index(offsets, rows)
+            model.network.check_pieces(ids[places])
+            pooled = _pooled(table, ids[places], offsets, subword)
+            values[rows + start], known[rows + start] = pooled, True
     return values, known
 
 
-def _pooled(table, pieces, subword):
+def _pooled(table, ids, offsets, subword):
     import torch
 
-    ids = torch.from_numpy(np.concatenate(pieces)).to(table.device)
-    sizes = torch.tensor([len(p) for p in pieces], device=table.device)
-    return pool_pieces(table[ids].float(), sizes, subword).cpu().numpy()
+    ids, offsets = (torch.from_numpy(a).to(table.device) for a in (ids, offsets))
+    pieces, places = table[ids].float(), torch.arange(len(ids), device=table.device)
+    return pool_pieces(pieces, places, offsets, subword).cpu().numpy()

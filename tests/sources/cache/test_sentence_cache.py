@@ -90,7 +90,8 @@ def test_results_are_in_order_and_the_same_with_and_without_a_cache(tmp_path):
 
 def test_float16_rounds_computed_vectors_too(tmp_path):
     def third(sentences):
-        return [[(np.full((len(s), 1), 1 / 3), [True] * len(s))] for s in sentences]
+        n_tokens = sum(map(len, sentences))
+        return [(np.full((n_tokens, 1), 1 / 3), np.ones(n_tokens, bool))]
 
     tokens = TokenSequences.from_lists([["a", "b"]])
     for _ in range(2):
@@ -100,17 +101,18 @@ def test_float16_rounds_computed_vectors_too(tmp_path):
         assert set(values.ravel()) == {np.float32(np.float16(1 / 3))}
 
 
-@pytest.mark.parametrize(
-    ("returned", "match"),
-    [
-        ([], "for 'to be' it returned nothing"),
-        ([[(np.ones((2, 3)), [1, 1]), (np.ones(3), True)]], "'pooled'.*dimension 2"),
-        ([[(np.full((2, 3), np.inf), [1, 1]), (np.ones(2), True)]], "'to be': .* NaN"),
-    ],
-)
-def test_invalid_output_of_a_source_raises(tmp_path, returned, match):
-    with SentenceCache(tmp_path, "m") as cache, pytest.raises(ValueError, match=match):
-        embed(cache, TOKENS[:1], lambda sentences: returned)
+def test_vectors_that_are_not_finite_raise_with_their_sentence(tmp_path):
+    def infinite(sentences):
+        (values, known), pooled = Source()(sentences)
+        values[2] = np.inf
+        return [(values, known), pooled]
+
+    message = r"Layer '0' of 'or \?': .* NaN"
+    with (
+        SentenceCache(tmp_path, "m") as cache,
+        pytest.raises(ValueError, match=message),
+    ):
+        embed(cache, TOKENS, infinite)
     assert EmbeddingCache(tmp_path).info().entries == 0
 
 

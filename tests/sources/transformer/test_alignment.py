@@ -10,6 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from sk_metaembed import Tokenizer
 from sk_metaembed.sources.contextual._sentences import OriginalText
+from sk_metaembed.sources.transformer import _word_splitter
 from sk_metaembed.sources.transformer._alignment import Aligner
 
 from ... import tiny_bert
@@ -29,6 +30,7 @@ TOKENIZERS = {
     "words": tiny_bert.tokenizer(),
     "bytes": trained(pre_tokenizers.ByteLevel(add_prefix_space=False)),
     "spaces": trained(pre_tokenizers.Metaspace()),
+    "no words": trained(pre_tokenizers.Split("a", "isolated")),
 }
 
 
@@ -74,14 +76,49 @@ def original(text):
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("prefix", ["", "the: "])
-@given(st.lists(texts.map(original) | token_lists.map(tuple), min_size=1, max_size=6))
+@given(
+    st.lists(texts.map(original), min_size=1, max_size=6)
+    | st.lists(token_lists, min_size=1, max_size=6)
+)
 def test_pieces_of_batches_are_those_of_a_plain_loop(name, prefix, sentences):
     aligner = Aligner(TOKENIZERS[name], prefix)
     if not aligner.has_offsets:
         pytest.skip("words are split one by one")
-    for sentence, pieces in zip(sentences, aligner.encode(sentences), strict=True):
-        ids, n_prefix, pairs = plain(aligner, sentence)
-        assert pieces.ids.tolist() == ids
-        assert pieces.n_prefix == n_prefix
-        found = zip(pieces.at.tolist(), pieces.words.tolist(), strict=True)
-        assert list(found) == pairs
+    pieces, n_words = aligner.encode(sentences), 0
+    pairs = list(zip(pieces.at.tolist(), pieces.words.tolist(), strict=True))
+    for i, sentence in enumerate(sentences):
+        start, stop = pieces.offsets[i : i + 2]
+        ids, n_prefix, expected = plain(aligner, sentence)
+        assert pieces.ids[start:stop].tolist() == ids
+        assert pieces.n_prefix[i] == n_prefix
+        expected = [(start + piece, n_words + word) for piece, word in expected]
+        assert pairs[: len(expected)] == expected
+        pairs, n_words = pairs[len(expected) :], n_words + len(sentence)
+    assert not pairs
+
+
+parts = st.sampled_from(["the", "film", "was", "plotting", "[MASK]", "(b).", ""])
+spaced = st.tuples(parts | texts, st.sampled_from(["", *[" "] * 5, "  ", "\t"]))
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@given(st.lists(st.lists(spaced, max_size=6), min_size=1, max_size=4))
+def test_words_that_are_split_once_have_the_pieces_of_their_texts(name, rows):
+    tokenizer = TOKENIZERS[name]
+    split = _word_splitter.make_splitter(tokenizer)
+    assert isinstance(split, _word_splitter.WordSplitter) == (name != "no words")
+    batch = ["".join(map("".join, row)) for row in rows]
+    for _ in range(2):  # the second time all words are known
+        expected = _word_splitter.split_texts(tokenizer, batch)
+        for found, right in zip(split(batch), expected, strict=True):
+            np.testing.assert_array_equal(found, right)
+
+
+def test_few_pieces_are_remembered(monkeypatch):
+    monkeypatch.setattr(_word_splitter, "_MOST_PIECES", 5)
+    tokenizer = tiny_bert.tokenizer()
+    split = _word_splitter.make_splitter(tokenizer)
+    for text in [*CORPUS, "film " * 50, "x" * 100, CORPUS[0]]:
+        expected = _word_splitter.split_texts(tokenizer, [text])
+        np.testing.assert_array_equal(split([text]).spans, expected.spans)
+        assert len(split._split.ids) <= 5 + len(text)

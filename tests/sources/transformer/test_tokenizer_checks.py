@@ -71,10 +71,11 @@ def test_the_mark_of_a_space_does_not_make_a_word_known():
     backend = Backend(Unigram(vocabulary, unk_id=0))
     backend.pre_tokenizer = Metaspace()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
-    pieces = Aligner(tokenizer).encode_words(["good", "bad", "film", "badfilm", ""])
-    names = [tokenizer.convert_ids_to_tokens(ids) for ids in pieces]
-    assert names[2] == ["\u2581", "<unk>"]
-    read = are_readable(pieces, tokenizer)
+    words = ["good", "bad", "film", "badfilm", ""]
+    ids, offsets = Aligner(tokenizer).encode_words(words)
+    film = ids[offsets[2] : offsets[3]].tolist()
+    assert tokenizer.convert_ids_to_tokens(film) == ["\u2581", "<unk>"]
+    read = are_readable(ids, offsets, tokenizer)
     np.testing.assert_array_equal(read, [True, True, False, True, False])
 
 
