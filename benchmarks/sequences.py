@@ -63,7 +63,7 @@ def columns(rows):
 
 def word2vec():
     """Return the source of the guide."""
-    return Word2VecEmbedding(32, min_count=1, n_jobs=1, random_state=0)
+    return Word2VecEmbedding(32, min_count=1, epochs=20, n_jobs=1, random_state=0)
 
 
 MODELS = {
@@ -86,7 +86,6 @@ MODELS = {
     "one line, medium": lambda rows: make_text_pipeline(
         effort="medium", random_state=0
     ),
-    "one line, high": lambda rows: make_text_pipeline(effort="high", random_state=0),
     "net": lambda rows: DynamicMetaClassifier(random_state=0),
     "net on word2vec": lambda rows: make_pipeline(
         word2vec(), DynamicMetaClassifier(random_state=0)
