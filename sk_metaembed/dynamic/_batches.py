@@ -441,6 +441,19 @@ class SequenceData:
         values = block._at(rows).astype(np.float32, copy=False)
         return self.send(values), self.send(block.known[rows])
 
+    def type_pieces(self, rows):
+        """Return the pieces of the types of some rows, per trainable source.
+
+        None for sources of tokens or sequences.
+        """
+        positions = span_index(self.offsets, self._sequences(rows))[0]
+        return [
+            source.pieces.batch(np.unique(source.codes[positions]), torch.from_numpy)
+            if source.reads_types
+            else None
+            for source in self.trainable_inputs
+        ]
+
     def statistics(self, rows):
         """Return the `standardization` of each block over some rows.
 

@@ -104,6 +104,8 @@ def train_net(net, train_set, valid_set, *, n_epochs, seed, tasks):
         with swap_default_generators("cpu"):
             net.initialize()
         net.module_.mixer.set_standards(train_set)
+        if valid_set is not None:
+            _keep_trained_vectors(net.module_, train_set)
         stop = "stop_on_request", StopOnRequest(tasks)
         callbacks = [("tasks", tasks), *net.callbacks_, stop]
         run_epochs(net, callbacks, train_set, valid_set, n_epochs)
@@ -111,6 +113,14 @@ def train_net(net, train_set, valid_set, *, n_epochs, seed, tasks):
     net.optimizer_ = None  # twice the size of the weights
     free(net.callbacks_)
     return net
+
+
+def _keep_trained_vectors(module, train_set):
+    """Set the vectors of tokens that only the held-out part has to 0."""
+    pieces = train_set.data.type_pieces(train_set.rows)
+    for network, own in zip(module.trained, pieces, strict=True):
+        if hasattr(network, "keep"):
+            network.keep(own)
 
 
 @contextmanager

@@ -17,7 +17,9 @@ that has
     (values, known) of tensors for each entry of ``dims``. A module that draws random
     numbers should use `generator_on` and have the attribute ``takes_generator = True``;
     training of other modules is limited to one thread at a time, because they draw from
-    the default generators of torch.
+    the default generators of torch. A module with the method ``keep(pieces)`` sets the
+    vectors of all types but those of the pieces to 0; it is called before training with
+    a held-out part, whose own types are not trained.
 ``pieces(tokens)``
     Returns the input of the network: an object with ``batch(rows, send)``, which
     returns the pieces of some sequences, or of some types if the level is "type"; and

@@ -1,5 +1,6 @@
 """TokenNetwork: the torch module behind TrainableTokens."""
 
+import torch
 from torch import nn
 
 
@@ -17,6 +18,13 @@ class TokenNetwork(nn.Module):
         super().__init__()
         self.vectors = nn.Embedding(n_rows, dim)
         nn.init.normal_(self.vectors.weight, std=1.0)
+
+    def keep(self, batch):
+        """Set all vectors to 0 but those of a `TokenBatch`."""
+        used = torch.zeros(len(self.vectors.weight), 1)
+        used[batch.rows[batch.known]] = 1
+        with torch.no_grad():
+            self.vectors.weight.mul_(used.to(self.vectors.weight.device))
 
     def forward(self, batch):
         """Return ``[(values, known)]`` of a `TokenBatch`, values (n_types, dim)."""

@@ -177,6 +177,17 @@ def test_rows_of_weight_zero_have_no_vectors():
     np.testing.assert_array_equal(proba, proba[[0, 0, 0]])
 
 
+def test_tokens_of_the_held_out_part_alone_have_zero_vectors():
+    rows = [["a", f"t{i}"] for i in range(20)]
+    learned = [("own", TrainableTokens(4)), ("pairs", TrainableTokens(4, ngram=2))]
+    options = {"early_stopping": True, "validation_fraction": 0.2, "max_epochs": 2}
+    model = net(learned=learned, **options).fit(rows, [0, 1] * 10)
+    for name, n_trained in (("own", 17), ("pairs", 16)):
+        vectors = model.trained_[name].vectors.weight.detach()
+        assert int((vectors != 0).all(dim=1).sum()) == n_trained
+        assert int((vectors == 0).all(dim=1).sum()) == 4
+
+
 def test_weight_decay_leaves_the_vectors_of_rare_tokens():
     """Without decay, a vector without gradient stays as it was initialized."""
     rows = [["a"], ["b"]] * 40 + [["rare"]]
