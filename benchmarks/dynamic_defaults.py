@@ -54,6 +54,9 @@ BASELINES = ("TF-IDF", "best single source", "concatenation")
 CONSTANT = {"callbacks": [LRScheduler("ConstantLR", factor=1)]}
 CANDIDATES = {
     "default": {},
+    "maximum of words": {"encoder": "max", "head_dropout": 0.2},
+    "widths 3, 4, 5": {"conv_widths": (3, 4, 5)},
+    "100 filters of 128": {"projection_dim": 128, "encoder_dim": 100},
     "constant rate": CONSTANT,
     "early stopping": {
         "early_stopping": True,

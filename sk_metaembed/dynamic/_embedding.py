@@ -79,7 +79,8 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Trainable sources are not standardized. "published" does neither, as in [1]_.
     encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="mean"
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
-        the mean over the tokens of filters that read a token and its neighbors.
+        the mean over the tokens of their vectors and of filters that read a token and
+        its neighbors.
         "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
         state of a GRU. "mean" and "max" read no order; they skip tokens that no source
         knows, as `Pooling` does. The other encoders read such tokens as zeros. A
@@ -87,7 +88,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(1, 3, 5)
+    conv_widths : tuple of int, default=(3, 5)
         How many tokens the filters of ``encoder="conv"`` read. They are centered at
         each token of the sequence; even widths read one token more after it than
         before it. Neighbors beyond the ends of the sequence are zeros.
@@ -95,7 +96,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         Sizes of the head's hidden layers; empty for a linear head.
     embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
         Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head.
+        in the head: on hidden layers, and on its input with ``encoder="conv"``.
     lr : float, default=1e-3
         Learning rate of Adam.
     batch_size : int or "auto", default="auto"
@@ -266,7 +267,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         mixer: MixerKind = "standardized",
         encoder: Encoder = "mean",
         encoder_dim: int | Sequence[int] = 128,
-        conv_widths: Sequence[int] = (1, 3, 5),
+        conv_widths: Sequence[int] = (3, 5),
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.2,
         encoder_dropout: float = 0.0,

@@ -31,9 +31,9 @@ CLEAR, MANY_ROWS, MANY_OUTPUTS = 0.7, 400, 7
 
 
 class LinearModel:
-    """Ridge regression on the mean vectors of sources and the TF-IDF of words.
+    """Ridge regression on the mean vectors of sources and the TF-IDF of n-grams.
 
-    Without sources, it reads the TF-IDF of n-grams up to a length that is chosen.
+    The length of n-grams is chosen, up to three words.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class LinearModel:
     ----------
     r2, r2_of_vectors : float
         Leave-one-out R2 over all columns, and the same with vectors alone, which is 0
-        without sources. All copies
-        of a row are left out with it, so that they do not choose a small penalty. A
-        network does learn copies, so its weight decay follows the R2 with them.
+        without sources. All copies of a row are left out with it, so that they do not
+        choose a small penalty. A network does learn copies, so its weight decay follows
+        the R2 with them.
     """
 
     def __init__(self, X, codes, weights, rows, target):
@@ -60,15 +60,14 @@ class LinearModel:
         self._standards = data.standards
         self._folds_case = folds_case(data.tokens)
         tokens = self._counted(data.tokens.compact())
+        ngrams = [learn_ngrams(tokens, length, _MAX_WORDS) for length in _NGRAM_LENGTHS]
+        read = tokens[data.read]
+        features = [_products(ngram_weights(read, each)) for each in ngrams]
+        products = [data.products, *features]
         # Choices of a length of n-grams and their share.
-        choices = [(0, share) for share in _WORD_SHARES]
-        lengths = (1,)
-        if not data.standards:
-            choices = [(i, 1) for i in range(len(_NGRAM_LENGTHS))]
-            lengths = _NGRAM_LENGTHS
-        ngrams = [learn_ngrams(tokens, length, _MAX_WORDS) for length in lengths]
-        features = [ngram_weights(tokens, each) for each in ngrams]
-        products = [data.products, *(_products(each[data.read]) for each in features)]
+        shares = _WORD_SHARES if data.standards else (1,)
+        choices = [(i, share) for share in shares for i in range(len(ngrams))]
+        choices = [(i, share) for i, share in choices if share or not i]
         *few, (vectors, *words) = merged_copies(*data.targets_read, products)
         tried = [
             leave_one_out((1 - share) * vectors + share * words[i], *few, _PENALTIES)
@@ -76,7 +75,7 @@ class LinearModel:
         ]
         place = int(np.argmax([each.r2 for each in tried]))
         best, (i, share) = tried[place], choices[place]
-        self._words, parts = ngrams[i], [data.vectors, features[i]]
+        self._words, parts = ngrams[i], [data.vectors, ngram_weights(tokens, ngrams[i])]
         self.r2, self.r2_of_vectors = best.r2, tried[0].r2 if data.standards else 0.0
         self._r2_of_copies = self.r2_of_vectors if data.standards else self.r2
         if len(vectors) < len(data.read):

@@ -82,10 +82,11 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     The sources are the blocks of X, as `EmbeddingUnion` returns them, or vectors of
     tokens that are learned with the network, if X contains texts or token lists. They
     are standardized, projected, weighted per word and dimension, and summed; the
-    maximum over the words is the input of a multi-layer head, which predicts the label.
-    A linear model of mean vectors and words has a share in the prediction. `published`
-    returns the network of the paper. Use `DynamicMetaEmbedding` instead to put another
-    classifier after the meta-embedding.
+    maximum and the mean over the words, and over convolutions of neighbors, are the
+    input of a multi-layer head, which predicts the label. A linear model of mean
+    vectors and words has a share in the prediction. `published` returns the network of
+    the paper. Use `DynamicMetaEmbedding` instead to put another classifier after the
+    meta-embedding.
 
     `SequencePairs`, the output of a `PairEncoder`, are read by one mixer and encoder,
     and the head reads [u; v; abs(u-v); u*v] of their vectors, as the published model
@@ -124,9 +125,10 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="max"
+    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
-        the mean over the tokens of filters that read a token and its neighbors.
+        the mean over the tokens of their vectors and of filters that read a token and
+        its neighbors.
         "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
         state of a GRU. "mean" and "max" read no order; they skip tokens that no source
         knows, as `Pooling` does. The other encoders read such tokens as zeros. A
@@ -134,15 +136,15 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(1, 3, 5)
+    conv_widths : tuple of int, default=(3, 5)
         How many tokens the filters of ``encoder="conv"`` read. They are centered at
         each token of the sequence; even widths read one token more after it than
         before it. Neighbors beyond the ends of the sequence are zeros.
     hidden_dims : tuple of int, default=(512, 512)
         Sizes of the head's hidden layers; empty for a linear head.
-    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.5
         Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head.
+        in the head: on hidden layers, and on its input with ``encoder="conv"``.
     lr : float, default=1e-3
         Learning rate of Adam.
     batch_size : int or "auto", default="auto"
@@ -175,9 +177,9 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
         - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
-          mean vectors and words, or of n-grams without vectors, in the outputs; 0 is
-          the network alone. "auto" is the larger, the less is explained of y, and the
-          more words add, and 0.4 without vectors: see the Notes.
+          mean vectors and n-grams in the outputs; 0 is the network alone. "auto" is the
+          larger, the less is explained of y, and the more n-grams add, and 0.4 without
+          vectors: see the Notes.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
         - ``label_smoothing`` : float, default=0.01. Share of the target that is spread
@@ -252,14 +254,14 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
 
     with the network :math:`f` and a linear model :math:`g`: ridge regression of the
     labels on the mean vector of each source, standardized over the sequences and then
-    scaled to unit length, and on the TF-IDF of the 20,000 most frequent words, on
-    100,000 sequences at most, which are drawn at random, with the weights of the loss
-    (document frequencies count all sequences alike). Its penalty and the share of the
-    words have the largest leave-one-out :math:`R^2` on 1,000 of them, relative to the
-    mean of the other sequences, in which copies of a sequence are one sequence; a
-    factor calibrates its probabilities. With :math:`R_v^2` of the vectors alone,
-    :math:`R_c^2` of these if copies are left out one by one, all 0 if they are
-    negative, the noise
+    scaled to unit length, and on the TF-IDF of the 20,000 most frequent words, pairs of
+    words and triples of words, on 100,000 sequences at most, which are drawn at random,
+    with the weights of the loss (document frequencies count all sequences alike). Its
+    penalty, the length of the n-grams and their share have the largest leave-one-out
+    :math:`R^2` on 1,000 of them, relative to the mean of the other sequences, in which
+    copies of a sequence are one sequence; a factor calibrates its probabilities. With
+    :math:`R_v^2` of the vectors alone, :math:`R_c^2` of these if copies are left out
+    one by one, all 0 if they are negative, the noise
     :math:`e = 1 - \min(\max(R^2, R_c^2) / 0.7, 1)` and :math:`k` classes, labels or
     columns, the option ``linear_share="auto"`` is
 
@@ -275,9 +277,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     for label sets these are divided by the number of labels. The value that was used
     is ``net_.optimizer__weight_decay``.
 
-    Without blocks in X, the linear model reads the TF-IDF of the 20,000 most frequent
-    tokens, pairs of tokens and triples of tokens, of which only tokens, or only these
-    and pairs, are used if that has a larger :math:`R^2`. Its share is 0.4, and
+    Without blocks in X, the linear model reads n-grams alone. Its share is 0.4, and
     :math:`R_c^2` is that of its n-grams.
 
     "auto" is 0 for pairs, and with trainable networks. With early stopping, the
@@ -449,9 +449,10 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         the source knows, and with "word" and "context" weights each dimension of the
         projected vectors separately: a weight is a vector instead of a scalar.
         Trainable sources are not standardized. "published" does neither, as in [1]_.
-    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="max"
+    encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
-        the mean over the tokens of filters that read a token and its neighbors.
+        the mean over the tokens of their vectors and of filters that read a token and
+        its neighbors.
         "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
         state of a GRU. "mean" and "max" read no order; they skip tokens that no source
         knows, as `Pooling` does. The other encoders read such tokens as zeros. A
@@ -459,15 +460,15 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(1, 3, 5)
+    conv_widths : tuple of int, default=(3, 5)
         How many tokens the filters of ``encoder="conv"`` read. They are centered at
         each token of the sequence; even widths read one token more after it than
         before it. Neighbors beyond the ends of the sequence are zeros.
     hidden_dims : tuple of int, default=(512, 512)
         Sizes of the head's hidden layers; empty for a linear head.
-    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.2
+    embedding_dropout, encoder_dropout, head_dropout : float, default=0.2, 0.0, 0.5
         Dropout on mixed vectors, on the input of convolutional or recurrent layers, and
-        in the head.
+        in the head: on hidden layers, and on its input with ``encoder="conv"``.
     lr : float, default=1e-3
         Learning rate of Adam.
     batch_size : int or "auto", default="auto"
@@ -497,9 +498,9 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
         - ``weight_decay`` : float or "auto", default="auto". L2 penalty of Adam.
           "auto" is the larger, the less a linear model explains of y: see the Notes.
         - ``linear_share`` : float or "auto", default="auto". Share of a linear model of
-          mean vectors and words, or of n-grams without vectors, in the outputs; 0 is
-          the network alone. "auto" is the larger, the less is explained of y, and the
-          more words add, and 0.4 without vectors: see the Notes.
+          mean vectors and n-grams in the outputs; 0 is the network alone. "auto" is the
+          larger, the less is explained of y, and the more n-grams add, and 0.4 without
+          vectors: see the Notes.
         - ``gradient_clip`` : float or None, default=5.0. Largest norm of the
           gradient.
         - ``dtype`` : {"float32", "bfloat16"}, default="float32". "bfloat16" computes

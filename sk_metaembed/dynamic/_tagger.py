@@ -73,7 +73,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
     encoder_dim : int or tuple of int, default=200
         Size of the BiLSTM (one direction), or number of filters of each width. A tuple
         has the sizes of stacked layers.
-    conv_widths : tuple of int, default=(1, 3, 5)
+    conv_widths : tuple of int, default=(3, 5)
         How many tokens the filters of ``encoder="conv"`` read. They are centered at
         each token of the sequence; even widths read one token more after it than
         before it. Neighbors beyond the ends of the sequence are zeros.
@@ -248,7 +248,7 @@ class DynamicMetaTagger(TaggerMixin, BaseDynamicMeta):
         mixer: MixerKind = "standardized",
         encoder: TaggingEncoder = "bilstm",
         encoder_dim: int | Sequence[int] = 200,
-        conv_widths: Sequence[int] = (1, 3, 5),
+        conv_widths: Sequence[int] = (3, 5),
         hidden_dims: Sequence[int] = (),
         embedding_dropout: float = 0.5,
         encoder_dropout: float = 0.0,

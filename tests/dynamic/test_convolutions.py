@@ -24,6 +24,7 @@ from .test_estimators import SMALL
 LENGTHS = np.array([3, 0, 1, 7, 2])
 WIDTHS = (1, 2, 3, 4, 9)
 CONV = SMALL | {"encoder": "conv", "conv_widths": (1, 2, 5), "early_stopping": False}
+CONV |= {"head_dropout": 0.0}
 
 
 def drawn(*shape, dtype=torch.float32):
@@ -97,7 +98,7 @@ def test_a_row_is_its_largest_and_mean_values_alone_and_in_a_batch():
     encoder = make_encoder("conv", 4, (3, 2), (1, 3, 4), 0.0)
     rows = drawn(LENGTHS.sum(), 4).split(LENGTHS.tolist())
     together = encoded(encoder, rows)
-    assert together.shape == (len(rows), encoder.dim) == (5, 2 * 3 * 2)
+    assert together.shape == (len(rows), encoder.dim) == (5, 2 * (4 + 3 * 2))
     assert together[1].eq(0).all()  # an empty row
     for row, vector in zip(rows, together, strict=True):
         torch.testing.assert_close(encoded(encoder, [row])[0], vector)
@@ -105,6 +106,7 @@ def test_a_row_is_its_largest_and_mean_values_alone_and_in_a_batch():
             states = super(type(encoder), encoder).forward(
                 row, Grid.of(np.array([len(row)]), torch.from_numpy)
             )
+            states = torch.cat([row, states], dim=1)
             pooled = torch.cat([states.amax(dim=0), states.mean(dim=0)])
             torch.testing.assert_close(pooled, vector)
 
@@ -136,7 +138,7 @@ def test_cost_grows_with_tokens_and_not_with_the_longest_row():
     grid = Grid.of(np.array(lengths), torch.from_numpy)
     with Sizes():
         encoder(torch.cat(rows), grid)
-    assert max(seen) <= sum(lengths) * encoder.dim
+    assert max(seen) <= sum(lengths) * encoder.dim / 2
 
 
 @pytest.mark.parametrize("name", ["DynamicMetaClassifier", "DynamicMetaRegressor"])
@@ -148,7 +150,8 @@ def test_predictors_read_the_order_of_words(name):
     X = EmbeddedSequences(tokens, [Block("s", np.eye(tokens.n_types), "type")])
     y = np.array([row[0] == "a" for row in rows]).astype(int)
     options = {"weight_decay": 0.0, "linear_share": 0}  # a linear model reads no order
-    model = getattr(sk, name)(**CONV | {"lr": 0.1}, train_options=options)
+    learning = CONV | {"lr": 0.05, "max_epochs": 20}
+    model = getattr(sk, name)(**learning, train_options=options)
     prediction = model.fit(X[:40], y[:40]).predict(X[40:])
     assert np.array_equal(prediction > 0.5, y[40:] == 1)
 
@@ -156,7 +159,8 @@ def test_predictors_read_the_order_of_words(name):
 def test_a_transformer_returns_the_vectors_of_the_convolutions(embedded, labels):
     model = DynamicMetaEmbedding(**CONV, output="sequence").fit(embedded, labels)
     vectors = model.transform(embedded)
-    assert vectors.shape == (60, 2 * 3 * SMALL["encoder_dim"])
+    dims = SMALL["projection_dim"], 3 * SMALL["encoder_dim"]
+    assert vectors.shape == (60, 2 * sum(dims))
     empty = embedded.tokens.lengths == 0
     assert empty.any()
     assert not vectors[empty].any()
@@ -178,7 +182,7 @@ def test_a_tagger_reads_neighbors():
     tokens = TokenSequences.from_lists(rows)
     X = EmbeddedSequences(tokens, [Block("s", np.eye(3), "type")])
     options = {**CONV, "conv_widths": (3,), "decoder": "softmax", "lr": 0.1}
-    model = DynamicMetaTagger(**options | {"head_dropout": 0.0}).fit(X[:40], tags[:40])
+    model = DynamicMetaTagger(**options).fit(X[:40], tags[:40])
     assert model.predict(X[40:]).tolist() == tags[40:]
     together = np.concatenate(model.predict_proba(X))
     alone = np.concatenate([model.predict_proba(X[[i]])[0] for i in range(60)])

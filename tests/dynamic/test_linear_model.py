@@ -419,6 +419,20 @@ def test_without_vectors_it_reads_ngrams_of_the_length_with_the_largest_r2():
     assert (model.outputs(X).argmax(axis=1) == y).all()
 
 
+def test_next_to_vectors_it_reads_the_order_of_words_where_it_decides():
+    rng, labels = np.random.default_rng(0), np.arange(80) % 2
+    rows = [[str(w) for w in rng.integers(9, size=4)] for _ in labels]
+    rows = [
+        [*r[:2], *("ab", "ba")[label], *r[2:]]
+        for r, label in zip(rows, labels, strict=True)
+    ]
+    tokens = TokenSequences.from_lists(rows)
+    X = EmbeddedSequences(tokens, [Block("a", np.eye(tokens.n_types), "type")])
+    model, target = linear(X, labels)
+    assert model.r2_of_vectors < 0.1 < 0.7 < model.r2
+    assert (target.decode(model.outputs(X)) == labels).all()
+
+
 def _ngrams_of_row(row, length):
     return [
         " ".join(row[i : i + n])

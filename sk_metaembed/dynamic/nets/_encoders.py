@@ -367,17 +367,19 @@ class Convolutions(nn.Module):
 
 
 class ConvolutionalEncoder(Convolutions):
-    """Convolutions, then their maximum and their mean over the tokens."""
+    """The maximum and the mean over the tokens of their vectors and convolutions."""
 
     reads_types = True
 
     def __init__(self, dim_in, dims, widths, dropout):
         super().__init__(dim_in, dims, widths, dropout)
-        self.dim *= 2
+        self.dim = 2 * (dim_in + self.dim)
 
     def forward(self, rows, grid, index=None):
-        """Return (n_sequences, 2 * len(widths) * dims[-1]), maxima before means."""
-        states = super().forward(rows, grid, index)
+        """Return (n_sequences, dim), maxima before means, vectors before filters."""
+        filtered = super().forward(rows, grid, index)
+        tokens = rows if index is None else nn.functional.embedding(index, rows)
+        states = torch.cat([tokens, filtered], dim=1)
         mean = segment_sum(states, grid) / grid.lengths.clamp(min=1)[:, None]
         return or_zeros(torch.cat([segment_max(states, grid), mean], dim=1), grid)
 

@@ -351,6 +351,9 @@ class DynamicMetaNet(MixingNet):
             encoder, self.mixer.dim, encoder_dims, conv_widths, encoder_dropout
         )
         dim = self.encoder.dim * (4 if pairs else 1)
+        # Convolutions learn features of single rows; pools and the published network
+        # have no dropout there.
+        self.features_dropout = ByteDropout(head_dropout if encoder == "conv" else 0.0)
         self.head = make_head(dim, hidden_dims, n_outputs, head_dropout)
 
     def encode(self, batch):
@@ -365,7 +368,8 @@ class DynamicMetaNet(MixingNet):
     def forward(self, batch):
         """Return the outputs, float32 (n_rows, n_outputs)."""
         vectors = self.encode(batch)
-        return self.head(joined(vectors) if self.pairs else vectors).float()
+        vectors = joined(vectors) if self.pairs else vectors
+        return self.head(self.features_dropout(vectors)).float()
 
 
 def joined(vectors):
