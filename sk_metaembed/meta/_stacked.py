@@ -633,9 +633,9 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     "ngrams" then uses the 20,000 most frequent groups of 3, of 4 and of 5 adjacent
     tokens, and pairs with 1, 2 and 3 tokens between them, of those that occur twice or
     more, weighted as above. "positions" uses the 20,000 most frequent pairs of a token
-    and its position, or one of the windows of 4 positions that overlap by 2, with the
-    weight :math:`1 + \ln c`. Positions are counted from the start, and from the end too
-    if lengths differ, up to 1,000.
+    and its position, or one of the windows of 4 or 16 positions, which overlap by half,
+    with the weight :math:`1 + \ln c`. Positions are counted from the start, and from
+    the end too if lengths differ, up to 1,000.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
     two classes and for each of several labels. The weights minimize the out-of-fold log

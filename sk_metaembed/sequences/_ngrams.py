@@ -11,7 +11,7 @@ from ._text_spans import locate_words
 
 _MAX_POSITIONS = 1000  # from each end of a sequence
 # Width and shift. Wide windows, which overlap, read tokens whose position varies.
-_WINDOWS = (1, 0), (4, 0), (4, 2)
+_WINDOWS = (1, 0), (4, 0), (4, 2), (16, 0), (16, 8)
 
 
 class Ngrams(NamedTuple):

@@ -70,16 +70,16 @@ def test_rows_have_the_products_of_scikit_learns(kind, read):
     )
 
 
-@pytest.mark.parametrize("lengths", [(9, 10), (0, 9)])
+@pytest.mark.parametrize("lengths", [(20, 21), (0, 20)])
 def test_positions_are_counted_from_the_start_and_end_if_lengths_differ(lengths):
     rng = np.random.default_rng(0)
     rows = [rng.choice([*"abc"], rng.integers(*lengths)).tolist() for _ in range(50)]
 
     def windows(row):
-        from_each_end = [row] if lengths == (9, 10) else [row, row[::-1]]
+        from_each_end = [row] if lengths == (20, 21) else [row, row[::-1]]
         for end, sequence in enumerate(from_each_end):
             for i, token in enumerate(sequence):
-                for width, shift in [(1, 0), (4, 0), (4, 2)]:
+                for width, shift in [(1, 0), (4, 0), (4, 2), (16, 0), (16, 8)]:
                     yield end, width, shift, (i + shift) // width, token
 
     vectorizer = TfidfVectorizer(analyzer=windows, use_idf=False, sublinear_tf=True)
