@@ -132,7 +132,7 @@ def timed(side):
     wall, cpu = time.perf_counter(), time.process_time()
     report = side()
     mine = time.perf_counter() - wall, time.process_time() - cpu
-    return mine if report is None else (report["wall"], report["cpu"])
+    return (report["wall"], report["cpu"]) if isinstance(report, dict) else mine
 
 
 def sides_of(args, path, tokens, folder):
