@@ -80,6 +80,9 @@ def _trained_whole(source, is_number, random_state):
     options = {} if is_number else {"label_smoothing": 0.0}
     return kind(
         trainable=TrainableTransformer(encoder),
+        # One vector per text has no neighbors for filters to read.
+        encoder="max",
+        head_dropout=0.2,
         train_options=options,
         device=source.device,
         random_state=random_state,

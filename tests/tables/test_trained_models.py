@@ -138,7 +138,8 @@ def test_without_encoders_a_network_reads_the_order_of_tokens(sources, effort):
     ((name, net),) = stack["model"].models
     assert (name, net.encoder) == ("net", "conv")
     small = {"projection_dim": 8, "encoder_dim": 8, "hidden_dims": (), "lr": 0.05}
-    net.set_params(max_epochs=8, random_state=0, **small)
+    small |= {"head_dropout": 0.0, "max_epochs": 16}
+    net.set_params(random_state=0, **small)
     model = stack.set_params(model__cv=2).fit(texts, y)["model"]
     assert model.scores_["net"] > 0.95
     trained = dict(model.models)["net"]
