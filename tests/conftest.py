@@ -14,6 +14,9 @@ from .windows_files import refuse_files_in_use
 # Nets in tests are tiny: threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# No test opens a window.
+os.environ["MPLBACKEND"] = "Agg"
+
 # No test asks the network for a model.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -55,11 +58,13 @@ def simulated_system(monkeypatch):
         refuse_files_in_use(monkeypatch)
 
 
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    """Fit models of tables that are a fifth of the usual size."""
-    monkeypatch.setattr("sk_metaembed.tables._learners._ROUNDS", 10)
-    monkeypatch.setattr("sk_metaembed.tables._learners._TREES", 20)
+@pytest.fixture(autouse=True, scope="session")
+def few_trees():
+    """Fit models of tables that are a tenth of the usual size."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("sk_metaembed.tables._learners._ROUNDS", 5)
+        monkeypatch.setattr("sk_metaembed.tables._learners._TREES", 10)
+        yield
 
 
 @pytest.fixture

@@ -86,7 +86,6 @@ def module(monkeypatch, tmp_path):
     page = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", page)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
     return page
 
 

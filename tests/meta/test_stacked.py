@@ -454,7 +454,7 @@ def test_weights_of_classes_are_weights_of_their_rows():
     kept = (y < 2) | (np.arange(150) % 5 == 0)
     X, y = X[kept], y[kept]
     weight = {0: 1.0, 1: 1.0, 2: 8.0}
-    options = {"concat": False, "tfidf": False}
+    options = {"concat": False, "tfidf": False, "cv": 3}
     model = classifier(class_weight=weight, **options).fit(X, y)
     same = classifier(**options).fit(X, y, np.where(y == 2, 8.0, 1.0))
     np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X))
