@@ -127,7 +127,7 @@ LONG := $(addprefix benchmarks/,soak.py fuzz.py explain.py gpu.py quick.py)
 bench: $(READY)
 	for script in $(filter-out $(LONG),$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Compare 25 ratios with the recorded ones; fails if one is slower beyond noise. 3 minutes.
+# Compare 27 ratios with the recorded ones; fails if one is slower beyond noise. 3 minutes.
 bench-quick: $(READY)
 	$(BIN)/python benchmarks/quick.py $(QUICK)
 

@@ -544,6 +544,49 @@ def fit_gcca(folder):
     return lambda: gcca.fit(X), reference
 
 
+@workload("fit `make_text_pipeline` with a source", "TF-IDF, logistic regression")
+def fit_texts(folder):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from sk_metaembed import PretrainedEmbedding, WordVectors, make_text_pipeline
+
+    words, matrix, texts, labels = make_words_and_texts(2_000, 300, 20)
+    source = PretrainedEmbedding(WordVectors.from_arrays(words, matrix))
+    ours = make_text_pipeline("classifier", [("own", source)], random_state=0)
+    reference = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    return lambda: ours.fit(texts, labels), lambda: reference.fit(texts, labels)
+
+
+@workload("fit `make_table_pipeline`", "boosted trees on ordinal codes")
+def fit_table(folder):
+    import pandas as pd
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    from sk_metaembed import make_table_pipeline
+
+    rng = np.random.default_rng(0)
+    _, _, texts, labels = make_words_and_texts(2_000, 200, 8)
+    strings = {
+        "kind": rng.choice(["tea", "milk", "rain"], len(texts)),
+        "code": [f"{number:03d}-{number % 7}" for number in rng.integers(60, size=200)],
+        "day": pd.date_range("2020-01-01", periods=len(texts)).astype(str),
+        "note": texts,
+    }
+    table = pd.DataFrame({"x": labels + rng.normal(size=len(texts)), **strings})
+    ours = make_table_pipeline("classifier", random_state=0)
+    codes = OrdinalEncoder(), [*strings]
+    reference = make_pipeline(
+        make_column_transformer(codes, remainder="passthrough"),
+        HistGradientBoostingClassifier(random_state=0),
+    )
+    return lambda: ours.fit(table, labels), lambda: reference.fit(table, labels)
+
+
 @workload("stream texts from a file to a .npy file", "transform a list in memory")
 def streaming(folder):
     from sklearn.pipeline import make_pipeline
