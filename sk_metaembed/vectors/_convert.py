@@ -67,13 +67,12 @@ def cached_store(path, options, cache_dir=None):
     """Return the store of a source, converted into the cache if it is not there."""
     path = _checked_path(path)
     fmt = detect(path)
-    options = _with_dtype(options, path, fmt)
-    if fmt.kind == "store":
-        meta = read_meta(path)
-        if options.limit is None and options.dtype == meta["dtype"]:
-            return path
+    meta = _meta_of_store(path, fmt)
+    options = _with_dtype(options, meta)
+    if meta and options.limit is None and options.dtype == meta["dtype"]:
+        return path
     root = cache_root(cache_dir)
-    if fmt.kind == "store":
+    if meta:
         content = meta["fingerprint"]
     else:
         files = fmt.files or (path,)
@@ -88,13 +87,18 @@ def convert_to(source, path, options):
     """Convert a source into a new store at a path, and return the path."""
     source = _checked_path(source)
     fmt = detect(source)
-    options = _with_dtype(options, source, fmt)
+    options = _with_dtype(options, _meta_of_store(source, fmt))
     return _publish_at(path, lambda folder: write_store(source, fmt, options, folder))
 
 
-def _with_dtype(options, source, fmt):
-    """Return options with the type of the vectors; by default a store's own."""
-    own = read_meta(source)["dtype"] if fmt.kind == "store" else "float32"
+def _meta_of_store(path, fmt):
+    """Return the meta data of a store, or None for other sources."""
+    return read_meta(path) if fmt.kind == "store" else None
+
+
+def _with_dtype(options, meta):
+    """Return options with the type of the vectors; by default that of a store."""
+    own = meta["dtype"] if meta else "float32"
     return replace(options, dtype=options.dtype or own)
 
 
