@@ -167,7 +167,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence in the loss and in the held-out score. Sequences of
             weight 0 are left out, also where their words or classes are counted.
-        X_val : EmbeddedSequences or SequencePairs, default=None
+        X_val : sequences or pairs, as X, default=None
             Held-out sequences for early stopping, instead of a part of X and
             regardless of `early_stopping`.
         y_val : array-like, default=None
@@ -221,9 +221,11 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
                 "this step returns them."
             )
         super()._validate_params()
-        check_sizes(self.hidden_dims, "hidden_dims", may_be_empty=True)
-        check_sizes(self.encoder_dim, "encoder_dim")
-        check_sizes(self.conv_widths, "conv_widths")
+        check_sizes(
+            self.hidden_dims, "hidden_dims", "sizes of layers", may_be_empty=True
+        )
+        check_sizes(self.encoder_dim, "encoder_dim", "sizes of layers")
+        check_sizes(self.conv_widths, "conv_widths", "numbers of tokens")
         self._read_train_options()
 
     def _read_rows(self, X, y, sample_weight, groups):
@@ -622,12 +624,10 @@ def checked_weights(sample_weight, X):
     return check_sample_weight(sample_weight, X)
 
 
-def check_sizes(sizes, name, *, may_be_empty=False):
-    """Raise unless a parameter is a size of a layer, or sizes of several."""
+def check_sizes(sizes, name, kind, *, may_be_empty=False):
+    """Raise unless a parameter is a positive integer, or several; `kind` names them."""
     sizes = sizes if isinstance(sizes, tuple | list) else [sizes]
     wrong = [s for s in sizes if not (is_integer(s) and s >= 1)]
     if wrong or not (sizes or may_be_empty):
-        shown = repr(wrong[0]) if wrong else "no size"
-        raise ValueError(
-            f"{name} must be the sizes of layers, integers of 1 or more; got {shown}."
-        )
+        shown = repr(wrong[0]) if wrong else "no number"
+        raise ValueError(f"{name} must be {kind}, integers of 1 or more; got {shown}.")

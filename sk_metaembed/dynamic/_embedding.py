@@ -80,11 +80,10 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
     encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="mean"
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
         the mean over the tokens of their vectors and of filters that read a token and
-        its neighbors.
-        "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
-        state of a GRU. "mean" and "max" read no order; they skip tokens that no source
-        knows, as `Pooling` does. The other encoders read such tokens as zeros. A
-        sequence without known tokens gives zeros.
+        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
+        "gru": the last state of a GRU. "mean" and "max" read no order; they skip tokens
+        that no source knows, as `Pooling` does. The other encoders read such tokens as
+        zeros. A sequence without known tokens gives zeros.
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.

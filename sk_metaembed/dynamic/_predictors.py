@@ -128,11 +128,10 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
     encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
         the mean over the tokens of their vectors and of filters that read a token and
-        its neighbors.
-        "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
-        state of a GRU. "mean" and "max" read no order; they skip tokens that no source
-        knows, as `Pooling` does. The other encoders read such tokens as zeros. A
-        sequence without known tokens gives zeros.
+        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
+        "gru": the last state of a GRU. "mean" and "max" read no order; they skip tokens
+        that no source knows, as `Pooling` does. The other encoders read such tokens as
+        zeros. A sequence without known tokens gives zeros.
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.
@@ -452,11 +451,10 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     encoder : {"conv", "bilstm-max", "gru", "mean", "max"}, default="conv"
         Encodes the mixed vectors of a sequence as one vector. "conv": the maximum and
         the mean over the tokens of their vectors and of filters that read a token and
-        its neighbors.
-        "bilstm-max": a bidirectional LSTM with max pooling over time. "gru": the last
-        state of a GRU. "mean" and "max" read no order; they skip tokens that no source
-        knows, as `Pooling` does. The other encoders read such tokens as zeros. A
-        sequence without known tokens gives zeros.
+        its neighbors. "bilstm-max": a bidirectional LSTM with max pooling over time.
+        "gru": the last state of a GRU. "mean" and "max" read no order; they skip tokens
+        that no source knows, as `Pooling` does. The other encoders read such tokens as
+        zeros. A sequence without known tokens gives zeros.
     encoder_dim : int or tuple of int, default=128
         Number of filters of each width, or size of the recurrent layer (one direction).
         A tuple has the sizes of stacked layers.

@@ -81,16 +81,19 @@ def trainable_pairs(model, X):
         named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
         if not named or not _can_be_trained(pair[1]):
             source = pair[1] if named else pair
-            kind = f"class {source.__name__}" if isinstance(source, type) else None
-            example = "TrainableTransformer(TransformerEmbedding(...))"
-            todo = f"Wrap a transformer: {example}."
-            if _can_be_trained(source):
-                example = f"[('a', {type(source).__name__}(...))]"
-                todo = f"Give each one in a list a name: {example}."
+            got = type(source).__name__
+            todo = (
+                "Wrap a transformer: TrainableTransformer(TransformerEmbedding(...))."
+            )
+            if isinstance(source, type):
+                got = f"class {source.__name__}"
+                todo = f"Pass an instance: {source.__name__}(...)."
+            elif _can_be_trained(source):
+                todo = f"Give each one in a list a name: [('a', {got}(...))]."
             raise TypeError(
-                "trainable takes a TrainableTokens, TrainableTransformer, "
-                "TrainableCharacters, or a list of pairs (name, source); got "
-                f"{kind or type(source).__name__}. {todo}"
+                "trainable takes a TrainableTokens, TrainablePositions, "
+                "TrainableCharacters or TrainableTransformer, or a list of pairs "
+                f"(name, source); got {got}. {todo}"
             )
     model._validate_names([name for name, _ in pairs])
     return pairs
@@ -136,9 +139,13 @@ def read_fitted_input(X, dims, fitted_on_pairs):
             f"this step was fitted on pairs of sequences and takes SequencePairs, got "
             f"{type(X).__name__}. Put the PairEncoder of fit before it."
         )
-    if isinstance(X, EmbeddedSequences) or dims:
-        return check_embedded(X, dims)
-    return check_tokens(X)
+    if isinstance(X, EmbeddedSequences) and not dims:
+        raise ValueError(
+            "this step was fitted on tokens without vectors, got EmbeddedSequences of "
+            f"the sources {[block.name for block in X.blocks]}. Pass texts, a list of "
+            "token lists or X.tokens, or fit it again."
+        )
+    return check_embedded(X, dims) if dims else check_tokens(X)
 
 
 def tokens_and_blocks(X):

@@ -202,5 +202,5 @@ def test_same_seed_same_result_also_after_saving(tmp_path):
 
 @pytest.mark.parametrize("widths", [(), (0,), (1, 2.5), (True,)])
 def test_widths_are_positive_integers(embedded, labels, widths):
-    with pytest.raises(ValueError, match="conv_widths must be"):
+    with pytest.raises(ValueError, match="conv_widths must be numbers of tokens, "):
         DynamicMetaClassifier(encoder="conv", conv_widths=widths).fit(embedded, labels)

@@ -42,7 +42,7 @@ def classifier(**options):
             ValueError,
             "the blocks of X, as an Emb",
         ),
-        ({"encoder_dim": ()}, ValueError, "encoder_dim .* got no size"),
+        ({"encoder_dim": ()}, ValueError, "encoder_dim .* got no number"),
         ({"hidden_dims": (-2,)}, ValueError, "hidden_dims .* got -2"),
         ({"device": "gpu"}, ValueError, "'gpu' is not a torch device"),
         ({"callbacks": ["stop"]}, TypeError, "skorch callbacks .* got 'stop'"),

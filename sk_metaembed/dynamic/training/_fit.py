@@ -23,8 +23,8 @@ def auto_batch_size(n_rows, *, has_networks):
     """Return the number of sequences per step of training.
 
     Large batches take less time per sequence, because they look up and project each
-    distinct word once, but few sequences need many steps. The
-    networks of trainable sources (`has_networks`) may need much memory per sequence.
+    distinct word once, but few sequences need many steps. The networks of trainable
+    sources (`has_networks`) may need much memory per sequence.
     """
     if has_networks:
         return MIN_BATCH_SIZE
@@ -104,7 +104,7 @@ def train_net(net, train_set, valid_set, *, n_epochs, seed, tasks):
         with swap_default_generators("cpu"):
             net.initialize()
         net.module_.mixer.set_standards(train_set)
-        if valid_set is not None:
+        if len(train_set) < len(train_set.data):
             _keep_trained_vectors(net.module_, train_set)
         stop = "stop_on_request", StopOnRequest(tasks)
         callbacks = [("tasks", tasks), *net.callbacks_, stop]
@@ -116,7 +116,7 @@ def train_net(net, train_set, valid_set, *, n_epochs, seed, tasks):
 
 
 def _keep_trained_vectors(module, train_set):
-    """Set the vectors of tokens that only the held-out part has to 0."""
+    """Set the vectors of tokens that only other rows have to 0."""
     pieces = train_set.data.type_pieces(train_set.rows)
     for network, own in zip(module.trained, pieces, strict=True):
         if hasattr(network, "keep"):

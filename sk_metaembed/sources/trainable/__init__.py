@@ -18,8 +18,8 @@ that has
     numbers should use `generator_on` and have the attribute ``takes_generator = True``;
     training of other modules is limited to one thread at a time, because they draw from
     the default generators of torch. A module with the method ``keep(pieces)`` sets the
-    vectors of all types but those of the pieces to 0; it is called before training with
-    a held-out part, whose own types are not trained.
+    vectors of all types but those of the pieces to 0; it is called before training if
+    some rows are held out or have no weight, whose own types are not trained.
 ``pieces(tokens)``
     Returns the input of the network: an object with ``batch(rows, send)``, which
     returns the pieces of some sequences, or of some types if the level is "type"; and

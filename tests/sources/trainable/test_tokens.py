@@ -188,6 +188,13 @@ def test_tokens_of_the_held_out_part_alone_have_zero_vectors():
         assert int((vectors == 0).all(dim=1).sum()) == 4
 
 
+def test_tokens_of_a_class_of_weight_zero_alone_have_zero_vectors():
+    rows, y = [["a", "b"], ["b", "a", "a"], ["rare", "b"]] * 6, [0, 1, 2] * 6
+    model = net(max_epochs=2, class_weight={2: 0.0}).fit(rows, y)
+    vectors = model.trained_["tokens"].vectors.weight.detach()
+    assert (vectors == 0).all(dim=1).tolist() == [False, False, True]
+
+
 def test_weight_decay_leaves_the_vectors_of_rare_tokens():
     """Without decay, a vector without gradient stays as it was initialized."""
     rows = [["a"], ["b"]] * 40 + [["rare"]]
