@@ -25,6 +25,7 @@ _CHARACTERS = (2, 4)
 # Of a small alphabet. Texts of so few different words are shorter.
 _MAX_TYPES = 1000
 _LEAST_COUNT = 8  # occurrences per type
+_ROWS_PER_ODD_ROW = 50
 
 
 class _NgramFeatures(TransformerMixin, BaseEstimator):
@@ -127,12 +128,10 @@ class CharacterFeatures(_NgramFeatures):
 def token_features(tokens):
     """Return the names of the features of tokens that may distinguish sequences.
 
-    Characters are features if tokens have several, order if few different tokens occur
-    often.
+    Characters are features if tokens have several, order if the alphabet is small.
     """
     used = tokens.types[tokens.type_counts() > 0]
-    longest = tokens.lengths.max(initial=0)
-    is_small = len(used) <= _MAX_TYPES and tokens.n_tokens >= _LEAST_COUNT * len(used)
+    longest, is_small = tokens.lengths.max(initial=0), _is_alphabet_small(tokens)
     is_feature = {
         "words": len(used) > 0,
         "chars": any(len(word) > 1 for word in used),
@@ -140,6 +139,23 @@ def token_features(tokens):
         "positions": is_small and longest > 1,
     }
     return [name for name, is_one in is_feature.items() if is_one]
+
+
+def _is_alphabet_small(tokens):
+    """Return whether few different tokens occur often, apart from a few odd rows.
+
+    Those are the rows with the most types that no other row has, and the longest.
+    """
+    rows = tokens.segment_ids()
+    first, last = np.full((2, tokens.n_types), -1)
+    first[tokens.codes[::-1]] = rows[::-1]
+    last[tokens.codes] = rows
+    is_used = first >= 0
+    n_own = np.bincount(first[is_used & (first == last)], minlength=len(tokens))
+    n_odd = len(tokens) // _ROWS_PER_ODD_ROW
+    n_types = is_used.sum() - np.sort(n_own)[len(tokens) - n_odd :].sum()
+    n_tokens = np.sort(tokens.lengths)[: len(tokens) - n_odd].sum()
+    return n_types <= _MAX_TYPES and n_tokens >= _LEAST_COUNT * n_types
 
 
 def _of_rows(X, weights):

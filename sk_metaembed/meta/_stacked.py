@@ -118,8 +118,8 @@ class _BaseStacked(
         Parameters
         ----------
         X : EmbeddedSequences, TokenSequences, or SequencePairs of one of them
-            Training data. A TokenSequences has no sources: only the models of words
-            and characters, and `models`, are fitted.
+            Training data. A TokenSequences has no sources: only the models of tokens,
+            and `models`, are fitted.
         y : array-like of shape (n_sequences,) or (n_sequences, n_columns)
             The target.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -311,7 +311,7 @@ class _BaseStacked(
         if self.estimator is not None and not self.dims_in_:
             warnings.warn(
                 f"estimator={short_repr(self.estimator)} is not used, because X has no "
-                "sources: words and characters have models of their own. Add sources, "
+                "sources: tokens have models of their own. Add sources, "
                 "or pass a Pipeline that reads tokens in `models`.",
                 UserWarning,
                 stacklevel=2,
@@ -508,8 +508,8 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     estimator : classifier, default=None
         The model of a source and of their concatenation; a clone is fitted on the
         vectors without scaling. None is a LogisticRegression whose scale and penalty
-        are chosen out of fold for each source. Models of words and characters do not
-        use it; without sources, a warning says so.
+        are chosen out of fold for each source. Models of tokens do not use it;
+        without sources, a warning says so.
     models : list of (str, classifier) pairs, default=None
         Further models. One that reads texts receives the tokens, such as a Pipeline
         that trains an encoder on y; others receive X, such as a
@@ -629,13 +629,14 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
     weight above 0, which count alike.
 
     An alphabet is small if the training rows have at most 1,000 different tokens, which
-    occur 8 times on average; texts have either fewer words or more different ones.
-    "ngrams" then uses the 20,000 most frequent groups of 3, of 4 and of 5 adjacent
-    tokens, and pairs with 1, 2 and 3 tokens between them, of those that occur twice or
-    more, weighted as above. "positions" uses the 20,000 most frequent pairs of a token
-    and its position, or one of the windows of 4 or 16 positions, which overlap by half,
-    with the weight :math:`1 + \ln c`. Positions are counted from the start, and from
-    the end too if lengths differ, up to 1,000.
+    occur 8 times on average; texts have either fewer words or more different ones. Of
+    50 rows or more, the 2% with the most tokens that no other row has, and the longest
+    2%, do not count. "ngrams" then uses the 20,000 most frequent groups of 3, of 4 and
+    of 5 adjacent tokens, and pairs with 1, 2 and 3 tokens between them, of those that
+    occur twice or more, weighted as above. "positions" uses the 20,000 most frequent
+    pairs of a token and its position, or one of the windows of 4 or 16 positions, which
+    overlap by half, with the weight :math:`1 + \ln c`. Positions are counted from the
+    start, and from the end too if lengths differ, up to 1,000.
 
     Probabilities are the softmax of the sums, or the logistic function of one sum for
     two classes and for each of several labels. The weights minimize the out-of-fold log
@@ -786,7 +787,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     estimator : regressor, default=None
         The model of a source and of their concatenation; a clone is fitted on the
         vectors without scaling. None is a Ridge whose scale and penalty are chosen out
-        of fold for each source. Models of words and characters do not use it; without
+        of fold for each source. Models of tokens do not use it; without
         sources, a warning says so.
     models : list of (str, regressor) pairs, default=None
         Further models. One that reads texts receives the tokens, such as a Pipeline

@@ -119,6 +119,18 @@ def test_order_of_many_different_tokens_is_not_read():
     assert "ngrams" in token_features(tokens(rows[:998]))
 
 
+@pytest.mark.parametrize("n_others", [700, 1500])
+@pytest.mark.parametrize("place", [0, 70])
+def test_odd_rows_do_not_decide_whether_order_is_read(n_others, place):
+    odd = [f"x{i}" for i in range(n_others)]
+    of_order = {"ngrams", "positions"}
+    rows = [[*"acgt"] * 5] * 70
+    assert of_order < {*token_features(tokens([*rows[place:], odd, *rows[:place]]))}
+    rows = [[f"{i}w{j}" for j in range(10)] for i in range(70)]
+    repeated = ["a"] * 20_000
+    assert not of_order & {*token_features(tokens([*rows, repeated]))}
+
+
 @pytest.mark.parametrize("scale", [1, 1 << 60])
 def test_frequencies_are_of_rows_for_keys_of_any_size(scale):
     keys = np.array([1, 5, 5, 1, 5, 2, 5]) * scale
