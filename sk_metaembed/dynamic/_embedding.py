@@ -56,7 +56,7 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
         token or n-gram, `TrainableCharacters` word vectors from characters;
         `TrainableTransformer` wraps a `TransformerEmbedding`. None is
         ``TrainableTokens()`` if X has no blocks, but texts, token lists or
-        TokenSequences, with `TrainablePositions` if all have the same length.
+        TokenSequences, with `TrainablePositions` if 90 % have the same length.
     gate : {"softmax", "sigmoid"}, default="softmax"
         Weights sum to 1 over the sources that know the word, or are independent.
     projection_dim : int or None, default=256

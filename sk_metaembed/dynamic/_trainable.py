@@ -8,6 +8,9 @@ from .._core._typing import Texts
 from ..sequences import EmbeddedSequences, SequencePairs, TokenSequences, check_tokens
 from ..sequences._api import check_embedded
 
+# Of sequences with tokens, from which on positions are learned by default.
+_SHARE_OF_EQUAL_LENGTH = 0.9
+
 Input: TypeAlias = EmbeddedSequences | SequencePairs | TokenSequences | Texts
 
 
@@ -63,7 +66,8 @@ def trainable_pairs(model, X):
     """Return the trainable sources of an estimator as a list of (name, source).
 
     Without any, and without vectors in X, vectors of tokens are learned, and those of
-    positions if all sequences have the same length.
+    positions if nine tenths of the sequences have the same length: one odd sequence
+    must not decide.
     """
     pairs = [] if model.trainable is None else model.trainable
     tokens, blocks = tokens_and_blocks(X)
@@ -71,8 +75,8 @@ def trainable_pairs(model, X):
         from ..sources import TrainablePositions, TrainableTokens
 
         pairs = [("tokens", TrainableTokens())]
-        lengths = np.unique(tokens.lengths[tokens.lengths > 0])
-        if len(lengths) == 1 and lengths[0] > 1:
+        counts = np.bincount(tokens.lengths)[1:]  # of lengths from 1
+        if counts[1:].max(initial=0) >= _SHARE_OF_EQUAL_LENGTH * max(counts.sum(), 1):
             pairs += [("positions", TrainablePositions())]
     if not isinstance(pairs, list | tuple):
         # "transformer" for a TrainableTransformer.

@@ -65,6 +65,13 @@ def test_sequences_of_equal_length_have_positions_by_default():
         assert list(model.trained_) == ["tokens"]
 
 
+def test_one_row_of_another_length_does_not_take_positions_away():
+    rows, y = [["a", "b", "c"], ["c", "b", "a"]] * 5, [0, 1] * 5
+    for odd in (["a"], ["b"] * 9):
+        model = DynamicMetaClassifier(**OPTIONS).fit([*rows, odd], [*y, 0])
+        assert list(model.trained_) == ["tokens", "positions"]
+
+
 @pytest.mark.parametrize("attention", ["word", "context", "task", "uniform"])
 def test_repeated_combinations_of_types_are_mixed_as_tokens_are(attention, monkeypatch):
     rng = np.random.default_rng(0)
