@@ -95,11 +95,14 @@ def test_a_source_without_context_gives_its_own_vectors():
     np.testing.assert_array_equal(wv.vectors, own.vectors_for(wv.words)[0])
 
 
-def test_unicode_forms_are_one_word():
+def test_unicode_forms_are_one_word_of_texts_and_two_tokens_of_lists():
     source = FunctionEmbedding(place, level="token").fit(CORPUS)
-    wv = contextual_to_static(source, [["caf\u00e9", "tea"], ["tea", "cafe\u0301"]])
+    texts = ["caf\u00e9 tea", "tea cafe\u0301"]
+    wv = contextual_to_static(source, texts)
     assert wv.words.tolist() == ["caf\u00e9", "tea"]
     np.testing.assert_allclose(*wv.vectors[:, 1:2], rtol=1e-6)
+    wv = contextual_to_static(source, [text.split() for text in texts])
+    assert sorted(wv.words.tolist()) == ["cafe\u0301", "caf\u00e9", "tea"]
 
 
 def test_the_corpus_is_streamed():
