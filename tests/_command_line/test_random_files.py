@@ -11,7 +11,7 @@ from ..tables.check_case import is_own
 from ..tables.random_tables import random_case
 from .command import quick_pipeline
 
-N_CASES, PER_TEST = 20, 10
+N_CASES, PER_TEST = 10, 5
 NIGHTLY, PER_NIGHTLY_TEST = 2000, 100
 
 

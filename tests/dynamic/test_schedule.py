@@ -137,7 +137,7 @@ def test_early_stopping_does_not_end_while_only_the_loss_improves():
     y = topic == 7
     found = {}
     for monitor in ("loss", "score"):
-        model = DynamicMetaClassifier(**SMALL, early_stopping=True)
+        model = DynamicMetaClassifier(**SMALL, encoder="max", early_stopping=True)
         model.set_params(train_options={"linear_share": 0, "monitor": monitor})
         model.fit(X[:160], y[:160])
         found[monitor] = model.predict(X[160:])[y[160:]].mean()

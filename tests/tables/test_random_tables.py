@@ -10,7 +10,7 @@ from sk_metaembed import make_table_pipeline
 from .check_case import check_case, quick_learners
 from .random_tables import random_case
 
-N_CASES, PER_TEST = 80, 40
+N_CASES, PER_TEST = 40, 20
 NIGHTLY, PER_NIGHTLY_TEST = 8000, 400
 
 

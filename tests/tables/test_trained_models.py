@@ -93,7 +93,9 @@ def test_encoders_are_trained_as_their_sources_pool(output, tmp_path):
     assert (prepared.source.output_, prepared.source.prompt_) == ("cls", "good ")
 
 
-@pytest.mark.parametrize("target", ["three", "labels", "numbers"])
+@pytest.mark.parametrize(
+    "target", [pytest.param("three", marks=pytest.mark.slow), "labels", "numbers"]
+)
 def test_trained_encoders_predict(encoder, target, tmp_path):
     texts, y = data()
     kind = "classifier"
