@@ -53,7 +53,7 @@ def _network(is_number, random_state):
     """Return a network that reads the order of tokens, next to models that do not."""
     kind = DynamicMetaRegressor if is_number else DynamicMetaClassifier
     options = {"linear_share": 0}  # the stack has linear models of its own
-    return kind(encoder="conv", train_options=options, random_state=random_state)
+    return kind(train_options=options, random_state=random_state)
 
 
 def _trained_on_pairs(source, random_state):

@@ -136,7 +136,7 @@ def test_without_encoders_a_network_reads_the_order_of_tokens(sources, effort):
     y = np.arange(60) % 2
     between = [" ".join(rng.choice(["x", "y", "z"], 4)) for _ in y]
     texts = [f"a {b} b" if c else f"b {b} a" for b, c in zip(between, y, strict=True)]
-    stack = make_text_pipeline("classifier", sources, effort=effort)
+    stack = make_text_pipeline("classifier", sources, effort=effort, random_state=0)
     ((name, net),) = stack["model"].models
     assert (name, net.encoder) == ("net", "conv")
     small = {"projection_dim": 8, "encoder_dim": 8, "hidden_dims": (), "lr": 0.05}
