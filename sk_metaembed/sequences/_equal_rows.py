@@ -4,11 +4,14 @@ import warnings
 
 import numpy as np
 
+from .._core._arrays import chunks
 from .._core._messages import plural
+from .._core._ragged import ranges, span_index
 from ._sequence_pairs import SequencePairs, tokens_of
 
 _MOST_LINKED = 0.1  # of all pairs, by texts that they share
 _MANY_SHARED = 0.2  # of all pairs
+_BASE = np.uint64(0x9E3779B97F4A7C15)  # odd; of polynomial hashes
 
 
 def equal_rows(X, *, warns=False):
@@ -19,21 +22,64 @@ def equal_rows(X, *, warns=False):
     if that is not possible, because most pairs are linked.
     """
     is_pairs = isinstance(X, SequencePairs)
-    tokens = tokens_of(X.sequences if is_pairs else X)
-    # Vectors of empty sequences may still differ.
-    keys = (
-        codes.tobytes() or i
-        for i, codes in enumerate(np.split(tokens.codes, tokens.offsets[1:])[:-1])
-    )
-    places = {}
-    texts = np.array([places.setdefault(key, i) for i, key in enumerate(keys)])
-    groups = texts
+    groups = texts = first_equal(tokens_of(X.sequences if is_pairs else X))
     if is_pairs:
         pairs = np.split(texts, 2)
         groups = linked_pairs(*pairs)
         if warns:
             _warn_of_shared_texts(pairs, groups)
-    return groups if len(np.unique(groups)) < len(groups) else None
+    return groups if np.any(groups != np.arange(len(groups))) else None
+
+
+def first_equal(tokens):
+    """Return the number of the first sequence with the same tokens, (n_sequences,).
+
+    An empty sequence is equal to no other, because their vectors may still differ.
+    Sequences whose hashes are equal are compared token by token.
+    """
+    numbers, hashes = np.arange(len(tokens)), _row_hashes(tokens)
+    rows = np.flatnonzero(tokens.lengths)
+    while len(rows):  # more than once only if unequal sequences have equal hashes
+        order = rows[np.argsort(hashes[rows], kind="stable")]
+        is_first = np.diff(hashes[order], prepend=~hashes[order[:1]]) != 0
+        firsts = order[is_first][np.cumsum(is_first) - 1]
+        rows, firsts = order[~is_first], firsts[~is_first]
+        are_equal = _are_equal(tokens, rows, firsts)
+        numbers[rows[are_equal]] = firsts[are_equal]
+        rows = np.sort(rows[~are_equal])
+    return numbers
+
+
+def _row_hashes(tokens):
+    """Return a polynomial in the codes of each sequence modulo 2^64, (n_sequences,)."""
+    all_lengths = tokens.lengths
+    powers = np.full(all_lengths.max(initial=0), _BASE)
+    np.cumprod(powers, out=powers)
+    hashes = np.zeros(len(tokens), dtype=np.uint64)
+    for part in chunks(len(tokens)):
+        lengths = all_lengths[part]
+        offsets = tokens.offsets[part.start : part.start + len(lengths) + 1]
+        terms = powers[ranges(np.zeros_like(lengths), lengths)]
+        terms *= tokens.codes[offsets[0] : offsets[-1]].astype(np.uint64) + 1
+        used = np.flatnonzero(lengths)
+        if len(used):
+            starts = offsets[used] - offsets[0]
+            hashes[part.start + used] = np.add.reduceat(terms, starts)
+    return hashes
+
+
+def _are_equal(tokens, rows, others):
+    """Return whether the tokens of some sequences, not empty, are those of others."""
+    lengths = tokens.lengths
+    are_equal = lengths[rows] == lengths[others]
+    candidates = np.flatnonzero(are_equal)
+    for part in chunks(len(candidates)):
+        chosen = candidates[part]
+        places, offsets = span_index(tokens.offsets, rows[chosen])
+        others_places, _ = span_index(tokens.offsets, others[chosen])
+        same = tokens.codes[places] == tokens.codes[others_places]
+        are_equal[chosen] = np.logical_and.reduceat(same, offsets[:-1])
+    return are_equal
 
 
 def _warn_of_shared_texts(pairs, groups):
