@@ -71,7 +71,6 @@ OPEN_ATTRIBUTES = {
     "_row_info": "steps that build sequences keep the index, texts and missing rows",
     "_select_tokens": "explain reads sequences without some tokens, without embedding",
     "_table_rows": "pooling does not gather the rows of a mapped table",
-    "_validate_params": "scikit-learn's, where no `fit` calls it",
     "_with_row_info": "PairEncoder gives texts the index of their pairs",
 }
 

@@ -47,7 +47,10 @@ class OriginalText:
 
 
 def at_level(sentence, level):
-    """Return the part of a sentence on which its vectors at a level depend."""
+    """Return what the vectors of a sentence at a level depend on.
+
+    Vectors of a whole text do not depend on the spans of its tokens.
+    """
     if level == "sequence" and isinstance(sentence, OriginalText):
         return OriginalText(sentence.text)
     return sentence

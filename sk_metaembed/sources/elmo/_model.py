@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..._io._handle import file_states
 from .._fingerprint import file_digest, fingerprint_of
-from ..contextual._model import NetworkModel
+from ..contextual._base import NetworkModel
 from ._character_ids import count_truncated
 from ._model_files import NAMES, absolute, find_files
 from ._options import read_options

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..._core._checked_parameters import CheckedParametersMixin, is_integer
+from ..._core._checked_parameters import is_integer
 from ..._core._sklearn import COUNT, POSITIVE, SHARE
 from ...sequences import TokenSequences
 from .._base import used_types
 from ..elmo._character_ids import PADDING, character_ids, count_truncated
+from ._base import TrainableSource
 
 _GROUP_SIZE = 256  # words of similar length that the network reads at a time
 
@@ -81,7 +81,7 @@ class CharacterSpec:
 
     def network(self):
         """Return a new network, a torch Module that takes a `CharacterBatch`."""
-        from ._character_network import CharacterNetwork
+        from ._networks import CharacterNetwork
 
         return CharacterNetwork(self)
 
@@ -144,7 +144,7 @@ class WordCharacters:
         return self._ids[types, : lengths.max()].astype(np.int64)
 
 
-class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
+class TrainableCharacters(TrainableSource):
     """Learn word vectors from characters, jointly with the estimator that uses them.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators. The spelling of a
@@ -247,23 +247,7 @@ class TrainableCharacters(CheckedParametersMixin, BaseEstimator):
         self.lowercase = lowercase
         self.lr = lr
 
-    def prepare(self, tokens: TokenSequences) -> CharacterSpec:
-        """Return the specification of the network that an estimator trains.
-
-        The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by
-        the estimator's `random_state`.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-            The training data.
-
-        Returns
-        -------
-        CharacterSpec
-            With the dimension and level of the vectors, the network and its input.
-        """
-        self._validate_params()
+    def _spec(self, tokens):
         params = self.get_params(deep=False)
         params["filters"] = _checked_filters(self.filters)
         return CharacterSpec(tokens, **params)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..._core._checked_parameters import CheckedParametersMixin
 from ..._core._sklearn import COUNT, POSITIVE
-from ...sequences import TokenSequences
 from .._base import no_tokens_error
+from ._base import TrainableSource
 from ._tokens import TableSpec, TokenRows
 
 
@@ -41,7 +39,7 @@ class PositionSpec(TableSpec):
         return TokenRows.of_codes(np.minimum(position, self.n_rows), self.n_rows)
 
 
-class TrainablePositions(CheckedParametersMixin, BaseEstimator):
+class TrainablePositions(TrainableSource):
     """Learn one vector per position in a sequence, jointly with the estimator.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators, in addition to a
@@ -102,21 +100,5 @@ class TrainablePositions(CheckedParametersMixin, BaseEstimator):
         self.dim = dim
         self.lr = lr
 
-    def prepare(self, tokens: TokenSequences) -> PositionSpec:
-        """Return the specification of the table that an estimator trains.
-
-        The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by
-        the estimator's `random_state`.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-            The training data.
-
-        Returns
-        -------
-        PositionSpec
-            With the dimension and level of the vectors, the network and its input.
-        """
-        self._validate_params()
+    def _spec(self, tokens):
         return PositionSpec(tokens, **self.get_params(deep=False))

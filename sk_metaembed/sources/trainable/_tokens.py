@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..._core._checked_parameters import CheckedParametersMixin
 from ..._core._messages import plural
 from ..._core._sklearn import COUNT, POSITIVE
-from ...sequences import TokenSequences
 from ...sequences._api import learn_ngrams, ngram_numbers, word_numbers
 from .._base import no_tokens_error
+from ._base import TrainableSource
 
 
 class TokenBatch(NamedTuple):
@@ -47,7 +45,7 @@ class TableSpec:
 
     def network(self):
         """Return a new network, a torch Module that takes a `TokenBatch`."""
-        from ._token_network import TokenNetwork
+        from ._networks import TokenNetwork
 
         return TokenNetwork(self.n_rows, *self.dims.values())
 
@@ -124,7 +122,7 @@ class TokenRows:
         return TokenBatch(send(np.maximum(rows, 0)), send(rows >= 0))
 
 
-class TrainableTokens(CheckedParametersMixin, BaseEstimator):
+class TrainableTokens(TrainableSource):
     """Learn one vector per token, jointly with the estimator that uses them.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators, which use it by
@@ -207,23 +205,7 @@ class TrainableTokens(CheckedParametersMixin, BaseEstimator):
         self.min_count = min_count
         self.lr = lr
 
-    def prepare(self, tokens: TokenSequences) -> TokenSpec:
-        """Return the specification of the table that an estimator trains.
-
-        The ``Dynamic*`` estimators call it in fit. Weights are initialized later, by
-        the estimator's `random_state`.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-            The training data.
-
-        Returns
-        -------
-        TokenSpec
-            With the dimension and level of the vectors, the network and its input.
-        """
-        self._validate_params()
+    def _spec(self, tokens):
         return TokenSpec(tokens, **self.get_params(deep=False))
 
 

@@ -11,15 +11,14 @@ import warnings
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from ..._core._checked_parameters import CheckedParametersMixin
 from ..._core._ragged import offsets_of, span_index
 from ..._core._sklearn import COUNT, POSITIVE, StrOptions
-from ...sequences import TokenSequences
 from .._base import used_types
 from ..transformer._embedding import TransformerEmbedding
 from ..transformer._forward import PooledPieces, Windows, pooled_pieces, windows_of
+from ._base import TrainableSource
 
 _SENTENCES_PER_STEP = 1024
 
@@ -145,7 +144,7 @@ class TransformerSpec:
         return SentencePieces(source, tokens, source.max_length_, source._truncate)
 
 
-class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
+class TrainableTransformer(TrainableSource):
     """Fine-tune a transformer jointly with a dynamic meta-embedding.
 
     For the parameter `trainable` of the ``Dynamic*`` estimators, such as
@@ -245,30 +244,7 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
         self.n_layers = n_layers
         self.lr = lr
 
-    def prepare(self, tokens: TokenSequences) -> TransformerSpec:
-        """Return the specification by which an estimator trains the source.
-
-        The ``Dynamic*`` estimators call this method in `fit` with the training texts.
-        The source is cloned, and its weights are read when training begins.
-
-        Parameters
-        ----------
-        tokens : TokenSequences
-            The training fold.
-
-        Returns
-        -------
-        TransformerSpec
-            With the names, dimensions and levels of its vectors, the pieces of
-            sequences and the network.
-        """
-        if not isinstance(self.source, TransformerEmbedding):
-            raise TypeError(
-                "source must be a TransformerEmbedding; got "
-                f"{type(self.source).__name__}. Other sources cannot be trained on "
-                "labels: put them in the EmbeddingUnion before the estimator."
-            )
-        self._validate_params()
+    def _spec(self, tokens):
         source = clone(self.source)
         if source.output == "auto":  # modules behind the transformer are not trained
             source.set_params(output="words")
@@ -283,6 +259,15 @@ class TrainableTransformer(CheckedParametersMixin, BaseEstimator):
             source._warn_if_output_differs()
         source._readable_types(tokens)  # warns
         return TransformerSpec(source, self.n_layers, self.lr)
+
+    def _validate_params(self):
+        if not isinstance(self.source, TransformerEmbedding):
+            raise TypeError(
+                "source must be a TransformerEmbedding; got "
+                f"{type(self.source).__name__}. Other sources cannot be trained on "
+                "labels: put them in the EmbeddingUnion before the estimator."
+            )
+        super()._validate_params()
 
 
 def _check_source(source):

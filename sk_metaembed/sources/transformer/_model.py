@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..._io._handle import file_states
 from .._fingerprint import file_digest, fingerprint_of
 from .._module_list import EncoderSettings, read_settings
-from ..contextual._model import NetworkModel
+from ..contextual._base import NetworkModel
 from ._alignment import Aligner
 from ._model_files import (
     SETTINGS,
