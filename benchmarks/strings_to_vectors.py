@@ -70,14 +70,12 @@ def make_pipeline(store):
     return steps
 
 
-def run_pipeline(steps, texts, n_threads=None, *, split=False):
-    """Transform texts step by step; `split` makes the tokens before they are used."""
+def run_pipeline(steps, texts, n_threads=None):
+    """Transform texts step by step."""
     if n_threads is not None:
         config.NUMBA_NUM_THREADS = n_threads
     tokenizer, embedding, pooling = steps
     tokens = tokenizer.transform(texts)
-    if split:
-        assert tokens.n_types
     return np.asarray(pooling.transform(embedding.transform(tokens)))
 
 
@@ -164,19 +162,11 @@ def medians(repeats, calls):
 
 def stages(steps, texts):
     """Return calls that do more and more of the work, on one thread."""
-    tokenizer, embedding, pooling = steps
+    tokenizer, embedding, _ = steps
     config.NUMBA_NUM_THREADS = 1
-    tokens = tokenizer.transform(texts)
-    rows = embedding.transform(tokens).blocks[0]._late_rows(tokens)
-    spans = rows.chunks()
-    scan = tokens._scan
     return {
-        "containers and checks": lambda: embedding.transform(
-            tokenizer.transform(texts)
-        ),
-        "+ read the strings, lowercase": lambda: [scan._buffer(*s) for s in spans],
-        "+ find and hash tokens": lambda: [scan.tokens(*s) for s in spans],
-        "+ find rows": lambda: [rows.find_tokens(*s) for s in spans],
+        "split": lambda: tokenizer.transform(texts),
+        "+ find words": lambda: embedding.transform(tokenizer.transform(texts)),
         "+ gather and add, all of it": lambda: run_pipeline(steps, texts, 1),
     }
 
@@ -215,9 +205,7 @@ def compare(texts, n_tokens, store, words, matrix, bare, options):
     """Print the tables of one length of documents."""
     steps = make_pipeline(store)
     expected = bare(texts, 1)  # warm up, and compare the results
-    results = [run_pipeline(steps, texts, split=split) for split in (False, True)]
-    np.testing.assert_allclose(results[0], expected, atol=1e-4)
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_allclose(run_pipeline(steps, texts), expected, atol=1e-4)
     n = len(texts)
     print(f"\n{n:,} documents of {n_tokens} words, {store}\n")
     print(f"{'':46s}{'docs/s':>10s}{'s':>8s}{'CPU s':>8s}{'of the limit':>14s}")
@@ -229,9 +217,6 @@ def compare(texts, n_tokens, store, words, matrix, bare, options):
             f"{program}, {on}": lambda t=t: bare(texts, t),
             f"{program}, prefetching, {on}": lambda t=t: bare(texts, t, ahead=True),
             f"Tokenizer ... Pooling, {on}": lambda t=t: run_pipeline(steps, texts, t),
-            f"  tokens split first, {on}": lambda t=t: run_pipeline(
-                steps, texts, t, split=True
-            ),
         }
         times = medians(options.repeats, calls)
         limits[t] = limit = min(wall for wall, _ in [*times.values()][:2])

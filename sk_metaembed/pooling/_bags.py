@@ -1,9 +1,4 @@
-"""Bags of rows: which rows of a block each sequence pools, and kernels over them.
-
-Usually the bags of a block are made from its tokens (`block_bags`). If no step has read
-the tokens of long texts, they do not exist: the texts are then scanned in chunks, and
-the bags of each chunk are pooled by one thread (`pool_late`).
-"""
+"""Bags of rows: which rows of a block each sequence pools, and kernels over them."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,7 +25,6 @@ class Bags(NamedTuple):
     weights: np.ndarray | None
     divisors: np.ndarray
     codes: np.ndarray | None = None
-    in_thread: bool = False  # one of several bags that are pooled at once
 
     @property
     def lengths(self):
@@ -50,23 +44,6 @@ def block_bags(tokens, block):
     table, index = block._table_rows
     rows = rows if index is None else index[rows]
     return Bags(table, rows, offsets, None, divisors, codes)
-
-
-def pool_late(late, write, out):
-    """Pool texts that are not split yet, chunk by chunk in threads.
-
-    ``write(bags, rows)`` writes the vectors of some texts to their rows of `out`.
-    """
-
-    def pool(first, last):
-        rows, counts = late.find_tokens(first, last)
-        offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        rows, offsets, divisors = _known_rows(rows, offsets, rows >= 0)
-        bags = Bags(late.table, rows, offsets, None, divisors, in_thread=True)
-        write(bags, out[first:last])
-
-    in_threads(pool, late.chunks())
 
 
 def _known_rows(rows, offsets, known):
@@ -89,7 +66,7 @@ def run_kernel(name, bags, arguments, out, column):
     n_sequences = len(bags.offsets) - 1
     seconds = _SECONDS_PER_SEQUENCE * n_sequences
     seconds += _SECONDS_PER_ENTRY * len(bags.rows) * bags.values.shape[1]
-    if not (bags.in_thread or use_compiled(seconds)):
+    if not use_compiled(seconds):
         all_arguments = bags.values, bags.rows, bags.offsets, *arguments, 0, n_sequences
         getattr(_kernels_python, name)(*all_arguments, out, column)
         return
@@ -106,10 +83,7 @@ def run_kernel(name, bags, arguments, out, column):
     def run(first, last):
         kernel(values, rows, offsets, *arguments, first, last, out, column)
 
-    if bags.in_thread:
-        run(0, n_sequences)
-    else:
-        in_threads(run, _spans(bags))
+    in_threads(run, _spans(bags))
 
 
 def _read_only_view(array):

@@ -20,7 +20,7 @@ from .._core._sklearn import COUNT, POSITIVE, StrOptions
 from .._core._typing import Names
 from ..sequences import Block, EmbeddedInputMixin, EmbeddedSequences
 from ..sequences._api import block_dims, check_embedded, look_up
-from ._bags import block_bags, pool_late
+from ._bags import block_bags
 from ._modes import LARGEST_POWER, MODES, WEIGHTED, mode_parts, part_factors, write_part
 
 
@@ -390,16 +390,9 @@ class Pooling(EmbeddedInputMixin, TransformerMixin, BaseEstimator):
 
     def _pool(self, tokens, block, out, column):
         """Write the parts of a block from `column` on."""
-
-        def write(bags, out):
-            for i, part in enumerate(self._fitted_parts):
-                write_part(part, bags, out, column + i * block.dim)
-
-        late = block._late_rows(tokens)
-        if late is None or self.word_weights_ is not None:
-            write(self._bags(tokens, block), out)
-        else:
-            pool_late(late, write, out)
+        bags = self._bags(tokens, block)
+        for i, part in enumerate(self._fitted_parts):
+            write_part(part, bags, out, column + i * block.dim)
 
     def _bags(self, tokens, block):
         bags = block_bags(tokens, block)

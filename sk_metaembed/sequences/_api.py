@@ -4,7 +4,6 @@ from ._block import LEVELS, adopt_block, block_of_table
 from ._columns import distinct_cells, read_columns, refuse_other_rows, rows_of_cells
 from ._equal_rows import equal_rows
 from ._html import display_word
-from ._late import LateBlock, LateRows
 from ._mixins import (
     MISSING_CONSTRAINT,
     block_dims,

@@ -205,12 +205,6 @@ class Block(Immutable):
             return self._of_table(self.name, table, own_rows[rows], level)
         return self._trusted(self.name, table[rows], level, self.known[rows])
 
-    def _late_rows(self, tokens):
-        """Return the `LateRows` of a `LateBlock` while the texts are not split yet.
-
-        None for any other block, whose rows are known already.
-        """
-
     def _at(self, positions):
         """Return the values of some rows, without gathering the others."""
         table, rows = self._table_rows

@@ -306,7 +306,7 @@ class EmbeddedSequences(Rows["NDArray[Any]"]):
 def n_rows_at(tokens, level):
     """Return the number of rows that a block of a level has."""
     if level == "sequence":
-        return len(tokens)  # does not split the texts of LateTokens
+        return len(tokens)
     return tokens.n_types if level == "type" else tokens.n_tokens
 
 
@@ -324,9 +324,6 @@ def _check_blocks(embedded, blocks):
             "Rename a source, for example in EmbeddingUnion's list of pairs."
         )
     for block in blocks:
-        late = block._late_rows(embedded.tokens)
-        if late is not None and late.tokens is embedded.tokens:
-            continue  # its rows belong to these tokens; counting would find them
         expected = n_rows_at(embedded.tokens, block.level)
         if block.n_rows != expected:
             raise ValueError(

@@ -1,21 +1,28 @@
-"""Split texts into TokenSequences: small input in Python, large by compiled code."""
+"""Split texts into TokenSequences: small input in Python, large by compiled code.
+
+Compiled code reads the texts chunk by chunk. It finds the tokens of a chunk in one
+UTF-8 buffer and codes them by the distinct tokens of the chunk, which are then merged.
+"""
 
 import unicodedata
 from functools import partial
 from itertools import filterfalse, repeat
+from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels._compiled import use_compiled
-from ._characters import ASCII_WORDS, word_rule
-from ._late import LateTokens
-from ._text_scan import TextScan
+from .._kernels._compiled import in_threads, use_compiled
+from ._characters import ASCII_WORDS, character_classes, word_rule
 from ._text_spans import locate_words, word_spans
 from ._token_sequences import TokenSequences
 
 # Estimated time in Python, by which `use_compiled` decides.
 _SECONDS = 6e-8  # per character
 _MORE_SECONDS = 1e-7  # in addition, if its text is not ASCII
+# Characters per chunk: bounds the memory of encoded copies and gives several threads
+# work.
+_CHUNK = 1 << 20
+_PADDING = 8  # bytes, which compiled code reads at a time
 
 
 def prepare_texts(texts, *, lowercase=True, normalize="NFC"):
@@ -62,8 +69,8 @@ def split_texts(texts, *, rule, split, prepare, locate):
     ----------
     texts : list of str
     rule : Rule or None
-        The same splitting for compiled code, which large input is left to until its
-        tokens are read. None if there is no such rule.
+        The same splitting for compiled code, which splits large input. None if there
+        is no such rule.
     split : callable
         From a list of prepared texts to an iterable of lists of tokens.
     prepare : callable
@@ -77,7 +84,7 @@ def split_texts(texts, *, rule, split, prepare, locate):
     if rule is None or not use_compiled(seconds):
         tokens = TokenSequences.from_lists(split(prepare(texts)))
     else:
-        tokens = LateTokens.of_texts(TextScan(original, rule, prepare))
+        tokens = TokenSequences._trusted(*split_compiled(original, rule, prepare))
     return tokens._with_row_info(texts=original, prepare=prepare, locate=locate)
 
 
@@ -101,3 +108,102 @@ def split_words(texts, punctuation):
         else [text[start:end] for start, end in word_spans(text, punctuation)]
         for text in texts
     ]
+
+
+class _Chunk(NamedTuple):
+    """Tokens of one chunk of texts, as codes into its own types."""
+
+    codes: np.ndarray
+    counts: np.ndarray  # tokens per text, (n_texts,)
+    types: np.ndarray  # their bytes, each followed by a separator
+    hashes: np.ndarray
+
+
+def split_compiled(texts, rule, prepare):
+    """Split texts, an array of at least one str; return types, codes and offsets.
+
+    `prepare` may lowercase ASCII texts and change others in any way.
+    """
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    lowercase = prepare(["A"]) == ["a"]
+
+    def split_chunk(first, last):
+        rows = slice(first, last)
+        arguments = rule, prepare, lowercase
+        return _split_chunk(texts[rows].tolist(), lengths[rows], *arguments)
+
+    chunks = in_threads(split_chunk, _spans_of_chunks(lengths))
+    types, codes = chunks[0].types, chunks[0].codes
+    if len(chunks) > 1:
+        types, codes = _merge_types(chunks, rule.separator)
+    names = types.tobytes().decode("utf-8", "surrogatepass")
+    table = np.fromiter(names.split(chr(rule.separator))[:-1], object)
+    counts = np.concatenate([[0], *(chunk.counts for chunk in chunks)])
+    return table, codes, np.cumsum(counts, dtype=np.int64)
+
+
+def _spans_of_chunks(lengths):
+    """Return (first, last + 1) of the texts of each chunk."""
+    ends = np.cumsum(lengths)
+    cuts = np.flatnonzero(np.diff(ends // _CHUNK, prepend=0)) + 1
+    bounds = np.unique(np.concatenate([[0], cuts, [len(ends)]])).tolist()
+    return list(zip(bounds, bounds[1:], strict=False))
+
+
+def _split_chunk(texts, lengths, rule, prepare, lowercase):
+    from ._split_numba import (
+        code_spans,
+        copy_spans,
+        find_ascii_tokens,
+        find_tokens,
+        hash_spans,
+    )
+
+    buffer, text_ends, is_ascii = _encode(texts, lengths, rule, prepare, lowercase)
+    if is_ascii:
+        arguments = rule.ascii_kinds, rule.min_length
+        starts, ends, counts = find_ascii_tokens(buffer, text_ends, *arguments)
+    else:
+        classes = character_classes(rule.name)
+        arguments = classes, rule.steps, rule.emits, rule.min_length
+        starts, ends, counts = find_tokens(buffer, text_ends, *arguments)
+    hashes = hash_spans(buffer, starts, ends)
+    codes, firsts = code_spans(buffer, starts, ends, hashes)
+    types = copy_spans(buffer, starts[firsts], ends[firsts], rule.separator)
+    return _Chunk(codes, counts, types, hashes[firsts])
+
+
+def _encode(texts, lengths, rule, prepare, lowercase):
+    """Return the bytes of some texts, their ends, and whether all are ASCII."""
+    separator = chr(rule.separator)
+    end = separator * _PADDING
+    joined = separator.join([*texts, end])
+    is_ascii = joined.isascii()
+    if is_ascii:  # lowercasing the buffer takes less than half the time
+        encoded = joined.encode()
+        encoded = encoded.lower() if lowercase else encoded
+    else:
+        prepared = [t.encode("utf-8", "surrogatepass") for t in prepare(texts)]
+        lengths = np.fromiter(map(len, prepared), np.int64, len(prepared))
+        encoded = separator.encode().join([*prepared, end.encode()])
+    buffer = np.frombuffer(bytearray(encoded), dtype=np.uint8)
+    ends = np.cumsum(lengths + 1)
+    buffer[ends - 1] = rule.separator  # it may have been lowercased
+    return buffer, ends, is_ascii
+
+
+def _merge_types(chunks, separator):
+    """Return the types of all chunks as bytes, and the codes of all tokens."""
+    from ._split_numba import code_spans, copy_spans
+
+    # The types of all chunks are coded like the tokens of a text.
+    buffer = np.concatenate([chunk.types for chunk in chunks])
+    ends = np.flatnonzero(buffer == separator)
+    starts = np.concatenate([[0], ends + 1])[:-1]
+    hashes = np.concatenate([chunk.hashes for chunk in chunks])
+    rows, firsts = code_spans(buffer, starts, ends, hashes)
+    own_rows = np.split(rows, np.cumsum([len(chunk.hashes) for chunk in chunks])[:-1])
+    codes = np.concatenate(
+        [own[chunk.codes] for own, chunk in zip(own_rows, chunks, strict=True)]
+    )
+    return copy_spans(buffer, starts[firsts], ends[firsts], separator), codes

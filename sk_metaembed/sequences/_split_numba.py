@@ -5,9 +5,11 @@ Imported only for input that is long enough to justify loading numba.
 
 import numpy as np
 
-from .._kernels._bytes_numba import code_point, hash_bytes, same_bytes
+from .._kernels._bytes_numba import code_point, hash_bytes, prefetch, same_bytes
 from .._kernels._numba import cached_njit
 from ._characters import BOUNDARY
+
+_AHEAD = 16  # spans between the request of a slot, of its record, and their use
 
 
 @cached_njit
@@ -125,6 +127,12 @@ def code_spans(buffer, starts, ends, hashes):
     mask = np.uint64(capacity - 1)
     n_types = 0
     for span in range(len(starts)):
+        if span + 2 * _AHEAD < len(starts):
+            at = hashes[span + 2 * _AHEAD] & mask
+            prefetch(slots, np.int64(at) * slots.itemsize)
+            row = slots[hashes[span + _AHEAD] & mask]
+            if row >= 0:
+                prefetch(records, np.int64(row) * 4 * records.itemsize)
         hashed = hashes[span]
         length = np.uint64(ends[span] - starts[span])
         at = hashed & mask
@@ -162,3 +170,17 @@ def code_spans(buffer, starts, ends, hashes):
                 slots = _slots(records, n_types, capacity)
         codes[span] = row
     return codes, records[:n_types, 3].astype(np.int64)
+
+
+@cached_njit
+def copy_spans(buffer, starts, ends, separator):
+    """Return the bytes of spans, each followed by a separator."""
+    copied = np.empty((ends - starts).sum() + len(starts), np.uint8)
+    n = 0
+    for span in range(len(starts)):
+        for i in range(starts[span], ends[span]):
+            copied[n] = buffer[i]
+            n += 1
+        copied[n] = separator
+        n += 1
+    return copied

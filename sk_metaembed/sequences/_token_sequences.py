@@ -125,8 +125,6 @@ class TokenSequences(Rows[list[str]]):
 
     __slots__ = ("_row_info", "codes", "offsets", "types")
 
-    _is_split = True  # whether reading types or codes does not split texts first
-
     def __init__(
         self,
         types: ArrayLike,

@@ -104,9 +104,7 @@ class Tokenizer(SequencesOutputMixin, TransformerMixin, BaseEstimator):
     Long input is split by compiled code in as many threads as numba may use
     (``NUMBA_NUM_THREADS``, which joblib lowers in its workers). This applies to Unicode
     words and to patterns for runs of one class of characters, such as ``\S+`` or
-    ``(?u)\b\w\w+\b``; other patterns are matched by `re`. The tokens are the same. Such
-    input is checked at once and split when a token is first read: `Pooling` of a
-    `PretrainedEmbedding` reads the texts themselves.
+    ``(?u)\b\w\w+\b``; other patterns are matched by `re`. The tokens are the same.
 
     Examples
     --------

@@ -370,8 +370,6 @@ def used_types(tokens):
 
     A subset of rows keeps all types; sources embed only those that are used.
     """
-    if not tokens._is_split:  # the types are of all texts
-        return tokens
     used = tokens.type_counts() > 0
     if used.all():
         return tokens

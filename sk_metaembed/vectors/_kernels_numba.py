@@ -62,23 +62,16 @@ def fill_slots(blob, offsets, slots, first):
 @cached_njit
 def find_rows(buf, starts, blob, offsets, slots, rows):
     """Write the row of each query word, or -1."""
-    for i in range(len(starts) - 1):
-        start, end = starts[i], starts[i + 1] - 1
-        hashed = hash_bytes(buf, start, end)
-        _, row = _probe(hashed, buf, start, end, blob, offsets, slots)
-        rows[i] = row
-
-
-@cached_njit
-def find_spans(buf, starts, ends, hashes, blob, offsets, slots, rows):
-    """Write the row of each span of known hash, or -1."""
-    n = len(starts)
+    n = len(starts) - 1
+    hashes = np.empty(n, np.uint64)
+    for i in range(n):
+        hashes[i] = hash_bytes(buf, starts[i], starts[i + 1] - 1)
     mask = np.uint64(len(slots) - 1)
     for i in range(n):
         if i + _AHEAD < n:
             prefetch(slots, np.int64((hashes[i + _AHEAD] & mask) * np.uint64(16)))
-        _, row = _probe(hashes[i], buf, starts[i], ends[i], blob, offsets, slots)
-        rows[i] = row
+        start, end = starts[i], starts[i + 1] - 1
+        _, rows[i] = _probe(hashes[i], buf, start, end, blob, offsets, slots)
 
 
 @cached_njit

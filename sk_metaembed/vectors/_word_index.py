@@ -96,15 +96,12 @@ def pack(words):
             f"Words must be str; element {row} is {words[row]!r} of type "
             f"{type(words[row]).__name__}. Convert it with str() first."
         ) from None
-    data = text.encode("utf-8", "surrogatepass")
-    offsets = np.zeros(len(words) + 1, np.int64)
-    lengths = np.fromiter(map(len, words), np.int64, len(words))
-    np.cumsum(lengths + 1, out=offsets[1:])
-    blob = np.frombuffer(data, np.uint8)
-    if len(data) != len(text):
-        starts = np.flatnonzero((blob & 0xC0) != 0x80)
-        offsets = np.append(starts, len(data))[offsets]
-    return PackedWords(blob, offsets)
+    blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    ends = np.flatnonzero(blob == ord("\n"))
+    if len(ends) > len(words):  # a word contains a newline
+        lengths = [len(word.encode("utf-8", "surrogatepass")) for word in words]
+        ends = np.cumsum(np.array(lengths, np.int64) + 1) - 1
+    return PackedWords(blob, np.concatenate([[0], ends + 1]))
 
 
 def _as_list(words):
@@ -159,27 +156,6 @@ def find(queries, packed, slots):
     """Return the int32 row of each query, -1 if absent; bytes are compared."""
     rows = np.empty(queries.n_words, np.int32)
     loops_for(len(rows)).find_rows(*queries, *packed, slots, rows)
-    return _checked(rows)
-
-
-def find_spans(spans, packed, slots, *, case_fallback):
-    """Return the int32 row of each of many spans of a buffer, -1 if absent.
-
-    `spans` are `TokenSpans`. Absent words are looked up in other spellings.
-    """
-    from . import _kernels_numba
-
-    rows = np.empty(len(spans.starts), np.int32)
-    queries = spans.buffer, spans.starts, spans.ends, spans.hashes
-    _kernels_numba.find_spans(*queries, *packed, slots, rows)
-    absent = np.flatnonzero(rows == -1)
-    if len(absent) and not spans.is_lowercase:
-        missing = pack_spans(spans.buffer, spans.starts[absent], spans.ends[absent])
-        rows[absent] = find_respelled(
-            missing.to_list("surrogatepass"),
-            lambda words: find(pack(words), packed, slots),
-            case_fallback=case_fallback,
-        )
     return _checked(rows)
 
 

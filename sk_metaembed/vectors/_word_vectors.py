@@ -30,7 +30,7 @@ from ._keyed_vectors import (
 )
 from ._store_files import META, check_content, is_store, map_arrays, read_meta
 from ._subwords import Subwords, compose
-from ._word_index import PackedWords, find, find_spans, pack
+from ._word_index import PackedWords, find, pack
 
 _CHUNK_WORDS = 1 << 14
 _PUBLIC_STATE = ("path", "fingerprint", "dim", "dtype", "vectors")
@@ -467,11 +467,6 @@ class WordVectors(Handle, Immutable, keep=16):
             If a word is not a str; the message names the first.
         """
         return find(pack(words), self._packed, self._slots)
-
-    def _find_spans(self, spans, *, case_fallback):
-        """Return the rows of `TokenSpans`, -1 for unknown words."""
-        index = self._packed, self._slots
-        return find_spans(spans, *index, case_fallback=case_fallback)
 
     def vectors_for(
         self, words: Sequence[str] | NDArray[Any]

@@ -15,6 +15,7 @@ from sk_metaembed import (
 )
 from sk_metaembed.pooling import _bags
 
+from ..compiled import compiled_loops
 from .oracles import LABELS, OPTIONS, pool_all
 
 MODES = list(LABELS)
@@ -86,14 +87,14 @@ def test_the_same_bits_alone_in_any_order_and_level(weights):
 def test_numpy_compiled_loops_and_threads_agree(dtype, weights, monkeypatch):
     embedded = make(levels=("type", "token"), dtype=dtype)
     pooling = Pooling(MODES, weights=weights, **OPTIONS).fit(embedded)
-    monkeypatch.setattr(_bags, "use_compiled", lambda seconds: False)
-    small = pooling.transform(embedded)
-    monkeypatch.setattr(_bags, "use_compiled", lambda seconds: True)
-    compiled = pooling.transform(embedded)
-    np.testing.assert_allclose(small, compiled, rtol=1e-6, atol=1e-6)
-    monkeypatch.setattr(_bags, "_ENTRIES_PER_THREAD", 1)
-    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 2)
-    np.testing.assert_array_equal(pooling.transform(embedded), compiled)
+    with compiled_loops(False):
+        small = pooling.transform(embedded)
+    with compiled_loops(True):
+        compiled = pooling.transform(embedded)
+        np.testing.assert_allclose(small, compiled, rtol=1e-6, atol=1e-6)
+        monkeypatch.setattr(_bags, "_ENTRIES_PER_THREAD", 1)
+        monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 2)
+        np.testing.assert_array_equal(pooling.transform(embedded), compiled)
 
 
 def test_every_float16_is_decoded():

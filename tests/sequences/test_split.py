@@ -1,22 +1,15 @@
-"""Compiled splitting against slow and simple definitions, on arbitrary Unicode."""
+"""Splitting, in Python and compiled, against slow and simple definitions."""
 
 import re
 import unicodedata
 
-import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sk_metaembed import Tokenizer, TokenSequences
-from sk_metaembed.sequences import _split, _text_scan
-from sk_metaembed.sequences._characters import (
-    character_classes,
-    run_rule,
-    word_class,
-    word_rule,
-)
-from sk_metaembed.sequences._split_numba import code_spans
+
+from ..compiled import compiled_loops
 
 ZWNJ, ZWJ = "\u200c", "\u200d"
 
@@ -97,22 +90,28 @@ telling = st.sampled_from(
 texts = st.lists(st.text(st.one_of(telling, st.characters())), min_size=1, max_size=8)
 
 
-def compiled(rows, rule):
-    # Chunks of a few characters, so that every example merges some.
-    whole, _text_scan.CHUNK = _text_scan.CHUNK, 8
-    try:
-        scan = _text_scan.TextScan(np.array([*rows, None], object)[:-1], rule, list)
-        return TokenSequences._trusted(*scan.split())
-    finally:
-        _text_scan.CHUNK = whole
+UNCHANGED = {"lowercase": False, "normalize": None}
+
+
+def assert_split(tokenizer, rows, expected):
+    """Both kinds of loops give the tokens, types and codes of these lists."""
+    expected = TokenSequences.from_lists(expected)
+    for use in (False, True):
+        # Chunks of a few characters, so that every example merges some.
+        with compiled_loops(use, chunk=8):
+            tokens = tokenizer.transform(rows)
+        assert tokens.types.tolist() == expected.types.tolist()
+        for name in ("codes", "offsets"):
+            own, other = getattr(tokens, name), getattr(expected, name)
+            assert (own.dtype, own.tolist()) == (other.dtype, other.tolist())
+        assert all(type(word) is str for word in tokens.types)
 
 
 @pytest.mark.parametrize("punctuation", [False, True])
 @given(rows=texts)
 def test_words_match_the_definition(punctuation, rows):
     expected = [split_slowly(text, punctuation) for text in rows]
-    assert _split.split_words(rows, punctuation) == expected
-    assert compiled(rows, word_rule(punctuation)).to_list() == expected
+    assert_split(Tokenizer(punctuation=punctuation, **UNCHANGED), rows, expected)
 
 
 RUNS = [
@@ -126,48 +125,44 @@ RUNS = [
     r"[a-zé\]]+",
     r"[\w'-]+",
 ]
+# Not runs of one class of characters: `re` matches them.
+OTHERS = [
+    r"\w+\s",
+    r"\b[a-z]+",
+    r"[a-z]+\b",
+    r"\b\W+\b",
+    r"\w+?",
+    r"(\w+)",
+    r"(?i)[a-z]+",
+    r"\w{2}",
+    r"\w{2,3}",
+    r"\w|\d+",
+    r".+",
+    r"[\x00-\x7f]+",
+    r"[^é]+",
+]
 
 
-@given(pattern=st.sampled_from(RUNS), rows=texts)
-def test_runs_are_what_re_finds(pattern, rows):
-    rule = run_rule(pattern)
-    assert rule is not None
+@pytest.mark.parametrize("pattern", [*RUNS, *OTHERS])
+@settings(max_examples=10)
+@given(rows=texts)
+@example(rows=["ab é_c, d-e 12", "abc\nÉ"])
+def test_patterns_give_what_re_finds(pattern, rows):
     expected = [re.findall(pattern, text) for text in rows]
-    assert compiled(rows, rule).to_list() == expected
+    assert_split(Tokenizer(token_pattern=pattern, **UNCHANGED), rows, expected)
 
 
 @pytest.mark.parametrize(
-    "pattern",
-    [
-        r"\w+\s",
-        r"\b[a-z]+",
-        r"[a-z]+\b",
-        r"\b\W+\b",
-        r"\w+?",
-        r"(\w+)",
-        r"(?i)[a-z]+",
-        r"\w{2}",
-        r"\w{2,3}",
-        r"\w|\d+",
-        r".+",
-        r"[\x00-\x7f]+",
-        r"[^é]+",
-    ],
+    "options", [{"punctuation": True}, {"token_pattern": r"[^\s,]+"}], ids=str
 )
-def test_other_expressions_are_left_to_re(pattern):
-    re.compile(pattern)
-    assert run_rule(pattern) is None
-
-
-@pytest.mark.parametrize("name", ["words", r"[^\s,]"])
-def test_every_code_point_has_the_class_that_its_character_has(name):
+def test_every_code_point_is_read_alike_by_both_loops(options):
     some = [*range(0x3000), 0xD800, 0xFE0F, 0x1F1E6, 0x1F3FB, 0xE0020, 0x10FFFF]
-    classes = character_classes(name)
-    assert classes.shape == (0x110000,)
-    for code in some:
-        c = chr(code)
-        by_hand = word_class(c) if name == "words" else bool(re.fullmatch(name, c))
-        assert classes[code] == by_hand
+    rows = [f"{chr(code)}a{chr(code)}" for code in some]
+    results = []
+    for use in (False, True):
+        with compiled_loops(use):
+            results.append(Tokenizer(**options, **UNCHANGED).transform(rows).to_list())
+    assert results[0] == results[1]
 
 
 # What belongs to one token when punctuation counts.
@@ -206,16 +201,51 @@ def test_one_word_is_one_token(word):
     assert tokenizer.transform([f"({word}) {word}"])[0] == [word, word]
 
 
-def spans_of(words):
-    data = b"".join(words)
-    ends = np.cumsum([len(word) for word in words]).astype(np.int64)
-    starts = ends - [len(word) for word in words]
-    return np.frombuffer(data + bytes(8), np.uint8), starts, ends
-
-
 def test_equal_hashes_only_cost_time():
-    words = [b"w%011d" % (i % 700) for i in range(2000)]
-    buffer, starts, ends = spans_of(words)
-    codes, firsts = code_spans(buffer, starts, ends, np.zeros(2000, np.uint64))
-    assert codes.tolist() == [i % 700 for i in range(2000)]
-    assert firsts.tolist() == list(range(700))
+    rows = [" ".join(f"w{i % 700:011}" for i in range(2000)), "w w1 w"]
+    expected = Tokenizer().transform(rows)
+    with compiled_loops(True, equal_hashes=True):
+        tokens = Tokenizer().transform(rows)
+    assert tokens == expected
+    assert tokens.types.tolist() == expected.types.tolist()
+
+
+CORPUS = [
+    "To be, or NOT to be:",
+    "  \n\t",
+    "naïve CAFÉ",
+    "ΟΔΥΣΣΕΥΣ Σ",
+    "İstanbul",
+    "किताब हिन्दी",
+    "日本語、です。",
+    "a\x00b\x00",
+    "internationalisation internationalization internationalisation",
+    "abcdefgh abcdefghi abcdefg abcdefgh",
+    "e\u0301E\u0301 \u0301",
+    "x" * 1000,
+    "",
+]
+
+
+@pytest.mark.parametrize("punctuation", [False, True])
+def test_texts_are_prepared_alike_for_both_loops(punctuation):
+    tokenizer = Tokenizer(punctuation=punctuation)
+    with compiled_loops(False):
+        expected = tokenizer.transform(CORPUS)
+    assert_split(tokenizer, CORPUS, expected.to_list())
+
+
+def test_long_input_goes_through_the_compiled_passes():
+    texts = [f"Word{i % 977} é{i % 13}, ." for i in range(5000)]
+    expected = [re.findall(r"\w+", text.lower()) for text in texts]
+    assert Tokenizer().transform(texts) == TokenSequences.from_lists(expected)
+
+
+def test_rows_keep_their_information_in_compiled_loops():
+    with compiled_loops(True):
+        tokens = Tokenizer(missing="empty").transform(["To be", None])
+        with pytest.raises(TypeError, match="row 1 is of type int"):
+            Tokenizer().transform(["a", 3])
+    assert tokens.missing.tolist() == [False, True]
+    assert tokens.texts.tolist() == ["To be", ""]
+    assert tokens.spans().tolist() == [[0, 2], [3, 5]]

@@ -1,15 +1,12 @@
 """Tokenizer: splitting, token lists, and invalid input."""
 
-import re
-
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sk_metaembed import Tokenizer, TokenSequences
-from sk_metaembed.sequences import _split, _text_scan
+from sk_metaembed import Tokenizer
 
 TEXTS = ["To be, or NOT to be:", "", "that is the question", "  \n\t", "naïve CAFÉ"]
 
@@ -131,51 +128,3 @@ def test_parameters_may_change_between_calls():
     with pytest.raises(ValueError, match="'lowercase' parameter"):
         step.transform(["To be."])
     assert clone(step.set_params(lowercase=True)).transform(["To"])[0] == ["to"]
-
-
-def both_ways(tokenizer, texts, monkeypatch):
-    """Transform in plain Python and compiled, in chunks so small that they merge."""
-    monkeypatch.setattr(_split, "use_compiled", lambda seconds: False)
-    plain = tokenizer.transform(texts)
-    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
-    monkeypatch.setattr(_text_scan, "CHUNK", 8)
-    return plain, tokenizer.transform(texts)
-
-
-def assert_identical(plain, compiled):
-    assert compiled.types.tolist() == plain.types.tolist()
-    assert compiled.codes.tolist() == plain.codes.tolist()
-    assert compiled.offsets.tolist() == plain.offsets.tolist()
-    assert compiled.codes.dtype == np.int32
-    assert compiled.offsets.dtype == np.int64
-    assert all(type(word) is str for word in compiled.types)
-
-
-CORPUS = [
-    *TEXTS,
-    "ΟΔΥΣΣΕΥΣ Σ",
-    "İstanbul",
-    "किताब हिन्दी",
-    "می\u200cخواهم",
-    "日本語、です。",
-    "\ud800 a\udfff",
-    "a\x00b\x00",
-    "👩🏽\u200d⚕\ufe0f🇩🇪🇫🇷x1\ufe0f\u20e3",
-    "internationalisation internationalization internationalisation",
-    "abcdefgh abcdefghi abcdefg abcdefgh",
-    "e\u0301E\u0301 \u0301",
-    "x" * 1000,
-    "",
-]
-
-
-@pytest.mark.parametrize("punctuation", [False, True])
-def test_compiled_and_plain_agree(punctuation, monkeypatch):
-    tokenizer = Tokenizer(punctuation=punctuation)
-    assert_identical(*both_ways(tokenizer, CORPUS, monkeypatch))
-
-
-def test_long_input_goes_through_the_compiled_passes():
-    texts = [f"Word{i % 977} é{i % 13}, ." for i in range(5000)]
-    expected = [re.findall(r"\w+", text.lower()) for text in texts]
-    assert Tokenizer().transform(texts) == TokenSequences.from_lists(expected)

@@ -7,10 +7,10 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import sk_metaembed as sk
-from sk_metaembed.sequences import _split
 from sk_metaembed.sources import BaseWordEmbedding
 
 from .. import tiny_elmo
+from ..compiled import compiled_loops
 
 WORDS = ["café", "naïve", "tea", "über", "señor"]
 ROWS = [[WORDS[i % 5], WORDS[(i + 1 + i // 5) % 5], "and"] for i in range(20)]
@@ -92,15 +92,14 @@ def test_words_are_found_in_either_form(name):
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_texts_are_looked_up_alike_whether_split_at_once_or_later(monkeypatch):
+def test_texts_are_looked_up_alike_by_both_loops():
     texts = ["Café TEA über", "señor naïve unknown"]
     for form in ("NFC", "NFD"):
         source = stored(form).fit(["tea"])
         small = source.transform(sk.Tokenizer(lowercase=False).transform(texts))
-        with monkeypatch.context() as patch:
-            patch.setattr(_split, "use_compiled", lambda seconds: True)
-            late = sk.Tokenizer(lowercase=False).transform(texts)
-            pooled = sk.Pooling().fit_transform(source.transform(late))
+        with compiled_loops(True):
+            large = sk.Tokenizer(lowercase=False).transform(texts)
+            pooled = sk.Pooling().fit_transform(source.transform(large))
         assert small.blocks[0].known.tolist() == [True] * 5 + [False]
         np.testing.assert_allclose(pooled, sk.Pooling().fit_transform(small))
 

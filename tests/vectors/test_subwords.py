@@ -4,7 +4,8 @@ from gensim.models.fasttext import load_facebook_vectors
 from gensim.test.utils import datapath
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors import _word_index
+
+from ..compiled import compiled_loops
 
 UNSEEN = ["zzyzx", "naïveté", "日本語の", "a", "", "e\u0301x", "😀smile", "two words"]
 MODELS = [
@@ -75,9 +76,9 @@ def test_a_model_without_ngrams_has_none():
 
 
 @pytest.mark.parametrize("name", ["lee_fasttext.bin", "non_ascii_fasttext.bin"])
-def test_loops_in_python_and_compiled_agree(name, monkeypatch):
+def test_loops_in_python_and_compiled_agree(name):
     wv, results = WordVectors.open(datapath(name)), []
     for compiled in (False, True):
-        monkeypatch.setattr(_word_index, "use_compiled", lambda _, how=compiled: how)
-        results.append(wv.subword_vectors([*UNSEEN, *wv.words[:9]]))
+        with compiled_loops(compiled):
+            results.append(wv.subword_vectors([*UNSEEN, *wv.words[:9]]))
     np.testing.assert_allclose(*results, rtol=0, atol=1e-6)

@@ -1,13 +1,12 @@
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_metaembed import WordVectors
-from sk_metaembed.vectors import _word_index
 from sk_metaembed.vectors._word_index import PackedWords, build_index, find, pack
+
+from ..compiled import compiled_loops
 
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
 
@@ -16,7 +15,7 @@ def both_ways(queries, packed, slots):
     """Return what the search in Python and the compiled one find, or raise."""
     results = []
     for compiled in (False, True):
-        with patch.object(_word_index, "use_compiled", lambda _, how=compiled: how):
+        with compiled_loops(compiled):
             try:
                 results.append(find(pack(queries), packed, slots).tolist())
             except ValueError as error:

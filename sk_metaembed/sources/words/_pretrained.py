@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from functools import partial
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -12,8 +11,6 @@ import numpy as np
 
 from ..._core._sklearn import COUNT, StrOptions
 from ..._core._typing import StrPath, SupportsKeyToIndex
-from ...sequences import EmbeddedSequences
-from ...sequences._api import LateBlock, LateRows
 from ...vectors import WordVectors
 from ...vectors._api import find_respelled, import_gensim
 from .._base import FREQUENT, Preprocess
@@ -328,22 +325,6 @@ class PretrainedEmbedding(BaseWordEmbedding):
 
     def _find(self, words):
         return find_words(self.vectors_, words, self._fitted_case_fallback)
-
-    def _embed_tokens(self, tokens):
-        # Preprocessing each distinct word once is faster than once per chunk of texts.
-        is_plain = self._fitted_oov == "zero" and self._preprocessing.kind is None
-        # A subclass may look words up in another way.
-        own = type(self) is PretrainedEmbedding
-        if tokens._is_split or not (is_plain and own):
-            return super()._embed_tokens(tokens)
-        store, options = self.vectors_, {"case_fallback": self._fitted_case_fallback}
-        late = LateRows(
-            tokens,
-            store.vectors,
-            partial(find_words, store, **options),
-            partial(store._find_spans, **options),
-        )
-        return EmbeddedSequences(tokens, [LateBlock.of_texts(self.block_name, late)])
 
     def _compose(self, words):
         if not self.vectors_.has_subwords:

@@ -14,11 +14,11 @@ from tokenizers.pre_tokenizers import Punctuation
 
 import sk_metaembed
 from sk_metaembed import StaticSubwordEmbedding, Tokenizer
-from sk_metaembed.sequences import _split
-from sk_metaembed.sources.static_subword import _model, _piece_tokenizer
+from sk_metaembed.sources.static_subword import _model
 from sk_metaembed.sources.static_subword._piece_tokenizer import PieceTokenizer
 
 from ... import tiny_static
+from ...compiled import compiled_loops
 
 TEXTS = [
     "The film: a comedy, 1,000 queens!",
@@ -35,17 +35,6 @@ ENCODABLE = [text.encode("utf-8", "replace").decode() for text in TEXTS]
 
 def embed(source, texts):
     return source.fit(["film"]).transform(texts).blocks[0].values
-
-
-@pytest.fixture
-def use_compiled(monkeypatch):
-    """Return a function that sets whether compiled code is used."""
-
-    def use(compiled):
-        for module in (_model, _piece_tokenizer):
-            monkeypatch.setattr(module, "use_compiled", lambda seconds: compiled)
-
-    return use
 
 
 def quantized(n_pieces, dtype, seed=0):
@@ -68,16 +57,16 @@ def quantized(n_pieces, dtype, seed=0):
     ],
 )
 @pytest.mark.filterwarnings("ignore:.* pieces and cut")
-def test_model2vec(use_compiled, tmp_path, dtype, limit, compiled):
+def test_model2vec(tmp_path, dtype, limit, compiled):
     model2vec = pytest.importorskip("model2vec")
-    use_compiled(compiled)
     n_pieces = tiny_static.wordpiece().get_vocab_size()
     plain = {"table": quantized(n_pieces, dtype)["table"][np.arange(n_pieces) % 7]}
     for tensors in (plain, quantized(n_pieces, dtype)):
         config = {"normalize": True, "max_length": limit}
         tiny_static.save(tmp_path, config=config, **tensors)
         own = model2vec.StaticModel.from_pretrained(tmp_path)
-        result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
+        with compiled_loops(compiled):
+            result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
         tolerance = 2e-3 if dtype == "float16" else 1e-6  # of the dtype it returns
         np.testing.assert_allclose(result, own.encode(ENCODABLE), atol=tolerance)
         source = StaticSubwordEmbedding(tmp_path, output="mean", max_length=None, dim=3)
@@ -89,12 +78,12 @@ def test_model2vec(use_compiled, tmp_path, dtype, limit, compiled):
 @pytest.mark.parametrize(
     ("make", "compiled"), [(tiny_static.unigram, True), (tiny_static.byte_bpe, False)]
 )
-def test_other_tokenizers(use_compiled, tmp_path, make, compiled):
+def test_other_tokenizers(tmp_path, make, compiled):
     model2vec = pytest.importorskip("model2vec")
-    use_compiled(compiled)
     tiny_static.save(tmp_path, make(), config={})
     own = model2vec.StaticModel.from_pretrained(tmp_path)
-    result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
+    with compiled_loops(compiled):
+        result = embed(StaticSubwordEmbedding(tmp_path, output="mean"), TEXTS)
     np.testing.assert_allclose(result, own.encode(ENCODABLE), rtol=1e-5, atol=1e-6)
 
 
@@ -156,8 +145,7 @@ def tokenizers(tmp_path_factory):
 def test_pieces_are_those_of_tokenizers(tokenizers, name, texts):
     here, own = tokenizers[name]
     encodings = own.encode_batch_fast(texts, add_special_tokens=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_piece_tokenizer, "use_compiled", lambda seconds: True)
+    with compiled_loops(True):
         pieces = here.pieces(texts)
     bounds = zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
     assert [pieces.ids[start:end].tolist() for start, end in bounds] == [
@@ -227,14 +215,6 @@ def test_texts_that_are_cut_are_counted_in_a_warning(tmp_path):
     with pytest.warns(UserWarning, match="2 of 3 texts are longer than 9 pieces and"):
         source.transform([*long, "film"])
     source.transform(long)  # warns once
-
-
-def test_whole_texts_are_not_split_into_tokens(monkeypatch):
-    monkeypatch.setattr(_split, "use_compiled", lambda seconds: True)
-    source = StaticSubwordEmbedding(tiny_static.TinyStatic(), output="mean").fit(["a"])
-    embedded = source.transform(Tokenizer().transform(TEXTS))
-    assert not embedded.tokens._is_split
-    assert np.array_equal(embedded.blocks[0].values, embed(source, TEXTS))
 
 
 def test_pickles_refer_to_the_files(tmp_path):
