@@ -1,26 +1,18 @@
-"""Stream documents to Parquet: memory, speed compared with in-memory runs, and kills.
+"""Stream documents to Parquet: memory, and speed compared with in-memory runs.
 
 Documents are 20 to 40 random Zipf-distributed words each, in a text file created first.
 Each run is a process of its own; peak memory is measured by the kernel. The in-memory
 rate is that of the same fitted pipeline on lists of str that are in memory already:
 all documents, each once, in batches of the same size, without reading or writing. Runs
-of both alternate. The complete job in memory reads all documents, computes and writes
-one table. Then the streaming run is repeated and killed at random times, and the files
-are compared.
+of both alternate.
 
     python benchmarks/streaming.py                         # 2 million: minutes
     python benchmarks/streaming.py --documents 300000      # smaller
     python benchmarks/streaming.py --out-type .npy --rounds 5
-    python benchmarks/streaming.py --n-jobs 2 --kills 0
-    python benchmarks/streaming.py --drop-pages            # the cost of new memory
 """
 
 import argparse
-import filecmp
 import json
-import os
-import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -38,7 +30,6 @@ from sk_metaembed import (
     WordVectors,
     transform_in_batches,
 )
-from sk_metaembed.scale import _partial_output
 
 PIECE = 20_000
 SHORTEST, LONGEST = 20, 40
@@ -75,43 +66,20 @@ def warm(pipe, folder, n_rows=5000):
         pipe.transform([next(file) for _ in range(n_rows)])
 
 
-def drop_pages_of_finished_batches():
-    """Sync what each batch writes and drop its pages, so that the next one reuses them.
-
-    Shows what memory costs that the machine has not used recently. It needs Linux.
-    """
-    cls = _partial_output.PartialOutput
-    add = cls.add
-
-    def drop(file):
-        os.fdatasync(file)
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-
-    def add_and_drop(self, *args):
-        add(self, *args)
-        drop(self._data.fileno())
-
-    cls.add = add_and_drop
-
-
 def run_streaming(folder, options):
     """Stream once in this process and print time and memory."""
-    if options.drop_pages:
-        drop_pages_of_finished_batches()
     pipe = make_pipeline(folder)
     warm(pipe, folder)
-    print("begins", flush=True)
-    cpu = time.process_time()
-    result = transform_in_batches(
+    begin, cpu = time.perf_counter(), time.process_time()
+    n_rows = transform_in_batches(
         pipe,
         folder / "documents.txt",
         folder / options.out,
         batch_size=options.batch_size,
-        n_jobs=options.n_jobs,
     )
-    figures = {name: getattr(result, name) for name in ("rows", "seconds", "resumed")}
-    cpu = time.process_time() - cpu
-    print(json.dumps({**figures, "peak": peak_memory(), "cpu": cpu}))
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    figures = {"rows": n_rows, "seconds": seconds, "cpu": cpu}
+    print(json.dumps({**figures, "peak": peak_memory()}))
 
 
 def batches_of(folder, options):
@@ -134,45 +102,14 @@ def run_in_memory(folder, options):
     print(json.dumps({**figures, "peak": peak_memory()}))
 
 
-def run_whole(folder, options):
-    """Run the complete job in memory: read all, transform all, write one table."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    pipe = make_pipeline(folder)
-    warm(pipe, folder)
-    begin = time.perf_counter()
-    texts = (folder / "documents.txt").read_text(encoding="utf-8").splitlines()
-    read = time.perf_counter()
-    result = pipe.transform(texts)
-    computed = time.perf_counter()
-    flat = pa.array(result.reshape(-1))
-    listed = pa.FixedSizeListArray.from_arrays(flat, result.shape[1])
-    parquet.write_table(
-        pa.table({"vector": listed}),
-        folder / "whole.parquet",
-        compression="NONE",
-        use_dictionary=False,
-        write_statistics=False,
-    )
-    with open(folder / "whole.parquet", "rb") as file:
-        os.fsync(file.fileno())  # as in the streaming run
-    seconds = time.perf_counter() - begin
-    (folder / "whole.parquet").unlink()
-    figures = {"rate": len(texts) / (computed - read), "whole": len(texts) / seconds}
-    print(json.dumps({**figures, "peak": peak_memory()}))
-
-
-def command(what, folder, options, out=None):
+def command(what, folder, options):
     """Return the command that runs one part in its own process."""
     numbers = {
         "--batch-size": options.batch_size,
-        "--n-jobs": options.n_jobs,
-        "--out": out or f"streamed{options.out_type}",
+        "--out": f"streamed{options.out_type}",
         "--folder": folder,
     }
     flags = [str(part) for pair in numbers.items() for part in pair]
-    flags += ["--drop-pages"] * options.drop_pages
     return [sys.executable, __file__, "--run", what, *flags]
 
 
@@ -187,24 +124,6 @@ def in_a_process(*args, **kwargs):
     return json.loads(printed.stdout.splitlines()[-1])
 
 
-def killed_and_resumed(folder, options, seconds):
-    """Kill the streaming at random times and return the figures of the last run."""
-    rng = random.Random(options.seed)
-    moments = sorted(rng.uniform(0.05, 0.95) for _ in range(options.kills))
-    last, out = 0.0, f"killed{options.out_type}"
-    for moment in moments:
-        process = subprocess.Popen(
-            command("stream", folder, options, out=out),
-            stdout=subprocess.PIPE,
-        )
-        process.stdout.readline()
-        time.sleep((moment - last) * seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        last = moment
-    return in_a_process("stream", folder, options, out=out)
-
-
 def prepare(folder, options):
     """Write the store and the documents."""
     rng = np.random.default_rng(options.seed)
@@ -216,7 +135,7 @@ def prepare(folder, options):
     print(
         f"{options.documents:,} documents of {SHORTEST} to {LONGEST} words, "
         f"{size:,.0f} MB; {options.words:,} words of {options.dim} d; batches of "
-        f"{options.batch_size:,}; n_jobs {options.n_jobs}; {options.out_type}\n"
+        f"{options.batch_size:,}; {options.out_type}\n"
     )
 
 
@@ -245,40 +164,15 @@ def compare_rates(folder, options):
         for ratio in ratios
     )
     print(f"| streamed / in memory | {wall} | {cpu} | |", flush=True)
-    return runs["stream"][-1]
 
 
 def report(folder, options):
     """Print the figures."""
     prepare(folder, options)
-    streamed = compare_rates(folder, options)
-    if options.whole:
-        whole = in_a_process("whole", folder, options)
-        print(
-            f"\none call on all documents: {whole['rate']:,.0f} documents/s, with "
-            f"reading and writing {whole['whole']:,.0f}; peak {whole['peak']:,.0f} MB"
-        )
-    if options.kills:
-        last = killed_and_resumed(folder, options, streamed["seconds"])
-        same = filecmp.cmp(
-            folder / f"streamed{options.out_type}",
-            folder / f"killed{options.out_type}",
-            shallow=False,
-        )
-        print(
-            f"killed {options.kills} times; the last run found {last['resumed']:,} "
-            f"rows and took {last['seconds']:,.1f} s. "
-            f"Output equal byte for byte: {same}"
-        )
-        if not same:
-            raise SystemExit(1)
+    compare_rates(folder, options)
 
 
-RUNS = {
-    "stream": run_streaming,
-    "memory": run_in_memory,
-    "whole": run_whole,
-}
+RUNS = {"stream": run_streaming, "memory": run_in_memory}
 
 
 def main():
@@ -288,14 +182,8 @@ def main():
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--batch-size", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out-type", choices=[".parquet", ".npy"], default=".parquet")
-    parser.add_argument(
-        "--drop-pages", action="store_true", help="sync and drop what a batch writes"
-    )
-    parser.add_argument("--whole", action="store_true", help="also one call on all")
     parser.add_argument("--run", choices=list(RUNS), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help="where files go; a temporary one")
     parser.add_argument("--out", help=argparse.SUPPRESS)

@@ -133,16 +133,7 @@ ROOMS = {
             ]
         },
     ),
-    "scale": (
-        "Large data",
-        {
-            "": [
-                "transform_in_batches",
-                "StreamResult",
-                "TextStream",
-            ]
-        },
-    ),
+    "out_of_core": ("Data larger than memory", {"": ["transform_in_batches"]}),
     "metrics": (
         "Metrics",
         {

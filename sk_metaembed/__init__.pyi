@@ -6,9 +6,9 @@ from . import dynamic as dynamic
 from . import inspection as inspection
 from . import meta as meta
 from . import metrics as metrics
+from . import out_of_core as out_of_core
 from . import persistence as persistence
 from . import pooling as pooling
-from . import scale as scale
 from . import sequences as sequences
 from . import sources as sources
 from . import tables as tables
@@ -33,12 +33,11 @@ from .meta import SourceSelector as SourceSelector
 from .meta import StackedMetaClassifier as StackedMetaClassifier
 from .meta import StackedMetaRegressor as StackedMetaRegressor
 from .meta import SVDMetaEmbedding as SVDMetaEmbedding
+from .out_of_core import transform_in_batches as transform_in_batches
 from .persistence import load as load
 from .persistence import save as save
 from .pooling import CommonComponentRemoval as CommonComponentRemoval
 from .pooling import Pooling as Pooling
-from .scale import TextStream as TextStream
-from .scale import transform_in_batches as transform_in_batches
 from .sequences import Block as Block
 from .sequences import EmbeddedSequences as EmbeddedSequences
 from .sequences import SequencePairs as SequencePairs

@@ -46,7 +46,7 @@ from sk_metaembed._core._predictor_outputs import (
     predicted_classes,
 )
 from sk_metaembed.inspection import compare_sources
-from sk_metaembed.scale import transform_in_batches
+from sk_metaembed.out_of_core import transform_in_batches
 from sk_metaembed.tables._learners import accepts_missing
 
 NUMERALS = np.array(["9", "1", "10", "2"])

@@ -35,7 +35,7 @@ from sk_metaembed.metrics import (
     span_f1_score,
     word_similarity_score,
 )
-from sk_metaembed.scale import TextStream, transform_in_batches
+from sk_metaembed.out_of_core import transform_in_batches
 from sk_metaembed.sequences import convert_tags
 from sk_metaembed.vectors import ExportReport
 
@@ -94,9 +94,6 @@ union = make_embedding_union(source, FunctionEmbedding(len, level="sequence"))
 assert_type(union, EmbeddingUnion)
 assert_type(union.set_params(active="function-1"), EmbeddingUnion)
 assert_type(source_subsets(union, max_size=1), list[tuple[str, ...]])
-
-stream = TextStream(["to be", "or not"], tokenizer="spaces")
-assert_type(list(stream), list[str | list[str]])
 
 
 def stores(path: str) -> None:

@@ -136,7 +136,6 @@ class FastTextEmbedding(Word2VecEmbedding):
     See Also
     --------
     Word2VecEmbedding : Faster to train; only knows words of the training data.
-    sk_metaembed.scale.TextStream : A corpus larger than memory to train on.
 
     Notes
     -----
@@ -219,9 +218,9 @@ class FastTextEmbedding(Word2VecEmbedding):
             **options, min_n=self.min_n, max_n=self.max_n, bucket=self.bucket
         )
 
-    def _train(self, corpus, tokens=None, stream=None):
+    def _train(self, sentences, tokens=None, stream=None):
         try:
-            return super()._train(corpus, tokens, stream)
+            return super()._train(sentences, tokens, stream)
         except UnicodeEncodeError as error:
             word, where = error.object.strip("<>"), ""  # gensim's word boundaries
             if tokens is not None:

@@ -59,11 +59,6 @@ class TokenStream:
         self.n_rows = self.n_tokens = self.n_missing = 0
         self.error = None
 
-    @property
-    def corpus_file(self):
-        """Path of a file of space-separated tokens that gensim can read, or None."""
-        return getattr(self._rows, "corpus_file", None)
-
     def _batches(self):
         """Yield the rows as TokenSequences."""
         self.n_rows = self.n_tokens = self.n_missing = 0
@@ -99,7 +94,7 @@ class TokenStream:
                 f"the stream yielded {n_rows:,} rows with {n_tokens:,} tokens in the "
                 f"first pass, and {self.n_rows:,} with {self.n_tokens:,} in the last. "
                 "It must yield the same rows in every pass: its __iter__ must start "
-                "over each time, as TextStream(function) does. Or pass a list."
+                "over each time. Or pass a list."
             )
 
 
@@ -117,7 +112,7 @@ def _warn_of_tokens(path, lines):
             f"{path}: the lines look like tokens with spaces between them, but are "
             f"split as texts, into words in lower case: {piece!r} is read as {words}. "
             "For walks and other tokens, which are kept as they are, pass "
-            'sk_metaembed.scale.TextStream(path, tokenizer="spaces").',
+            "gensim.models.word2vec.LineSentence(path).",
             stacklevel=2,
         )
 

@@ -101,7 +101,6 @@ class Word2VecEmbedding(BaseWordEmbedding):
     See Also
     --------
     FastTextEmbedding : Also embeds words that are not in the training data.
-    sk_metaembed.scale.TextStream : A corpus larger than memory to train on.
 
     References
     ----------
@@ -179,7 +178,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         self.verbose = verbose
 
     def _fit_vectors(self, tokens, y):
-        self._train({"corpus_iterable": Sentences([tokens])}, tokens)
+        self._train(Sentences([tokens]), tokens)
 
     @fit_context(prefer_skip_nested_validation=True)
     @rollback_on_error
@@ -192,14 +191,13 @@ class Word2VecEmbedding(BaseWordEmbedding):
         Parameters
         ----------
         X : TokenSequences, texts or token lists; a stream of them; or a path
-            A stream is an iterable that can be read repeatedly and is not a collection,
-            such as `TextStream`. It is read once to count words and once per epoch. A
-            path (`pathlib.Path`) names a UTF-8 text file with one text per line, or a
-            folder with such .txt files. The result is the same as for a list of the
-            same rows: texts are split into words in lower case. For a file of tokens
-            with spaces between them, such as walks, which are kept as they are, pass
-            ``TextStream(path, tokenizer="spaces")`` or gensim's ``LineSentence(path)``.
-            A generator is read into memory.
+            A stream is an iterable that can be read repeatedly and is not a collection.
+            It is read once to count words and once per epoch. A path (`pathlib.Path`)
+            names a UTF-8 text file with one text per line, or a folder with such .txt
+            files. The result is the same as for a list of the same rows: texts are
+            split into words in lower case. For a file of tokens with spaces between
+            them, such as walks, which are kept as they are, pass gensim's
+            ``LineSentence(path)``. A generator is read into memory.
         y : ignored
             Nothing is learned from labels.
 
@@ -211,26 +209,23 @@ class Word2VecEmbedding(BaseWordEmbedding):
         if not is_corpus(X):
             return super().fit(cast("Texts", X), y)
         stream = TokenStream(X, self.missing)
-        corpus = {"corpus_iterable": Sentences(stream)}
-        # With several threads, it is faster if gensim reads the file itself.
-        if effective_n_jobs(self.n_jobs) > 1 and (path := stream.corpus_file):
-            corpus = {"corpus_file": path}
-        tokens, n = types_with_counts(self._train(corpus, stream=stream))
+        counts = self._train(Sentences(stream), stream=stream)
+        tokens, n = types_with_counts(counts)
         known = self._fit_lookup(tokens).known
         shares = np.average(known, weights=n)
         self.coverage_ = {"types": float(known.mean()), "tokens": float(shares)}
         self.n_missing_ = stream.n_missing
         return self
 
-    def _train(self, corpus, tokens=None, stream=None):
-        """Train on a corpus of tokens or of a stream, and return its word counts."""
+    def _train(self, sentences, tokens=None, stream=None):
+        """Train on sentences of tokens or of a stream, and return their word counts."""
         if not self.hs and not self.negative:
             raise ValueError(
                 "with hs=False and negative=0 there is no training objective. Set "
                 "negative=5 or hs=True."
             )
         model = self._make_model(**self._options())
-        self._build_vocabulary(model, corpus)
+        self._build_vocabulary(model, sentences)
         if stream is None:
             n_rows = len(tokens)
         else:
@@ -239,7 +234,7 @@ class Word2VecEmbedding(BaseWordEmbedding):
         texts = None if tokens is None else tokens.texts
         self._check_vocabulary(model, n_rows or model.corpus_count, texts)
         model.train(
-            **corpus,
+            sentences,
             total_examples=model.corpus_count,
             total_words=model.corpus_total_words,
             epochs=self.epochs,
@@ -250,12 +245,12 @@ class Word2VecEmbedding(BaseWordEmbedding):
         self._store(model)
         return model.raw_vocab
 
-    def _build_vocabulary(self, model, corpus):
+    def _build_vocabulary(self, model, sentences):
         """Count words and initialize vectors, as ``model.build_vocab`` does.
 
         `sample` may depend on the number of words, which is known in between.
         """
-        model.corpus_total_words, model.corpus_count = model.scan_vocab(**corpus)
+        model.corpus_total_words, model.corpus_count = model.scan_vocab(sentences)
         n_words = sum(n >= self.min_count for n in model.raw_vocab.values())
         if self.sample is None:
             model.sample = max(DOWNSAMPLED, 1 / max(n_words, 1))

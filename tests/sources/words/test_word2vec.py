@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 
-from sk_metaembed import FastTextEmbedding, Pooling, TextStream, Word2VecEmbedding
+from sk_metaembed import FastTextEmbedding, Pooling, Word2VecEmbedding
 
 CORPUS = [
     ["the", "cat", "walks", "and", "talks"],
@@ -197,8 +197,13 @@ def test_the_row_of_a_lone_surrogate_is_named():
     rows = [["a", "x"], [], ["x", half], [half, "a"]]
     with pytest.raises(ValueError, match=message):
         source.fit(rows)
+
+    class Stream:
+        def __iter__(self):
+            return iter(rows)
+
     with pytest.raises(ValueError, match=r"FastTextEmbedding: the word 'b\\ud800c'"):
-        source.fit(TextStream(lambda: iter(rows)))
+        source.fit(Stream())
     # Words below min_count have no n-grams.
     source.fit([*rows[:2], rows[0], rows[2]])
     assert set(source.vocabulary_) == {"a", "x"}

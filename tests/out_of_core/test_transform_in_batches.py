@@ -3,7 +3,6 @@
 import gzip
 import json
 
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,14 +10,48 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from sk_metaembed import Tokenizer, TokenSequences, transform_in_batches
-from sk_metaembed.scale import TextStream
+from sk_metaembed import (
+    PairEncoder,
+    Pooling,
+    PretrainedEmbedding,
+    Tokenizer,
+    TokenSequences,
+    WordVectors,
+    transform_in_batches,
+)
 
 from ..rounding import assert_close
+
+WORDS = ["tea", "milk", "rain", "snow", "honey"]
+
+
+@pytest.fixture(scope="module")
+def steps():
+    matrix = np.random.default_rng(0).normal(size=(len(WORDS), 3))
+    store = WordVectors.from_arrays(WORDS, matrix.astype(np.float32))
+    return Tokenizer(), PretrainedEmbedding(store), Pooling(("mean", "max"))
+
+
+@pytest.fixture
+def texts():
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(WORDS, size=i % 4)) for i in range(23)]
+
+
+@pytest.fixture
+def pipe(steps):
+    return make_pipeline(*steps).fit(["tea"])
+
+
+@pytest.fixture
+def classifier(steps, texts):
+    labels = np.array(["wet", "dry", "sweet"])[[i % 3 for i in range(len(texts))]]
+    return make_pipeline(*steps, LogisticRegression()).fit(texts, labels)
 
 
 def lists(texts):
@@ -80,7 +113,6 @@ SOURCES = {
     "file": text_file,
     "gz": lambda texts, folder: text_file(texts, folder, "t.txt.gz", gzip.open),
     "files": text_folder,
-    "stream": lambda texts, folder: TextStream(lambda: iter(texts)),
     "jsonl": json_file,
     "parquet": parquet_file,
     "folder": parquet_folder,
@@ -101,9 +133,7 @@ def test_any_source_gives_the_rows_of_transform(kind, pipe, texts, tmp_path):
     column = "text" if kind in WITH_COLUMNS else None
     out = tmp_path / "out" / "a.npy"
     result = transform_in_batches(pipe, source, out, batch_size=4, column=column)
-    assert result.rows == len(texts)
-    assert result.files == [out]
-    assert result.resumed == 0
+    assert result == len(texts)
     assert list(out.parent.iterdir()) == [out]
     np.testing.assert_array_equal(read(out), pipe.transform(texts))
 
@@ -128,32 +158,42 @@ def test_batches_of_any_size(size, name, pipe, texts, tmp_path):
         assert pl.read_parquet(out).schema["vector"] == pl.Array(pl.Float32, 6)
 
 
-@pytest.mark.parametrize("kind", ["list", "jsonl"])
+@pytest.mark.parametrize("kind", ["list", "jsonl", "table"])
 def test_no_rows(kind, pipe, tmp_path):
     for name in ("a.npy", "a.parquet"):
         source = SOURCES[kind]([], tmp_path)
         column = "text" if kind in WITH_COLUMNS else None
-        result = transform_in_batches(pipe, source, tmp_path / name, column=column)
-        assert result.rows == 0
+        out = tmp_path / name
+        assert transform_in_batches(pipe, source, out, column=column) == 0
     assert np.load(tmp_path / "a.npy").shape == (0, 6)
     assert parquet.read_table(tmp_path / "a.parquet").num_rows == 0
 
 
-def test_workers_give_the_same_bytes_and_name_the_rows(pipe, texts, tmp_path):
-    one, two = tmp_path / "1.parquet", tmp_path / "2.parquet"
-    transform_in_batches(pipe, texts, one, batch_size=2, n_jobs=1)
-    transform_in_batches(pipe, texts, two, batch_size=2, n_jobs=2)
-    assert one.read_bytes() == two.read_bytes()
+# In batches of two: a text and a missing row, missing rows only, an empty text and a
+# missing row.
+GAPS = ["tea and milk", None, None, None, "", None, "snow"]
 
-    def picky(X):
-        if "bad" in X:
-            raise RuntimeError(f"row {list(X).index('bad')} is bad")
-        return np.zeros((len(X), 2))
 
-    step, rows = FunctionTransformer(picky).fit(None), [*texts[:16], "bad"]
-    with pytest.raises(RuntimeError, match="row 1 is bad") as caught:
-        transform_in_batches(step, rows, tmp_path / "a.npy", batch_size=5, n_jobs=2)
-    assert "In rows 15 to 16 of the source" in caught.value.__notes__[-1]
+@pytest.mark.parametrize("kind", ["list", "jsonl", "reader", "polars frame"])
+def test_missing_rows(kind, steps, pipe, tmp_path):
+    pooling = Pooling("mean", add_indicator=True)
+    lenient = make_pipeline(Tokenizer(missing="empty"), steps[1], pooling).fit(["tea"])
+    column = "text" if kind in WITH_COLUMNS else None
+    source, out = SOURCES[kind](GAPS, tmp_path), tmp_path / "a.npy"
+    transform_in_batches(lenient, source, out, batch_size=2, column=column)
+    assert_close(np.load(out), lenient.transform(GAPS))
+    with pytest.raises(TypeError, match="row 1 is missing"):
+        transform_in_batches(pipe, SOURCES[kind](GAPS, tmp_path), out, column=column)
+
+
+def test_missing_cells_of_columns(steps, tmp_path):
+    pairs = PairEncoder(make_pipeline(*steps), missing="empty")
+    frame = pd.DataFrame({"a": GAPS, "b": GAPS[::-1]}, dtype=object)
+    expected = pairs.fit(frame).transform(frame)
+    source, out = tmp_path / "a.jsonl", tmp_path / "a.npy"
+    frame.to_json(source, orient="records", lines=True)
+    transform_in_batches(pairs, source, out, column=["a", "b"], batch_size=2)
+    assert_close(np.load(out), expected)
 
 
 def test_columns_are_kept_before_the_vectors(pipe, texts, tmp_path):
@@ -213,6 +253,27 @@ def test_json_columns_are_copied(pipe, texts, tmp_path):
     assert frame["x"].isna().all()
 
 
+def test_kept_columns_may_be_missing_in_later_batches(pipe, texts, tmp_path):
+    frame = pd.DataFrame({"text": texts, "day": pd.date_range("2020", periods=23)})
+    frame["score"] = np.where(frame.index < 3, 1.5, None)
+    for size in (1, 2, 10):
+        out = tmp_path / f"{size}.parquet"
+        options = {"keep": ["day", "score"], "batch_size": size}
+        transform_in_batches(pipe, frame, out, column="text", **options)
+        expected = [1.5] * 3 + [None] * 20
+        assert parquet.read_table(out)["score"].to_pylist() == expected
+        assert pd.read_parquet(out)["day"].tolist() == frame["day"].tolist()
+
+
+def test_columns_in_the_names_of_folders(pipe, texts, tmp_path):
+    table = pa.table({"text": texts, "part": ["a"] * 9 + ["b"] * 14})
+    options = {"partitioning": ["part"], "partitioning_flavor": "hive"}
+    dataset.write_dataset(table, tmp_path / "in", format="parquet", **options)
+    out = tmp_path / "out.parquet"
+    transform_in_batches(pipe, tmp_path / "in", out, column="text", keep="part")
+    assert parquet.read_table(out)["part"].to_pylist() == table["part"].to_pylist()
+
+
 @pytest.mark.parametrize("ids", [(7, "007"), (True, 5), ({"a": 1}, {"a": 1, "b": 2})])
 def test_kept_values_do_not_change_by_the_batch(ids, pipe, tmp_path):
     file, out = tmp_path / "a.jsonl", tmp_path / "a.parquet"
@@ -239,32 +300,40 @@ def test_dtypes(pipe, texts, tmp_path):
         result = np.load(tmp_path / "a.npy")
         assert result.dtype == (dtype or longer.transform(texts).dtype)
     large = FunctionTransformer(lambda rows: np.full((len(rows), 2), 1e5)).fit(None)
-    with pytest.raises(ValueError, match="row 0 has 100000, which is too .*'float16'"):
+    with pytest.raises(ValueError, match="has 100000, which is too large.*'float16'"):
         transform_in_batches(large, texts, tmp_path / "b.npy", dtype="float16")
 
 
-def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
-    from sk_metaembed.scale._partial_output import PartialOutput
-
-    written, ahead = [0], []
-    add = PartialOutput.add
-
-    def counting(self, values, *args):
-        add(self, values, *args)
-        written[0] += len(values)
+def test_one_batch_is_read_at_a_time(texts, tmp_path):
+    n_read, n_computed = [0], [0]
 
     def rows():
         for i in range(400):
-            ahead.append(i - written[0])
+            n_read[0] += 1
             yield texts[i % 23]
 
-    monkeypatch.setattr(PartialOutput, "add", counting)
-    transform_in_batches(pipe, rows(), tmp_path / "a.npy", batch_size=10)
-    assert max(ahead) <= 30
-    written[0], ahead[:] = 0, []
-    with joblib.parallel_config("threading"):  # starts faster than processes
-        transform_in_batches(pipe, rows(), tmp_path / "a.npy", batch_size=10, n_jobs=2)
-    assert max(ahead) <= 170
+    def count(batch):
+        n_computed[0] += len(batch)
+        assert n_read[0] == n_computed[0]
+        return np.zeros((len(batch), 1))
+
+    step = FunctionTransformer(count).fit(None)
+    assert transform_in_batches(step, rows(), tmp_path / "a.npy", batch_size=10) == 400
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
+def test_an_interruption_leaves_the_existing_file_alone(name, pipe, texts, tmp_path):
+    def rows():
+        yield from texts[:14]
+        raise KeyboardInterrupt
+
+    out = tmp_path / name
+    transform_in_batches(pipe, texts, out)
+    before = out.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        transform_in_batches(pipe, rows(), out, batch_size=4)
+    assert list(tmp_path.iterdir()) == [out]
+    assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -275,7 +344,7 @@ def test_no_more_is_read_than_a_few_batches(pipe, texts, tmp_path, monkeypatch):
         ({"method": "predict"}, ValueError, r"no method 'predict'; it has \['transf"),
         ({"source": "no/such.txt"}, FileNotFoundError, "no file or folder 'no/such"),
         ({"source": 3}, TypeError, "source is 3, of type int"),
-        ({"column": "text"}, ValueError, "a list, has no columns"),
+        ({"column": "text"}, ValueError, "source has no columns, but"),
         ({"source": TABLE}, ValueError, "set column to the name of the one"),
         ({"source": TABLE, "column": "c"}, ValueError, r"no column 'c'; it has \['a'"),
         (
@@ -301,13 +370,17 @@ def test_errors_name_the_row_and_the_file(pipe, texts, tmp_path):
     assert note in caught.value.__notes__[-1]
     for name, content, message in (
         ("a.txt", b"tea\n" * 17 + b"caf\xe9\n", "line 18: byte 0xe9 at position 3"),
-        ("a.jsonl", b'{"text": ""}\n{"a": 1}', r"line 2 has no column 'text'.*\['a'\]"),
-        ("a.jsonl", b'{"text": "tea"}\n{"text": \n', "line 2 is not valid JSON"),
+        ("a.jsonl", b'{"text": "tea"}\n{"text": \n', "line 2 is not a JSON object"),
+        (
+            "a.jsonl",
+            b'{"text": "tea"}\n3\n',
+            "line 2 is not .*: it is a int",
+        ),
     ):
         file, column = tmp_path / name, "text" if name == "a.jsonl" else None
         file.write_bytes(content)
         with pytest.raises(ValueError, match=f"{name}, {message}"):
-            transform_in_batches(pipe, file, out, column=column, resume=False)
+            transform_in_batches(pipe, file, out, column=column)
 
 
 def test_outputs_that_are_not_rows_are_refused(texts, pipe, tmp_path):

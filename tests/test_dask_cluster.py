@@ -12,9 +12,13 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from sk_metaembed import Pooling, PretrainedEmbedding, Tokenizer, WordVectors
+
 dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
 db = pytest.importorskip("dask.bag", reason="needs the extra 'dask'")
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+
+WORDS = ["tea", "milk", "rain", "snow", "honey"]
 
 # Seconds to start processes.
 pytestmark = [
@@ -36,6 +40,21 @@ def client(tmp_path_factory):
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(WORDS, size=i % 4)) for i in range(23)]
+
+
+@pytest.fixture(scope="module")
+def pipe(tmp_path_factory):
+    matrix = np.random.default_rng(0).normal(size=(len(WORDS), 3))
+    path = tmp_path_factory.mktemp("vectors") / "store"
+    store = WordVectors.from_arrays(WORDS, matrix.astype(np.float32), path=path)
+    pooling = Pooling(("mean", "max"))
+    return make_pipeline(Tokenizer(), PretrainedEmbedding(store), pooling).fit(["tea"])
 
 
 def killer(flag):
