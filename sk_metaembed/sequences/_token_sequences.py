@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+_PIECE = 1 << 20  # tokens whose 64-bit copies are in memory at once
+
 
 class RowInfo(NamedTuple):
     """Information that stays with the rows in subsets, each field None if unknown."""
@@ -274,7 +276,12 @@ class TokenSequences(Rows[list[str]]):
         ndarray of int64, shape (n_types,)
             0 for types that a subset does not use.
         """
-        return np.bincount(self.codes, minlength=self.n_types)
+        counts = np.zeros(self.n_types, dtype=np.int64)
+        # In pieces, because bincount copies codes to 64 bits.
+        for start in range(0, self.n_tokens, _PIECE):
+            codes = self.codes[start : start + _PIECE]
+            counts += np.bincount(codes, minlength=self.n_types)
+        return counts
 
     def segment_ids(self) -> NDArray[np.int64]:
         """Return the row number of each token's sequence.
@@ -315,9 +322,11 @@ class TokenSequences(Rows[list[str]]):
         Returns
         -------
         TokenSequences
-            Equal to this one.
+            Equal to this one; itself if it uses all types in this order.
         """
         order = self._used_types()
+        if np.array_equal(order, np.arange(self.n_types)):
+            return self
         position = np.zeros(self.n_types, dtype=np.int32)
         position[order] = np.arange(len(order), dtype=np.int32)
         codes = position[self.codes]
@@ -325,8 +334,13 @@ class TokenSequences(Rows[list[str]]):
 
     def _used_types(self):
         """Return the rows of the types that occur, in first-seen order."""
-        used, first = np.unique(self.codes, return_index=True)
-        return used[np.argsort(first)]
+        first = np.full(self.n_types, self.n_tokens)
+        for start in reversed(range(0, self.n_tokens, _PIECE)):
+            codes = self.codes[start : start + _PIECE][::-1]
+            # Of several occurrences the last assignment counts.
+            first[codes] = np.arange(start + len(codes) - 1, start - 1, -1)
+        used = np.flatnonzero(first < self.n_tokens)
+        return used[np.argsort(first[used])]
 
     def _row(self, i):
         codes = self.codes[slice(*self.offsets[i : i + 2])]
