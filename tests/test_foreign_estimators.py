@@ -40,7 +40,7 @@ from sk_metaembed import (
     make_table_pipeline,
     save,
 )
-from sk_metaembed._core._predictor_outputs import (
+from sk_metaembed._targets._predictor_outputs import (
     class_decisions,
     class_probabilities,
     predicted_classes,

@@ -18,7 +18,7 @@ from sk_metaembed import (
     make_table_pipeline,
     make_text_pipeline,
 )
-from sk_metaembed._core._targets import check_target
+from sk_metaembed._targets import check_target
 from sk_metaembed.inspection import compare_sources
 
 TEXTS = [f"{word} number {i}" for i in range(8) for word in ("good", "bad")]

@@ -10,15 +10,15 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._decorators import available_if, fit_context, rollback_on_error
-from .._core._predictor_outputs import (
+from .._core._sample_weights import fit_model
+from .._core._sklearn import NATURAL, HasMethods, StrOptions, check_sample_weight
+from .._core._typing import Tags
+from .._targets import (
     check_predictor,
     class_probabilities,
     errors_of_model,
     predicted_classes,
 )
-from .._core._sample_weights import fit_model
-from .._core._sklearn import NATURAL, HasMethods, StrOptions, check_sample_weight
-from .._core._typing import Tags
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, TaggerMixin, convert_tags
 from ..sequences._api import (
     SCHEMES,

@@ -9,9 +9,7 @@ from .._core._public_module import set_public_module
 from ._embedding import DynamicMetaEmbedding
 from ._linear_model import LinearModel
 from ._predictors import DynamicMetaClassifier, DynamicMetaRegressor
-from ._tag_targets import TagTarget
 from ._tagger import DynamicMetaTagger
-from ._targets import IndicatorTarget, LabelTarget, NumberTarget
 from ._trainable import PreparedSources
 
 __all__ = [
@@ -23,10 +21,6 @@ __all__ = [
 
 set_public_module(
     globals(),
-    IndicatorTarget,
-    LabelTarget,
     LinearModel,
-    NumberTarget,
-    TagTarget,
     PreparedSources,
 )

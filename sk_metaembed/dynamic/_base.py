@@ -21,7 +21,7 @@ from .._core._sklearn import (
     VisualBlock,
     check_sample_weight,
 )
-from .._core._targets import check_groups, check_target
+from .._targets import check_groups, check_target, make_target
 from ..sequences import EmbeddedInputMixin, SequencePairs
 from ..sequences._api import equal_rows
 from ._parameters import (
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsMixin):
     """Train a mixer of sources, an encoder and a head on y.
 
-    A subclass has ``_make_target(y, weights)``, which returns the `BaseTarget` of y,
-    without the rows of weight 0. It may also define
+    A subclass may define
 
-    - ``_target_kind``, the kind of y for `check_target`, or its own
-      ``_read_target(y, X)``, which validates y;
+    - ``_target_kind``, the kind of y for `check_target` and `make_target`; or its own
+      ``_read_target(y, X)``, which validates y, and ``_make_target(y, weights)``, which
+      returns its `Target`, without the rows of weight 0;
     - ``_torch_parts()``, with another network, loss and held-out score;
     - ``_train_options``, the keys of `train_options` and their defaults;
     - ``_n_steps`` and ``_min_epochs``, the least number of steps and of epochs with
@@ -277,7 +277,7 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
         if held_out is not None:
             valid_set = self._data_set(*held_out, device)
         elif self.early_stopping:
-            labels = self._target.stratify(data[1])
+            labels = self._target.strata(data[1])
             fraction = self.validation_fraction
             if groups is None:
                 groups = equal_rows(data[0])
@@ -478,6 +478,9 @@ class BaseDynamicMeta(EmbeddedInputMixin, CallbackSupportMixin, NamedEstimatorsM
     def _read_target(self, y, X):
         """Return y, one row per row of X, for subclasses with other targets."""
         return check_target(y, len(X), self._target_kind)
+
+    def _make_target(self, y, weights):
+        return make_target(y, self._target_kind, weights)
 
     def _read_fitted(self, X):
         """Return X as sequences that agree with the X of `fit`."""

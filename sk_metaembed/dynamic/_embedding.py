@@ -18,7 +18,6 @@ from ..sequences import EmbeddedSequences, SequencePairs
 from ..sequences._api import adopt_block
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, ClassWeight, Encoder, Gate, MixerKind
-from ._targets import any_target
 from ._trainable import Input, read_fit_input, tokens_and_blocks
 
 
@@ -315,9 +314,6 @@ class DynamicMetaEmbedding(TransformerMixin, BaseDynamicMeta):
             verbose=verbose,
         )
         self.output = output
-
-    def _make_target(self, y, weights):
-        return any_target(y, weights)
 
     @rollback_on_error
     def fit_transform(

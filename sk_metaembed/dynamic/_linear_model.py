@@ -43,7 +43,7 @@ class LinearModel:
     weights : ndarray of shape (n_data,)
     rows : ndarray of int
         The rows to fit on.
-    target : BaseTarget
+    target : Target
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class _Rows:
 
     def __init__(self, X, codes, weights, rows, target):
         rows = _drawn(rows, min(MAX_ROWS_OF_FIT, _MAX_NUMBERS // target.n_outputs))
-        X, self.columns = X[rows], target.columns(codes[rows]).astype(np.float64)
+        X, self.columns = X[rows], target.as_columns(codes[rows]).astype(np.float64)
         self.weights = weights[rows] / weights[rows].sum(dtype=np.float64)
         self.tokens, blocks = tokens_and_blocks(X)
         blocks = sequence_blocks(X) if blocks else []
@@ -201,7 +201,7 @@ def _outputs_of_means(means, n_rows, target):
     """Return the outputs of a target for the means of its columns."""
     if not target.is_classification:
         return means
-    return target.outputs_of(means.clip(0.5 / n_rows, 1 - 0.5 / n_rows))
+    return target.link(means.clip(0.5 / n_rows, 1 - 0.5 / n_rows))
 
 
 def _noise(r2):

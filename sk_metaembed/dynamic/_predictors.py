@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import BaseDynamicMeta
 from ._parameters import TRAIN_OPTIONS, Attention
-from ._targets import NumberTarget, classification_target
 from ._trainable import Input
 
 # The network and training of Kiela, Wang and Cho (2018).
@@ -338,9 +337,6 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
         "label_smoothing": 0.01,
     }
 
-    def _make_target(self, y, weights):
-        return classification_target(y)
-
     def predict(self, X: Input) -> NDArray[Any]:
         """Return the predicted labels.
 
@@ -397,7 +393,7 @@ class DynamicMetaClassifier(PublishedMixin, ClassifierMixin, BaseDynamicMeta):
             label.
         """
         outputs = self._outputs(X)
-        return self._target.decisions(outputs)
+        return self._target.decision_values(outputs)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -584,9 +580,6 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
     _target_kind = "numbers"
     _train_options = {**TRAIN_OPTIONS, "weight_decay": "auto", "linear_share": "auto"}
 
-    def _make_target(self, y, weights):
-        return NumberTarget(y, weights)
-
     def predict(self, X: Input) -> NDArray[np.float64]:
         """Return the predicted numbers.
 
@@ -603,7 +596,7 @@ class DynamicMetaRegressor(PublishedMixin, RegressorMixin, BaseDynamicMeta):
             On the scale of y.
         """
         outputs = self._outputs(X)
-        return self._target.decode(outputs)
+        return self._target.decode(outputs * self._target.scale)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

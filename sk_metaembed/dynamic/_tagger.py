@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core._sklearn import StrOptions
 from .._core._typing import RandomState
+from .._targets import TagTarget, allowed_tags, weighted_span_f1
 from ..sequences import SequencePairs, TaggerMixin
 from ..sequences._api import SCHEMES, check_scheme, decode_tags, read_tags
 from ._base import BaseDynamicMeta
 from ._parameters import Attention, Gate, MixerKind, TaggingEncoder
-from ._tag_targets import TagTarget, allowed_tags, weighted_span_f1
 from ._trainable import Input, tokens_and_blocks
 
 

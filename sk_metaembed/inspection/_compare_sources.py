@@ -18,22 +18,21 @@ from .._core._copies import find_copies
 from .._core._messages import plural, short_repr
 from .._core._named_errors import names_errors
 from .._core._optional import progress_bar
-from .._core._predictor_outputs import (
-    class_probabilities,
-    for_scorers,
-    predicted_numbers,
-)
 from .._core._sample_weights import fit_model
 from .._core._sklearn import safe_indexing
-from .._core._targets import (
+from .._pipelines import flat_steps
+from .._targets import (
     check_groups,
     check_target,
+    class_probabilities,
+    for_scorers,
     is_continuous,
     no_warning_of_rare_classes,
+    predicted_numbers,
+    read_target,
 )
-from .._pipelines import flat_steps
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
-from ..meta._api import read_classes, read_numbers, reads_texts
+from ..meta._api import reads_texts
 from ..meta._stacked_folds import make_folds
 from ..pooling._api import sequence_blocks
 from ..sequences import EmbeddedSequences, Tokenizer
@@ -180,7 +179,7 @@ def compare_sources(
         tokens = tokenizer.fit_transform(X)
         candidates = _TextCandidates(pairs, stack, tokens)
         copies, n_rows = equal_rows(tokens), len(tokens)
-    target = (read_numbers if is_number else read_classes)(y, n_rows)
+    target = read_target(y, n_rows, "numbers" if is_number else "classes")
     if target.y.ndim > 1:
         raise ValueError(
             f"y must have one column, got shape {target.y.shape}. Compare "

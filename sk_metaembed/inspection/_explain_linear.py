@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from .._core._predictor_outputs import refuse_pairs_of_classes
 from .._pipelines import apply_steps, flat_steps
+from .._targets import refuse_pairs_of_classes
 from ..meta import ConcatMetaEmbedding
 from ..sequences import EmbeddedSequences
 

@@ -21,8 +21,6 @@ from ._one_to_n import OneToNMetaEmbedding
 from ._procrustes import ProcrustesMetaEmbedding
 from ._source_selector import SourceSelector
 from ._stacked import StackedMetaClassifier, StackedMetaRegressor
-from ._stacked_decisions import PerColumn, PerLabel
-from ._stacked_targets import Target
 from ._svd import SVDMetaEmbedding
 
 __all__ = [
@@ -47,11 +45,8 @@ set_public_module(
     LabelRegression,
     Layer,
     NgramFeatures,
-    PerColumn,
-    PerLabel,
     PositionFeatures,
     SharedRows,
     SourceMap,
-    Target,
     WordFeatures,
 )

@@ -5,5 +5,3 @@ modules of scikit-learn that only `fit` needs.
 """
 
 from ._stacked import reads_texts
-from ._stacked_decisions import PerColumn, decision_values
-from ._stacked_targets import predicted, probabilities, read_classes, read_numbers

@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._decorators import fit_context, rollback_on_error
 from .._core._sample_weights import fit_params
 from .._core._sklearn import COUNT, HasMethods, Interval, StrOptions
-from .._core._targets import (
+from .._core._typing import Names
+from .._targets import (
     check_groups,
     check_target,
     no_warning_of_rare_classes,
     warn_of_rare_classes,
 )
-from .._core._typing import Names
 from ..sequences import EmbeddedInputMixin, EmbeddedSequences, SequencesOutputMixin
 from ..sequences._api import block_dims, check_embedded, equal_rows
 

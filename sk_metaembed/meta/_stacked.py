@@ -25,12 +25,18 @@ from .._core._arrays import inverse_norms
 from .._core._decorators import available_if, fit_context, rollback_on_error
 from .._core._messages import short_repr
 from .._core._named_estimators import NamedEstimatorsMixin
-from .._core._predictor_outputs import check_predictor, errors_of_model
 from .._core._sample_weights import with_class_weights
 from .._core._sklearn import HasMethods, check_sample_weight
-from .._core._targets import check_groups, check_target
 from .._core._typing import Names
 from .._pipelines import flat_steps
+from .._targets import (
+    check_groups,
+    check_predictor,
+    check_target,
+    decision_values,
+    errors_of_model,
+    read_target,
+)
 from ..pooling import Pooling
 from ..sequences import (
     Block,
@@ -41,9 +47,7 @@ from ..sequences import (
 )
 from ..sequences._api import equal_rows, tokens_of
 from ._ngram_features import token_features
-from ._stacked_decisions import decision_values
 from ._stacked_rows import FORMS, StackRows, in_form, of_name
-from ._stacked_targets import predicted, probabilities, read_classes, read_numbers
 
 Input = EmbeddedSequences | TokenSequences | SequencePairs
 
@@ -67,9 +71,7 @@ class _BaseStacked(
 
     The sources are the blocks of X, as `EmbeddingUnion` returns them.
 
-    A subclass has ``_read_target(y, n_rows, sample_weight, n_absent)``, which returns a
-    `Target`, and ``_column_labels()``. Of `n_absent` rows of weight 0, which are not in
-    y, an error can tell.
+    A subclass has `_target_kind`, the kind of y for `read_target`.
     """
 
     _named_estimators = "models"
@@ -208,7 +210,7 @@ class _BaseStacked(
             alone.
         """
         check_is_fitted(self)
-        labels = self._column_labels()
+        labels = self._target.column_labels
         names = [
             f"{name}__{label}" if label != "" else name
             for name in self.estimators_
@@ -262,7 +264,10 @@ class _BaseStacked(
             groups = None if groups is None else groups[kept]
             rows = StackRows(X)
         self._reads_pairs, self.dims_in_ = rows.are_pairs, rows.dims
-        target = self._read_target(y, len(X), sample_weight, n_absent)
+        kind = self._target_kind
+        target = read_target(y, len(X), kind, sample_weight, n_absent)
+        if target.classes is not None:
+            self.classes_ = target.classes
         class_weight, scored = getattr(self, "class_weight", None), sample_weight
         sample_weight = with_class_weights(class_weight, target.y, sample_weight)
         has_own_folds = groups is None and isinstance(cv, Integral | None)
@@ -284,7 +289,7 @@ class _BaseStacked(
         score = partial(held_out_score, target, folds.held_out, scored)
         self.scores_ = {name: score(each.decisions) for name, each in by_name.items()}
         self.weights_ = dict(zip(names, weights.tolist(), strict=True))
-        self._target = target.for_predictions()
+        self._target = target.without_rows()
         return kept, decisions + target.center
 
     def _members(self, rows):
@@ -367,7 +372,7 @@ class _BaseStacked(
         """Return the decision values of each model, (n_rows, n_columns)."""
         rows = self._rows(X)
         if not len(X):
-            return [np.zeros((0, self._target.columns.shape[1]))] * len(self._forms)
+            return [np.zeros((0, self._target.n_columns))] * len(self._forms)
         return self._decisions_of(rows.read)
 
     def _decisions_of(self, read):
@@ -707,14 +712,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
         )
         self.class_weight = class_weight
 
-    def _read_target(self, y, n_rows, sample_weight, n_absent):
-        target = read_classes(y, n_rows, n_absent)
-        self.classes_ = target.classes
-        return target
-
-    def _column_labels(self):
-        classes = self.classes_.tolist()
-        return classes[-1:] if self._target.is_binary else classes
+    _target_kind = "classes"
 
     def predict(self, X: Input) -> NDArray[Any]:
         """Return the classes with the largest probability.
@@ -731,7 +729,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             probability above one half.
         """
         decisions = self._decide(X)  # raises if it is not fitted
-        return predicted(self._target, decisions)
+        return self._target.decode(decisions)
 
     def predict_proba(self, X: Input) -> NDArray[np.float64]:
         """Return the probabilities of the classes.
@@ -748,7 +746,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             labels, which have one probability per label.
         """
         decisions = self._decide(X)
-        return probabilities(self._target, decisions)
+        return self._target.probabilities(decisions)
 
     def decision_function(self, X: Input) -> NDArray[np.float64]:
         """Return the weighted sums of the models' decision values.
@@ -764,7 +762,7 @@ class StackedMetaClassifier(ClassifierMixin, _BaseStacked):
             For two classes, the log odds of the second.
         """
         decisions = self._decide(X)
-        return decisions[:, 0] if self._target.is_binary else decisions
+        return self._target.decision_values(decisions)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -911,12 +909,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
     True
     """
 
-    def _read_target(self, y, n_rows, sample_weight, n_absent):
-        return read_numbers(y, n_rows, sample_weight)
-
-    def _column_labels(self):
-        n_columns = self._target.columns.shape[1]
-        return [""] if n_columns == 1 else [*range(n_columns)]
+    _target_kind = "numbers"
 
     def predict(self, X: Input) -> NDArray[np.float64]:
         """Return the predicted numbers.
@@ -932,7 +925,7 @@ class StackedMetaRegressor(RegressorMixin, _BaseStacked):
             The predictions, in the shape of y.
         """
         decisions = self._decide(X)  # raises if it is not fitted
-        return predicted(self._target, decisions)
+        return self._target.decode(decisions)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

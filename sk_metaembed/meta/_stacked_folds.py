@@ -61,10 +61,10 @@ def make_folds(cv, target, groups, copies, random_state):
     labels = target.y if target.kind == "classes" else None
     if cv is None or isinstance(cv, Integral):
         if cv is None:
-            has_many = np.count_nonzero(target.counted) >= MANY_ROWS
+            has_many = np.count_nonzero(target.is_common) >= MANY_ROWS
             cv = _FEW_FOLDS if has_many else _FOLDS
         rng = check_random_state(random_state)
-        pairs = _divide(cv, labels, target.counted, units, groups, rng)
+        pairs = _divide(cv, labels, target.is_common, units, groups, rng)
     else:
         pairs = given_pairs(cv, target.y, groups)
     if labels is not None:

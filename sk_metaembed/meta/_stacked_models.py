@@ -4,9 +4,9 @@ Imported when an estimator is fitted, so that the package does not load scikit-l
 models.
 """
 
+import copy
 import warnings
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,16 +20,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._core._arrays import vary_by_rounding
-from .._core._predictor_outputs import errors_of_model
 from .._core._sample_weights import fit_model
 from .._pipelines import flat_steps
+from .._targets import decision_values, errors_of_model, per_column
 from .._training._one_blas_thread import one_blas_thread
 from ..sequences._api import explained_token_errors
 from ._label_regression import LabelRegression
-from ._stacked_decisions import decision_values, per_column
 from ._stacked_folds import MANY_ROWS
 from ._stacked_rows import FORMS
-from ._stacked_targets import expected, losses, predicted
 
 # For rows of unit length, from strong to weak; the middle one is the default.
 _INVERSE_PENALTIES = (1.0, 10.0, 100.0)
@@ -212,19 +210,19 @@ def held_out_score(target, is_held_out, sample_weight, decisions):
     if weights is not None and not weights.any():
         return float("nan")
     score = r2_score if target.kind == "numbers" else accuracy_score
-    predictions = predicted(target, decisions)[is_held_out]
+    predictions = target.decode(decisions)[is_held_out]
     return float(score(target.y[is_held_out], predictions, sample_weight=weights))
 
 
 def row_weights(target, sample_weight):
     """Return the weights of rows in comparisons, (n_rows,); 0 for rare classes."""
-    weights = target.counted.astype(np.float64)
+    weights = target.is_common.astype(np.float64)
     return weights if sample_weight is None else weights * sample_weight
 
 
 def _grid_of(estimator, X, form, target):
     """Return the `_Grid` of a `Form` of the rows."""
-    has_few_rows = np.count_nonzero(target.counted) < _FEW_ROWS
+    has_few_rows = np.count_nonzero(target.is_common) < _FEW_ROWS
     strengths = _INVERSE_PENALTIES[1:2] if has_few_rows else _INVERSE_PENALTIES
     features = form.make_features() if form.make_features else None
     dim = X.shape[1] if form.per_dimension else 1
@@ -329,8 +327,10 @@ class _Fitter:
 
     def _losses(self, decisions, test):
         """Return the weighted loss of some rows, (..., n_rows)."""
-        target, decisions = self.target.compared(decisions, self._compared_weights)
-        row_losses = losses(target, decisions, target.columns[test])
+        target, decisions = self.target.without_empty_classes(
+            decisions, self._compared_weights
+        )
+        row_losses = target.losses(decisions, target.columns[test])
         return row_losses * self.row_weights[test]
 
     def _decisions_on_grid(self, grid, X, train, test):
@@ -465,7 +465,9 @@ def shrinkage(decisions, target, held_out_weights):
 
     def slope(scale):
         """Return the derivative of the loss by the length, which increases."""
-        errors = held_out_weights[:, None] * (expected(target, scale * unit) - columns)
+        errors = held_out_weights[:, None] * (
+            target.inverse_link(scale * unit) - columns
+        )
         return np.vdot(errors, unit) + _PULL * (scale / length - 1) / length
 
     if slope(length) <= 0:
@@ -501,7 +503,7 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
             "sample_weight by its mean.",
             stacklevel=2,
         )
-    target, decisions = target.compared(decisions, held_out_weights)
+    target, decisions = target.without_empty_classes(decisions, held_out_weights)
     factors = np.ones(len(decisions))
     for i in np.flatnonzero(are_shrunk):
         factors[i] = shrinkage(decisions[i], target, held_out_weights)
@@ -512,14 +514,15 @@ def fit_weights(decisions, target, held_out_weights, defaults, are_shrunk):
         errors = (np.tensordot(defaults, decisions, 1) - target.columns) / target.scale
         means = np.average(np.square(errors), axis=0, weights=held_out_weights)
         means = np.maximum(means, _LEAST_SQUARE)
-        target = replace(target, scale=target.scale * np.sqrt(means))
+        target = copy.copy(target)
+        target.scale = target.scale * np.sqrt(means)
 
     def objective(weights):
         sums = np.tensordot(weights, decisions, 1)
-        slopes = expected(target, sums) - target.columns
+        slopes = target.inverse_link(sums) - target.columns
         slopes = held_out_weights[:, None] * slopes / np.square(target.scale)
         away = weights - defaults
-        loss = (held_out_weights * losses(target, sums, target.columns)).sum()
+        loss = (held_out_weights * target.losses(sums, target.columns)).sum()
         gradient = np.tensordot(decisions, slopes, 2)
         return loss + _PULL / 2 * away @ away, gradient + _PULL * away
 

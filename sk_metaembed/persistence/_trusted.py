@@ -73,6 +73,8 @@ _PLAIN = (bool, int, float, str, list, tuple, set, dict, OrderedDict)
 _TYPES = {
     f"{kind.__module__}.{kind.__name__}" for kind in (*_PLAIN, *np.sctypeDict.values())
 }
+# Private subpackages that declare classes of saved files.
+PRIVATE = {"_targets"}
 # Parts of scikit-learn that are not public or import other libraries.
 _EXCLUDED = {
     *("tests", "externals", "setup", "conftest", "experimental", "estimator_checks"),
@@ -132,7 +134,7 @@ def is_estimator(module, name):
 def _exported(module, name):
     """Return the class of a name in a public module of these libraries, else None."""
     parts = module.split(".")
-    public = takewhile(lambda part: not part.startswith("_"), parts)
+    public = takewhile(lambda p: p in PRIVATE or not p.startswith("_"), parts)
     is_known = parts[0] in ("sk_metaembed", "sklearn") and not {*parts} & _EXCLUDED
     if not is_known or name.startswith("_"):
         return None

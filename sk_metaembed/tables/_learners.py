@@ -8,8 +8,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 
-from .._core._predictor_outputs import refuse_pairs_of_classes
-from ..meta._api import PerColumn, decision_values
+from .._targets import PerColumn, decision_values, refuse_pairs_of_classes
 from ._boosted_rows import boosted_decisions, is_fast
 from ._numbers_input import NumbersInputMixin
 

@@ -6,10 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._targets import check_target, is_continuous
+from .._targets import check_target, is_continuous, read_partial_labels
 from ..meta import StackedMetaClassifier, StackedMetaRegressor
 from ..sequences import EmbeddedInputMixin
-from ._targets import read_partial_labels
 
 # With fewer rows, out-of-fold predictions did not improve the next step or misled it.
 FEWEST_ROWS = 200

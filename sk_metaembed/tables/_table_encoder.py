@@ -26,8 +26,8 @@ from .._core._sklearn import (
     check_sample_weight,
     get_output_config,
 )
-from .._core._targets import check_groups
 from .._core._typing import Names
+from .._targets import check_groups
 from ._cells import distinct
 from ._column_encoder import ColumnEncoder
 from ._column_kinds import find_duplicates

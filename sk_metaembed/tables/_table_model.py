@@ -29,12 +29,16 @@ from .._core._decorators import fit_context, rollback_on_error, with_callbacks
 from .._core._fit_tasks import fit_task, part_tasks
 from .._core._messages import plural
 from .._core._optional import progress_bar
-from .._core._predictor_outputs import check_predictor, errors_of_model
 from .._core._sample_weights import with_class_weights
 from .._core._sklearn import CallbackSupportMixin, check_sample_weight
-from .._core._targets import check_groups, check_target
+from .._targets import (
+    check_groups,
+    check_predictor,
+    check_target,
+    errors_of_model,
+    read_target,
+)
 from .._training._one_blas_thread import one_blas_thread
-from ..meta._api import predicted, probabilities, read_classes, read_numbers
 from ._numbers_input import NumbersInputMixin, as_float32, offset
 
 _LEARNERS = ("boosting", "trees", "linear")
@@ -49,8 +53,7 @@ class _TableModel(
 ):
     """Fit learners and the weights of their sum.
 
-    A subclass has ``_read_target(y, n_rows, sample_weight, n_absent)``; of `n_absent`
-    rows of weight 0, which are not in y, an error can tell.
+    A subclass has `_target_kind`, the kind of y for `read_target`.
     """
 
     _parameter_constraints: dict = {
@@ -102,7 +105,9 @@ class _TableModel(
             y = check_target(y, len(table))[kept]
             group_of = None if group_of is None else group_of[kept]
             table, weights = table[kept], weights[kept]
-        target = self._read_target(y, len(table), weights, n_absent)
+        target = read_target(y, len(table), self._target_kind, weights, n_absent)
+        if target.classes is not None:
+            self.classes_ = target.classes
         class_weight = getattr(self, "class_weight", None)
         scored, weights = weights, with_class_weights(class_weight, target.y, weights)
         rng = check_random_state(self.random_state)
@@ -150,7 +155,7 @@ class _TableModel(
         score = partial(held_out_score, target, held_out, scored)
         self.scores_ = {name: score(each.decisions) for name, each in learned.items()}
         self.scores_["sum"] = score(np.tensordot(weights, decisions, 1))
-        self._target = target.for_predictions()
+        self._target = target.without_rows()
 
     def _tasks(self, X, target, folds, sample_weight, rng):
         """Return a call that fits each learner, by name."""
@@ -210,7 +215,7 @@ class _TableModel(
 
         check_is_fitted(self)
         X = self._rows(X)
-        total = np.zeros((len(X), self._target.columns.shape[1]))
+        total = np.zeros((len(X), self._target.n_columns))
         if not len(X):
             return total
         with _threads(is_single=X.size < _FEWEST_CELLS):
@@ -340,10 +345,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _read_target(self, y, n_rows, sample_weight, n_absent):
-        target = read_classes(y, n_rows, n_absent)
-        self.classes_ = target.classes
-        return target
+    _target_kind = "classes"
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the classes with the largest probability.
@@ -360,7 +362,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
             probability above one half.
         """
         decisions = self._decide(X)  # raises if it is not fitted
-        return predicted(self._target, decisions)
+        return self._target.decode(decisions)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probabilities of the classes.
@@ -377,7 +379,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
             labels, which have one probability per label.
         """
         decisions = self._decide(X)
-        return probabilities(self._target, decisions)
+        return self._target.probabilities(decisions)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the weighted sums of the learners' log odds.
@@ -393,7 +395,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
             For two classes, the log odds of the second.
         """
         decisions = self._decide(X)
-        return decisions[:, 0] if self._target.is_binary else decisions
+        return self._target.decision_values(decisions)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -485,8 +487,7 @@ class TableRegressor(RegressorMixin, _TableModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _read_target(self, y, n_rows, sample_weight, n_absent):
-        return read_numbers(y, n_rows, sample_weight)
+    _target_kind = "numbers"
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted numbers.
@@ -502,7 +503,7 @@ class TableRegressor(RegressorMixin, _TableModel):
             The predictions, in the shape of y.
         """
         decisions = self._decide(X)  # raises if it is not fitted
-        return predicted(self._target, decisions)
+        return self._target.decode(decisions)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

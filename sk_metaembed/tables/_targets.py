@@ -2,32 +2,16 @@
 
 import numpy as np
 
-from .._core._targets import (
+from .._targets import (
     center_and_scale,
     check_one_column,
     check_target,
     is_continuous,
+    read_partial_labels,
 )
 
 _FOLDS = 5
 _MAX_COLUMNS = 10  # the most frequent classes or labels
-
-
-def read_partial_labels(y):
-    """Return y without its rows of -1, which have no label, and which have one.
-
-    The rows of -1 have the first label instead. scikit-learn's semi-supervised
-    classifiers take -1 beside labels that are str, too.
-    """
-    y = np.array(y, dtype=object)
-    has_label = np.array([label != -1 for label in y.tolist()], dtype=bool)
-    if not has_label.any():
-        raise ValueError(
-            'all rows of y are -1, which is no label with target_type="semi-supervised"'
-            ". Pass rows of two classes at least."
-        )
-    y[~has_label] = y[has_label][0]
-    return y, has_label
 
 
 def read_targets(y, n_rows, target_type, weights):

@@ -23,8 +23,8 @@ from .._core._frames import (
 )
 from .._core._messages import plural, short_repr
 from .._core._sklearn import COUNT, NATURAL, HasMethods, StrOptions
-from .._core._targets import check_target
 from .._core._typing import Names
+from .._targets import check_target
 from ..meta import BlockPCA
 from ..pooling import Pooling
 from ..sequences import SequencePairs, SequencesInputMixin, Tokenizer

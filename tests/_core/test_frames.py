@@ -17,7 +17,7 @@ from sk_metaembed import (
     Tokenizer,
 )
 from sk_metaembed._core._frames import column_names, plain_container, read_frame
-from sk_metaembed._core._targets import check_groups, check_target
+from sk_metaembed._targets import check_groups, check_target
 
 TEXTS, NUMBERS = ["a b", "c", "a b"], [1.0, 2.0, 3.0]
 FRAME = pd.DataFrame({"text": TEXTS, "number": NUMBERS})

@@ -24,11 +24,11 @@ from sk_metaembed import (
     load,
     save,
 )
+from sk_metaembed._targets import LabelTarget, MultilabelTarget, NumberTarget
 from sk_metaembed.dynamic import _linear_model
 from sk_metaembed.dynamic._linear_model import LinearModel
 from sk_metaembed.dynamic._ridge import leave_one_out, merged_copies, ridge
 from sk_metaembed.dynamic._standardization import standardization
-from sk_metaembed.dynamic._targets import IndicatorTarget, LabelTarget, NumberTarget
 
 QUICK = {"projection_dim": 4, "hidden_dims": (), "max_epochs": 1, "random_state": 0}
 
@@ -138,7 +138,7 @@ def test_numbers_are_a_ridge_regression_on_vectors_and_words(n_read, monkeypatch
         return cv.best_score_, Ridge(cv.alpha_).fit(own, y).predict(own)
 
     _, expected = max(map(fitted, (0, 0.25, 0.5, 0.75, 1)), key=itemgetter(0))
-    actual = target.decode(model.outputs(X))
+    actual = target.decode(model.outputs(X) * target.scale)
     np.testing.assert_allclose(actual, expected, atol=1e-3)
 
 
@@ -156,7 +156,7 @@ def test_many_labels_columns_and_rows_have_less():
     decays = [decay(X, np.arange(120) % n) for n in (4, 5, 7, 20)]
     assert decays == pytest.approx([0.1, 0.067, 0, 0], abs=0.01)
     sets = rng.integers(2, size=(120, 4))
-    assert decay(X, sets, IndicatorTarget) == pytest.approx(0.1 / 4, rel=0.2)
+    assert decay(X, sets, MultilabelTarget) == pytest.approx(0.1 / 4, rel=0.2)
     many, _, labels = drawn(4000)
     assert decay(many, labels) == pytest.approx(0.1 / 10, rel=0.1)
 
@@ -209,7 +209,8 @@ def test_vectors_that_do_not_vary_predict_the_mean(kind, n_rows):
     model, target = linear(X, y, kind)
     outputs = model.outputs(X)
     if kind is NumberTarget:
-        np.testing.assert_allclose(target.decode(outputs), y.mean(), rtol=1e-5)
+        actual = target.decode(outputs * target.scale)
+        np.testing.assert_allclose(actual, y.mean(), rtol=1e-5)
     else:
         np.testing.assert_allclose(
             target.probabilities(outputs)[:, 1], y.mean(), rtol=1e-5
@@ -330,8 +331,9 @@ def test_outputs_are_averaged_with_those_of_the_linear_model():
         for share in (0, 0.25)
     )
     rest = alone.fit(X[:80], clear[:80]).predict(X[80:])
-    own = linear(X[:80], clear[:80], NumberTarget)
-    expected = 0.75 * rest + 0.25 * own[1].decode(own[0].outputs(X[80:]))
+    own, target = linear(X[:80], clear[:80], NumberTarget)
+    linear_part = target.decode(own.outputs(X[80:]) * target.scale)
+    expected = 0.75 * rest + 0.25 * linear_part
     actual = both.fit(X[:80], clear[:80]).predict(X[80:])
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
@@ -355,7 +357,7 @@ def test_words_that_vectors_do_not_tell_apart_are_learned(tmp_path):
     assert model.score(X, y) < 0.8
 
 
-@pytest.mark.parametrize("kind", [LabelTarget, IndicatorTarget])
+@pytest.mark.parametrize("kind", [LabelTarget, MultilabelTarget])
 def test_outputs_of_noise_have_the_probabilities_of_the_classes(kind):
     rng = np.random.default_rng(0)
     X, _, _ = drawn(400)
@@ -363,7 +365,7 @@ def test_outputs_of_noise_have_the_probabilities_of_the_classes(kind):
     y = y if kind is LabelTarget else np.column_stack([y, 1 - y])
     model, target = linear(X, y, kind)
     actual = target.probabilities(model.outputs(X)).mean(axis=0)
-    expected = target.columns(target.encode(y)).mean(axis=0)
+    expected = target.as_columns(target.encode(y)).mean(axis=0)
     np.testing.assert_allclose(actual, expected, atol=0.02)
 
 
@@ -386,7 +388,7 @@ def test_others_do_not_choose_it(estimator):
 
 @pytest.mark.parametrize("n_labels", [2, 4, 5, 6, 7, 30])
 def test_many_labels_have_no_weight_decay(n_labels):
-    sets = IndicatorTarget(np.eye(n_labels)).weight_decay(0.9)
+    sets = MultilabelTarget(np.eye(n_labels)).weight_decay(0.9)
     one = LabelTarget(np.arange(n_labels)).weight_decay(0.9)
     assert one == pytest.approx(sets * n_labels)
     shares = {5: 2 / 3, 6: 1 / 3}

@@ -38,9 +38,8 @@ from sk_metaembed import (
     load,
     save,
 )
-from sk_metaembed._core._targets import no_warning_of_rare_classes
+from sk_metaembed._targets import no_warning_of_rare_classes, read_target
 from sk_metaembed.meta._stacked_folds import make_folds
-from sk_metaembed.meta._stacked_targets import read_classes
 from sk_metaembed.sequences._equal_rows import linked_pairs
 
 from .sources import sequences
@@ -487,7 +486,7 @@ def test_rare_classes_do_not_change_the_folds_of_other_rows(kind):
     for n in (87, 90):
         groups, copies = (each if each is None else each[:n] for each in units[kind])
         with no_warning_of_rare_classes():
-            target = read_classes(y[:n], n)
+            target = read_target(y[:n], n, "classes")
         parts = make_folds(None, target, groups, copies, 0).pairs
         folds.append([test[test < 87].tolist() for _, test in parts])
         if copies is not None or groups is not None:

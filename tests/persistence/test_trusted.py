@@ -37,8 +37,9 @@ def classes(listed):
 
 def of_rooms(is_trusted):
     """Return the classes of the rooms for which a function of their name holds."""
-    names = [name for _, name, _ in iter_modules(sk_metaembed.__path__)]
-    rooms = [f"sk_metaembed.{name}" for name in names if not name.startswith("_")]
+    names = {name for _, name, _ in iter_modules(sk_metaembed.__path__)}
+    names = {name for name in names if not name.startswith("_")} | _trusted.PRIVATE
+    rooms = [f"sk_metaembed.{name}" for name in sorted(names)]
     listed = {room: dir(import_module(room)) for room in rooms}
     listed["sk_metaembed.tables"].append("TableVectorizer")
     return classes({r: [n for n in listed[r] if is_trusted(r, n)] for r in rooms})

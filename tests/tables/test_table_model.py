@@ -17,8 +17,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from sk_metaembed import TableClassifier, TableEncoder, TableRegressor
 from sk_metaembed._core._copies import find_copies
-from sk_metaembed._core._targets import no_warning_of_rare_classes
-from sk_metaembed.meta._api import read_numbers
+from sk_metaembed._targets import no_warning_of_rare_classes, read_target
 from sk_metaembed.meta._stacked_folds import make_folds
 from sk_metaembed.tables import _table_model
 from sk_metaembed.tables._learners import _parts_left_out, decide, fit_trees
@@ -280,7 +279,7 @@ def test_a_row_of_another_weight_is_held_out(weight):
     weights = np.where(np.arange(60), 1.0, weight)
     model = TableRegressor(["trees"], random_state=0).fit(X, value + 100, weights)
     assert np.isfinite(model.scores_["trees"])
-    target = read_numbers(value, 60, weights)
+    target = read_target(value, 60, "numbers", weights)
     parts = fit_trees(X, target, folds_of(target), weights, 0)
     assert parts.is_held_out.all()
     target.columns[0] += 9

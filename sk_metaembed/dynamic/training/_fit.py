@@ -51,7 +51,7 @@ def split_rows(whole, labels, units, fraction, random):
     ----------
     whole : SequenceDataset
     labels : ndarray of shape (n_data,) or None
-        Output of the target's ``stratify``.
+        The target's `strata`.
     units : ndarray of shape (n_data,) or None
         None divides all rows.
     fraction : float

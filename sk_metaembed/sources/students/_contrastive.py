@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._core._sklearn import COUNT, POSITIVE, Interval
-from ..._core._targets import check_target, class_codes, warn_of_rare_classes
 from ..._core._typing import RandomState, StrPath
+from ..._targets import LabelTarget, check_target, check_two_classes
 from ..._training._device import resolve_device
 from ...sequences._api import adopt_block
 from .._base import BaseEmbedding, Preprocess, warn_of_long_texts
@@ -289,9 +289,11 @@ class ContrastiveEmbedding(ModelParameterMixin, BaseEmbedding):
                 f"y must be one column of classes; got shape {y.shape}. Use one "
                 "ContrastiveEmbedding per column."
             )
-        self.classes_, labels = class_codes(y)
-        warn_of_rare_classes(y)
-        return labels
+        target = LabelTarget(y)
+        check_two_classes(target.classes, n_rows)
+        target.warn_of_rare(y)
+        self.classes_ = target.classes
+        return target.encode(y)
 
     def _embed(self, tokens):
         return self._named(self.encoder_._embed_tokens(tokens))

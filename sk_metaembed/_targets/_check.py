@@ -1,7 +1,4 @@
-"""Validation of training targets: the one place where predictors read y.
-
-What one predictor accepts or refuses, all accept or refuse, in the same words.
-"""
+"""Read and check y: all predictors accept the same, and refuse it in the same words."""
 
 import numbers
 import warnings
@@ -12,14 +9,14 @@ from decimal import Decimal
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from ._frames import (
+from .._core._frames import (
     column_names,
     is_missing,
     plain_container,
     plain_str,
     read_frame,
 )
-from ._messages import plural, short_repr
+from .._core._messages import plural, short_repr
 
 _BINARIZE = (
     "Turn sets of labels into an indicator matrix with "
@@ -63,7 +60,7 @@ def warn_of_rare_classes(labels, name="y"):
     classes, counts = rare_classes(labels)
     if len(classes):
         warnings.warn(
-            f"{name} has rare classes: {counted_labels(classes, counts)}. They have "
+            f"{name} has rare classes: {with_counts(classes, counts)}. They have "
             "too few rows to be learned or evaluated reliably. Check for misspelled "
             "labels, merge the classes with others, or add rows.",
             stacklevel=2,
@@ -71,10 +68,23 @@ def warn_of_rare_classes(labels, name="y"):
     return classes
 
 
-def counted_labels(labels, counts, noun="row"):
+def warn_of_unseen(labels, noun="row"):
+    """Warn of labels of y_val that were not seen in training, if there are any."""
+    if len(labels):
+        found = with_counts(*np.unique(labels, return_counts=True), noun)
+        kind = "tags" if noun == "tag" else "labels"
+        warnings.warn(
+            f"y_val has {kind} that are not in y: {found}. They count as wrong in the "
+            f"held-out score, and not in the loss. Check for misspelled {kind}.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def with_counts(labels, counts, noun="row"):
     """Return labels with their counts for a message, at most five of them.
 
-    >>> counted_labels(np.array(["a", "b"]), np.array([1, 2]))
+    >>> with_counts(np.array(["a", "b"]), np.array([1, 2]))
     "'a' (1 row), 'b' (2 rows)"
     """
     pairs = zip(labels.tolist(), counts.tolist(), strict=True)
@@ -101,8 +111,8 @@ def check_target(y, n_rows=None, kind="any"):
     n_rows : int, default=None
         Number of rows of X. None does not check it.
     kind : {"any", "classes", "numbers"}, default="any"
-        "classes" refuses amounts, that is floats that are not whole. "numbers" refuses
-        texts that are not numbers.
+        "classes" raises an error for floats that are not whole, "numbers" for texts
+        that are not numbers.
 
     Returns
     -------
@@ -137,12 +147,12 @@ def check_target(y, n_rows=None, kind="any"):
             f"has {plural(n_rows, 'row')} and y {plural(len(y), 'label')}."
         )
     names = column_names(given)
-    _refuse_gaps(y, names)
+    _check_no_missing(y, names)
     y = _typed(y, names)
     if kind == "numbers":
         y = as_numbers(y, names)
     elif kind == "classes":
-        refuse_amounts(y, names)
+        check_not_continuous(y, names)
     return column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
 
 
@@ -159,7 +169,7 @@ def check_groups(groups, n_rows):
             f"{plural(n_rows, 'row')}, but groups has shape {values.shape}. Pass one "
             "group per row."
         )
-    _refuse_gaps(values, None, "groups")
+    _check_no_missing(values, None, "groups")
     try:
         np.unique(values)
     except TypeError as error:
@@ -182,15 +192,15 @@ def as_numbers(y, names=None):
             f"{_where(cell, names)}. Use a classifier for classes; convert texts to "
             "numbers, for example with pandas.to_numeric."
         ) from None
-    _refuse_gaps(values, names)  # from texts such as "nan"
+    _check_no_missing(values, names)  # from texts such as "nan"
     return values
 
 
-def refuse_amounts(y, names=None):
+def check_not_continuous(y, names=None):
     """Raise a ValueError if a checked y has floats that are not whole."""
-    amounts = _amounts(y)
-    if amounts.any():
-        cell = tuple(np.argwhere(amounts)[0].tolist())
+    fractional = _fractional(y)
+    if fractional.any():
+        cell = tuple(np.argwhere(fractional)[0].tolist())
         raise ValueError(
             f"y must hold classes, but it has {_shown(y[cell])} at "
             f"{_where(cell, names)}. Unknown label type: continuous. Use a regressor "
@@ -199,14 +209,14 @@ def refuse_amounts(y, names=None):
 
 
 def is_continuous(y):
-    """Return whether a checked y has floats that are not whole: amounts, not classes.
+    """Return whether a checked y has floats that are not whole, so no classes.
 
     As in scikit-learn's `type_of_target`, integers and whole floats are classes.
     """
-    return bool(_amounts(y).any())
+    return bool(_fractional(y).any())
 
 
-def is_indicator(y):
+def is_multilabel(y):
     """Return whether a checked y is a matrix of 0 and 1 with a column per label."""
     return y.ndim == 2 and y.dtype != object and bool(np.isin(y, (0, 1)).all())
 
@@ -228,18 +238,16 @@ def center_and_scale(columns, weights=None):
     return center, np.where(scale > _LEAST_SPREAD * np.abs(center), scale, 1.0)
 
 
-def class_codes(y, n_absent=0):
-    """Return the classes of a checked y, (n_rows,), and the number of each row's class.
+def check_two_classes(classes, n_rows, n_absent=0):
+    """Raise a ValueError if the classes of n_rows rows are fewer than two.
 
-    Raises a ValueError if there are fewer than two. It names the weights if there are
-    `n_absent` rows of weight 0, which are not in y.
+    It names the weights if there are `n_absent` further rows of weight 0.
     """
-    classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         where = ""
         if n_absent:
             where = (
-                f" in the {plural(len(y), 'row')} with a sample_weight above 0. "
+                f" in the {plural(n_rows, 'row')} with a sample_weight above 0. "
                 f"Rows of weight 0 count as absent ({n_absent} here): give rows of "
                 "another class a weight"
             )
@@ -247,7 +255,23 @@ def class_codes(y, n_absent=0):
             "needs samples of at least 2 classes in y, got 1 class: "
             f"{classes.tolist()}{where}."
         )
-    return classes, codes
+
+
+def read_partial_labels(y):
+    """Return y with the first label in its rows of -1, and which rows have a label.
+
+    The rows of -1 have no label. scikit-learn's semi-supervised classifiers accept -1
+    next to labels that are str, too.
+    """
+    y = np.array(y, dtype=object)
+    has_label = np.array([label != -1 for label in y.tolist()], dtype=bool)
+    if not has_label.any():
+        raise ValueError(
+            'all rows of y are -1, which is no label with target_type="semi-supervised"'
+            ". Pass rows of two classes at least."
+        )
+    y[~has_label] = y[has_label][0]
+    return y, has_label
 
 
 def _as_array(y):
@@ -278,7 +302,7 @@ def _as_array(y):
     return array
 
 
-def _refuse_gaps(y, names, argument="y"):
+def _check_no_missing(y, names, argument="y"):
     """Raise a ValueError that names the first missing or infinite value."""
     if y.dtype.kind in "fc":
         absent, infinite = np.isnan(y), np.abs(y).astype(np.float64) > _LARGEST
@@ -363,7 +387,7 @@ def _other_type(value, where):
     )
 
 
-def _amounts(y):
+def _fractional(y):
     """Return which values are floats that are not whole."""
     if y.dtype == object:  # of columns of several types, some may be floats
         are = [isinstance(v, float) and not v.is_integer() for v in y.ravel().tolist()]

@@ -9,17 +9,26 @@ import re
 from contextlib import contextmanager, suppress
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from ._messages import plural, short_repr
-from ._sklearn import parameter_of_pairs
+from .._core._messages import plural, short_repr
+from .._core._sample_weights import fit_model
+from .._core._sklearn import parameter_of_pairs
 
 _LEAST_PROBABILITY = 1e-6
 _FAR = 1e6  # decision values, which make others inexact
 _LARGEST = float(np.finfo(np.float32).max)
 _ROUNDING = 1e-3  # of probabilities in float16
+_LABEL = np.array([0, 1])  # the classes of a column of an indicator matrix
 
 
 def check_predictor(estimator, kind, name):
@@ -218,6 +227,85 @@ def refuse_pairs_of_classes(model):
             "decision values must have one column per class, but "
             f"{key}='ovo' gives one per pair of classes. Set it to 'ovr'."
         )
+
+
+class PerColumn(BaseEstimator):
+    """One clone of a regressor per column of y.
+
+    Not public. scikit-learn's MultiOutputRegressor takes weights only with routing, if
+    routing is enabled.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Fit a model per column."""
+        shared = sample_weight, groups
+        self.models_ = [self._fit_column(X, column, *shared) for column in y.T]
+        return self
+
+    def decide(self, X):
+        """Return decision values or predictions, (n_rows, n_columns)."""
+        return np.hstack([self._decide_column(model, X) for model in self.models_])
+
+    def _fit_column(self, X, column, *shared):
+        return fit_model(clone(self.estimator), X, column, *shared)
+
+    def _decide_column(self, model, X):
+        return predicted_numbers(model, X)
+
+
+class PerLabel(PerColumn):
+    """One clone of a classifier per column of an indicator matrix.
+
+    Not public. scikit-learn's OneVsRestClassifier has no log odds for a column that is
+    constant in a fold.
+    """
+
+    def _fit_column(self, X, column, *shared):
+        n, n_positive = len(column), int(np.count_nonzero(column))
+        if n_positive in (0, n):
+            # The log odds after adding one row of each kind.
+            return float(np.log((n_positive + 1) / (n - n_positive + 1)))
+        return super()._fit_column(X, column, *shared)
+
+    def _decide_column(self, model, X):
+        if isinstance(model, float):
+            return np.full((_n_rows(X), 1), model)
+        return class_decisions(model, X, _LABEL)
+
+
+def per_column(estimator, target):
+    """Return an estimator of all columns of a target, wrapped if it takes only one."""
+    if target.kind == "classes" or target.n_outputs == 1:
+        return estimator
+    tags = get_tags(estimator)
+    if target.kind == "numbers":
+        is_enough = tags.target_tags.multi_output or isinstance(estimator, PerColumn)
+        return estimator if is_enough else PerColumn(estimator)
+    has_values = hasattr(estimator, "decision_function")
+    is_enough = has_values and tags.classifier_tags.multi_label
+    return estimator if is_enough else PerLabel(estimator)
+
+
+def decision_values(model, X, target):
+    """Return decision values or predictions, (n_rows, n_columns).
+
+    `model` is fitted, or a list of models, whose mean values are returned. The columns
+    are those of the target, whatever the order of the classes of the model.
+    """
+    if isinstance(model, list):
+        return np.mean([decision_values(one, X, target) for one in model], axis=0)
+    if hasattr(model, "steps") and isinstance(model[-1], PerColumn):
+        return model[-1].decide(model[:-1].transform(X))
+    if isinstance(model, PerColumn):
+        return model.decide(X)
+    if target.kind == "numbers":
+        return predicted_numbers(model, X, target.n_outputs)
+    if target.kind == "labels":
+        return label_decisions(model, X, target.n_outputs)
+    return class_decisions(model, X, target.classes)
 
 
 def _decision_method(model):

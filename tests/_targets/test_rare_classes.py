@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_metaembed._core._targets import (
+from sk_metaembed._targets._check import (
     no_warning_of_rare_classes,
     rare_classes,
     warn_of_rare_classes,

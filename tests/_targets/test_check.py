@@ -10,12 +10,12 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from sk_metaembed._core._targets import (
+from sk_metaembed._targets._check import (
     center_and_scale,
     check_groups,
     check_target,
     is_continuous,
-    is_indicator,
+    is_multilabel,
 )
 
 pl = pytest.importorskip("polars")
@@ -81,8 +81,8 @@ def test_matrices():
         assert check_target([["x"], ["y"]]).tolist() == ["x", "y"]
     labels = np.array([[0, 1], [1, 1]])
     for y in (labels, labels.tolist(), sparse.csr_array(labels), labels > 0):
-        assert is_indicator(check_target(y, 2, "classes"))
-    assert not is_indicator(check_target(labels + 2))
+        assert is_multilabel(check_target(y, 2, "classes"))
+    assert not is_multilabel(check_target(labels + 2))
     assert check_target([("a", 1), ("b", 2)]).tolist() == [["a", 1], ["b", 2]]
     assert check_target(["1.5", "2"], kind="numbers").tolist() == [1.5, 2]
 

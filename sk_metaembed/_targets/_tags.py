@@ -11,7 +11,8 @@ from ..sequences._api import (
     tag_classes,
     tags_to_spans,
 )
-from ._targets import BaseTarget, LabelTarget, class_weights, warn_of_unseen
+from ._check import warn_of_unseen
+from ._target import LabelTarget, Target, class_weights
 
 
 class TokenRows:
@@ -31,7 +32,7 @@ class TokenRows:
         return self.values[span_index(self.offsets, rows)[0]]
 
 
-class TagTarget(BaseTarget):
+class TagTarget(Target):
     """One tag per token.
 
     Parameters
@@ -46,6 +47,7 @@ class TagTarget(BaseTarget):
         The score of held-out sentences.
     """
 
+    kind = "tags"
     is_classification = True
     per_token = True
     unseen: tuple[str, ...] = ()  # tags of held-out sentences only

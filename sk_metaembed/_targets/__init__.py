@@ -1,0 +1,51 @@
+"""What y is: reading and checking it, encoding, and decoding of decision values.
+
+Nets, stacks and models of tables read y here, and the outputs of estimators that users
+pass to them.
+"""
+
+from .._core import _public_module
+from ._check import (
+    center_and_scale,
+    check_groups,
+    check_one_column,
+    check_target,
+    check_two_classes,
+    is_continuous,
+    no_warning_of_rare_classes,
+    read_partial_labels,
+    warn_of_rare_classes,
+)
+from ._predictor_outputs import (
+    PerColumn,
+    PerLabel,
+    check_predictor,
+    class_probabilities,
+    decision_values,
+    errors_of_model,
+    for_scorers,
+    per_column,
+    predicted_classes,
+    predicted_numbers,
+    refuse_pairs_of_classes,
+)
+from ._tags import TagTarget, allowed_tags, weighted_span_f1
+from ._target import (
+    LabelTarget,
+    MultilabelTarget,
+    NumberTarget,
+    make_target,
+    read_target,
+)
+
+__all__: list[str] = []
+
+_public_module.set_public_module(
+    globals(),
+    LabelTarget,
+    MultilabelTarget,
+    NumberTarget,
+    PerColumn,
+    PerLabel,
+    TagTarget,
+)

@@ -1,0 +1,524 @@
+"""What y is: labels, sets of labels or numbers.
+
+A `Target` encodes y, and turns decision values into predictions. Decision values have
+one column for two classes and for each label of a set, the log odds; one per class for
+more classes; and one per column of numbers, relative to the center. Networks have an
+output per class for two classes too, and outputs for numbers in units of the scale.
+"""
+
+import copy
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+from sklearn.utils import column_or_1d
+
+from .._core._named_errors import errors_of_input
+from .._core._sample_weights import relative_weights
+from ._check import (
+    as_numbers,
+    center_and_scale,
+    check_not_continuous,
+    check_one_column,
+    check_target,
+    check_two_classes,
+    is_continuous,
+    is_multilabel,
+    rare_classes,
+    warn_of_rare_classes,
+    warn_of_unseen,
+)
+
+
+class Target:
+    """Base class of what y can be.
+
+    Attributes
+    ----------
+    kind : {"classes", "labels", "numbers", "tags"}
+        One class per row, a set of labels per row, numbers, or one class per token.
+    classes : ndarray or None
+        Classes, or the numbers of the labels; None for numbers.
+    n_outputs : int
+        Number of outputs of a network.
+    center, scale : ndarray of shape (n_columns,), or 0.0 and 1.0
+        Mean and standard deviation of the columns of numbers; 0 and 1 for the others.
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns), or None
+        The training rows, only in the result of `with_rows`.
+    columns : ndarray of float64, shape (n_rows, n_columns), or None
+        The rows as columns: indicators of the second of two classes, of each of more
+        classes or of each label; or numbers less `center`.
+    is_common : ndarray of bool, shape (n_rows,), or None
+        Which rows are not of a rare class. Models are compared on these.
+    loss : str
+        The loss of a network.
+    score : str or None
+        The score of held-out rows in the history of a network.
+    per_token : bool
+        Whether there is one target per token instead of one per row.
+    """
+
+    kind: str
+    classes: np.ndarray | None = None
+    n_outputs: int
+    center: np.ndarray | float = 0.0
+    scale: np.ndarray | float = 1.0
+    y = columns = is_common = None
+    loss: str
+    score: str | None = None
+    per_token = False
+
+    @property
+    def n_columns(self):
+        """The number of columns of decision values."""
+        return self.n_outputs
+
+    @property
+    def column_labels(self):
+        """The label of each column of decision values."""
+        return self.classes.tolist()
+
+    @property
+    def has_column_per_class(self):
+        """Whether exactly one of the columns is 1 in each row."""
+        return False
+
+    def with_rows(self, y):
+        """Return a copy that also contains the training rows, a checked y."""
+        rows = copy.copy(self)
+        rows.y, rows.columns = y, self.to_columns(y)
+        rows.is_common = np.ones(len(y), dtype=bool)
+        return rows
+
+    def without_rows(self):
+        """Return a copy that does not contain the training rows."""
+        target = copy.copy(self)
+        target.y = target.columns = target.is_common = None
+        return target
+
+    def without_empty_classes(self, decisions, weights):
+        """Return the target and decision values without classes that have no row.
+
+        `weights` of rows, (n_rows,), are 0 for rows that are not compared. A class
+        without others would act by its column alone: the larger the weights, the less
+        probable it is, and the smaller the loss.
+        """
+        return self, decisions
+
+    def decision_values(self, decisions):
+        """Return what `decision_function` returns."""
+        return decisions
+
+    def encode_held_out(self, y):
+        """Return the encoded targets of held-out rows.
+
+        Labels that were not seen in training count as wrong, with a warning.
+        """
+        return self.encode(y, "y_val")
+
+    def as_columns(self, codes):
+        """Return encoded targets as numbers, (n_rows, n_outputs)."""
+        return codes
+
+    def strata(self, codes):
+        """Return the labels to stratify a division of rows by, or None."""
+        return None
+
+    def has_loss(self, codes):
+        """Return which encoded targets have a loss; unseen labels have none."""
+        return True
+
+    def loss_weights(self, weights, codes):
+        """Return the weights in the loss of a network, from those of the rows."""
+        return weights
+
+    def warn_of_rare(self, y):
+        """Warn of classes with very few rows, if the target has classes."""
+
+
+class LabelTarget(Target):
+    """One class per row.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+    """
+
+    kind = "classes"
+    loss = "cross-entropy"
+    score = "valid_acc"
+    is_classification = True
+
+    def __init__(self, y):
+        self.classes = np.unique(y)
+        self.n_outputs = len(self.classes)
+
+    @property
+    def n_columns(self):
+        """One for two classes."""
+        return 1 if self.n_outputs == 2 else self.n_outputs
+
+    @property
+    def column_labels(self):
+        """The second of two classes, or all classes."""
+        return self.classes[-self.n_columns :].tolist()
+
+    @property
+    def has_column_per_class(self):
+        """Whether there are more than two classes."""
+        return self.n_outputs > 2
+
+    @property
+    def n_common_classes(self):
+        """The number of classes that are not rare, if each class has a column."""
+        return np.count_nonzero(self.columns[self.is_common].any(axis=0))
+
+    def with_rows(self, y):
+        """Return a copy that also contains the training rows."""
+        rows = super().with_rows(y)
+        rows.is_common = ~np.isin(y, rare_classes(y)[0])
+        return rows
+
+    def without_empty_classes(self, decisions, weights):
+        """Return the target and decision values of classes with a weighted row."""
+        if not self.has_column_per_class:
+            return self, decisions
+        has_rows = self.columns[weights > 0].any(axis=0)
+        if has_rows.all() or np.count_nonzero(has_rows) < 2:
+            return self, decisions
+        target = copy.copy(self)
+        target.columns = self.columns[:, has_rows]
+        return target, decisions[..., has_rows]
+
+    def encode(self, y, name="y"):
+        """Return labels as row numbers of `classes`, int64."""
+        return np.searchsorted(self.classes, y).astype(np.int64)
+
+    def encode_held_out(self, y):
+        """Return row numbers of `classes`; their number for labels not seen before."""
+        y = column_or_1d(y, warn=True)
+        is_seen = np.isin(y, self.classes)
+        warn_of_unseen(y[~is_seen])
+        codes = np.full(len(y), len(self.classes), dtype=np.int64)
+        codes[is_seen] = np.searchsorted(self.classes, y[is_seen])
+        return codes
+
+    def to_columns(self, y):
+        """Return indicators of the second of two classes, or of all classes."""
+        return self.as_columns(self.encode(y))[:, -self.n_columns :]
+
+    def as_columns(self, codes):
+        """Return one column per class, 1 for its rows and 0 for others."""
+        return np.eye(self.n_outputs)[codes]
+
+    def link(self, probabilities):
+        """Return outputs with these probabilities, (..., n_classes)."""
+        return np.log(probabilities)
+
+    def inverse_link(self, decisions):
+        """Return the probabilities of the columns."""
+        if self._is_binary(decisions):
+            return expit(decisions)
+        return softmax(decisions, axis=-1)
+
+    def losses(self, decisions, columns):
+        """Return the log loss of each row, (..., n_rows)."""
+        if self._is_binary(decisions):
+            return _binary_losses(decisions, columns)
+        chosen = (decisions * columns).sum(axis=-1)
+        return logsumexp(decisions, axis=-1) - chosen
+
+    def decode(self, decisions):
+        """Return the most probable class of each row."""
+        if self._is_binary(decisions):
+            return self.classes[(decisions[:, 0] > 0).astype(int)]
+        return self.classes[decisions.argmax(axis=1)]
+
+    def probabilities(self, decisions):
+        """Return the probabilities of the classes, (n_rows, n_classes)."""
+        values = self.inverse_link(decisions)
+        is_binary = self._is_binary(decisions)
+        return np.hstack([1 - values, values]) if is_binary else values
+
+    def decision_values(self, decisions):
+        """Return the log odds, (n_rows,), of the second of two classes; or the values.
+
+        The values of more classes are log probabilities up to a constant per row.
+        """
+        if self._is_binary(decisions):
+            return decisions[:, 0]
+        is_pair = self.n_outputs == 2
+        return decisions[:, 1] - decisions[:, 0] if is_pair else decisions
+
+    def _is_binary(self, decisions):
+        """Return whether decision values are the log odds of the second class."""
+        return decisions.shape[-1] == 1 < self.n_outputs
+
+    def row_weights(self, class_weight, codes):
+        """Return the weight of each row's label, 1 if it was not seen in training."""
+        weights = class_weights(class_weight, codes, self.classes)
+        return relative_weights([np.append(weights, 1.0)[codes]])
+
+    def has_loss(self, codes):
+        """Return which labels were seen in training."""
+        return codes < self.n_outputs
+
+    def strata(self, codes):
+        """Return the labels."""
+        return codes
+
+    def weight_decay(self, noise):
+        """Return the weight decay of a network."""
+        return 0.1 * noise**3 * _share_of_decay(self.n_outputs)
+
+    def warn_of_rare(self, y):
+        """Warn of classes with very few rows."""
+        warn_of_rare_classes(y)
+
+
+class MultilabelTarget(Target):
+    """A set of labels per row, as an indicator matrix of 0 and 1.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows, n_labels)
+    """
+
+    kind = "labels"
+    loss = "binary-cross-entropy"
+    is_classification = True
+
+    def __init__(self, y):
+        self.n_outputs, self.dtype = y.shape[1], y.dtype
+        self.classes = np.arange(self.n_outputs)
+
+    def encode(self, y, name="y"):
+        """Return the indicators as float32."""
+        check_columns(y, self.n_outputs, name)
+        strange = np.argwhere(~np.isin(y, [0, 1]))
+        if len(strange):
+            row, column = strange[0].tolist()
+            raise ValueError(
+                f"{name}: label sets are columns of 0 and 1; got "
+                f"{y.tolist()[row][column]!r} at row {row}, column {column}."
+            )
+        return y.astype(np.float32)
+
+    def to_columns(self, y):
+        """Return the indicators."""
+        return y.astype(np.float64)
+
+    def link(self, probabilities):
+        """Return outputs with these probabilities, (..., n_labels)."""
+        return np.log(probabilities / (1 - probabilities))
+
+    def inverse_link(self, decisions):
+        """Return the independent probability of each label, (..., n_labels)."""
+        return expit(decisions)
+
+    def losses(self, decisions, columns):
+        """Return the log loss of each row, summed over labels, (..., n_rows)."""
+        return _binary_losses(decisions, columns)
+
+    def decode(self, decisions):
+        """Return the indicators of labels with a probability above one half."""
+        return (decisions > 0).astype(self.dtype)
+
+    def probabilities(self, decisions):
+        """Return the independent probability of each label, (n_rows, n_labels)."""
+        return self.inverse_link(decisions)
+
+    def row_weights(self, class_weight, codes):
+        """Return the products of the weights of each row's labels."""
+        if class_weight is None:
+            return np.ones(len(codes))
+        n_columns = self.n_outputs
+        if class_weight == "balanced":
+            class_weight = [class_weight] * n_columns
+        if not isinstance(class_weight, list) or len(class_weight) != n_columns:
+            raise ValueError(
+                f"y has {n_columns} columns of labels, so class_weight must be "
+                f"'balanced' or a list of {n_columns} entries, one per column, each a "
+                f"dict, 'balanced' or None; got {class_weight!r}."
+            )
+
+        def weights_of_column(j):
+            labels = codes[:, j].astype(np.int64)
+            with errors_of_input(f"column {j} of y"):
+                return class_weights(class_weight[j], labels, np.arange(2))[labels]
+
+        return relative_weights(map(weights_of_column, range(n_columns)))
+
+    def weight_decay(self, noise):
+        """Return the weight decay of a network, whose gradients are means over labels.
+
+        Each label has a share of the decay of as many classes.
+        """
+        return 0.1 * noise**3 * _share_of_decay(self.n_outputs) / self.n_outputs
+
+
+class NumberTarget(Target):
+    """One or more numbers per row.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
+    weights : ndarray of shape (n_rows,), default=None
+        Weights of the rows in `center` and `scale`.
+    """
+
+    kind = "numbers"
+    loss = "squared-error"
+    is_classification = False
+
+    def __init__(self, y, weights=None):
+        self.is_flat = y.ndim == 1
+        columns = y.reshape(len(y), -1).astype(np.float64)
+        self.n_outputs = columns.shape[1]
+        self.center, self.scale = center_and_scale(columns, weights)
+
+    @property
+    def column_labels(self):
+        """The number of each column; an empty str for a single one."""
+        return [""] if self.n_outputs == 1 else [*range(self.n_outputs)]
+
+    def encode(self, y, name="y"):
+        """Return standardized numbers, float32 (n_rows, n_outputs)."""
+        y = as_numbers(y).reshape(len(y), -1)
+        check_columns(y, self.n_outputs, name)
+        return ((y - self.center) / self.scale).astype(np.float32)
+
+    def to_columns(self, y):
+        """Return the numbers less the center."""
+        return y.reshape(len(y), -1) - self.center
+
+    def inverse_link(self, decisions):
+        """Return the values themselves."""
+        return decisions
+
+    def losses(self, decisions, columns):
+        """Return half the squared error of each row in units of `scale`, (..., n_rows).
+
+        It is summed over columns.
+        """
+        return np.square((decisions - columns) / self.scale).sum(axis=-1) / 2
+
+    def decode(self, decisions):
+        """Return numbers in the shape of y."""
+        numbers = decisions + self.center
+        return numbers[:, 0] if self.is_flat else numbers
+
+    def row_weights(self, class_weight, codes):
+        """Return ones; numbers have no classes."""
+        if class_weight is not None:
+            raise ValueError(
+                f"class_weight={class_weight!r} needs labels, but y holds numbers. "
+                "Leave it at None; to weight sequences, pass sample_weight to fit."
+            )
+        return np.ones(len(codes))
+
+    def weight_decay(self, noise):
+        """Return the weight decay of a network, whose gradients are column means."""
+        return 0.3 * noise**6 / self.n_outputs
+
+
+def make_target(y, kind="any", weights=None):
+    """Return the `Target` of a checked y.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
+        The result of `check_target`.
+    kind : {"any", "classes", "numbers"}, default="any"
+        "any" is "numbers" if y is continuous, and otherwise "classes".
+    weights : ndarray of shape (n_rows,), default=None
+        Weights of the rows in the mean and scale of numbers.
+    """
+    is_number = kind == "any" and y.dtype != object and is_continuous(y)
+    if is_number or kind == "numbers":
+        return NumberTarget(y, weights)
+    if is_multilabel(y):
+        return MultilabelTarget(y)
+    check_not_continuous(y)
+    check_one_column(y)
+    return LabelTarget(y)
+
+
+def read_target(y, n_rows, kind, weights=None, n_absent=0):
+    """Return the `Target` of y with its rows; classes are two at least.
+
+    Parameters
+    ----------
+    y : array-like
+    n_rows : int
+        Number of rows of X.
+    kind : {"classes", "numbers"}
+    weights : ndarray of shape (n_rows,), default=None
+        Weights of the rows in the mean and scale of numbers.
+    n_absent : int, default=0
+        Number of rows of weight 0, which are not in y, for the message.
+    """
+    y = check_target(y, n_rows, kind)
+    target = make_target(y, kind, weights)
+    if target.kind == "classes":
+        check_two_classes(target.classes, n_rows, n_absent)
+    target.warn_of_rare(y)
+    return target.with_rows(y)
+
+
+def check_columns(y, n_columns, name="y"):
+    """Raise unless y has as many columns as in fit."""
+    if y.ndim != 2 or y.shape[1] != n_columns:
+        raise ValueError(
+            f"{name} must have {n_columns} columns, as in fit; got shape {y.shape}."
+        )
+
+
+def class_weights(class_weight, labels, classes):
+    """Return the weight of each class, float64 (n_classes,).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    labels : ndarray of int64
+        Row numbers of `classes`, larger for other labels. Not all classes need to
+        occur: held-out rows may lack some.
+    classes : ndarray of shape (n_classes,)
+    """
+    counts = np.bincount(labels, minlength=len(classes))[: len(classes)]
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced":
+        n_present = max(np.count_nonzero(counts), 1)
+        return counts.sum() / (n_present * np.maximum(counts, 1))
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight={class_weight!r} does not name the classes. Pass a dict of "
+            "their weights, or for label sets a list of one dict per column."
+        )
+    strange = [label for label in class_weight if label not in classes]
+    unnamed = [label for label in classes.tolist() if label not in class_weight]
+    if strange and unnamed:  # otherwise it names the classes that a fold lacks too
+        raise ValueError(
+            f"class_weight names {strange[0]!r}, which is not one of the classes "
+            f"{classes.tolist()}, and not {unnamed[0]!r}. Correct the name, or name "
+            "all classes if y may lack some of them."
+        )
+    weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()])
+    is_number = weights.dtype.kind in "iuf" and np.isfinite(weights).all()
+    used = weights[counts > 0] if counts.any() else weights
+    if not is_number or weights.min() < 0 or not used.any():
+        raise ValueError(
+            "class_weight must hold numbers of 0 or more, and not 0 for every row's "
+            f"label; got {class_weight!r}."
+        )
+    return weights.astype(np.float64)
+
+
+def _share_of_decay(n_labels):
+    """Return 1 for 4 labels at most, and 0 for 7 and more, where decay does harm."""
+    return min(max((7 - n_labels) / 3, 0), 1)
+
+
+def _binary_losses(decisions, columns):
+    """Return the log loss of log odds, summed over columns."""
+    return (np.logaddexp(0, decisions) - columns * decisions).sum(axis=-1)
