@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..sequences._api import adopt_block
-from ._bags import block_bags
 from ._pooling import Pooling
 
 
@@ -25,4 +24,8 @@ def sequence_blocks(embedded):
 def _known(tokens, block):
     if block.level == "sequence":
         return block.known
-    return block_bags(tokens, block).lengths > 0
+    is_known = block.known if block.level == "token" else block.known[tokens.codes]
+    used, known = np.flatnonzero(tokens.lengths), np.zeros(len(tokens), dtype=bool)
+    if len(used):
+        known[used] = np.logical_or.reduceat(is_known, tokens.offsets[used])
+    return known
